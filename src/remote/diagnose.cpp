@@ -1,0 +1,80 @@
+#include "remote/diagnose.hpp"
+
+#include <array>
+
+namespace muster::remote {
+namespace {
+
+struct Known {
+  std::string_view sign;  // a part of ssh's message
+  SshFailure failure;
+};
+
+// The first sign found wins, so the more telling ones come first.
+constexpr std::array<Known, 12> kKnown = {{
+    {"REMOTE HOST IDENTIFICATION HAS CHANGED",
+     {"ssh-host-key-changed", "its host key is not the pinned one",
+      "find out why before anything else; if the host was reinstalled, compare the new fingerprint "
+      "at its console, then: muster setup --forget HOST"}},
+    {"Host key verification failed",
+     {"ssh-host-key-unknown", "its host key is not known here", "muster setup pins it"}},
+    {"Too many authentication failures",
+     {"ssh-too-many-agent-keys", "it saw too many keys before the right one",
+      "muster setup names the one key to use (IdentitiesOnly)"}},
+    {"UNPROTECTED PRIVATE KEY FILE",
+     {"ssh-private-key-perms", "ssh refuses a private key that others can read",
+      "chmod 600 the key file, or run muster setup"}},
+    {"Bad owner or permissions on",
+     {"ssh-private-key-perms", "ssh refuses a configuration that others can write",
+      "chmod 600 ~/.ssh/config, or run muster setup"}},
+    {"Permission denied (",
+     {"ssh-publickey-denied", "it refused our key",
+      "muster setup installs the key and puts file modes right"}},
+    {"Not allowed at this time",
+     {"ssh-persource-penalty", "its sshd is penalising our address for earlier failed logins",
+      "wait a minute, or set PerSourcePenaltyExemptList on the host"}},
+    {"Could not resolve hostname",
+     {"peer-hostname-unresolvable", "its name does not resolve here",
+      "correct the name, or add it to DNS, /etc/hosts or ~/.ssh/config"}},
+    {"exchange_identification",
+     {"ssh-maxstartups-throttle", "its sshd closed the connection before the login",
+      "too many logins at once (MaxStartups), or sshd is restarting; try again"}},
+    {"Connection refused",
+     {"ssh-connect-refused-or-timeout", "nothing listens on its ssh port",
+      "start sshd there, or give the right port"}},
+    {"timed out",
+     {"ssh-connect-refused-or-timeout", "it did not answer in time",
+      "the host is down or a firewall drops the connection"}},
+    {"No route to host",
+     {"ssh-connect-refused-or-timeout", "there is no route to it",
+      "the host is down, or this network cannot reach it"}},
+}};
+
+std::string last_line(std::string_view text) {
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
+  const std::size_t start = text.rfind('\n');
+  return std::string(start == std::string_view::npos ? text : text.substr(start + 1));
+}
+
+}  // namespace
+
+std::optional<SshFailure> diagnose(std::string_view stderr_text) {
+  for (const Known& known : kKnown) {
+    if (stderr_text.find(known.sign) != std::string_view::npos) return known.failure;
+  }
+  return std::nullopt;
+}
+
+Error unreachable(const std::string& host, std::string_view stderr_text) {
+  Error error{.code = ErrorCode::kUnreachable, .what = "ssh failed", .where = {.host = host}};
+  if (const auto known = diagnose(stderr_text)) {
+    error.what = known->what;
+    error.hint = known->hint;
+  }
+  if (std::string said = last_line(stderr_text); !said.empty()) {
+    error.cause = std::make_shared<const Error>(Error{.what = "ssh said: " + said});
+  }
+  return error;
+}
+
+}  // namespace muster::remote

@@ -1,0 +1,24 @@
+// Turns what the ssh client says when it fails into an Error that says what to do.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace muster::remote {
+
+struct SshFailure {
+  std::string_view id;    // of the failure catalogue
+  std::string_view what;  // one sentence
+  std::string_view hint;
+};
+
+// The failure that `stderr_text` of an ssh client tells of, if it is one we know.
+[[nodiscard]] std::optional<SshFailure> diagnose(std::string_view stderr_text);
+
+// The Error for a host that ssh (exit code 255) did not reach.
+[[nodiscard]] Error unreachable(const std::string& host, std::string_view stderr_text);
+
+}  // namespace muster::remote

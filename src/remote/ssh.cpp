@@ -1,0 +1,95 @@
+#include "remote/ssh.hpp"
+
+#include <fmt/format.h>
+
+#include "remote/diagnose.hpp"
+#include "sys/file.hpp"
+
+namespace muster::remote {
+namespace {
+
+// ssh itself ends with 255; so may the command. Only ssh says why.
+constexpr int kSshFailed = 255;
+
+Outcome outcome_of(const std::string& host, Result<sys::Ended> ended) {
+  if (!ended) return {host, unexpected(std::move(ended).error())};
+  if (ended->timed_out) {
+    return {host, unexpected(Error{.code = ErrorCode::kTimeout,
+                                   .what = "no answer within the deadline",
+                                   .where = {.host = host}})};
+  }
+  if (ended->code == kSshFailed && ended->signal == 0 && diagnose(ended->err)) {
+    return {host, unexpected(unreachable(host, ended->err))};
+  }
+  return {host, std::move(ended)};
+}
+
+std::vector<Outcome> all_fail(std::span<const Task> tasks, const Error& error) {
+  std::vector<Outcome> outcomes;
+  for (const Task& task : tasks) outcomes.push_back({task.host, unexpected(error)});
+  return outcomes;
+}
+
+}  // namespace
+
+std::string control_folder() {
+  return sys::home_folder() + "/.ssh/muster/cm";
+}
+
+std::vector<std::string> ssh_words(const SshOptions& options) {
+  std::vector<std::string> words = {"ssh"};
+  const auto set = [&words](std::string setting) {
+    words.emplace_back("-o");
+    words.push_back(std::move(setting));
+  };
+  set("BatchMode=yes");
+  set("StrictHostKeyChecking=yes");
+  set(fmt::format("ConnectTimeout={}", options.connect_timeout.count()));
+  set("ServerAliveInterval=5");
+  set("ServerAliveCountMax=3");
+  set("ControlMaster=auto");
+  set("ControlPath=" + control_folder() + "/%C");
+  set("ControlPersist=600");
+  if (!options.user.empty()) {
+    words.emplace_back("-l");
+    words.push_back(options.user);
+  }
+  if (options.port != 0) {
+    words.emplace_back("-p");
+    words.push_back(std::to_string(options.port));
+  }
+  return words;
+}
+
+std::vector<Outcome> Ssh::run(std::span<const Task> tasks, std::chrono::milliseconds deadline) {
+  if (auto made = sys::make_private_folder(control_folder()); !made) {
+    return all_fail(tasks, made.error());
+  }
+  const std::vector<std::string> words = ssh_words(options_);
+  std::vector<sys::Command> commands;
+  commands.reserve(tasks.size());
+  for (const Task& task : tasks) {
+    sys::Command command{.argv = words, .input = task.input, .deadline = deadline};
+    command.argv.insert(command.argv.end(), {"--", task.host, task.command});
+    commands.push_back(std::move(command));
+  }
+  std::vector<Result<sys::Ended>> results = sys::run_all(commands, options_.fan_out);
+  std::vector<Outcome> outcomes;
+  outcomes.reserve(tasks.size());
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    outcomes.push_back(outcome_of(tasks[i].host, std::move(results[i])));
+  }
+  return outcomes;
+}
+
+void Ssh::disconnect(std::span<const std::string> hosts) {
+  std::vector<sys::Command> commands;
+  for (const std::string& host : hosts) {
+    sys::Command command{.argv = ssh_words(options_), .deadline = std::chrono::seconds(5)};
+    command.argv.insert(command.argv.end(), {"-O", "exit", "--", host});
+    commands.push_back(std::move(command));
+  }
+  (void)sys::run_all(commands, options_.fan_out);
+}
+
+}  // namespace muster::remote

@@ -1,0 +1,43 @@
+// Hosts reached by the OpenSSH client, started as a process: it brings the user's configuration,
+// jump hosts, agents and certificates. All sessions to a host ride on one ControlMaster connection,
+// which the first session opens and which stays for a while, so that a host sees one login.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "remote/transport.hpp"
+
+namespace muster::remote {
+
+struct SshOptions {
+  std::string user = {};  // empty: what the user's ssh configuration says
+  int port = 0;           // 0: likewise
+  std::chrono::seconds connect_timeout{10};
+  std::size_t fan_out = 64;  // sessions at once; each costs a process here
+};
+
+// Where the control sockets lie: ~/.ssh/muster/cm, made with mode 0700. Not below /tmp: after a
+// reboot anybody could make that folder and answer in the host's place.
+[[nodiscard]] std::string control_folder();
+
+// The ssh words that every connection of muster's carries, up to but without the host. Host key
+// checking is always on. Pure.
+[[nodiscard]] std::vector<std::string> ssh_words(const SshOptions& options);
+
+class Ssh : public Transport {
+ public:
+  explicit Ssh(SshOptions options) : options_(std::move(options)) {}
+
+  [[nodiscard]] std::vector<Outcome> run(std::span<const Task> tasks,
+                                         std::chrono::milliseconds deadline) override;
+
+  // Closes the open connections to these hosts; a host without one is no error.
+  void disconnect(std::span<const std::string> hosts);
+
+ private:
+  SshOptions options_;
+};
+
+}  // namespace muster::remote

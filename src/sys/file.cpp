@@ -1,0 +1,135 @@
+#include "sys/file.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace muster::sys {
+
+Fd& Fd::operator=(Fd&& other) noexcept {
+  if (this != &other) {
+    if (number_ >= 0) ::close(number_);
+    number_ = other.release();
+  }
+  return *this;
+}
+
+Fd::~Fd() {
+  if (number_ >= 0) ::close(number_);
+}
+
+int Fd::release() {
+  const int number = number_;
+  number_ = -1;
+  return number;
+}
+
+Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return unexpected(system_error("cannot open the file", path));
+  std::string content;
+  char buffer[65536];
+  while (true) {
+    const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return unexpected(system_error("cannot read the file", path));
+    if (got == 0) return content;
+    content.append(buffer, static_cast<std::size_t>(got));
+    if (content.size() > max_bytes) {
+      return unexpected(Error{.code = ErrorCode::kUsage,
+                              .what = fmt::format("the file is longer than {} bytes", max_bytes),
+                              .where = {.file = path}});
+    }
+  }
+}
+
+namespace {
+
+Result<void> write_all(int fd, std::string_view content, const std::string& path) {
+  while (!content.empty()) {
+    const ssize_t put = ::write(fd, content.data(), content.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return unexpected(system_error("cannot write the file", path));
+    content.remove_prefix(static_cast<std::size_t>(put));
+  }
+  return {};
+}
+
+Result<void> fill_and_rename(const Fd& fd, const std::string& temporary, const std::string& path,
+                             std::string_view content, mode_t mode) {
+  MUSTER_CHECK(write_all(fd.get(), content, path));
+  // fchmod: the umask must not decide the mode of a key file.
+  if (::fchmod(fd.get(), mode) != 0) return unexpected(system_error("cannot set the mode", path));
+  if (::fsync(fd.get()) != 0) return unexpected(system_error("cannot sync the file", path));
+  if (::rename(temporary.c_str(), path.c_str()) != 0) {
+    return unexpected(system_error("cannot rename the new file into place", path));
+  }
+  return {};
+}
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): nobody calls setenv
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+}  // namespace
+
+Result<void> write_file(const std::string& path, std::string_view content, mode_t mode) {
+  std::string temporary = path + ".XXXXXX";
+  const Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));  // 0600 until fchmod
+  if (!fd.valid()) return unexpected(system_error("cannot create the file", path));
+  auto written = fill_and_rename(fd, temporary, path, content, mode);
+  if (!written) ::unlink(temporary.c_str());
+  return written;
+}
+
+Result<void> make_folders(const std::string& path, mode_t mode) {
+  for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
+    const std::string part = path.substr(0, end);
+    if (::mkdir(part.c_str(), mode) == 0) {
+      if (::chmod(part.c_str(), mode) != 0) {
+        return unexpected(system_error("cannot set the mode of the folder", part));
+      }
+    } else if (errno != EEXIST) {
+      return unexpected(system_error("cannot make the folder", part));
+    }
+    if (end == std::string::npos) return {};
+  }
+}
+
+bool exists(const std::string& path) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0;
+}
+
+std::string home_folder() {
+  const std::string home = variable("HOME");
+  return home.empty() ? "/" : home;
+}
+
+std::string state_folder() {
+  const std::string base = variable("XDG_STATE_HOME");
+  return (base.empty() ? home_folder() + "/.local/state" : base) + "/muster";
+}
+
+Result<void> make_private_folder(const std::string& path) {
+  MUSTER_CHECK(make_folders(path, 0700));
+  struct stat status{};
+  if (::lstat(path.c_str(), &status) != 0) {
+    return unexpected(system_error("cannot look at the folder", path));
+  }
+  if (S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & 0077) == 0) {
+    return {};
+  }
+  return unexpected(Error{
+      .code = ErrorCode::kSystem,
+      .what = "the folder is not ours alone",
+      .where = {.file = path},
+      .hint = fmt::format("it must be a folder owned by uid {} with mode 0700", ::geteuid())});
+}
+
+}  // namespace muster::sys

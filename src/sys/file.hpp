@@ -1,0 +1,58 @@
+// Files, read with a limit and written so that a reader sees the old or the new content, never
+// half.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <sys/types.h>
+
+#include "base/error.hpp"
+
+namespace muster::sys {
+
+// Closes on destruction. Moves, does not copy.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int number) : number_(number) {}
+  Fd(Fd&& other) noexcept : number_(other.release()) {}
+  Fd& operator=(Fd&& other) noexcept;
+  Fd(const Fd&) = delete;
+  Fd& operator=(const Fd&) = delete;
+  ~Fd();
+
+  [[nodiscard]] int get() const { return number_; }
+  [[nodiscard]] bool valid() const { return number_ >= 0; }
+  int release();
+
+ private:
+  int number_ = -1;
+};
+
+constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
+
+// Refuses what is longer than `max_bytes`: input files are hostile until parsed.
+[[nodiscard]] Result<std::string> read_file(const std::string& path,
+                                            std::size_t max_bytes = kMaxFileBytes);
+
+// Writes beside `path` under a temporary name with `mode`, syncs, renames. Follows no symbolic link
+// at the last component: a link there is replaced.
+[[nodiscard]] Result<void> write_file(const std::string& path, std::string_view content,
+                                      mode_t mode);
+
+// Like mkdir -p; new folders get `mode`, existing ones are left alone.
+[[nodiscard]] Result<void> make_folders(const std::string& path, mode_t mode);
+
+[[nodiscard]] bool exists(const std::string& path);
+
+// The user's folders; no trailing slash.
+[[nodiscard]] std::string home_folder();
+[[nodiscard]] std::string state_folder();  // $XDG_STATE_HOME/muster, else ~/.local/state/muster
+
+// Makes the folder with mode 0700, or verifies that it is ours and nobody else can enter it: what
+// lies in a folder of somebody else's making is not ours.
+[[nodiscard]] Result<void> make_private_folder(const std::string& path);
+
+}  // namespace muster::sys

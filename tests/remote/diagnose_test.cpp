@@ -1,0 +1,37 @@
+#include "remote/diagnose.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::remote {
+namespace {
+
+std::string_view id_of(std::string_view text) {
+  const auto failure = diagnose(text);
+  return failure ? failure->id : "";
+}
+
+TEST(Diagnose, KnowsWhatSshSays) {
+  EXPECT_EQ(id_of("dev@n1: Permission denied (publickey,password).\n"), "ssh-publickey-denied");
+  EXPECT_EQ(id_of("Host key verification failed.\n"), "ssh-host-key-unknown");
+  EXPECT_EQ(id_of("ssh: connect to host n1 port 22: Connection refused\n"),
+            "ssh-connect-refused-or-timeout");
+  EXPECT_EQ(id_of("bash: line 1: foo: command not found\n"), "");
+}
+
+TEST(Diagnose, AChangedKeyIsNotTakenForAnUnknownOne) {
+  EXPECT_EQ(id_of("@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\n...\n"
+                  "Host key verification failed.\n"),
+            "ssh-host-key-changed");
+}
+
+TEST(Diagnose, TheErrorNamesTheHostAndKeepsSshsOwnWords) {
+  const Error error =
+      unreachable("n3", "noise\nssh: connect to host n3 port 22: No route to host\n");
+  EXPECT_EQ(error.code, ErrorCode::kUnreachable);
+  const std::string text = to_text(error);
+  EXPECT_EQ(text.find("n3: there is no route to it"), 0U);
+  EXPECT_NE(text.find("ssh: connect to host n3 port 22: No route to host"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::remote

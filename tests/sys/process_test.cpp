@@ -1,0 +1,104 @@
+#include "sys/process.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::sys {
+namespace {
+
+using std::chrono::milliseconds;
+
+Command shell(std::string script) {
+  return {.argv = {"sh", "-c", std::move(script)}};
+}
+
+TEST(Process, KeepsBothOutputsAndTheExitCodeApart) {
+  const auto ended = run(shell("echo out; echo err >&2; exit 3"));
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->out, "out\n");
+  EXPECT_EQ(ended->err, "err\n");
+  EXPECT_EQ(ended->code, 3);
+  EXPECT_FALSE(ended->ok());
+}
+
+TEST(Process, TellsASignalFromAnExit) {
+  const auto ended = run(shell("kill -SEGV $$"));
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->signal, SIGSEGV);
+}
+
+TEST(Process, PassesAMegabyteThroughBothWays) {
+  Command command = shell("cat");
+  const std::string megabyte(1 << 20, 'x');
+  command.input = std::make_shared<const std::string>(megabyte);
+  const auto ended = run(command);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_TRUE(ended->out == megabyte);
+}
+
+TEST(Process, SurvivesAProgramThatDoesNotReadItsInput) {
+  Command command = shell("exec <&-; exit 4");
+  command.input = std::make_shared<const std::string>(std::string(1 << 20, 'x'));
+  const auto ended = run(command);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->code, 4);
+}
+
+TEST(Process, EndsWhatPassesItsDeadlineEvenIfItIgnoresSigterm) {
+  Command command = shell("trap '' TERM; echo here; while :; do sleep 0.1; done");
+  command.deadline = milliseconds(200);
+  const auto start = std::chrono::steady_clock::now();
+  const auto ended = run(command);
+  const auto took = std::chrono::steady_clock::now() - start;
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_TRUE(ended->timed_out);
+  EXPECT_EQ(ended->signal, SIGKILL);
+  EXPECT_EQ(ended->out, "here\n");
+  EXPECT_LT(took, std::chrono::seconds(5));
+}
+
+TEST(Process, DoesNotWaitForADescendantThatKeepsThePipe) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto ended = run(shell("echo done; sleep 20 & exit 0"));
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->out, "done\n");
+  EXPECT_TRUE(ended->ok());
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST(Process, NamesAProgramThatDoesNotExist) {
+  const auto ended = run({.argv = {"no-such-program-at-all"}});
+  ASSERT_FALSE(ended.has_value());
+  EXPECT_EQ(ended.error().code, ErrorCode::kEngineMissing);
+  EXPECT_NE(ended.error().what.find("no-such-program-at-all"), std::string::npos);
+}
+
+TEST(Process, SetsVariablesOnTopOfOurOwn) {
+  Command command = shell("echo $EXTRA; test -n \"$PATH\"");
+  command.env = {"EXTRA=a=b"};
+  const auto ended = run(command);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->out, "a=b\n");
+  EXPECT_TRUE(ended->ok());
+}
+
+TEST(Process, RunsManyAtOnceAndKeepsTheirOrder) {
+  std::vector<Command> commands;
+  for (int i = 0; i < 40; ++i) commands.push_back(shell("echo " + std::to_string(i)));
+  commands.push_back({.argv = {"no-such-program-at-all"}});
+  std::size_t ends = 0;
+  const auto results = run_all(commands, 8, [&](std::size_t, const Result<Ended>&) { ++ends; });
+  ASSERT_EQ(results.size(), 41U);
+  EXPECT_EQ(ends, 41U);
+  for (int i = 0; i < 40; ++i) EXPECT_EQ(results[i]->out, std::to_string(i) + "\n");
+  EXPECT_FALSE(results[40].has_value());
+}
+
+TEST(Process, LeavesNoDescriptorBehind) {
+  const auto count = [] { return run(shell("ls /proc/$PPID/fd | wc -l"))->out; };
+  const std::string before = count();
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(run(shell("true")).has_value());
+  EXPECT_EQ(count(), before);
+}
+
+}  // namespace
+}  // namespace muster::sys
