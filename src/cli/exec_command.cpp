@@ -31,12 +31,14 @@ Result<int> exec(const ExecOptions& options) {
 
 }  // namespace
 
-void add_exec(CLI::App& app, Action& action) {
+void add_exec(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<ExecOptions>();
   CLI::App* command = app.add_subcommand("exec", "Run a command on all hosts");
   add_cluster_options(*command, options->cluster);
-  command->add_option("command", options->words, "The command, after --")->required();
-  command->callback([options, &action] { action = [options] { return exec(*options); }; });
+  command->callback([options, &action, &program] {
+    options->words = program;
+    action = [options] { return exec(*options); };
+  });
 }
 
 }  // namespace muster::cli
