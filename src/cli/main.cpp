@@ -69,6 +69,7 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace muster::cli
 
+// NOLINTNEXTLINE(bugprone-exception-escape): only running out of memory is left to throw
 int main(int argc, char** argv) {
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a death
   return muster::cli::run(argc, argv);
