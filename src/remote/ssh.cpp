@@ -69,7 +69,10 @@ std::vector<Outcome> Ssh::run(std::span<const Task> tasks, std::chrono::millisec
   std::vector<sys::Command> commands;
   commands.reserve(tasks.size());
   for (const Task& task : tasks) {
-    sys::Command command{.argv = words, .input = task.input, .deadline = deadline};
+    sys::Command command{.argv = words,
+                         .input = task.input,
+                         .deadline = deadline,
+                         .on_output = task.on_output};
     command.argv.insert(command.argv.end(), {"--", task.host, task.command});
     commands.push_back(std::move(command));
   }
