@@ -13,6 +13,9 @@ namespace muster::cli {
 // What the command that was given does; main runs it after the whole line was parsed.
 using Action = std::function<Result<int>()>;
 
+// The exit code for an Error; main.cpp has the one table.
+[[nodiscard]] int exit_code(ErrorCode code);
+
 // Each adds its command to `app`; parsing that command sets `action`.
 void add_exec(CLI::App& app, Action& action);
 

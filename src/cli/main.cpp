@@ -7,8 +7,6 @@
 #include "cli/command.hpp"
 
 namespace muster::cli {
-namespace {
-
 int exit_code(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUsage:
@@ -26,6 +24,8 @@ int exit_code(ErrorCode code) {
   }
   return 125;
 }
+
+namespace {
 
 // People write --nproc_per_node and --nproc-per-node; both mean one flag. What stands after "--"
 // is another program's.

@@ -16,7 +16,8 @@ Outcome outcome_of(const std::string& host, Result<sys::Ended> ended) {
   if (ended->timed_out) {
     return {host, unexpected(Error{.code = ErrorCode::kTimeout,
                                    .what = "no answer within the deadline",
-                                   .where = {.host = host}})};
+                                   .where = {.host = host},
+                                   .hint = "what was started there may still be running"})};
   }
   if (ended->code == kSshFailed && ended->signal == 0 && diagnose(ended->err)) {
     return {host, unexpected(unreachable(host, ended->err))};
@@ -69,10 +70,8 @@ std::vector<Outcome> Ssh::run(std::span<const Task> tasks, std::chrono::millisec
   std::vector<sys::Command> commands;
   commands.reserve(tasks.size());
   for (const Task& task : tasks) {
-    sys::Command command{.argv = words,
-                         .input = task.input,
-                         .deadline = deadline,
-                         .on_output = task.on_output};
+    sys::Command command{
+        .argv = words, .input = task.input, .deadline = deadline, .on_output = task.on_output};
     command.argv.insert(command.argv.end(), {"--", task.host, task.command});
     commands.push_back(std::move(command));
   }
