@@ -50,6 +50,7 @@ int run(int argc, char** argv) {
   Action action;
   add_exec(app, action);
   add_sync(app, action);
+  add_bundle(app, action);
   try {
     std::vector<std::string> words = with_dashes(argc, argv);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

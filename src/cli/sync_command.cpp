@@ -114,12 +114,12 @@ void print_changes(const remote::SyncOptions& options, std::span<const remote::O
   for (const remote::Outcome& outcome : outcomes) {
     if (!outcome.ended) continue;
     const auto changes = remote::parse_stats(outcome.ended->out);
-    texts.push_back(changes ? to_text(*changes) : "done; rsync gave no statistics");
-    if (options.dry_run) texts.back() += fmt::format("\n{}", remote::listing(outcome.ended->out));
+    texts.push_back((changes ? to_text(*changes) : "done; rsync gave no statistics") + "\n");
+    if (options.dry_run) texts.back() += remote::listing(outcome.ended->out);
     said.push_back({.host = outcome.host, .text = texts.back()});
   }
   for (const remote::Group& group : remote::group_equal(said)) {
-    fmt::print("{}: {}{}\n", remote::folded(group.hosts), options.dry_run ? "would send " : "",
+    fmt::print("{}: {}{}", remote::folded(group.hosts), options.dry_run ? "(dry run) " : "",
                group.text);
   }
   std::fflush(stdout);
