@@ -49,7 +49,7 @@ void put(std::FILE* file, const std::string& text) {
   std::fflush(file);
 }
 
-// Both streams of one host, shown line by line. Copied into the task; shows its unfinished lines
+// Both streams of one host, shown line by line. The task owns it; shows its unfinished lines
 // when the task goes.
 class LiveOutput {
  public:
