@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -24,23 +23,15 @@ struct ExecOptions {
   std::size_t fan_out = 64;
 };
 
-// `extras` is what the parser could not place. It holds "--" when the command stood after one;
-// without it a flag of the command would be taken for one of ours.
+// `extras` is what the parser could not place: without "--" it is the command itself.
 Result<void> check_usage(const ExecOptions& options, const std::vector<std::string>& extras) {
-  const auto refuse = [](std::string what) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = std::move(what),
-                            .hint = "hosts go to -H, the command stands after --, for example: "
-                                    "muster exec -H n[1-3] -- uname -r"});
-  };
-  if (std::find(extras.begin(), extras.end(), "--") == extras.end()) {
-    return refuse("there is no -- before the command");
-  }
-  if (options.words.empty()) return refuse("there is no command after --");
-  for (const std::string& word : extras) {
-    if (word != "--") return refuse(fmt::format("'{}' is no flag of muster exec", word));
-  }
-  return {};
+  constexpr auto kExample = "muster exec -H n[1-3] -- uname -r";
+  if (options.words.empty()) return unexpected(no_program(kExample));
+  if (extras.empty()) return {};
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = fmt::format("'{}' is no flag of muster exec", extras.front()),
+            .hint = fmt::format("hosts go to -H, the command after --: {}", kExample)});
 }
 
 void put(std::FILE* file, const std::string& text) {
@@ -113,6 +104,7 @@ Result<int> exec(const ExecOptions& options, const std::vector<std::string>& ext
 constexpr auto kAbout =
     "Run a command on all hosts at once; equal output is shown once, under the hosts that said "
     "it.\n\n"
+    "  muster exec -H n[1-3] [OPTIONS] -- COMMAND...\n\n"
     "One word after -- is a line for the hosts' shell, as it is:\n"
     "  muster exec -H n[1-3] -- 'ls *.py | wc -l'\n"
     "Several words are a program and its arguments, each quoted for the shell:\n"
@@ -123,12 +115,11 @@ constexpr auto kAbout =
 
 }  // namespace
 
-void add_exec(CLI::App& app, Action& action) {
+void add_exec(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<ExecOptions>();
   CLI::App* command = app.add_subcommand("exec", kAbout);
   command->allow_extras();  // `exec uname -a` gets our own error, which says what is missing
   add_cluster_options(*command, options->cluster);
-  command->add_option("command", options->words, "The command, after --");
   auto* label = command->add_flag("-l,--label", options->label,
                                   "Show each line as it comes, as 'host: line'");
   command->add_flag("--json", options->json, "One JSON object a host, a line each")
@@ -141,7 +132,8 @@ void add_exec(CLI::App& app, Action& action) {
   command->add_option("--fan-out", options->fan_out, "Hosts at a time")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
-  command->callback([options, command, &action] {
+  command->callback([options, command, &action, &program] {
+    options->words = program;
     action = [options, extras = command->remaining()] { return exec(*options, extras); };
   });
 }

@@ -87,6 +87,7 @@ class Child {
   }
 
   static uv_stdio_flags pipe_flags(int direction) {
+    // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): libuv's flags are or-ed
     return static_cast<uv_stdio_flags>(UV_CREATE_PIPE | direction);
   }
 
@@ -106,6 +107,7 @@ class Child {
     for (char** entry = environ; *entry != nullptr; ++entry) add(*entry);
     for (const std::string& entry : command_.env) add(entry);
     std::vector<std::string> entries;
+    entries.reserve(merged.size());
     for (auto& [name, entry] : merged) entries.push_back(std::move(entry));
     return entries;
   }

@@ -3,6 +3,10 @@ import json
 import signal
 import time
 
+import pytest
+
+pytestmark = pytest.mark.lab
+
 ALL = "n1,n2,n3"
 
 
@@ -30,7 +34,7 @@ def test_one_word_is_the_shells_and_several_are_quoted(open_lab):
 def test_without_dashes_it_says_what_to_write(open_lab):
     done = muster_exec(open_lab, "-H", "n1", "ls", "-l")
     assert done.returncode == 2
-    assert "no -- before the command" in done.stderr and "muster exec -H" in done.stderr
+    assert "put it after --: muster exec -H" in done.stderr
     assert done.stdout == ""
 
 

@@ -1,4 +1,8 @@
 """muster sync as a person uses it, from the launcher to three hosts."""
+import pytest
+
+pytestmark = pytest.mark.lab
+
 ALL = "n1,n2,n3"
 
 

@@ -1,6 +1,10 @@
 """The container bundle at work: real sshds of an ordinary user, and Intel MPI between them."""
 import base64
 
+import pytest
+
+pytestmark = pytest.mark.lab
+
 MPIEXEC = "/opt/muster-deps/impi/bin/mpiexec.hydra"
 PORT = "12345"
 
