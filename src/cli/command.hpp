@@ -15,6 +15,9 @@ namespace muster::cli {
 // What the command that was given does; main runs it after the whole line was parsed.
 using Action = std::function<Result<int>()>;
 
+// The exit code for an Error; main.cpp has the one table.
+[[nodiscard]] int exit_code(ErrorCode code);
+
 // The words after "--". They never pass through the parser, which would read "[a]" as a list.
 using Program = std::vector<std::string>;
 
@@ -27,6 +30,8 @@ using Program = std::vector<std::string>;
 
 // Each adds its command to `app`; parsing that command sets `action`.
 void add_exec(CLI::App& app, Action& action, const Program& program);
+void add_sync(CLI::App& app, Action& action);
+void add_bundle(CLI::App& app, Action& action);
 void add_lab(CLI::App& app, Action& action, const Program& program);
 
 }  // namespace muster::cli

@@ -8,8 +8,6 @@
 #include "cli/command.hpp"
 
 namespace muster::cli {
-namespace {
-
 int exit_code(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUsage:
@@ -27,6 +25,8 @@ int exit_code(ErrorCode code) {
   }
   return 125;
 }
+
+namespace {
 
 struct Line {
   std::vector<std::string> words;    // for muster
@@ -54,6 +54,8 @@ int run(int argc, char** argv) {
   Action action;
   const Line line = split(argc, argv);
   add_exec(app, action, line.program);
+  add_sync(app, action);
+  add_bundle(app, action);
   add_lab(app, action, line.program);
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));

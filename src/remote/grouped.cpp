@@ -1,0 +1,37 @@
+#include "remote/grouped.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "remote/interim_fold.hpp"
+
+namespace muster::remote {
+
+std::vector<Group> group_equal(std::span<const Said> said) {
+  std::vector<Group> groups;
+  std::unordered_map<std::string_view, std::size_t> group_of;
+  for (const Said& one : said) {
+    if (one.text.empty()) continue;
+    const auto [place, is_new] = group_of.try_emplace(one.text, groups.size());
+    if (is_new) groups.push_back({.hosts = {}, .text = one.text});
+    groups[place->second].hosts.push_back(one.host);
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const Group& a, const Group& b) { return a.hosts.size() > b.hosts.size(); });
+  return groups;
+}
+
+std::string folded(std::span<const std::string> hosts) {
+  if (hosts.size() == 1) return hosts[0];
+  return fmt::format("{} ({} hosts)", interim_fold(hosts), hosts.size());
+}
+
+std::string to_text(const Group& group) {
+  std::string text = fmt::format("--- {} ---\n{}", folded(group.hosts), group.text);
+  if (text.back() != '\n') text += '\n';
+  return text;
+}
+
+}  // namespace muster::remote
