@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "setup/askpass.hpp"
 
 namespace muster::cli {
 namespace {
@@ -49,6 +50,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   Action action;
   add_exec(app, action);
+  add_setup(app, action);
   try {
     std::vector<std::string> words = with_dashes(argc, argv);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
@@ -66,5 +68,6 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a death
+  if (const auto code = muster::setup::askpass_main(argc, argv)) return *code;
   return muster::cli::run(argc, argv);
 }
