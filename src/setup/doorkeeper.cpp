@@ -7,6 +7,10 @@
 namespace muster::setup {
 namespace {
 
+constexpr const char* kRefusedPassword = "it refused the password";
+constexpr const char* kRefusedPasswordHint =
+    "check user and password; if the hosts have different ones, set them up one by one";
+
 Reply answer(int id, std::string text) {
   return {id, ReplyKind::kAnswer, Secret(std::move(text))};
 }
@@ -24,6 +28,8 @@ std::string first_line(const std::string& text) {
 
 void Doorkeeper::begin(std::span<const std::string> hosts) {
   running_ = {hosts.begin(), hosts.end()};
+  order_.clear();
+  for (std::size_t i = 0; i < hosts.size(); ++i) order_.emplace(hosts[i], i);
 }
 
 std::vector<Reply> Doorkeeper::on_question(const Question& question) {
@@ -113,17 +119,19 @@ std::optional<Reply> Doorkeeper::host_key(const Question& question, const Prompt
 std::optional<Reply> Doorkeeper::password(const Question& question, const Prompt& prompt) {
   // Asked again, it was wrong. Trying it a second time could lock the account.
   if (got_password_.count(question.host) != 0) {
-    return end(question.id, question.host, "it refused the password",
-               "check user and password; if the hosts have different ones, set them up one by one");
+    return end(question.id, question.host, kRefusedPassword, kRefusedPasswordHint);
   }
-  if (policy_.password) {
-    got_password_.insert(question.host);
-    return Reply{question.id, ReplyKind::kAnswer, policy_.password->clone()};
-  }
+  if (policy_.password) return give_password(question.id, question.host);
   if (person_.present()) return std::nullopt;
   return end(question.id, question.host,
              "it wants a password, and nobody is here to ask: " + first_line(prompt.text),
              "give --password-file FILE, or a key that opens it: --identity FILE");
+}
+
+Reply Doorkeeper::give_password(int id, const std::string& host) {
+  got_password_.insert(host);
+  troubles_[host] = {kRefusedPassword, kRefusedPasswordHint, true};
+  return {id, ReplyKind::kAnswer, policy_.password->clone()};
 }
 
 Reply Doorkeeper::passphrase(const Question& question, const Prompt& prompt) {
@@ -157,6 +165,8 @@ std::vector<Reply> Doorkeeper::settle() {
 }
 
 std::vector<Reply> Doorkeeper::settle_keys() {
+  std::sort(waiting_.begin(), waiting_.end(),
+            [this](const Waiting& a, const Waiting& b) { return order_[a.host] < order_[b.host]; });
   std::vector<KeyOffer> offers;
   for (const Waiting& waiting : waiting_) {
     if (waiting.prompt.kind != PromptKind::kHostKey) continue;
@@ -184,8 +194,7 @@ std::vector<Reply> Doorkeeper::settle_passwords() {
   std::vector<Reply> replies;
   for (const Waiting& waiting : waiting_) {
     if (policy_.password) {
-      got_password_.insert(waiting.host);
-      replies.push_back({waiting.id, ReplyKind::kAnswer, policy_.password->clone()});
+      replies.push_back(give_password(waiting.id, waiting.host));
     } else {
       replies.push_back(end(waiting.id, waiting.host, "no password was given", ""));
     }

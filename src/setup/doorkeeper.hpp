@@ -49,6 +49,7 @@ struct Reply {
 struct Trouble {
   std::string what;
   std::string hint;
+  bool if_denied = false;  // holds only if ssh was denied in the end: the password was given
 };
 
 class Doorkeeper {
@@ -75,6 +76,7 @@ class Doorkeeper {
 
   [[nodiscard]] std::optional<Reply> at_once(const Question& question, const Prompt& prompt);
   [[nodiscard]] std::optional<Reply> host_key(const Question& question, const Prompt& prompt);
+  [[nodiscard]] Reply give_password(int id, const std::string& host);
   [[nodiscard]] std::optional<Reply> password(const Question& question, const Prompt& prompt);
   [[nodiscard]] Reply passphrase(const Question& question, const Prompt& prompt);
   [[nodiscard]] Reply refuse_key(int id, const std::string& host, std::string what,
@@ -87,6 +89,7 @@ class Doorkeeper {
   DoorPolicy policy_;
   Person& person_;
   std::unordered_set<std::string> running_;
+  std::unordered_map<std::string, std::size_t> order_;  // of the hosts, for people
   std::vector<Waiting> waiting_;
   std::unordered_set<std::string> got_password_;
   std::unordered_map<std::string, Secret> passphrases_;  // by key file; asked for once

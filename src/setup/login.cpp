@@ -73,7 +73,7 @@ sys::Command first_command(const Errand& errand, const FirstLogin& login, bool p
 
 // What the doorkeeper refused says more than ssh's words about it.
 Visit with_trouble(Visit visit, std::optional<Trouble> trouble) {
-  if (!visit.error || !trouble) return visit;
+  if (!visit.error || !trouble || (trouble->if_denied && !visit.denied)) return visit;
   visit.denied = false;
   visit.error = Error{.code = ErrorCode::kUnreachable,
                       .what = std::move(trouble->what),

@@ -93,8 +93,9 @@ bool TerminalPerson::accept(std::span<const KeyOffer> offers) {
 }
 
 std::optional<Secret> TerminalPerson::secret(const std::string& prompt) {
+  Keyboard keyboard;  // before the prompt: what is typed at once must not show either
   tell(prompt);
-  auto line = Keyboard().line();
+  auto line = keyboard.line();
   tell("\n");
   return line;
 }

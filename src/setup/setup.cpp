@@ -133,6 +133,9 @@ Result<void> Run::visit_new() {
              visit_first(launcher_, fresh, request_.identity, std::move(policy), person_));
   for (const Visit& visit : visits.visits) note(visit);
   offers_ = std::move(visits.offers);
+  std::sort(offers_.begin(), offers_.end(), [this](const KeyOffer& a, const KeyOffer& b) {
+    return places_.at(a.host) < places_.at(b.host);
+  });
   return {};
 }
 
