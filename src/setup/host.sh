@@ -188,6 +188,9 @@ $mesh_pins
 END_OF_PINS
 }
 
+# What ssh reads: all pinned keys in one file.
+mesh_known_hosts() { (cd "$mesh/known_hosts.d" 2>/dev/null && cat ./*); }
+
 mesh_config() {
   printf '# Written by `muster setup --host-to-host`; `muster setup --undo` takes it away.\nHost'
   (cd "$mesh/known_hosts.d" 2>/dev/null && for name in *; do printf ' %s' "$name"; done)
@@ -211,6 +214,7 @@ do_mesh() {
     change 'added the host-to-host key to ~/.ssh/authorized_keys' \
       edit "$keys" authorized_keys swap_key_line "$mesh_line" "$mesh_public"
   fi
+  put "$mesh/known_hosts" "$(mesh_known_hosts)" '~/.ssh/muster-mesh/known_hosts'
   put "$mesh/config" "$(mesh_config)" '~/.ssh/muster-mesh/config'
   do_include
 }

@@ -40,7 +40,9 @@ std::string mesh_settings(const MeshPart& part) {
   return text +
          "  IdentityFile ~/.ssh/muster-mesh/id_ed25519\n"
          "  IdentitiesOnly yes\n"
-         "  UserKnownHostsFile ~/.ssh/muster-mesh/known_hosts.d/%n\n"
+         // One file and no %n: hosts may have an older ssh than the launcher must have.
+         "  UserKnownHostsFile ~/.ssh/muster-mesh/known_hosts\n"
+         "  GlobalKnownHostsFile /dev/null\n"
          "  StrictHostKeyChecking yes\n"
          "  CheckHostIP no\n"
          "  UpdateHostKeys no\n"

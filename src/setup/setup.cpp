@@ -197,6 +197,12 @@ Result<SetupResult> Run::carry_out() {
   MUSTER_CHECK(read_hosts());
   // A key that is not there must stop us before anything is changed.
   if (!request_.key.empty()) MUSTER_CHECK(launcher_.public_key(request_.key));
+  if (!request_.identity.empty() && !sys::exists(request_.identity)) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "there is no such key",
+                            .where = {.file = request_.identity},
+                            .hint = "--identity names a private key that opens the hosts"});
+  }
   MUSTER_TRY(const sys::Fd lock, launcher_.prepare());
   MUSTER_CHECK(launcher_.ensure_key(launcher_.cluster_key(), "muster"));
   std::vector<Entry> entries;

@@ -170,7 +170,7 @@ TEST_P(HostScript, MeshIsInstalledGrowsAndGoes) {
   (void)run(mesh_script(mesh(), false));
   EXPECT_TRUE(run(mesh_script(mesh(), false)).changes.empty());
   EXPECT_EQ(read(".ssh/muster-mesh/id_ed25519"), mesh().private_key + "\n");
-  EXPECT_EQ(read(".ssh/muster-mesh/known_hosts.d/n2"), "n2 ssh-ed25519 AAAA2\n");
+  EXPECT_EQ(read(".ssh/muster-mesh/known_hosts"), "n1 ssh-ed25519 AAAA1\nn2 ssh-ed25519 AAAA2\n");
   EXPECT_NE(read(".ssh/muster-mesh/config").find("Host n1 n2\n"), std::string::npos);
   EXPECT_EQ(read(".ssh/config"), "Include muster-mesh/config\nHost x\n  Port 7\n");
   MeshPart more = mesh();
