@@ -1,12 +1,9 @@
 #include "cli/bundle_command.hpp"
 
 #include <filesystem>
-#include <memory>
 
 #include <fmt/format.h>
 
-#include "cli/cluster_options.hpp"
-#include "cli/command.hpp"
 #include "setup/bundle_writer.hpp"
 #include "sys/quote.hpp"
 
@@ -68,24 +65,6 @@ Result<int> make_bundle(const BundleRequest& request, const hosts::Cluster& clus
   for (const std::string& path : written.changed) fmt::print("wrote {}/{}\n", folder, path);
   print_next_steps(folder, request, options, written.owner_set);
   return 0;
-}
-
-// Until `muster setup` takes it in, see bundle_command.hpp.
-void add_bundle(CLI::App& app, Action& action) {
-  struct Both {
-    ClusterOptions cluster;
-    BundleRequest bundle;
-  };
-  auto both = std::make_shared<Both>();
-  CLI::App* command = app.add_subcommand("bundle", "")->group("");
-  add_cluster_options(*command, both->cluster);
-  add_bundle_options(*command, both->bundle);
-  command->callback([both, &action] {
-    action = [both]() -> Result<int> {
-      MUSTER_TRY(const hosts::Cluster cluster, read_cluster(both->cluster));
-      return make_bundle(both->bundle, cluster);
-    };
-  });
 }
 
 }  // namespace muster::cli

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/command.hpp"
+#include "setup/askpass.hpp"
 
 namespace muster::cli {
 int exit_code(ErrorCode code) {
@@ -55,7 +56,7 @@ int run(int argc, char** argv) {
   const Line line = split(argc, argv);
   add_exec(app, action, line.program);
   add_sync(app, action);
-  add_bundle(app, action);
+  add_setup(app, action);
   add_lab(app, action, line.program);
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
@@ -74,5 +75,6 @@ int run(int argc, char** argv) {
 // NOLINTNEXTLINE(bugprone-exception-escape): only running out of memory is left to throw
 int main(int argc, char** argv) {
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a death
+  if (const auto code = muster::setup::askpass_main(argc, argv)) return *code;
   return muster::cli::run(argc, argv);
 }
