@@ -1,7 +1,9 @@
 #include "remote/grouped.hpp"
 
-#include <algorithm>
+#include <functional>
+#include <map>
 #include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,8 +20,11 @@ std::vector<Group> group_equal(std::span<const Said> said) {
     if (is_new) groups.push_back({.hosts = {}, .text = one.text});
     groups[place->second].hosts.push_back(one.host);
   }
-  std::stable_sort(groups.begin(), groups.end(),
-                   [](const Group& a, const Group& b) { return a.hosts.size() > b.hosts.size(); });
+  // A multimap keeps equals in the order they came.
+  std::multimap<std::size_t, Group, std::greater<>> by_size;
+  for (Group& group : groups) by_size.emplace(group.hosts.size(), std::move(group));
+  groups.clear();
+  for (auto& [size, group] : by_size) groups.push_back(std::move(group));
   return groups;
 }
 

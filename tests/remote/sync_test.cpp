@@ -85,10 +85,9 @@ constexpr auto kStats =
     "Total transferred file size: 1234567 bytes\n";
 
 TEST(Stats, AreReadAndSaidInWords) {
-  const auto changes = parse_stats(kStats);
-  ASSERT_TRUE(changes.has_value());
-  EXPECT_EQ(*changes, (Changes{.files = 3, .bytes = 1234567, .others = 2, .deleted = 1}));
-  EXPECT_EQ(to_text(*changes), "3 files (1.2 MB), 2 folders or links, 1 deleted");
+  const Changes expected{.files = 3, .bytes = 1234567, .others = 2, .deleted = 1};
+  EXPECT_EQ(parse_stats(kStats), expected);
+  EXPECT_EQ(to_text(expected), "3 files (1.2 MB), 2 folders or links, 1 deleted");
   EXPECT_EQ(to_text(Changes{}), "the same already");
   EXPECT_FALSE(parse_stats("rsync: something else\n").has_value());
 }

@@ -7,15 +7,16 @@
 namespace muster::setup {
 namespace {
 
-const BundleKeys kKeys = {.cluster = "ssh-ed25519 CLUSTER muster",
-                          .host = "ssh-ed25519 HOST muster"};
+BundleKeys keys() {
+  return {.cluster = "ssh-ed25519 CLUSTER muster", .host = "ssh-ed25519 HOST muster"};
+}
 
 BundleOptions three_hosts() {
   return {.hosts = {"launcher", "worker1", "worker2"}};
 }
 
 BundleFile file_of(const BundleOptions& options, const std::string& path) {
-  const auto files = bundle_files(options, kKeys);
+  const auto files = bundle_files(options, keys());
   const auto found = std::find_if(files.begin(), files.end(),
                                   [&](const BundleFile& file) { return file.path == path; });
   return found == files.end() ? BundleFile{} : *found;
@@ -38,7 +39,7 @@ TEST(Bundle, EveryHostIsPinnedByNameAndPort) {
 }
 
 TEST(Bundle, CheckingIsNeverSwitchedOff) {
-  for (const BundleFile& file : bundle_files(three_hosts(), kKeys)) {
+  for (const BundleFile& file : bundle_files(three_hosts(), keys())) {
     EXPECT_EQ(file.content.find("StrictHostKeyChecking no"), std::string::npos) << file.path;
     EXPECT_EQ(file.content.find("/dev/null"), std::string::npos) << file.path;
     EXPECT_EQ(file.content.find("rsa"), std::string::npos) << file.path;
