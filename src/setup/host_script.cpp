@@ -22,7 +22,7 @@ std::string opening(std::string_view verb, Place place, bool dry) {
 }
 
 std::string whole(std::string text) {
-  text += kHostScript;
+  text += host_functions();
   return text;
 }
 

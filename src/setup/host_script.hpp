@@ -10,7 +10,7 @@
 namespace muster::setup {
 
 // host.sh: the functions; one of the texts below goes before it.
-extern const std::string_view kHostScript;
+[[nodiscard]] std::string_view host_functions();
 
 // Where it runs decides where it keeps what undo needs and which folder is ours.
 enum class Place { kHost, kLauncher };

@@ -206,6 +206,7 @@ Result<SetupResult> Run::carry_out() {
   MUSTER_TRY(const sys::Fd lock, launcher_.prepare());
   MUSTER_CHECK(launcher_.ensure_key(launcher_.cluster_key(), "muster"));
   std::vector<Entry> entries;
+  entries.reserve(targets_.size());
   for (const Target& target : targets_) entries.push_back(target.entry);
   stop_sharing(entries);
   MUSTER_CHECK(visit_known());

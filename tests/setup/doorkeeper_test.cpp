@@ -37,10 +37,14 @@ std::string key_prompt(char c) {
          "connecting (yes/no/[fingerprint])? ";
 }
 
-const std::vector<std::string> kHosts = {"n1", "n2", "n3"};
+std::vector<std::string> three_hosts() {
+  return {"n1", "n2", "n3"};
+}
 
 struct Desk {
-  explicit Desk(DoorPolicy policy = {}) : door(std::move(policy), person) { door.begin(kHosts); }
+  explicit Desk(DoorPolicy policy = {}) : door(std::move(policy), person) {
+    door.begin(three_hosts());
+  }
   FakePerson person;
   Doorkeeper door;
 };
