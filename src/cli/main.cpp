@@ -49,6 +49,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   Action action;
   add_exec(app, action);
+  add_hosts(app, action);
   try {
     std::vector<std::string> words = with_dashes(argc, argv);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
