@@ -127,7 +127,7 @@ Result<Config> parse_config(const Source& source) {
         0, fmt::format("the file is longer than {} bytes", kMaxConfigBytes),
         "keep long host lists in a file of their own and name it: hostfile: hosts.txt"));
   }
-  MUSTER_TRY(const std::vector<YamlEntry> entries, parse_yaml_map(source));
+  MUSTER_TRY(const std::vector<YamlEntry> entries, parse_yaml_map(without_utf8_mark(source)));
   Config config;
   for (const YamlEntry& entry : entries) MUSTER_CHECK(read_entry(source, entry, config));
   return config;

@@ -189,15 +189,11 @@ Result<std::string> to_bare(const std::vector<Host>& hosts) {
 }  // namespace
 
 Result<Hostfile> parse_hostfile(const Source& source) {
-  constexpr std::string_view kUtf8Mark = "\xEF\xBB\xBF";
   const std::string_view start = source.text.substr(0, 2);
   if (start == "\xFF\xFE" || start == "\xFE\xFF") {
     return unexpected(source.refuse(0, "the file is UTF-16", "save it as UTF-8"));
   }
-  Source content = source;
-  if (content.text.substr(0, kUtf8Mark.size()) == kUtf8Mark) {
-    content.text.remove_prefix(kUtf8Mark.size());
-  }
+  const Source content = without_utf8_mark(source);
   return HostfileReader(content).read();
 }
 

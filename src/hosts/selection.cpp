@@ -41,6 +41,24 @@ Result<void> check_known(const std::vector<Host>& hosts, const Selection& select
                           .hint = fmt::format("the hosts are {}", shortened(fold(hosts)))});
 }
 
+// No ":n" behind a host: what it means in -H and to DeepSpeed (slots, GPUs) are two things.
+Result<void> check_whole(const Source& source) {
+  constexpr std::string_view kSeparators = ", \t\r\n";
+  std::size_t at = source.text.find_first_not_of(kSeparators);
+  while (at != std::string_view::npos) {
+    MUSTER_TRY(const std::size_t end, item_end(source, at, source.text.size()));
+    const std::string_view item = source.text.substr(at, end - at);
+    const std::size_t colon = item.rfind(':');
+    if (colon != std::string_view::npos && (colon == item.find(':') || item[colon - 1] == ']')) {
+      return unexpected(source.refuse(at + colon, "hosts are taken whole here, without ':'",
+                                      "say slots with the hosts, e.g. -H node1:2, and GPUs with "
+                                      "CUDA_VISIBLE_DEVICES"));
+    }
+    at = source.text.find_first_not_of(kSeparators, end);
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Selection> parse_selection(const Source& source) {
@@ -49,13 +67,7 @@ Result<Selection> parse_selection(const Source& source) {
   std::replace(text.begin(), text.end(), '@', ',');
   Source plain = source;
   plain.text = text;
-  MUSTER_TRY(const std::vector<Item> items, parse_items(plain, 0, text.size()));
-  for (const Item& item : items) {
-    if (item.colon == Item::kNo) continue;
-    return unexpected(plain.refuse(item.colon, "hosts are taken whole here, without ':'",
-                                   "say slots with the hosts, e.g. -H node1:2, and GPUs with "
-                                   "CUDA_VISIBLE_DEVICES"));
-  }
+  MUSTER_CHECK(check_whole(plain));
   MUSTER_TRY(std::vector<Host> hosts, parse_expression(plain));
   return Selection{.hosts = std::move(hosts), .where = {.file = source.name}};
 }

@@ -26,6 +26,12 @@ Error Source::refuse(std::size_t offset, std::string what, std::string hint) con
   return error;
 }
 
+Source without_utf8_mark(Source source) {
+  constexpr std::string_view kMark = "\xEF\xBB\xBF";
+  if (source.text.starts_with(kMark)) source.text.remove_prefix(kMark.size());
+  return source;
+}
+
 std::string describe(char byte) {
   if (is_printable(byte)) return fmt::format("'{}'", byte);
   return fmt::format("byte 0x{:02x}", static_cast<unsigned char>(byte));

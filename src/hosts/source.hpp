@@ -24,6 +24,9 @@ struct Source {
   [[nodiscard]] Error refuse(std::size_t offset, std::string what, std::string hint = {}) const;
 };
 
+// The source without the mark that some editors put before UTF-8.
+[[nodiscard]] Source without_utf8_mark(Source source);
+
 // How a message shows a byte of hostile input: 'x', or "byte 0x07".
 [[nodiscard]] std::string describe(char byte);
 
