@@ -16,5 +16,6 @@ using Action = std::function<Result<int>()>;
 // Each adds its command to `app`; parsing that command sets `action`.
 void add_exec(CLI::App& app, Action& action);
 void add_hosts(CLI::App& app, Action& action);
+void add_lab(CLI::App& app, Action& action);
 
 }  // namespace muster::cli

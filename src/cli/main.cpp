@@ -50,6 +50,7 @@ int run(int argc, char** argv) {
   Action action;
   add_exec(app, action);
   add_hosts(app, action);
+  add_lab(app, action);
   try {
     std::vector<std::string> words = with_dashes(argc, argv);
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

@@ -1,0 +1,281 @@
+// muster lab: hosts out of namespaces, to rehearse on before machines are paid for.
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "cli/command.hpp"
+#include "hosts/expression.hpp"
+#include "lab/breakage.hpp"
+#include "lab/fault.hpp"
+#include "lab/lab.hpp"
+#include "lab/lock.hpp"
+#include "lab/node.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct LabOptions {
+  lab::Spec spec;
+  std::string hosts;  // an expression
+  std::string what;
+  std::string argument;
+  std::vector<std::string> words;
+  std::string rate;
+  std::string delay;
+  std::string loss;
+  int nic = 0;
+  bool root = false;
+  bool clear = false;
+  bool all = false;
+  bool json = false;
+  bool dry_run = false;
+};
+
+using Options = std::shared_ptr<LabOptions>;
+
+Result<void> need_root() {
+  if (::geteuid() == 0) return {};
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = "muster lab needs root: it makes namespaces, mounts and links",
+                          .hint = "run the same command with sudo"});
+}
+
+// Where Python packages usually lie; the launcher must not have torch by accident.
+std::vector<std::string> torch_folders() {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const char* base : {"/usr/lib", "/usr/local/lib"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(base, ignored)) {
+      if (entry.path().filename().string().rfind("python", 0) != 0) continue;
+      for (const char* packages : {"dist-packages", "site-packages"}) {
+        const auto torch = entry.path() / packages / "torch";
+        if (std::filesystem::is_directory(torch, ignored)) found.push_back(torch);
+      }
+    }
+  }
+  return found;
+}
+
+Result<int> lab_up(const LabOptions& options) {
+  lab::Spec spec = options.spec;
+  for (std::string& folder : torch_folders()) spec.launcher_lacks.push_back(std::move(folder));
+  if (options.dry_run) {
+    MUSTER_TRY(const std::vector<std::string> lines, lab::dry_run(spec));
+    for (const std::string& line : lines) fmt::print("{}\n", line);
+    return 0;
+  }
+  MUSTER_TRY(const lab::Spec built, lab::up(spec));
+  const std::string name = built.name == "default" ? "" : " --name " + built.name;
+  fmt::print("lab '{}' is up: hosts n1 to n{}, and launcher\n", built.name, built.hosts);
+  fmt::print("user {}, password {} (the same on every host; no keys yet)\n", built.user,
+             built.password);
+  fmt::print("next: muster lab shell launcher{}\n", name);
+  return 0;
+}
+
+Result<int> lab_down(const LabOptions& options) {
+  std::vector<std::string> names = {options.spec.name};
+  if (options.all) names = lab::labs();
+  for (const std::string& name : names) {
+    MUSTER_TRY(const bool was_there, lab::down(name));
+    fmt::print("lab '{}' {}\n", name, was_there ? "is gone" : "was not there");
+  }
+  return 0;
+}
+
+nlohmann::json to_json(const lab::Status& status) {
+  nlohmann::json hosts = nlohmann::json::array();
+  for (const lab::HostStatus& host : status.hosts) {
+    hosts.push_back({{"name", host.name},
+                     {"up", host.up},
+                     {"connected", host.connected},
+                     {"shaped", host.shaped},
+                     {"addresses", host.addresses},
+                     {"interfaces", host.interfaces}});
+  }
+  return {{"name", status.spec.name},     {"user", status.spec.user},
+          {"uid", status.spec.uid},       {"password", status.spec.password},
+          {"shares", status.spec.shares}, {"hosts", hosts}};
+}
+
+Result<int> lab_status(const LabOptions& options) {
+  MUSTER_TRY(const lab::Status status, lab::status(options.spec.name));
+  if (options.json) {
+    fmt::print("{}\n", to_json(status).dump(2));
+    return 0;
+  }
+  fmt::print("lab '{}': user {}, password {}\n", status.spec.name, status.spec.user,
+             status.spec.password);
+  fmt::print("{:<10} {:<5} {:<13} {}\n", "HOST", "STATE", "CABLE", "INTERFACES");
+  for (const lab::HostStatus& host : status.hosts) {
+    std::string interfaces;
+    for (std::size_t i = 0; i < host.addresses.size(); ++i) {
+      interfaces += fmt::format("{} {}  ", host.interfaces[i], host.addresses[i]);
+    }
+    std::string cable = host.connected ? "connected" : "cut";
+    if (host.connected && host.shaped) cable = "shaped";
+    fmt::print("{:<10} {:<5} {:<13} {}\n", host.name, host.up ? "up" : "down",
+               host.up ? cable : "-", interfaces.substr(0, interfaces.size() - 2));
+  }
+  return 0;
+}
+
+Result<int> lab_exec(const LabOptions& options) {
+  MUSTER_TRY(const lab::Spec spec, lab::load(options.spec.name));
+  MUSTER_TRY(const int host, lab::host_number(spec, options.hosts));
+  std::vector<std::string> words = options.words;
+  if (words.empty()) words = {"bash", "-l"};
+  return lab::inside(spec, lab::host_name(host), options.root ? lab::As::kRoot : lab::As::kUser,
+                     [&] { return lab::exec_command(spec, options.root, words); });
+}
+
+// Does it to every host of the expression, in turn.
+Result<int> on_hosts(const LabOptions& options,
+                     const std::function<Result<void>(const lab::Spec&, int)>& action) {
+  MUSTER_TRY(const lab::Spec spec, lab::load(options.spec.name));
+  MUSTER_TRY(const std::vector<hosts::Host> wanted, hosts::parse_expression(options.hosts));
+  std::vector<int> numbers;
+  for (const hosts::Host& host : wanted) {
+    MUSTER_TRY(const int number, lab::host_number(spec, host.name));
+    numbers.push_back(number);
+  }
+  MUSTER_TRY(const lab::Lock lock, lab::Lock::take(spec.name, lab::Lock::kExisting));
+  for (const int number : numbers) MUSTER_CHECK(action(spec, number));
+  return 0;
+}
+
+Result<int> lab_link(const LabOptions& options) {
+  lab::Shape shape;
+  if (!options.rate.empty()) {
+    MUSTER_TRY(shape.bits_per_second, lab::parse_rate(options.rate));
+  }
+  if (!options.delay.empty()) {
+    MUSTER_TRY(shape.delay_us, lab::parse_delay(options.delay));
+  }
+  if (!options.loss.empty()) {
+    MUSTER_TRY(shape.loss, lab::parse_loss(options.loss));
+  }
+  if ((shape == lab::Shape{}) != options.clear) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "say how the link shall be",
+                            .hint = "--rate 1gbit, --delay 2ms, --loss 1%, or --clear alone"});
+  }
+  return on_hosts(options, [&](const lab::Spec& spec, int host) {
+    return lab::link(spec, host, options.nic, shape);
+  });
+}
+
+CLI::App* add(CLI::App& lab, const Options& options, Action& action, const char* name,
+              const char* help, std::function<Result<int>(const LabOptions&)> run) {
+  CLI::App* command = lab.add_subcommand(name, help);
+  command->add_option("--name", options->spec.name, "The lab, if there are several")
+      ->capture_default_str();
+  command->callback([options, &action, run = std::move(run)] {
+    action = [options, run]() -> Result<int> {
+      MUSTER_CHECK(need_root());
+      return run(*options);
+    };
+  });
+  return command;
+}
+
+void add_up(CLI::App& lab, const Options& options, Action& action) {
+  CLI::App* up = add(lab, options, action, "up", "Make hosts n1..nN and launcher", lab_up);
+  up->add_option("--hosts", options->spec.hosts, "How many hosts besides the launcher")->required();
+  up->add_option("--nics", options->spec.nics, "Networks that every host is on, 1 or 2")
+      ->capture_default_str();
+  up->add_option("--nic-names", options->spec.nic_names,
+                 "Names of the first interface, dealt out in turn, e.g. eth0,ens5,eno1")
+      ->delimiter(',');
+  up->add_option("--user", options->spec.user, "The ordinary user on every host")
+      ->capture_default_str();
+  up->add_option("--share", options->spec.shares,
+                 "A folder that all hosts see as one, as on NFS (repeatable)");
+  up->add_option("--launcher-lacks", options->spec.launcher_lacks,
+                 "A folder that looks empty on the launcher (repeatable)");
+  up->add_flag("-n,--dry-run", options->dry_run, "Print what would be done, and do nothing");
+}
+
+void add_inside(CLI::App& lab, const Options& options, Action& action) {
+  CLI::App* exec = add(lab, options, action, "exec", "Run a command on a host's console", lab_exec);
+  CLI::App* shell = add(lab, options, action, "shell", "Open a shell on a host", lab_exec);
+  for (CLI::App* command : {exec, shell}) {
+    command->add_option("host", options->hosts, "n1, n2, ... or launcher")->required();
+    command->add_flag("--root", options->root, "As root instead of the ordinary user");
+  }
+  exec->add_option("command", options->words, "The command, after --")->required();
+}
+
+void add_faults(CLI::App& lab, const Options& options, Action& action) {
+  struct Fault {
+    const char* name;
+    const char* help;
+    Result<void> (*apply)(const lab::Spec&, int);
+  };
+  constexpr Fault kFaults[] = {
+      {"cut", "Lose every frame to and from a host; the carrier stays", lab::cut},
+      {"mend", "Undo cut", lab::mend},
+      {"kill", "End all processes of a host; its connections are closed", lab::kill},
+      {"crash", "Power loss: end all processes; nothing is sent any more", lab::crash},
+      {"restart", "Boot a host again, with its disk", lab::restart},
+  };
+  for (const Fault& fault : kFaults) {
+    const auto apply = fault.apply;
+    CLI::App* command = add(lab, options, action, fault.name, fault.help,
+                            [apply](const LabOptions& given) { return on_hosts(given, apply); });
+    command->add_option("hosts", options->hosts, "Hosts, e.g. n2 or n[1-3]")->required();
+  }
+}
+
+void add_link(CLI::App& lab, const Options& options, Action& action) {
+  CLI::App* link = add(lab, options, action, "link", "Slow a host's cable down", lab_link);
+  link->add_option("hosts", options->hosts, "Hosts, e.g. n2 or n[1-3]")->required();
+  link->add_option("--rate", options->rate, "Each way, e.g. 1gbit");
+  link->add_option("--delay", options->delay,
+                   "Added to the round trip, half of it each way, e.g. 2ms");
+  link->add_option("--loss", options->loss, "Share of frames lost, each way, e.g. 1%");
+  link->add_option("--nic", options->nic, "Which network, 0 or 1")->capture_default_str();
+  link->add_flag("--clear", options->clear, "As fast as it was");
+}
+
+void add_break(CLI::App& lab, const Options& options, Action& action) {
+  CLI::App* command =
+      add(lab, options, action, "break", "Break one thing on a host", [](const LabOptions& given) {
+        return on_hosts(given, [&](const lab::Spec& spec, int host) {
+          return lab::break_host(spec, host, given.what, given.argument);
+        });
+      });
+  command->add_option("hosts", options->hosts, "Hosts, e.g. n2 or n[1-3]")->required();
+  std::string known = "What to break:";
+  for (const lab::Breakage& breakage : lab::breakages()) {
+    known += fmt::format("\n  {:<20} {}", fmt::format("{} {}", breakage.name, breakage.argument),
+                         breakage.what);
+  }
+  command->add_option("what", options->what, "See below")->required();
+  command->add_option("argument", options->argument, "Where it takes one");
+  command->footer(known);
+}
+
+}  // namespace
+
+void add_lab(CLI::App& app, Action& action) {
+  auto options = std::make_shared<LabOptions>();
+  CLI::App* lab = app.add_subcommand(
+      "lab", "Hosts out of namespaces on this machine, to rehearse and to test on (needs root)");
+  lab->require_subcommand(1);
+  add_up(*lab, options, action);
+  CLI::App* down = add(*lab, options, action, "down", "Remove a lab, whole or half made", lab_down);
+  down->add_flag("--all", options->all, "Every lab on this machine");
+  CLI::App* status = add(*lab, options, action, "status", "Show a lab's hosts", lab_status);
+  status->add_flag("--json", options->json, "For programs");
+  add_inside(*lab, options, action);
+  add_faults(*lab, options, action);
+  add_link(*lab, options, action);
+  add_break(*lab, options, action);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,157 @@
+#include "lab/breakage.hpp"
+
+#include <array>
+#include <charconv>
+#include <memory>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "lab/interfaces.hpp"
+#include "lab/node.hpp"
+#include "sys/file.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::lab {
+namespace {
+
+Result<void> shell(const Spec& spec, int host, const std::string& script) {
+  MUSTER_TRY(const int code, inside(spec, host_name(host), As::kRoot, [&] {
+               return exec_command(spec, true, {"sh", "-euc", script});
+             }));
+  if (code == 0) return {};
+  return unexpected(Error{.what = fmt::format("could not break it: exit code {}", code),
+                          .where = {.host = host_name(host)}});
+}
+
+Result<void> docker0(const Spec& spec, int host, const std::string& /*argument*/) {
+  return shell(spec, host,
+               fmt::format("ip link add docker0 type bridge\n"
+                           "ip addr add {}/24 dev docker0\nip link set docker0 up\n",
+                           kDockerAddress));
+}
+
+Result<void> loopback_name(const Spec& spec, int host, const std::string& /*argument*/) {
+  // First in the file, as some installers write it: the first match is what resolvers return.
+  return shell(spec, host, "sed -i \"1i 127.0.1.1 $(hostname)\" /etc/hosts");
+}
+
+Result<void> no_such_binary(const Spec& spec, int host, const std::string& path) {
+  return shell(spec, host, "test ! -d " + sys::quote(path) + "; rm " + sys::quote(path));
+}
+
+Result<void> ssh_modes(const Spec& spec, int host, const std::string& /*argument*/) {
+  return shell(spec, host,
+               fmt::format("chmod 0777 /home/{0}\n"
+                           "if [ -d /home/{0}/.ssh ]; then chmod 0777 /home/{0}/.ssh; fi\n",
+                           spec.user));
+}
+
+Result<void> host_key(const Spec& spec, int host, const std::string& /*argument*/) {
+  const auto pid = node_pid(spec.name, host_name(host));
+  const unsigned long old_socket = pid ? listening_socket(*pid, 22) : 0;
+  MUSTER_CHECK(shell(spec, host,
+                     "rm /etc/ssh/ssh_host_ed25519_key /etc/ssh/ssh_host_ed25519_key.pub\n"
+                     "ssh-keygen -q -t ed25519 -N '' -C \"root@$(hostname)\" "
+                     "-f /etc/ssh/ssh_host_ed25519_key\n"
+                     "kill -HUP \"$(cat /run/sshd.pid)\"\n"));
+  MUSTER_TRY(const unsigned long socket, wait_for_sshd(*pid, old_socket));
+  (void)socket;
+  return {};
+}
+
+Result<void> hold_port(const Spec& spec, int host, const std::string& argument) {
+  std::uint16_t port = 0;
+  const auto [end, bad] = std::from_chars(argument.data(), argument.data() + argument.size(), port);
+  if (bad != std::errc() || end != argument.data() + argument.size() || port == 0) {
+    return unexpected(
+        Error{.code = ErrorCode::kUsage, .what = fmt::format("'{}' is no port number", argument)});
+  }
+  int listener = -1;  // kept open by the process that stays
+  const auto prepare = [&]() -> Result<void> {
+    listener = ::socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    any.sin_port = ::htons(port);
+    if (::bind(listener, reinterpret_cast<const sockaddr*>(&any), sizeof any) != 0 ||
+        ::listen(listener, 1) != 0) {
+      return unexpected(system_error(fmt::format("cannot hold port {}", port)));
+    }
+    return {};
+  };
+  MUSTER_TRY(const pid_t pid, leave_inside(spec, host_name(host), As::kUser, prepare, [] {
+               while (true) ::pause();
+             }));
+  (void)pid;
+  return {};
+}
+
+// One port of a RoCE card with the GIDs that the kernel makes for it: link-local and IPv4-mapped,
+// each as RoCE v1 and v2.
+std::string fake_rdma_script(const Spec& spec, int host) {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  (void)std::sscanf(address(host, 0).c_str(), "%u.%u.%u.%u", &a, &b, &c, &d);
+  const std::string mapped =
+      fmt::format("0000:0000:0000:0000:0000:ffff:{:02x}{:02x}:{:02x}{:02x}", a, b, c, d);
+  const std::string local = fmt::format("fe80:0000:0000:0000:0000:00ff:fe00:{:04x}", host);
+  std::string script =
+      "fake=/run/fake-rdma\n"
+      "port=$fake/infiniband/mlx5_bond_0/ports/1\n"
+      "mkdir -p $port/gids $port/gid_attrs/types $port/gid_attrs/ndevs\n"
+      "echo '4: ACTIVE' > $port/state\necho '5: LinkUp' > $port/phys_state\n"
+      "echo Ethernet > $port/link_layer\necho '100 Gb/sec (4X EDR)' > $port/rate\n";
+  const std::array<std::pair<std::string, std::string_view>, 4> gids = {
+      {{local, "IB/RoCE v1"}, {local, "RoCE v2"}, {mapped, "IB/RoCE v1"}, {mapped, "RoCE v2"}}};
+  for (std::size_t i = 0; i < gids.size(); ++i) {
+    script += fmt::format(
+        "echo {1} > $port/gids/{0}\necho '{2}' > $port/gid_attrs/types/{0}\n"
+        "echo {3} > $port/gid_attrs/ndevs/{0}\n",
+        i, gids[i].first, gids[i].second, nic_name(spec, host, 0));
+  }
+  return script + "mount -t overlay -o lowerdir=$fake:/sys/class overlay /sys/class\n";
+}
+
+Result<void> fake_rdma(const Spec& spec, int host, const std::string& /*argument*/) {
+  return shell(spec, host, fake_rdma_script(spec, host));
+}
+
+constexpr std::array<Breakage, 7> kBreakages = {{
+    {"docker0", "", "a bridge docker0 with the same address wherever it is made", docker0},
+    {"loopback-name", "", "/etc/hosts gives the host's own name 127.0.1.1", loopback_name},
+    {"no-such-binary", "PATH", "this file is missing on the host", no_such_binary},
+    {"ssh-modes", "", "everybody may write to the user's home and ~/.ssh", ssh_modes},
+    {"host-key", "", "sshd has another host key, as after a reinstallation", host_key},
+    {"port", "PORT", "a process of the user listens on this TCP port", hold_port},
+    {"fake-rdma", "", "/sys shows a RoCE card mlx5_bond_0 (it carries nothing)", fake_rdma},
+}};
+
+}  // namespace
+
+std::span<const Breakage> breakages() {
+  return kBreakages;
+}
+
+Result<void> break_host(const Spec& spec, int host, std::string_view name,
+                        const std::string& argument) {
+  std::string known;
+  for (const Breakage& breakage : kBreakages) {
+    if (breakage.name != name) {
+      known += fmt::format(" {}", breakage.name);
+      continue;
+    }
+    if (breakage.argument.empty() == argument.empty()) return breakage.apply(spec, host, argument);
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = breakage.argument.empty()
+                          ? fmt::format("'{}' takes no argument", name)
+                          : fmt::format("'{}' needs its argument {}", name, breakage.argument)});
+  }
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = fmt::format("'{}' is nothing that can be broken", name),
+                          .hint = "one of:" + known});
+}
+
+}  // namespace muster::lab

@@ -1,0 +1,27 @@
+// Things to break on one host, as found on real clusters. A new one is a row in the table.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "lab/spec.hpp"
+
+namespace muster::lab {
+
+struct Breakage {
+  std::string_view name;
+  std::string_view argument;  // its name for people, empty: takes none
+  std::string_view what;      // one line for --help
+  Result<void> (*apply)(const Spec& spec, int host, const std::string& argument);
+};
+
+[[nodiscard]] std::span<const Breakage> breakages();
+
+// Looks the name up, checks that the argument fits, and does it.
+[[nodiscard]] Result<void> break_host(const Spec& spec, int host, std::string_view name,
+                                      const std::string& argument);
+
+}  // namespace muster::lab

@@ -1,0 +1,170 @@
+#include "lab/fault.hpp"
+
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "lab/node.hpp"
+#include "lab/sweep.hpp"
+#include "lab/wire.hpp"
+#include "sys/process.hpp"
+
+namespace muster::lab {
+namespace {
+
+std::string wire_file(const Spec& spec, int host, int nic) {
+  return fmt::format("{}/wire{}", host_folder(spec.name, host_name(host)), nic);
+}
+
+// The interface by which the host's cable hangs in the bridge.
+std::string bridge_port(const Spec& spec, int host, int nic) {
+  return recorded_process(wire_file(spec, host, nic)) ? wire_outer_name(host, nic)
+                                                      : port_name(host, nic);
+}
+
+Result<pid_t> running(const Spec& spec, int host) {
+  if (const auto pid = node_pid(spec.name, host_name(host))) return *pid;
+  return unexpected(Error{.code = ErrorCode::kUnreachable,
+                          .what = "the host is down",
+                          .where = {.host = host_name(host)},
+                          .hint = fmt::format("muster lab restart {}", host_name(host))});
+}
+
+Result<void> run_in_network(const Spec& spec, pid_t pid, std::vector<std::string> words) {
+  words.insert(words.begin(), {"nsenter", fmt::format("--net=/proc/{}/ns/net", pid)});
+  MUSTER_TRY(const sys::Ended ended, sys::run({.argv = words, .env = {mark(spec.name)}}));
+  if (ended.ok()) return {};
+  return unexpected(
+      Error{.what = fmt::format("'{}' failed: {}", fmt::join(words, " "), ended.err)});
+}
+
+// A packet socket must see frames as a cable carries them: none larger than the MTU, none without
+// its checksum.
+Result<void> set_offload(const Spec& spec, pid_t pid, const std::string& interface, bool on) {
+  const std::string value = on ? "on" : "off";
+  return run_in_network(
+      spec, pid,
+      {"ethtool", "-K", interface, "tso", value, "gso", value, "gro", value, "tx", value});
+}
+
+Result<void> stop_wire(const Spec& spec, int host, int nic) {
+  const auto pid = recorded_process(wire_file(spec, host, nic));
+  if (!pid) return {};
+  MUSTER_CHECK(end_process(*pid));
+  try_in_switch(spec.name, fmt::format("link del {}\n", wire_outer_name(host, nic)));
+  return {};
+}
+
+struct Ends {
+  pid_t host_pid;
+  pid_t switch_pid;
+  std::string interface;  // in the host
+  std::string port;       // in the switch
+};
+
+Result<void> limit_rate(const Spec& spec, const Ends& ends, std::int64_t bits_per_second) {
+  for (const auto& [pid, interface] :
+       {std::pair(ends.host_pid, ends.interface), std::pair(ends.switch_pid, ends.port)}) {
+    MUSTER_CHECK(run_in_network(
+        spec, pid,
+        {"tc", "qdisc", "replace", "dev", interface, "root", "tbf", "rate",
+         fmt::format("{}bit", bits_per_second), "burst", "256kb", "latency", "50ms"}));
+  }
+  return {};
+}
+
+Result<void> start_wire(const Spec& spec, int host, int nic, const Ends& ends, const Shape& shape) {
+  const std::string inner = wire_inner_name(host, nic);
+  const std::string outer = wire_outer_name(host, nic);
+  MUSTER_CHECK(in_switch(spec.name, fmt::format("link add {0} type veth peer name {1}\n"
+                                                "link set {2} nomaster\nlink set {0} up\n",
+                                                inner, outer, ends.port)));
+  MUSTER_CHECK(set_offload(spec, ends.host_pid, ends.interface, false));
+  for (const std::string& name : {ends.port, inner, outer}) {
+    MUSTER_CHECK(set_offload(spec, ends.switch_pid, name, false));
+  }
+  auto wire = std::make_shared<std::unique_ptr<Wire>>();
+  const auto prepare = [&]() -> Result<void> {
+    MUSTER_TRY(Wire opened, Wire::open(ends.port, inner, shape));
+    *wire = std::make_unique<Wire>(std::move(opened));
+    return {};
+  };
+  MUSTER_TRY(const pid_t pid,
+             leave_inside(spec, kSwitch, As::kNetworkRoot, prepare, [&] { (*wire)->carry(); }));
+  MUSTER_CHECK(record_process(wire_file(spec, host, nic), pid));
+  return in_switch(spec.name, fmt::format("link set {} master {} up\n", outer, bridge_name(nic)));
+}
+
+Result<void> unshape(const Spec& spec, int host, int nic, const Ends& ends) {
+  MUSTER_CHECK(stop_wire(spec, host, nic));
+  // Where no shape was set there is nothing to delete, and that is no error.
+  (void)run_in_network(spec, ends.host_pid, {"tc", "qdisc", "del", "dev", ends.interface, "root"});
+  (void)run_in_network(spec, ends.switch_pid, {"tc", "qdisc", "del", "dev", ends.port, "root"});
+  MUSTER_CHECK(set_offload(spec, ends.host_pid, ends.interface, true));
+  MUSTER_CHECK(set_offload(spec, ends.switch_pid, ends.port, true));
+  return in_switch(
+      spec.name, fmt::format("link set {} master {} up\n", port_name(host, nic), bridge_name(nic)));
+}
+
+}  // namespace
+
+Result<void> cut(const Spec& spec, int host) {
+  MUSTER_TRY(const pid_t pid, running(spec, host));
+  (void)pid;
+  std::string lines;
+  for (int nic = 0; nic < spec.nics; ++nic) {
+    lines += fmt::format("link set {} nomaster\n", bridge_port(spec, host, nic));
+  }
+  return in_switch(spec.name, lines);
+}
+
+Result<void> mend(const Spec& spec, int host) {
+  MUSTER_TRY(const pid_t pid, running(spec, host));
+  (void)pid;
+  std::string lines;
+  for (int nic = 0; nic < spec.nics; ++nic) {
+    lines +=
+        fmt::format("link set {} master {} up\n", bridge_port(spec, host, nic), bridge_name(nic));
+  }
+  return in_switch(spec.name, lines);
+}
+
+Result<void> kill(const Spec& spec, int host) {
+  MUSTER_TRY(const pid_t pid, running(spec, host));
+  return end_process(pid);
+}
+
+Result<void> crash(const Spec& spec, int host) {
+  MUSTER_CHECK(cut(spec, host));
+  return kill(spec, host);
+}
+
+Result<void> restart(const Spec& spec, int host) {
+  if (node_pid(spec.name, host_name(host))) MUSTER_CHECK(kill(spec, host));
+  std::string old_cables;
+  for (int nic = 0; nic < spec.nics; ++nic) {
+    MUSTER_CHECK(stop_wire(spec, host, nic));
+    // The kernel takes the old cable away when it gets round to it; its name is needed now.
+    old_cables += fmt::format("link del {}\n", port_name(host, nic));
+  }
+  try_in_switch(spec.name, old_cables);
+  return start_hosts(spec, {&host, 1});
+}
+
+Result<void> link(const Spec& spec, int host, int nic, const Shape& shape) {
+  if (nic < 0 || nic >= spec.nics) {
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = fmt::format("the lab has {} network(s), no number {}", spec.nics, nic)});
+  }
+  MUSTER_TRY(const pid_t host_pid, running(spec, host));
+  const auto switch_pid = node_pid(spec.name, kSwitch);
+  if (!switch_pid) return unexpected(Error{.what = "the lab's switch does not run"});
+  const Ends ends{host_pid, *switch_pid, nic_name(spec, host, nic), port_name(host, nic)};
+  MUSTER_CHECK(unshape(spec, host, nic, ends));
+  if (shape.delay_us > 0 || shape.loss > 0) return start_wire(spec, host, nic, ends, shape);
+  if (shape.bits_per_second > 0) return limit_rate(spec, ends, shape.bits_per_second);
+  return {};
+}
+
+}  // namespace muster::lab

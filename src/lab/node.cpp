@@ -1,0 +1,402 @@
+#include "lab/node.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <grp.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lab/interfaces.hpp"
+#include "sys/file.hpp"
+#include "sys/process.hpp"
+
+namespace muster::lab {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr int kHostNamespaces =
+    CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNS;
+constexpr int kSwitchNamespaces = CLONE_NEWNET | CLONE_NEWPID;
+constexpr auto kSshdDeadline = std::chrono::seconds(60);
+constexpr auto kPollInterval = milliseconds(5);
+
+// Field 22 of /proc/PID/stat, in clock ticks since boot; empty when there is no such process.
+std::string start_time(pid_t pid) {
+  const auto stat = sys::read_file(fmt::format("/proc/{}/stat", pid));
+  if (!stat) return {};
+  std::size_t at = stat->rfind(')');  // the command name may hold blanks
+  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = stat->find(' ', at + 1);
+  if (at == std::string::npos) return {};
+  return stat->substr(at + 1, stat->find(' ', at + 1) - at - 1);
+}
+
+std::string pid_file(std::string_view lab, std::string_view node) {
+  return host_folder(lab, node) + "/pid";
+}
+
+// fork() into new namespaces; the child is their first process.
+pid_t clone_into(int namespaces) {
+  return static_cast<pid_t>(
+      ::syscall(SYS_clone, static_cast<unsigned long>(namespaces | SIGCHLD), 0, 0, 0, 0));
+}
+
+Result<void> pivot_into(const std::string& root) {
+  // Both names the same: the old root comes to lie over the new one and is then let go.
+  if (::chdir(root.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0 ||
+      ::umount2(".", MNT_DETACH) != 0 || ::chdir("/") != 0) {
+    return unexpected(system_error("cannot enter the host's root", root));
+  }
+  return {};
+}
+
+// Or a terminal or a pipe of our caller would stay open for the life of the lab.
+void detach_from_terminal() {
+  const int null = ::open("/dev/null", O_RDWR);
+  for (const int fd : {0, 1, 2}) ::dup2(null, fd);
+  if (null > 2) ::close(null);
+  ::setsid();
+}
+
+[[noreturn]] void exec_with_mark(const std::string& lab, std::vector<const char*> argv) {
+  detach_from_terminal();
+  const std::string marked = mark(lab);
+  const char* env[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                       "HOME=/root", marked.c_str(), nullptr};
+  argv.push_back(nullptr);
+  // From here on the mark in the environment finds us, not our parent's death.
+  ::prctl(PR_SET_PDEATHSIG, 0);
+  ::execvpe(argv[0], const_cast<char* const*>(argv.data()), const_cast<char* const*>(env));
+  ::_exit(127);
+}
+
+Result<void> become_host(const Spec& spec, int host, int go) {
+  const std::string name = host_name(host);
+  if (::sethostname(name.c_str(), name.size()) != 0) {
+    return unexpected(system_error("cannot set the host name"));
+  }
+  MUSTER_CHECK(replay(plan_root(spec, host), mark(spec.name)));
+  MUSTER_CHECK(pivot_into(host_folder(spec.name, name) + "/root"));
+  char byte = 0;
+  if (::read(go, &byte, 1) != 1) ::_exit(1);  // our parent died before the cables were laid
+  MUSTER_CHECK(bring_up("lo", "", 0));
+  for (int nic = 0; nic < spec.nics; ++nic) {
+    MUSTER_CHECK(bring_up(nic_name(spec, host, nic), address(host, nic), prefix_length(nic)));
+  }
+  return {};
+}
+
+struct Pipe {
+  sys::Fd read;
+  sys::Fd write;
+};
+
+Result<Pipe> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return unexpected(system_error("cannot make a pipe"));
+  return Pipe{sys::Fd(ends[0]), sys::Fd(ends[1])};
+}
+
+// The life of a host's first process up to exec. What goes wrong is told through `report`.
+[[noreturn]] void host_main(const Spec& spec, int host, Pipe& go, Pipe& report) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // until exec: an `up` that dies takes half-made hosts along
+  go.write = sys::Fd();                // or we would never see the end of our parent in `go`
+  if (auto ready = become_host(spec, host, go.read.get()); !ready) {
+    const std::string text = fmt::format("{}: {}\n", host_name(host), to_text(ready.error()));
+    (void)!::write(report.write.get(), text.data(), text.size());
+    ::_exit(1);
+  }
+  exec_with_mark(spec.name, {"tini", "--", "/usr/sbin/sshd", "-D", "-E", "/var/log/sshd.log"});
+}
+
+Result<std::string> read_all(int fd) {
+  std::string text;
+  char buffer[4096];
+  for (ssize_t got = 0; (got = ::read(fd, buffer, sizeof buffer)) != 0;) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return unexpected(system_error("cannot read from a starting host"));
+    text.append(buffer, static_cast<std::size_t>(got));
+  }
+  return text;
+}
+
+Result<std::vector<Cable>> clone_hosts(const Spec& spec, std::span<const int> hosts, Pipe& go,
+                                       Pipe& report) {
+  std::vector<Cable> cables;
+  for (const int host : hosts) {
+    const pid_t pid = clone_into(kHostNamespaces);
+    if (pid < 0) return unexpected(system_error("cannot make a host's namespaces"));
+    if (pid == 0) host_main(spec, host, go, report);
+    MUSTER_CHECK(record_process(pid_file(spec.name, host_name(host)), pid));
+    cables.push_back({host, pid});
+  }
+  return cables;
+}
+
+}  // namespace
+
+Result<void> record_process(const std::string& file, pid_t pid) {
+  return sys::write_file(file, fmt::format("{} {}\n", pid, start_time(pid)), 0644);
+}
+
+std::optional<pid_t> recorded_process(const std::string& file) {
+  const auto text = sys::read_file(file);
+  if (!text) return std::nullopt;
+  pid_t pid = 0;
+  const auto [end, bad] = std::from_chars(text->data(), text->data() + text->size(), pid);
+  if (bad != std::errc() || pid <= 0) return std::nullopt;
+  const std::string now = start_time(pid);
+  if (now.empty() || fmt::format("{} {}\n", pid, now) != *text) return std::nullopt;
+  return pid;
+}
+
+std::optional<pid_t> node_pid(std::string_view lab, std::string_view node) {
+  return recorded_process(pid_file(lab, node));
+}
+
+namespace {
+
+Result<sys::Ended> ip_in_switch(std::string_view lab, const std::string& lines, bool force) {
+  const auto pid = node_pid(lab, kSwitch);
+  if (!pid) {
+    return unexpected(
+        Error{.what = "the lab's switch does not run", .hint = "muster lab down, then up"});
+  }
+  sys::Command command{.argv = {"nsenter", fmt::format("--net=/proc/{}/ns/net", *pid), "ip"},
+                       .env = {mark(lab)},
+                       .input = std::make_shared<const std::string>(lines)};
+  if (force) command.argv.emplace_back("-force");
+  command.argv.insert(command.argv.end(), {"-batch", "-"});
+  return sys::run(command);
+}
+
+}  // namespace
+
+Result<void> in_switch(std::string_view lab, const std::string& ip_lines) {
+  MUSTER_TRY(const sys::Ended ended, ip_in_switch(lab, ip_lines, false));
+  if (ended.ok()) return {};
+  return unexpected(Error{.what = fmt::format("the lab's network refused: {}", ended.err)});
+}
+
+void try_in_switch(std::string_view lab, const std::string& ip_lines) {
+  (void)ip_in_switch(lab, ip_lines, true);
+}
+
+Result<void> start_switch(const Spec& spec) {
+  MUSTER_CHECK(sys::make_folders(host_folder(spec.name, kSwitch), 0755));
+  MUSTER_TRY(Pipe started, make_pipe());
+  const pid_t pid = clone_into(kSwitchNamespaces);
+  if (pid < 0) return unexpected(system_error("cannot make the switch's namespaces"));
+  if (pid == 0) exec_with_mark(spec.name, {"tini", "--", "sleep", "infinity"});
+  started.write = sys::Fd();
+  MUSTER_TRY(const std::string nothing, read_all(started.read.get()));  // returns at the exec
+  MUSTER_CHECK(record_process(pid_file(spec.name, kSwitch), pid));
+  return in_switch(spec.name, plan_bridges(spec));
+}
+
+Result<unsigned long> wait_for_sshd(pid_t host, unsigned long old_socket) {
+  const auto deadline = steady_clock::now() + kSshdDeadline;
+  while (true) {
+    const unsigned long socket = listening_socket(host, 22);
+    if (socket != 0 && socket != old_socket) return socket;
+    if (start_time(host).empty()) {
+      return unexpected(Error{.what = "the host ended while its sshd was starting"});
+    }
+    if (steady_clock::now() > deadline) {
+      return unexpected(Error{.code = ErrorCode::kTimeout, .what = "its sshd does not listen"});
+    }
+    std::this_thread::sleep_for(kPollInterval);
+  }
+}
+
+Result<void> start_hosts(const Spec& spec, std::span<const int> hosts) {
+  MUSTER_TRY(Pipe go, make_pipe());
+  MUSTER_TRY(Pipe report, make_pipe());
+  MUSTER_TRY(const std::vector<Cable> cables, clone_hosts(spec, hosts, go, report));
+  report.write = sys::Fd();
+  MUSTER_CHECK(in_switch(spec.name, plan_cables(spec, cables)));
+  for (std::size_t i = 0; i < cables.size(); ++i) {
+    if (::write(go.write.get(), "g", 1) != 1) return unexpected(system_error("a host ended early"));
+  }
+  MUSTER_TRY(const std::string complaints, read_all(report.read.get()));  // ends when all exec'ed
+  if (!complaints.empty()) {
+    return unexpected(Error{.what = fmt::format("a host could not start: {}",
+                                                complaints.substr(0, complaints.find('\n')))});
+  }
+  for (const Cable& cable : cables) {
+    auto listens = wait_for_sshd(cable.pid, 0);
+    if (!listens) {
+      listens.error().where.host = host_name(cable.host);
+      return unexpected(listens.error());
+    }
+  }
+  return {};
+}
+
+namespace {
+
+Result<void> join_namespaces(pid_t pid, As as) {
+  std::vector<const char*> names = {"net", "uts", "ipc", "pid", "mnt"};
+  if (as == As::kNetworkRoot) names = {"net", "pid"};
+  std::vector<sys::Fd> fds;
+  for (const char* name : names) {  // all opened first: after "mnt" this /proc is out of sight
+    fds.emplace_back(
+        ::open(fmt::format("/proc/{}/ns/{}", pid, name).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fds.back().valid()) return unexpected(system_error("cannot open a namespace of the host"));
+  }
+  for (const sys::Fd& fd : fds) {
+    if (::setns(fd.get(), 0) != 0) return unexpected(system_error("cannot enter the host"));
+  }
+  return {};
+}
+
+int exit_code(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
+
+int wait_for(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return exit_code(status);
+}
+
+void become_user(const Spec& spec) {
+  const gid_t group = spec.uid;
+  if (::setgroups(1, &group) != 0 || ::setgid(group) != 0 || ::setuid(spec.uid) != 0) ::_exit(126);
+}
+
+// What a process inside tells the one outside, and how it gets there.
+struct Report {
+  bool failed = false;
+  pid_t pid = 0;
+  char text[512] = {};
+};
+
+[[noreturn]] void tell_and_leave(int fd, const Error& error) {
+  Report report{.failed = true};
+  to_text(error).copy(report.text, sizeof report.text - 1);
+  (void)!::write(fd, &report, sizeof report);
+  ::_exit(126);
+}
+
+Result<pid_t> first_process(const Spec& spec, std::string_view node) {
+  if (const auto pid = node_pid(spec.name, node)) return *pid;
+  return unexpected(Error{.code = ErrorCode::kUnreachable,
+                          .what = "the host is down",
+                          .where = {.host = std::string(node)},
+                          .hint = fmt::format("muster lab restart {}", node)});
+}
+
+// Entering a process namespace counts for children only, and entering the others cannot be taken
+// back; so a process in between enters, and its child is the one inside.
+[[noreturn]] void enter_and_run(const Spec& spec, pid_t first, As as,
+                                const std::function<int()>& action) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (auto joined = join_namespaces(first, as); !joined) {
+    fmt::print(stderr, "muster: {}\n", to_text(joined.error()));
+    ::_exit(126);
+  }
+  const pid_t child = ::fork();
+  if (child < 0) ::_exit(126);
+  if (child > 0) ::_exit(wait_for(child));
+  if (as == As::kUser) become_user(spec);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // after setuid, which clears it
+  ::_exit(action());
+}
+
+[[noreturn]] void enter_and_leave(const Spec& spec, pid_t first, As as, int report_fd,
+                                  const std::function<Result<void>()>& prepare,
+                                  const std::function<void()>& serve) {
+  if (auto joined = join_namespaces(first, as); !joined) tell_and_leave(report_fd, joined.error());
+  const pid_t child = ::fork();
+  if (child < 0) ::_exit(126);
+  if (child > 0) {
+    const Report report{.pid = child};
+    (void)!::write(report_fd, &report, sizeof report);
+    ::_exit(0);
+  }
+  // It outlives the command that leaves it there, so it must not hold that command's lock.
+  ::dup2(report_fd, 3);
+  ::close_range(4, ~0U, 0);
+  if (as == As::kUser) become_user(spec);
+  if (auto prepared = prepare(); !prepared) tell_and_leave(3, prepared.error());
+  detach_from_terminal();
+  ::close(3);
+  serve();
+  ::_exit(0);
+}
+
+}  // namespace
+
+Result<int> inside(const Spec& spec, std::string_view node, As as,
+                   const std::function<int()>& action) {
+  MUSTER_TRY(const pid_t first, first_process(spec, node));
+  const pid_t middle = ::fork();
+  if (middle < 0) return unexpected(system_error("cannot start a process"));
+  if (middle == 0) enter_and_run(spec, first, as, action);
+  return wait_for(middle);
+}
+
+Result<pid_t> leave_inside(const Spec& spec, std::string_view node, As as,
+                           const std::function<Result<void>()>& prepare,
+                           const std::function<void()>& serve) {
+  MUSTER_TRY(const pid_t first, first_process(spec, node));
+  MUSTER_TRY(Pipe report_pipe, make_pipe());
+  const pid_t middle = ::fork();
+  if (middle < 0) return unexpected(system_error("cannot start a process"));
+  if (middle == 0) enter_and_leave(spec, first, as, report_pipe.write.get(), prepare, serve);
+  report_pipe.write = sys::Fd();
+  wait_for(middle);
+  MUSTER_TRY(const std::string bytes, read_all(report_pipe.read.get()));  // to the end of prepare
+  pid_t pid = 0;
+  for (std::size_t at = 0; at + sizeof(Report) <= bytes.size(); at += sizeof(Report)) {
+    Report report;
+    std::memcpy(&report, bytes.data() + at, sizeof report);
+    if (report.failed)
+      return unexpected(Error{.what = report.text, .where = {.host = std::string(node)}});
+    pid = report.pid;
+  }
+  return pid;
+}
+
+int exec_command(const Spec& spec, bool root, const std::vector<std::string>& words) {
+  const std::string home = root ? "/root" : "/home/" + spec.user;
+  const std::string user = root ? "root" : spec.user;
+  const char* terminal = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe): one thread
+  const std::vector<std::string> env = {
+      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+      "HOME=" + home,
+      "USER=" + user,
+      "LOGNAME=" + user,
+      "SHELL=/bin/bash",
+      "LANG=C.UTF-8",
+      fmt::format("TERM={}", terminal == nullptr ? "dumb" : terminal)};
+  std::vector<char*> env_pointers;
+  for (const std::string& entry : env) env_pointers.push_back(const_cast<char*>(entry.c_str()));
+  env_pointers.push_back(nullptr);
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  if (::chdir(home.c_str()) != 0 && ::chdir("/") != 0) return 126;
+  (void)std::signal(SIGPIPE, SIG_DFL);
+  ::execvpe(argv[0], argv.data(), env_pointers.data());
+  const int failed = errno;
+  fmt::print(stderr, "muster: {}: {}\n", words[0], std::strerror(failed));
+  return failed == ENOENT ? 127 : 126;
+}
+
+}  // namespace muster::lab

@@ -1,0 +1,163 @@
+#include "lab/spec.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace muster::lab {
+namespace {
+
+constexpr std::string_view kRoot = "/run/muster-lab";
+constexpr std::size_t kMaxInterfaceName = 15;  // the kernel's IFNAMSIZ less the NUL
+
+bool is_word(std::string_view text, std::size_t max_size) {
+  const auto good = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  };
+  return !text.empty() && text.size() <= max_size && text.front() != '-' &&
+         std::all_of(text.begin(), text.end(), good);
+}
+
+unexpected<Error> refuse(std::string what, std::string hint = {}) {
+  return unexpected(
+      Error{.code = ErrorCode::kUsage, .what = std::move(what), .hint = std::move(hint)});
+}
+
+}  // namespace
+
+Result<void> validate(const Spec& spec) {
+  if (!is_word(spec.name, 32)) {
+    return refuse(fmt::format("'{}' is no name for a lab", spec.name),
+                  "a-z, 0-9, - and _, at most 32");
+  }
+  if (spec.hosts < 1 || spec.hosts > kMaxHosts) {
+    return refuse(fmt::format("a lab has 1 to {} hosts, not {}", kMaxHosts, spec.hosts));
+  }
+  if (spec.nics < 1 || spec.nics > 2) return refuse("a lab has 1 or 2 networks (--nics)");
+  if (!is_word(spec.user, 32) || spec.user == "root") {
+    return refuse(fmt::format("'{}' is no name for the lab's ordinary user", spec.user));
+  }
+  if (spec.nic_names.empty()) return refuse("--nic-names is empty");
+  for (const std::string& name : spec.nic_names) {
+    if (!is_word(name, kMaxInterfaceName - 1) || name == "lo") {
+      return refuse(fmt::format("'{}' is no name for a network interface", name));
+    }
+  }
+  for (const std::string& folder : spec.shares) {
+    if (folder.empty() || folder.front() != '/') {
+      return refuse(fmt::format("--share takes an absolute folder, not '{}'", folder));
+    }
+  }
+  return {};
+}
+
+std::string host_name(int host) {
+  return host == 0 ? std::string(kLauncher) : fmt::format("n{}", host);
+}
+
+Result<int> host_number(const Spec& spec, std::string_view name) {
+  if (name == kLauncher) return 0;
+  int number = 0;
+  if (name.size() > 1 && name.front() == 'n') {
+    const auto [end, bad] = std::from_chars(name.data() + 1, name.data() + name.size(), number);
+    if (bad != std::errc() || end != name.data() + name.size()) number = 0;
+  }
+  if (number < 1 || number > spec.hosts || host_name(number) != name) {
+    return refuse(fmt::format("lab '{}' has no host '{}'", spec.name, name),
+                  fmt::format("its hosts are launcher and n1 to n{}", spec.hosts));
+  }
+  return number;
+}
+
+std::string address(int host, int nic) {
+  // The launcher is .0.1; others start at .1.1, 250 in a block.
+  if (host == 0) return fmt::format("198.{}.0.1", 18 + nic);
+  return fmt::format("198.{}.{}.{}", 18 + nic, (host - 1) / 250 + 1, (host - 1) % 250 + 1);
+}
+
+int prefix_length(int nic) {
+  return nic == 0 ? 16 : 17;
+}
+
+std::string mac(int host, int nic) {
+  return fmt::format("02:00:00:{:02x}:{:02x}:{:02x}", nic, host >> 8, host & 255);
+}
+
+std::string nic_name(const Spec& spec, int host, int nic) {
+  const std::string& first = spec.nic_names[static_cast<std::size_t>(host) % spec.nic_names.size()];
+  if (nic == 0) return first;
+  // ens5 -> ens6, as a second card would be called.
+  const std::size_t digits = first.find_last_not_of("0123456789") + 1;
+  int number = 0;
+  std::from_chars(first.data() + digits, first.data() + first.size(), number);
+  return fmt::format("{}{}", first.substr(0, digits), number + nic);
+}
+
+std::string port_name(int host, int nic) {
+  return fmt::format("{}{}", nic == 0 ? 'p' : 'q', host);
+}
+
+std::string wire_inner_name(int host, int nic) {
+  return fmt::format("{}{}", nic == 0 ? 'u' : 'v', host);
+}
+
+std::string wire_outer_name(int host, int nic) {
+  return fmt::format("{}{}", nic == 0 ? 'w' : 'x', host);
+}
+
+std::string bridge_name(int nic) {
+  return fmt::format("br{}", nic);
+}
+
+std::string lab_folder(std::string_view lab) {
+  return fmt::format("{}/{}", kRoot, lab);
+}
+
+std::string disk(std::string_view lab) {
+  return lab_folder(lab) + "/disk";
+}
+
+std::string host_folder(std::string_view lab, std::string_view host) {
+  return fmt::format("{}/{}", disk(lab), host);
+}
+
+std::string mark(std::string_view lab) {
+  return "MUSTER_LAB=" + lab_folder(lab);
+}
+
+std::string to_json(const Spec& spec) {
+  const nlohmann::json value = {{"name", spec.name},
+                                {"hosts", spec.hosts},
+                                {"nics", spec.nics},
+                                {"nic_names", spec.nic_names},
+                                {"user", spec.user},
+                                {"uid", spec.uid},
+                                {"password", spec.password},
+                                {"shares", spec.shares},
+                                {"launcher_lacks", spec.launcher_lacks}};
+  return value.dump(2) + "\n";
+}
+
+Result<Spec> from_json(std::string_view text) {
+  try {
+    const nlohmann::json value = nlohmann::json::parse(text);
+    Spec spec{.name = value.at("name"),
+              .hosts = value.at("hosts"),
+              .nics = value.at("nics"),
+              .nic_names = value.at("nic_names"),
+              .user = value.at("user"),
+              .uid = value.at("uid"),
+              .password = value.at("password"),
+              .shares = value.at("shares"),
+              .launcher_lacks = value.at("launcher_lacks")};
+    MUSTER_CHECK(validate(spec));
+    return spec;
+  } catch (const nlohmann::json::exception& error) {
+    return unexpected(Error{.code = ErrorCode::kSystem,
+                            .what = fmt::format("not a lab's description: {}", error.what())});
+  }
+}
+
+}  // namespace muster::lab

@@ -1,0 +1,64 @@
+// What a lab is: everything that `up` was asked for, from which every name, address and path of the
+// lab follows. Pure.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/error.hpp"
+
+namespace muster::lab {
+
+struct Spec {
+  std::string name = "default";
+  int hosts = 0;                                  // n1..nN; the launcher is host 0 and not counted
+  int nics = 1;                                   // networks that every host is on, 1 or 2
+  std::vector<std::string> nic_names = {"eth0"};  // of the first network, dealt out in turn
+  std::string user = "dev";
+  uid_t uid = 1000;                         // of the user, and of its group
+  std::string password;                     // the user's, on every host
+  std::vector<std::string> shares;          // folders that all hosts see as one, absolute
+  std::vector<std::string> launcher_lacks;  // folders that look empty on the launcher, absolute
+};
+
+constexpr int kMaxHosts = 4096;
+constexpr std::string_view kLauncher = "launcher";
+
+// The address that `break docker0` gives to every host, and its prefix length.
+constexpr std::string_view kDockerAddress = "198.19.255.1";
+
+// An Error of code kUsage for a spec that cannot be built, e.g. a name that is no file name.
+[[nodiscard]] Result<void> validate(const Spec& spec);
+
+// Hosts are numbered 0 (the launcher) to spec.hosts.
+[[nodiscard]] std::string host_name(int host);
+[[nodiscard]] Result<int> host_number(const Spec& spec, std::string_view name);
+
+// Networks ("nics") are numbered from 0: 198.18.0.0/16 and 198.19.0.0/17, inside the range that is
+// set aside for tests between networks.
+[[nodiscard]] std::string address(int host, int nic);
+[[nodiscard]] int prefix_length(int nic);
+[[nodiscard]] std::string mac(int host, int nic);  // fixed, or a restarted host meets stale ARP
+[[nodiscard]] std::string nic_name(const Spec& spec, int host, int nic);
+[[nodiscard]] std::string port_name(int host, int nic);  // the cable's end in the switch
+[[nodiscard]] std::string bridge_name(int nic);
+// A shaped cable goes port - wire process - inner end = outer end - bridge.
+[[nodiscard]] std::string wire_inner_name(int host, int nic);
+[[nodiscard]] std::string wire_outer_name(int host, int nic);
+
+// Where a lab lies. The folder holds the lock and the mount point; all else is on one tmpfs.
+[[nodiscard]] std::string lab_folder(std::string_view lab);
+[[nodiscard]] std::string disk(std::string_view lab);
+[[nodiscard]] std::string host_folder(std::string_view lab, std::string_view host);
+
+// "MUSTER_LAB=<folder>", in the environment of every process that a lab starts: by it `down` finds
+// them again, whatever became of the process that started them.
+[[nodiscard]] std::string mark(std::string_view lab);
+
+[[nodiscard]] std::string to_json(const Spec& spec);
+[[nodiscard]] Result<Spec> from_json(std::string_view text);
+
+}  // namespace muster::lab

@@ -1,0 +1,136 @@
+#include "lab/wire.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <deque>
+#include <random>
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <net/if.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+namespace muster::lab {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::nanoseconds;
+
+constexpr std::size_t kMaxFrame = 65600;
+constexpr std::size_t kMaxQueued = 8192;         // frames a direction; a real port drops too
+constexpr nanoseconds kMaxBacklog{100'000'000};  // of a rate-limited direction
+constexpr int kFramesAtOnce = 64;
+constexpr int kWireOverhead = 24;  // preamble, check sequence and gap, bytes a frame
+constexpr int kSocketBuffer = 8 << 20;
+
+struct Frame {
+  Clock::time_point due;
+  std::string bytes;
+};
+
+// One direction of the cable.
+struct Lane {
+  int from = -1;
+  int to = -1;
+  std::deque<Frame> queue = {};
+  Clock::time_point free_at = {};  // when the line has sent all that was accepted
+};
+
+Result<sys::Fd> open_interface(const std::string& name) {
+  sys::Fd socket(::socket(AF_PACKET, SOCK_RAW | SOCK_NONBLOCK | SOCK_CLOEXEC, ::htons(ETH_P_ALL)));
+  if (!socket.valid()) return unexpected(system_error("cannot open a packet socket"));
+  const int yes = 1;
+  ::setsockopt(socket.get(), SOL_PACKET, PACKET_IGNORE_OUTGOING, &yes, sizeof yes);
+  sockaddr_ll address{};
+  address.sll_family = AF_PACKET;
+  address.sll_protocol = ::htons(ETH_P_ALL);
+  address.sll_ifindex = static_cast<int>(::if_nametoindex(name.c_str()));
+  packet_mreq promiscuous{};
+  promiscuous.mr_ifindex = address.sll_ifindex;
+  promiscuous.mr_type = PACKET_MR_PROMISC;
+  if (address.sll_ifindex == 0 ||
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::setsockopt(socket.get(), SOL_PACKET, PACKET_ADD_MEMBERSHIP, &promiscuous,
+                   sizeof promiscuous) != 0) {
+    return unexpected(system_error(fmt::format("cannot listen to {}", name)));
+  }
+  for (const int option : {SO_RCVBUFFORCE, SO_SNDBUFFORCE}) {
+    ::setsockopt(socket.get(), SOL_SOCKET, option, &kSocketBuffer, sizeof kSocketBuffer);
+  }
+  return socket;
+}
+
+void send_due(Lane& lane, Clock::time_point now) {
+  while (!lane.queue.empty() && lane.queue.front().due <= now) {
+    const std::string& bytes = lane.queue.front().bytes;
+    if (::send(lane.to, bytes.data(), bytes.size(), 0) < 0 && errno == EAGAIN) return;
+    lane.queue.pop_front();
+  }
+}
+
+void accept_frame(Lane& lane, const Shape& shape, std::string_view bytes, Clock::time_point now) {
+  if (lane.queue.size() >= kMaxQueued) return;
+  lane.free_at = std::max(lane.free_at, now);
+  if (shape.bits_per_second > 0) {
+    if (lane.free_at > now + kMaxBacklog) return;
+    const double bits = static_cast<double>(bytes.size() + kWireOverhead) * 8;
+    lane.free_at += nanoseconds(
+        static_cast<std::int64_t>(bits * 1e9 / static_cast<double>(shape.bits_per_second)));
+  }
+  const auto due = lane.free_at + std::chrono::microseconds(shape.delay_us) / 2;
+  lane.queue.push_back({.due = due, .bytes = std::string(bytes)});
+}
+
+void receive(Lane& lane, const Shape& shape, std::mt19937_64& random) {
+  static char buffer[kMaxFrame];
+  std::uniform_real_distribution<double> chance(0, 1);
+  for (int i = 0; i < kFramesAtOnce; ++i) {
+    const ssize_t size = ::recv(lane.from, buffer, sizeof buffer, 0);
+    if (size <= 0) return;
+    if (shape.loss > 0 && chance(random) < shape.loss) continue;
+    accept_frame(lane, shape, {buffer, static_cast<std::size_t>(size)}, Clock::now());
+  }
+}
+
+timespec time_to(Clock::time_point next, Clock::time_point now) {
+  const std::int64_t left = std::max<std::int64_t>(nanoseconds(next - now).count(), 0);
+  return {.tv_sec = left / 1'000'000'000, .tv_nsec = left % 1'000'000'000};
+}
+
+}  // namespace
+
+Wire::Wire(sys::Fd one, sys::Fd other, const Shape& shape)
+    : ends_{std::move(one), std::move(other)}, shape_(shape) {}
+
+Result<Wire> Wire::open(const std::string& one, const std::string& other, const Shape& shape) {
+  MUSTER_TRY(sys::Fd first, open_interface(one));
+  MUSTER_TRY(sys::Fd second, open_interface(other));
+  return Wire(std::move(first), std::move(second), shape);
+}
+
+void Wire::carry() {
+  Lane lanes[2] = {{.from = ends_[0].get(), .to = ends_[1].get()},
+                   {.from = ends_[1].get(), .to = ends_[0].get()}};
+  std::mt19937_64 random(std::random_device{}());
+  while (true) {
+    Clock::time_point now = Clock::now();
+    Clock::time_point next = now + std::chrono::seconds(1);
+    for (Lane& lane : lanes) {
+      send_due(lane, now);
+      if (!lane.queue.empty()) next = std::min(next, lane.queue.front().due);
+    }
+    const timespec wait = time_to(next, Clock::now());
+    pollfd events[2] = {{.fd = lanes[0].from, .events = POLLIN, .revents = 0},
+                        {.fd = lanes[1].from, .events = POLLIN, .revents = 0}};
+    ::ppoll(events, 2, &wait, nullptr);
+    for (int i = 0; i < 2; ++i) {
+      if (events[i].revents != 0) receive(lanes[i], shape_, random);
+    }
+  }
+}
+
+}  // namespace muster::lab

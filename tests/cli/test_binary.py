@@ -1,0 +1,140 @@
+"""The binary as a file and as a command line: what holds for every command there is."""
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+
+def run(muster, *words, **options):
+    return subprocess.run([muster, *words], capture_output=True, text=True, timeout=30, **options)
+
+
+def section(text, title):
+    """The lines below "Title:" of a help text, up to the next empty line."""
+    match = re.search(rf"^{title}:\n((?:.+\n)+)", text, flags=re.M)
+    return match[1] if match else ""
+
+
+def commands_below(muster, words):
+    listed = re.findall(r"^  (\S+)", section(run(muster, *words, "--help").stdout, "Subcommands"), flags=re.M)
+    for name in listed:
+        yield [*words, name]
+        yield from commands_below(muster, [*words, name])
+
+
+@pytest.fixture(scope="module")
+def commands(muster):
+    """Every command there is, e.g. ["exec"], ["lab", "up"]; [] is muster itself."""
+    return [[], *commands_below(muster, [])]
+
+
+def is_release(muster):
+    cache = muster.parent.parent / "CMakeCache.txt"
+    return not cache.is_file() or "CMAKE_BUILD_TYPE:STRING=Release" in cache.read_text()
+
+
+def test_is_fully_static(muster):
+    headers = subprocess.run(["readelf", "--program-headers", "--dynamic", "--wide", muster],
+                             capture_output=True, text=True, check=True).stdout
+    assert "LOAD" in headers, "readelf told nothing"
+    assert "INTERP" not in headers, "needs a dynamic loader"
+    assert "NEEDED" not in headers, "needs shared libraries"
+
+
+def test_links_no_torch_mpi_or_python(muster):
+    build = muster.parent.parent
+    if not (build / "build.ninja").is_file():
+        pytest.skip(f"{muster} lies in no build tree, so its link line cannot be looked at")
+    link = subprocess.run(["ninja", "-C", build, "-t", "commands", "-s", "bin/muster"],
+                          capture_output=True, text=True, check=True).stdout
+    libraries = [Path(w).name for w in link.split() if re.search(r"\.(a|so)\b|^-l", w)]
+    assert any("libmuster_base" in name for name in libraries), link
+    assert not [n for n in libraries if re.search(r"torch|c10|mpi|python", n, flags=re.I)]
+
+
+def test_holds_no_torch_types(muster):
+    """Names of C++ types with virtual functions stay in a stripped binary too."""
+    types = re.findall(rb"\0(N\d+\w+E)\0", muster.read_bytes())
+    assert [name for name in types if name.startswith(b"N6muster")], "muster's own types are not seen"
+    assert not [name for name in types if re.match(rb"N(3c10|4c10d|5torch|2at|8pybind11)\d", name)]
+
+
+def test_version_is_quick(muster):
+    if not is_release(muster):
+        pytest.skip("times are those of a release build")
+
+    def seconds():
+        start = time.perf_counter()
+        ended = run(muster, "--version")
+        assert re.fullmatch(r"muster \d+\.\d+\.\d+\n", ended.stdout)
+        return time.perf_counter() - start
+
+    assert min(seconds() for _ in range(5)) < 0.020
+
+
+def test_every_command_has_help(muster, commands):
+    assert ["exec"] in commands
+    for words in commands:
+        ended = run(muster, *words, "--help")
+        assert ended.returncode == 0, words
+        assert f"Usage: {' '.join(['muster', *words])}" in ended.stdout
+        for line in section(ended.stdout, "Options").splitlines():
+            assert re.match(r"^  -\S+( [A-Z]\S*.*?)?(  +\S|$)|^ {10,}\S", line), f"{words}: no description: {line}"
+
+
+def flags_in_source(root):
+    """Every flag that the sources hand to the parser, as (file, flag)."""
+    for file in sorted((root / "src/cli").glob("*.cpp")):
+        for names in re.findall(r'add_(?:option|flag)\w*\(\s*"([^"]+)"', file.read_text()):
+            for name in re.split(r"[,!]", names):
+                if name.startswith("-"):
+                    yield file.name, name.split("{")[0]
+
+
+def test_help_names_every_flag(root, muster, commands):
+    helped = " ".join(run(muster, *words, "--help").stdout for words in commands)
+    named = set(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", helped))
+    flags = list(flags_in_source(root))
+    assert flags
+    assert not [(file, flag) for file, flag in flags if flag not in named]
+
+
+def test_unknown_flag_is_a_usage_error(muster, commands):
+    for words in commands:
+        ended = run(muster, *words, "--no-such-flag")
+        assert (ended.returncode, ended.stdout) == (2, ""), words
+        assert ended.stderr, words
+
+
+def test_no_command_and_unknown_command_are_usage_errors(muster):
+    assert run(muster).returncode == 2
+    assert run(muster, "no-such-command").returncode == 2
+
+
+def test_underscores_in_flags_are_dashes(muster):
+    with_dashes = run(muster, "exec", "--no-such-flag=a_b", "--", "true")
+    assert "--no-such-flag=a_b" in with_dashes.stderr
+    assert run(muster, "exec", "--no_such_flag=a_b", "--", "true").stderr == with_dashes.stderr
+
+
+def test_the_other_programs_words_are_left_alone(muster, tmp_path):
+    """What stands after "--" reaches the host as it was typed. ssh is played by a script that repeats its last word."""
+    ssh = tmp_path / "ssh"
+    ssh.write_text('#!/bin/sh\nfor word; do :; done\nprintf "%s\\n" "$word"\n')
+    ssh.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    ended = run(muster, "exec", "-H", "n1", "--", "train", "--batch_size=3", env=environment)
+    assert ended.returncode == 0, ended.stderr
+    assert "train --batch_size=3" in ended.stdout
+
+
+def test_install_puts_the_binary_in_place(muster, tmp_path):
+    build = muster.parent.parent
+    if not (build / "cmake_install.cmake").is_file():
+        pytest.skip(f"{muster} lies in no build tree")
+    subprocess.run(["cmake", "--install", build, "--prefix", tmp_path], check=True, capture_output=True, timeout=60)
+    assert [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()] == ["bin/muster"]
+    assert run(tmp_path / "bin/muster", "--version").stdout == run(muster, "--version").stdout
