@@ -47,11 +47,14 @@ class HostfileReader {
   Result<void> read_value(std::string_view key, std::size_t key_at, Span value, Item& host);
   Result<void> note(Dialect dialect, std::size_t at);
 
+  // Within `span` only: a search to the end of the file for every line would be quadratic.
   [[nodiscard]] std::size_t skip(std::string_view set, Span span) const {
-    return std::min(source_.text.find_first_not_of(set, span.begin), span.end);
+    const std::string_view text = source_.text.substr(span.begin, span.end - span.begin);
+    return span.begin + std::min(text.find_first_not_of(set), text.size());
   }
   [[nodiscard]] std::size_t find(std::string_view set, Span span) const {
-    return std::min(source_.text.find_first_of(set, span.begin), span.end);
+    const std::string_view text = source_.text.substr(span.begin, span.end - span.begin);
+    return span.begin + std::min(text.find_first_of(set), text.size());
   }
 
   const Source& source_;

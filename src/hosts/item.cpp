@@ -104,7 +104,8 @@ Result<Range> parse_range(const Source& source, std::size_t begin, std::size_t e
 Result<std::vector<Range>> parse_ranges(const Source& source, std::size_t begin, std::size_t end) {
   std::vector<Range> ranges;
   for (std::size_t at = begin;;) {
-    const std::size_t comma = std::min(source.text.find(',', at), end);
+    const std::string_view rest = part(source, at, end);
+    const std::size_t comma = at + std::min(rest.find(','), rest.size());
     MUSTER_TRY(const Range range, parse_range(source, at, comma));
     ranges.push_back(range);
     if (comma == end) return ranges;
