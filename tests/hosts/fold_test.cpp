@@ -47,6 +47,10 @@ TEST(Fold, LeavesAddressesAndEndlessNumbersWhole) {
             "n1234567890123456789,n1234567890123456790");
 }
 
+TEST(Fold, SurvivesNamesThatAreNone) {
+  EXPECT_EQ(fold(Names{"n%", "n1", "", "a b", "n2"}), ",a b,n%,n[1-2]");
+}
+
 TEST(Fold, WritesWhatIsReadBackAsTheSame) {
   for (const std::string_view text :
        {"a,b:2,c", "n[1-3,5,08-10]:2,n[4-5]", "[1-3],1[4-5]", "r[1-9]n[1-9]:3,r5n10,r05n1",
