@@ -37,11 +37,16 @@ std::string describe(char byte) {
   return fmt::format("byte 0x{:02x}", static_cast<unsigned char>(byte));
 }
 
+std::string printable(std::string_view text) {
+  std::string shown(text);
+  std::replace_if(shown.begin(), shown.end(), [](char c) { return !is_printable(c); }, '?');
+  return shown;
+}
+
 std::string excerpt(std::string_view text) {
   constexpr std::size_t kLongest = 60;
-  std::string shown(text.substr(0, kLongest));
-  std::replace_if(shown.begin(), shown.end(), [](char c) { return !is_printable(c); }, '?');
-  return fmt::format("'{}{}'", shown, text.size() > kLongest ? "..." : "");
+  return fmt::format("'{}{}'", printable(text.substr(0, kLongest)),
+                     text.size() > kLongest ? "..." : "");
 }
 
 }  // namespace muster::hosts

@@ -27,9 +27,7 @@ class Collector : public YAML::EventHandler {
  public:
   explicit Collector(const Source& source) : source_(source) {}
 
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    if (documents_++ > 0) refuse(mark, "a second document starts here", "keep one in the file");
-  }
+  void OnDocumentStart(const YAML::Mark& mark) override;
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override;
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse_anchor(mark); }
@@ -42,6 +40,7 @@ class Collector : public YAML::EventHandler {
                   YAML::EmitterStyle::value style) override;
   void OnMapEnd() override { leave(); }
 
+  [[nodiscard]] bool refused() const { return refusal_.has_value(); }
   [[nodiscard]] Result<std::vector<YamlEntry>> result() {
     if (refusal_) return unexpected(*std::move(refusal_));
     return std::move(entries_);
@@ -65,10 +64,20 @@ class Collector : public YAML::EventHandler {
   const Source& source_;
   std::vector<YamlEntry> entries_;
   std::optional<Error> refusal_;
-  int documents_ = 0;
-  int depth_ = 0;  // 1: in the map, 2: in a list that is a value of it
+  int document_at_ = -1;  // the byte where the document starts
+  int depth_ = 0;         // 1: in the map, 2: in a list that is a value of it
   bool expects_key_ = true;
 };
+
+void Collector::OnDocumentStart(const YAML::Mark& mark) {
+  // yaml-cpp gives a document for ever where a file starts with a comma, which it never consumes.
+  if (mark.pos == document_at_) {
+    refuse(mark, "this cannot start a YAML file", "");
+  } else if (document_at_ >= 0) {
+    refuse(mark, "a second document starts here", "keep one in the file");
+  }
+  document_at_ = mark.pos;
+}
 
 YamlScalar Collector::scalar(const YAML::Mark& mark, const std::string& value) const {
   YamlScalar scalar{.text = value, .line = mark.line + 1, .column = mark.column + 1};
@@ -136,15 +145,16 @@ Result<std::vector<YamlEntry>> parse_yaml_map(const Source& source) {
   try {
     std::istringstream stream{std::string(source.text)};
     YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(collector)) {
+    while (!collector.refused() && parser.HandleNextDocument(collector)) {
     }
   } catch (const YAML::Exception& error) {
     return unexpected(
         refuse_at(source, error.mark.line + 1, error.mark.column + 1,
-                  fmt::format("this is not YAML: {}", error.msg),
+                  fmt::format("this is not YAML: {}", printable(error.msg)),
                   "quote values that hold brackets or colons: hosts: \"node[01-16]:4\""));
   } catch (const std::exception& error) {
-    return unexpected(refuse_at(source, 0, 0, fmt::format("this is not YAML: {}", error.what())));
+    return unexpected(
+        refuse_at(source, 0, 0, fmt::format("this is not YAML: {}", printable(error.what()))));
   }
   return collector.result();
 }

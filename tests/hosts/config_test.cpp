@@ -105,6 +105,19 @@ TEST(Config, RefusesWhatIsNotYaml) {
   EXPECT_EQ(refusal(parse(std::string(200000, '['))).rfind("muster.yaml:1:", 0), 0U);
 }
 
+TEST(Config, EndsWhereTheYamlParserWouldNot) {
+  EXPECT_EQ(refusal(parse(",hosts: s\n  a\n  b:2\n")),
+            "muster.yaml:1:1: this cannot start a YAML file");
+}
+
+TEST(Config, ShowsNoHostileByteOfWhatIsNotYaml) {
+  const std::string text = refusal(parse("hosts: \"\\\n\x1b[31m\"\n"));
+  EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+  EXPECT_EQ(refusal(parse("hosts: \"\\\x1b\"\n")),
+            "muster.yaml:1:11: this is not YAML: unknown escape character: ?\n"
+            "  hint: quote values that hold brackets or colons: hosts: \"node[01-16]:4\"");
+}
+
 TEST(Config, RefusesAFileThatIsTooLong) {
   EXPECT_EQ(refusal(parse(std::string((1 << 20) + 1, '#'))),
             "muster.yaml:1:1: the file is longer than 1048576 bytes\n"
