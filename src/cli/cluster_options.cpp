@@ -1,18 +1,133 @@
 #include "cli/cluster_options.hpp"
 
+#include <filesystem>
+#include <optional>
+
+#include "hosts/config.hpp"
 #include "hosts/expression.hpp"
+#include "hosts/hostfile.hpp"
+#include "hosts/name.hpp"
+#include "hosts/selection.hpp"
+#include "sys/file.hpp"
 
 namespace muster::cli {
+namespace {
+
+constexpr const char* kConfigName = "muster.yaml";
+
+// An empty value is most often a shell variable that was not set; taking it for "not given" could
+// run a job on other hosts than meant.
+std::string not_empty(const std::string& value) {
+  return value.empty() ? "the value is empty" : "";
+}
+
+std::string user_name(const std::string& value) {
+  return hosts::is_user(value) ? "" : "this is not the name of a user";
+}
+
+// Where the list of hosts comes from, once flags and muster.yaml are weighed.
+struct Origin {
+  std::vector<hosts::Host> hosts = {};
+  std::string source = {};
+};
+
+// A file that the user named: where it cannot be read, the request is at fault.
+Result<std::string> read_named(const std::string& path, std::size_t max_bytes) {
+  auto text = sys::read_file(path, max_bytes);
+  if (!text) text.error().code = ErrorCode::kUsage;
+  return text;
+}
+
+Result<Origin> read_hostfile(const std::string& path) {
+  MUSTER_TRY(const std::string text, read_named(path, sys::kMaxFileBytes));
+  MUSTER_TRY(hosts::Hostfile file, hosts::parse_hostfile({.text = text, .name = path}));
+  return Origin{.hosts = std::move(file.hosts), .source = path};
+}
+
+// The path of muster.yaml, empty where there is none.
+std::string config_path(const ClusterOptions& options) {
+  if (!options.config.empty()) return options.config;
+  return sys::exists(kConfigName) ? kConfigName : "";
+}
+
+Result<hosts::Config> read_config(const std::string& path) {
+  if (path.empty()) return hosts::Config{};
+  MUSTER_TRY(const std::string text, read_named(path, hosts::kMaxConfigBytes));
+  MUSTER_TRY(hosts::Config config, hosts::parse_config({.text = text, .name = path}));
+  if (!config.hostfile.empty()) {
+    config.hostfile = std::filesystem::path(path).parent_path() / config.hostfile;
+  }
+  return config;
+}
+
+Result<Origin> read_origin(const ClusterOptions& options, hosts::Config& config,
+                           const std::string& config_file) {
+  if (!options.expression.empty()) {
+    MUSTER_TRY(auto list, hosts::parse_expression({.text = options.expression, .name = "-H"}));
+    return Origin{.hosts = std::move(list), .source = "-H"};
+  }
+  if (!options.hostfile.empty()) return read_hostfile(options.hostfile);
+  if (!config.hostfile.empty()) return read_hostfile(config.hostfile);
+  if (!config.hosts.empty()) {
+    return Origin{.hosts = std::move(config.hosts), .source = config_file};
+  }
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = config_file.empty() ? "no hosts are named" : "the file names no hosts",
+            .where = {.file = config_file},
+            .hint = "name them with -H node[01-16]:4, with --hostfile FILE, or with 'hosts: "
+                    "node[01-16]:4' in a muster.yaml in this folder"});
+}
+
+Result<std::optional<hosts::Selection>> selection(const std::string& flag, const std::string& text,
+                                                  const std::optional<hosts::Selection>& other) {
+  if (text.empty()) return other;
+  return hosts::parse_selection({.text = text, .name = flag});
+}
+
+}  // namespace
 
 void add_cluster_options(CLI::App& command, ClusterOptions& options) {
-  command.add_option("-H,--host,--hosts,-w", options.expression, "Hosts, e.g. node[01-16]:4");
-  command.add_option("-u,--user", options.user, "Log in as this user");
-  command.add_option("-p,--port", options.port, "The hosts' ssh port");
+  const auto text = [&](const char* names, std::string& value, const char* help) {
+    return command.add_option(names, value, help)->check(not_empty)->group("Hosts");
+  };
+  text("-H,--host,--hosts,-w", options.expression, "Hosts, e.g. node[01-16]:4,launcher");
+  text("-f,--hostfile,--machinefile", options.hostfile,
+       "A file of hosts: Open MPI's, hydra's, Slurm's, DeepSpeed's or bare");
+  text("--include", options.include, "Of those hosts only these");
+  text("--exclude", options.exclude, "Of those hosts not these");
+  text("--config", options.config, "Instead of muster.yaml in this folder");
+  text("-u,--user", options.user, "Log in as this user")->check(user_name);
+  command.add_option("-p,--port", options.port, "The hosts' ssh port")
+      ->check(CLI::Range(1, 65535))
+      ->group("Hosts");
 }
 
 Result<hosts::Cluster> read_cluster(const ClusterOptions& options) {
-  hosts::Cluster cluster{.hosts = {}, .user = options.user, .port = options.port, .source = "-H"};
-  MUSTER_TRY(cluster.hosts, hosts::parse_expression(options.expression));
+  if (!options.expression.empty() && !options.hostfile.empty()) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "-H and --hostfile both name the hosts",
+                            .hint = "give one; to choose hosts out of a file use --include"});
+  }
+  const std::string config_file = config_path(options);
+  MUSTER_TRY(hosts::Config config, read_config(config_file));
+  if (!options.expression.empty() || !options.hostfile.empty()) {
+    config.include.reset();
+    config.exclude.reset();
+  }
+  MUSTER_TRY(Origin origin, read_origin(options, config, config_file));
+  MUSTER_TRY(const auto wanted, selection("--include", options.include, config.include));
+  MUSTER_TRY(const auto unwanted, selection("--exclude", options.exclude, config.exclude));
+  hosts::Cluster cluster{.hosts = std::move(origin.hosts),
+                         .user = options.user.empty() ? config.user : options.user,
+                         .port = options.port == 0 ? config.port : options.port,
+                         .source = std::move(origin.source)};
+  if (wanted) {
+    MUSTER_TRY(cluster.hosts, hosts::include(std::move(cluster.hosts), *wanted));
+  }
+  if (unwanted) {
+    MUSTER_TRY(cluster.hosts, hosts::exclude(std::move(cluster.hosts), *unwanted));
+  }
   return cluster;
 }
 

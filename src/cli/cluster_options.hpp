@@ -10,14 +10,21 @@
 
 namespace muster::cli {
 
+// Empty or 0: the flag was not given.
 struct ClusterOptions {
   std::string expression;
+  std::string hostfile;
+  std::string include;
+  std::string exclude;
+  std::string config;
   std::string user;
   int port = 0;
 };
 
 void add_cluster_options(CLI::App& command, ClusterOptions& options);
 
+// Flags win over muster.yaml (--config, else the one in the current folder). Hosts named by a flag
+// put all that the file says of hosts aside; its user and port still hold.
 [[nodiscard]] Result<hosts::Cluster> read_cluster(const ClusterOptions& options);
 
 }  // namespace muster::cli

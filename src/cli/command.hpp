@@ -29,9 +29,10 @@ using Program = std::vector<std::string>;
 }
 
 // Each adds its command to `app`; parsing that command sets `action`.
+void add_lab(CLI::App& app, Action& action, const Program& program);
+void add_hosts(CLI::App& app, Action& action);
+void add_setup(CLI::App& app, Action& action);
 void add_exec(CLI::App& app, Action& action, const Program& program);
 void add_sync(CLI::App& app, Action& action);
-void add_setup(CLI::App& app, Action& action);
-void add_lab(CLI::App& app, Action& action, const Program& program);
 
 }  // namespace muster::cli

@@ -54,10 +54,11 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   Action action;
   const Line line = split(argc, argv);
+  add_lab(app, action, line.program);
+  add_hosts(app, action);
+  add_setup(app, action);
   add_exec(app, action, line.program);
   add_sync(app, action);
-  add_setup(app, action);
-  add_lab(app, action, line.program);
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
   } catch (const CLI::ParseError& error) {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "remote/interim_fold.hpp"
+#include "hosts/fold.hpp"
 
 namespace muster::remote {
 
@@ -30,7 +30,7 @@ std::vector<Group> group_equal(std::span<const Said> said) {
 
 std::string folded(std::span<const std::string> hosts) {
   if (hosts.size() == 1) return hosts[0];
-  return fmt::format("{} ({} hosts)", interim_fold(hosts), hosts.size());
+  return fmt::format("{} ({} hosts)", hosts::fold(hosts), hosts.size());
 }
 
 std::string to_text(const Group& group) {

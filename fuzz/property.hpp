@@ -1,0 +1,58 @@
+// What must hold whatever the input; a breach ends the process, which libFuzzer reports.
+#pragma once
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "hosts/expression.hpp"
+#include "hosts/fold.hpp"
+#include "hosts/name.hpp"
+
+namespace muster::fuzz {
+
+// Hosts a run may make: enough to reach every branch, few enough to stay fast.
+constexpr std::size_t kLimit = 256;
+
+inline void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "property broken: %s\n", what);
+  std::abort();
+}
+
+// A refusal says what is wrong and where, in printable text whatever the input.
+inline void require_good_error(const Error& error) {
+  require(error.code == ErrorCode::kUsage, "a refusal is the user's to mend");
+  require(!error.what.empty() && !error.where.file.empty(), "a refusal says what and where");
+  const std::string text = error.what + error.hint;
+  require(std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; }),
+          "hostile bytes do not reach a terminal");
+  require(error.where.line >= 0 && error.where.column >= 0, "a place is not negative");
+}
+
+inline std::vector<hosts::Host> sorted(std::vector<hosts::Host> list) {
+  std::sort(list.begin(), list.end(),
+            [](const hosts::Host& a, const hosts::Host& b) { return a.name < b.name; });
+  return list;
+}
+
+inline void require_good_hosts(const std::vector<hosts::Host>& list) {
+  require(!list.empty() && list.size() <= kLimit, "at least one host, at most the limit");
+  for (const hosts::Host& host : list) {
+    require(hosts::is_name(host.name) || hosts::is_ipv6(host.name), "only good names");
+    require(host.slots >= 0 && host.slots <= hosts::kMaxSlots, "slots in their bounds");
+  }
+  const auto order = sorted(list);
+  const auto twice = std::adjacent_find(
+      order.begin(), order.end(), [](const auto& a, const auto& b) { return a.name == b.name; });
+  require(twice == order.end(), "no name twice");
+  const std::string folded = hosts::fold(list);
+  const auto again = hosts::parse_expression({.text = folded, .limit = kLimit});
+  require(again.has_value(), "what was folded can be read");
+  require(sorted(*again) == order, "what was folded is read back as the same hosts");
+  require(hosts::fold(*again) == folded, "folding again changes nothing");
+}
+
+}  // namespace muster::fuzz

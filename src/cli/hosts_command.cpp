@@ -1,0 +1,85 @@
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/cluster_options.hpp"
+#include "cli/command.hpp"
+#include "hosts/fold.hpp"
+#include "hosts/hostfile.hpp"
+
+namespace muster::cli {
+namespace {
+
+const std::map<std::string, hosts::Dialect> kDialects = {
+    {"bare", hosts::Dialect::kBare},   {"deepspeed", hosts::Dialect::kOpenMpi},
+    {"hydra", hosts::Dialect::kHydra}, {"openmpi", hosts::Dialect::kOpenMpi},
+    {"slurm", hosts::Dialect::kSlurm},
+};
+
+struct HostsOptions {
+  ClusterOptions cluster;
+  bool expand = false;
+  bool count = false;
+  bool json = false;
+  std::string dialect;
+};
+
+std::string to_json(const hosts::Cluster& cluster) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  long slots = 0;
+  for (const hosts::Host& host : cluster.hosts) {
+    list.push_back({{"name", host.name}, {"slots", host.slots}});
+    slots += host.slots;
+  }
+  const nlohmann::ordered_json value = {
+      {"hosts", std::move(list)}, {"count", cluster.hosts.size()},
+      {"slots", slots},           {"folded", hosts::fold(cluster.hosts)},
+      {"user", cluster.user},     {"port", cluster.port},
+      {"source", cluster.source}};
+  // A path need not be UTF-8; everything else is ASCII.
+  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+std::string to_lines(const std::vector<hosts::Host>& hosts) {
+  std::string text;
+  for (const hosts::Host& host : hosts) text.append(host.name).append(1, '\n');
+  return text;
+}
+
+Result<std::string> describe(const HostsOptions& options, const hosts::Cluster& cluster) {
+  if (options.json) return to_json(cluster);
+  if (options.count) return fmt::format("{}\n", cluster.hosts.size());
+  if (options.expand) return to_lines(cluster.hosts);
+  if (options.dialect.empty()) return hosts::fold(cluster.hosts) + '\n';
+  return hosts::to_hostfile(cluster.hosts, kDialects.at(options.dialect));
+}
+
+Result<int> show_hosts(const HostsOptions& options) {
+  MUSTER_TRY(const hosts::Cluster cluster, read_cluster(options.cluster));
+  MUSTER_TRY(const std::string text, describe(options, cluster));
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    return unexpected(system_error("cannot write the hosts", "standard output"));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_hosts(CLI::App& app, Action& action) {
+  auto options = std::make_shared<HostsOptions>();
+  CLI::App* command = app.add_subcommand("hosts", "Show the hosts that were understood, folded");
+  add_cluster_options(*command, options->cluster);
+  CLI::Option_group* form = command->add_option_group("Output", "At most one of");
+  form->add_flag("--expand", options->expand, "One name a line, in the order given");
+  form->add_flag("--count", options->count, "How many");
+  form->add_flag("--json", options->json, "Names, slots and all else as JSON");
+  form->add_option("--to", options->dialect, "As a host file")->check(CLI::IsMember(kDialects));
+  form->require_option(0, 1);
+  command->callback([options, &action] { action = [options] { return show_hosts(*options); }; });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,162 @@
+#include "hosts/yaml_map.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/mark.h>
+#include <yaml-cpp/parser.h>
+
+namespace muster::hosts {
+namespace {
+
+Error refuse_at(const Source& source, int line, int column, std::string what,
+                std::string hint = {}) {
+  Error error{.code = ErrorCode::kUsage, .what = std::move(what)};
+  error.where = {.file = source.name, .line = line, .column = column};
+  error.hint = std::move(hint);
+  return error;
+}
+
+// Takes yaml-cpp's events; the first refusal is kept and the rest of the file ignored.
+class Collector : public YAML::EventHandler {
+ public:
+  explicit Collector(const Source& source) : source_(source) {}
+
+  void OnDocumentStart(const YAML::Mark& mark) override;
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override;
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { refuse_anchor(mark); }
+  void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                const std::string& value) override;
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value style) override;
+  void OnSequenceEnd() override { leave(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value style) override;
+  void OnMapEnd() override { leave(); }
+
+  [[nodiscard]] bool refused() const { return refusal_.has_value(); }
+  [[nodiscard]] Result<std::vector<YamlEntry>> result() {
+    if (refusal_) return unexpected(*std::move(refusal_));
+    return std::move(entries_);
+  }
+
+ private:
+  void refuse(const YAML::Mark& mark, std::string what, std::string hint) {
+    if (refusal_) return;
+    refusal_ = refuse_at(source_, mark.line + 1, mark.column + 1, std::move(what), std::move(hint));
+  }
+  void refuse_anchor(const YAML::Mark& mark) {
+    refuse(mark, "anchors and aliases are not read here", "write the value out");
+  }
+  void leave() {
+    if (!refusal_) --depth_;
+    if (depth_ == 1) expects_key_ = true;
+  }
+  void add_key(const YAML::Mark& mark, YamlScalar key);
+  [[nodiscard]] YamlScalar scalar(const YAML::Mark& mark, const std::string& value) const;
+
+  const Source& source_;
+  std::vector<YamlEntry> entries_;
+  std::optional<Error> refusal_;
+  int document_at_ = -1;  // the byte where the document starts
+  int depth_ = 0;         // 1: in the map, 2: in a list that is a value of it
+  bool expects_key_ = true;
+};
+
+void Collector::OnDocumentStart(const YAML::Mark& mark) {
+  // yaml-cpp gives a document for ever where a file starts with a comma, which it never consumes.
+  if (mark.pos == document_at_) {
+    refuse(mark, "this cannot start a YAML file", "");
+  } else if (document_at_ >= 0) {
+    refuse(mark, "a second document starts here", "keep one in the file");
+  }
+  document_at_ = mark.pos;
+}
+
+YamlScalar Collector::scalar(const YAML::Mark& mark, const std::string& value) const {
+  YamlScalar scalar{.text = value, .line = mark.line + 1, .column = mark.column + 1};
+  const auto at = std::min(static_cast<std::size_t>(std::max(mark.pos, 0)), source_.text.size());
+  const std::string_view here = source_.text.substr(at);
+  scalar.as_is = here.substr(0, value.size()) == value;
+  const bool quoted = !here.empty() && (here[0] == '"' || here[0] == '\'');
+  if (quoted && here.substr(1, value.size()) == value) {
+    scalar.as_is = true;
+    ++scalar.column;
+  }
+  return scalar;
+}
+
+void Collector::add_key(const YAML::Mark& mark, YamlScalar key) {
+  for (const YamlEntry& entry : entries_) {
+    if (entry.key.text != key.text) continue;
+    refuse(mark,
+           fmt::format("{} for the second time, after line {}", excerpt(key.text), entry.key.line),
+           "keep one of them");
+    return;
+  }
+  entries_.push_back({.key = std::move(key)});
+  expects_key_ = false;
+}
+
+void Collector::OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) {
+  if (refusal_ || depth_ == 0) return;
+  if (anchor != YAML::NullAnchor) return refuse_anchor(mark);
+  if (depth_ == 2 || expects_key_) return refuse(mark, "nothing where a text should be", "");
+  expects_key_ = true;
+}
+
+void Collector::OnScalar(const YAML::Mark& mark, const std::string& /*tag*/, YAML::anchor_t anchor,
+                         const std::string& value) {
+  if (refusal_) return;
+  if (anchor != YAML::NullAnchor) return refuse_anchor(mark);
+  if (depth_ == 0) return refuse(mark, "the file is not a list of KEY: VALUE", "");
+  if (depth_ == 1 && expects_key_) return add_key(mark, scalar(mark, value));
+  entries_.back().values.push_back(scalar(mark, value));
+  if (depth_ == 1) expects_key_ = true;
+}
+
+void Collector::OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/,
+                                YAML::anchor_t anchor, YAML::EmitterStyle::value /*style*/) {
+  if (refusal_) return;
+  if (anchor != YAML::NullAnchor) return refuse_anchor(mark);
+  if (depth_ != 1 || expects_key_) return refuse(mark, "a list cannot stand here", "");
+  entries_.back().is_list = true;
+  ++depth_;
+}
+
+void Collector::OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/,
+                           YAML::anchor_t anchor, YAML::EmitterStyle::value /*style*/) {
+  if (refusal_) return;
+  if (anchor != YAML::NullAnchor) return refuse_anchor(mark);
+  if (depth_ != 0) return refuse(mark, "KEY: VALUE cannot stand inside a value here", "");
+  ++depth_;
+}
+
+}  // namespace
+
+Result<std::vector<YamlEntry>> parse_yaml_map(const Source& source) {
+  Collector collector(source);
+  try {
+    std::istringstream stream{std::string(source.text)};
+    YAML::Parser parser(stream);
+    while (!collector.refused() && parser.HandleNextDocument(collector)) {
+    }
+  } catch (const YAML::Exception& error) {
+    return unexpected(
+        refuse_at(source, error.mark.line + 1, error.mark.column + 1,
+                  fmt::format("this is not YAML: {}", printable(error.msg)),
+                  "quote values that hold brackets or colons: hosts: \"node[01-16]:4\""));
+  } catch (const std::exception& error) {
+    return unexpected(
+        refuse_at(source, 0, 0, fmt::format("this is not YAML: {}", printable(error.what()))));
+  }
+  return collector.result();
+}
+
+}  // namespace muster::hosts

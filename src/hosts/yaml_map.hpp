@@ -1,0 +1,29 @@
+// The part of YAML that a settings file needs: one map whose values are scalars or lists of
+// scalars. Anchors, aliases and deeper nesting are refused, so nothing can blow up.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "hosts/source.hpp"
+
+namespace muster::hosts {
+
+struct YamlScalar {
+  std::string text;
+  int line = 0;        // 1-based
+  int column = 0;      // 1-based, in bytes
+  bool as_is = false;  // the file holds `text` literally from there on: places inside it are exact
+};
+
+struct YamlEntry {
+  YamlScalar key;
+  bool is_list = false;
+  std::vector<YamlScalar> values = {};  // one unless is_list; none: the key has no value
+};
+
+// In the file's order; no key twice. Throws nothing.
+[[nodiscard]] Result<std::vector<YamlEntry>> parse_yaml_map(const Source& source);
+
+}  // namespace muster::hosts

@@ -1,0 +1,157 @@
+"""`muster hosts`: which hosts are understood, from every place that can name them."""
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture
+def hosts(muster: Path, tmp_path: Path):
+    """Runs `muster hosts` in an empty folder: (exit code, stdout, stderr)."""
+
+    def run(*flags: str) -> tuple[int, str, str]:
+        ended = subprocess.run([muster, "hosts", *flags], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+        return ended.returncode, ended.stdout, ended.stderr
+
+    return run
+
+
+# What people write, after the guides that they follow.
+@pytest.mark.parametrize(("flags", "folded"), [
+    (["-H", "localhost,worker"], "localhost,worker"),
+    (["-H", "104.171.200.62:2,104.171.200.182:2"], "104.171.200.[62,182]:2"),
+    (["--host", "10.0.0.1,10.0.0.2"], "10.0.0.[1-2]"),
+    (["--hosts", "launcher,worker1,worker2"], "launcher,worker[1-2]"),
+    (["-w", "node[01-16]:4,launcher"], "launcher,node[01-16]:4"),
+    (["-H", "[2001:db8::1]:4,fe80::1"], "[2001:db8::1]:4,fe80::1"),
+])
+def test_reads_the_flag(hosts, flags: list[str], folded: str) -> None:
+    assert hosts(*flags) == (0, folded + "\n", "")
+
+
+@pytest.mark.parametrize(("text", "folded"), [
+    ("172.17.0.5\n172.17.0.6\n", "172.17.0.[5-6]"),  # a list of addresses
+    ("# mine\nnode1 slots=4 max_slots=8\nnode2 slots=4\n", "node[1-2]:4"),  # Open MPI
+    ("worker-0 slots=8\nworker-1 slots=8\n", "worker-[0-1]:8"),  # DeepSpeed
+    ("node1:2\nnode2:4\n", "node1:2,node2:4"),  # hydra
+    ("n1\nn1\nn2\nn2\n", "n[1-2]:2"),  # a PBS node file
+    ("node[01-03]\nlauncher\n", "launcher,node[01-03]"),  # Slurm
+    ("worker1\r\nworker2", "worker[1-2]"),  # names out of an ssh configuration, saved on Windows
+])
+def test_reads_every_dialect(hosts, tmp_path: Path, text: str, folded: str) -> None:
+    (tmp_path / "hosts.txt").write_text(text, newline="")
+    for flag in ("-f", "--hostfile", "--machinefile"):
+        assert hosts(flag, "hosts.txt") == (0, folded + "\n", "")
+
+
+def test_refuses_a_mixed_file(hosts, tmp_path: Path) -> None:
+    (tmp_path / "hosts.txt").write_text("n1 slots=4\n\nn3:4\n")
+    code, out, err = hosts("-f", "hosts.txt")
+    assert (code, out) == (2, "")
+    assert err.startswith("muster: hosts.txt:3:3: the file mixes dialects: ")
+    assert "in line 1 'slots='" in err
+
+
+def test_says_the_three_ways_when_nothing_is_named(hosts) -> None:
+    code, out, err = hosts()
+    assert (code, out) == (2, "")
+    assert "-H " in err and "--hostfile " in err and "muster.yaml" in err
+
+
+def test_an_empty_value_is_not_taken_for_none_given(hosts, tmp_path: Path) -> None:
+    (tmp_path / "muster.yaml").write_text("hosts: other\n")
+    assert hosts("-H", "")[0] == 2
+    assert hosts("-f", "")[0] == 2
+
+
+def test_refuses_two_lists(hosts) -> None:
+    code, _, err = hosts("-H", "a", "-f", "b")
+    assert code == 2
+    assert err.startswith("muster: -H and --hostfile both name the hosts\n")
+
+
+def test_names_a_file_that_is_not_there(hosts) -> None:
+    code, _, err = hosts("-f", "none.txt")
+    assert code == 2
+    assert "none.txt" in err
+
+
+def test_reads_muster_yaml_of_the_folder(hosts, tmp_path: Path) -> None:
+    (tmp_path / "muster.yaml").write_text("hosts: [n1, 'n[2-9]:4']\nuser: dev\nport: 2222\nexclude: n3\n")
+    value = json.loads(hosts("--json")[1])
+    assert value["folded"] == "n1,n[2,4-9]:4"
+    assert (value["user"], value["port"], value["source"]) == ("dev", 2222, "muster.yaml")
+
+
+def test_flags_win_over_muster_yaml(hosts, tmp_path: Path) -> None:
+    (tmp_path / "muster.yaml").write_text("hosts: n[1-4]\nuser: dev\nport: 2222\nexclude: n3\n")
+    value = json.loads(hosts("-H", "a,b", "-u", "me", "--json")[1])
+    assert (value["folded"], value["user"], value["port"]) == ("a,b", "me", 2222)
+    assert hosts("--exclude", "n1")[1] == "n[2-4]\n"
+    assert hosts("--include", "n[1-3]")[1] == "n[1-2]\n"
+
+
+def test_a_host_file_is_looked_for_beside_the_yaml_that_names_it(hosts, tmp_path: Path) -> None:
+    (tmp_path / "lab").mkdir()
+    (tmp_path / "lab/muster.yaml").write_text("hostfile: hosts.txt\n")
+    (tmp_path / "lab/hosts.txt").write_text("n1\n")
+    assert hosts("--config", "lab/muster.yaml") == (0, "n1\n", "")
+
+
+def test_a_fault_in_muster_yaml_is_placed(hosts, tmp_path: Path) -> None:
+    (tmp_path / "muster.yaml").write_text("user: dev\nhots: n1\n")
+    assert hosts() == (2, "", "muster: muster.yaml:2:1: 'hots' is not known here\n  hint: did you mean 'hosts'?\n")
+
+
+def test_includes_first_and_then_excludes(hosts) -> None:
+    assert hosts("-H", "n[1-9]", "--include", "n[2-5]", "--exclude", "n3")[1] == "n[2,4-5]\n"
+    assert hosts("-H", "worker-[0-3]", "--include", "worker-0@worker-2")[1] == "worker-[0,2]\n"
+    code, _, err = hosts("-H", "n[1-9]", "--include", "n[2-5]", "--exclude", "n7")
+    assert (code, err) == (2, "muster: --exclude: n7 is not among the hosts\n  hint: the hosts are n[2-5]\n")
+
+
+def test_prints_as_asked(hosts) -> None:
+    flags = ["-H", "n10:4,n9:4,launcher"]
+    assert hosts(*flags, "--expand")[1] == "n10\nn9\nlauncher\n"
+    assert hosts(*flags, "--count")[1] == "3\n"
+    assert hosts(*flags, "--to", "openmpi")[1] == "n10 slots=4\nn9 slots=4\nlauncher\n"
+    assert hosts(*flags, "--to", "hydra")[1] == "n10:4\nn9:4\nlauncher\n"
+    assert hosts(*flags, "--to", "slurm")[1] == "launcher,n[9-10]\n"
+    assert hosts("-H", "a:2,b", "--to", "bare")[1] == "a\na\nb\n"
+    value = json.loads(hosts(*flags, "--json")[1])
+    assert value["hosts"][0] == {"name": "n10", "slots": 4}
+    assert (value["count"], value["slots"]) == (3, 8)
+    assert hosts(*flags, "--count", "--json")[0] == 2
+
+
+@pytest.mark.parametrize("dialect", ["openmpi", "hydra", "deepspeed"])
+def test_what_it_writes_it_reads_back(hosts, tmp_path: Path, dialect: str) -> None:
+    expression = "n[08-12]:4,launcher,r[1-2]n[1-2]:2"
+    (tmp_path / "hosts.txt").write_text(hosts("-H", expression, "--to", dialect)[1])
+    first, again = (json.loads(hosts(*flags, "--json")[1]) for flags in (["-H", expression], ["-f", "hosts.txt"]))
+    assert first["hosts"] == again["hosts"]
+
+
+def cpu_seconds(command: list, folder: Path) -> float:
+    before = os.times()
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=60)
+    after = os.times()
+    return after.children_user + after.children_system - before.children_user - before.children_system
+
+
+@pytest.mark.parametrize("form", ["expression", "file", "addresses"])
+def test_100000_hosts_take_less_than_half_a_second(muster: Path, tmp_path: Path, form: str) -> None:
+    lines = {"file": [f"rack{i // 100}node{i % 100:02d} slots=4" for i in range(100_000)],
+             "addresses": [f"10.{i % 7}.{i // 7 % 250}.{i // 1750}" for i in range(100_000)]}
+    (tmp_path / "hosts.txt").write_text("\n".join(lines.get(form, [])))
+    flags = {"expression": ["-H", "node[000001-100000]:4", "--include", "node[000001-099000]",
+                            "--exclude", "node[000010-090000/10]"],
+             "file": ["-f", "hosts.txt", "--exclude", "rack[0-500]node07"],
+             "addresses": ["-f", "hosts.txt", "--exclude", "10.0.0.0"]}[form]
+    times = [cpu_seconds([muster, "hosts", *flags], tmp_path) for _ in range(5)]
+    # A build that is not optimised proves nothing; the limit is the release binary's.
+    if "release" not in str(muster):
+        pytest.skip(f"not a release build: {min(times):.2f} s")
+    assert min(times) < 0.5, times
