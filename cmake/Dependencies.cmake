@@ -1,5 +1,5 @@
 # Debian's packages; docs/dependencies.md says what each is for.
-find_package(fmt REQUIRED)
+find_path(FMT_INCLUDE_DIR fmt/format.h REQUIRED)  # its code: src/base/fmt.cpp
 find_package(nlohmann_json REQUIRED)
 find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
