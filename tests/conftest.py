@@ -1,5 +1,8 @@
-"""What user-level tests share: the binary under test."""
+"""What user-level tests share: the binary under test, and labs of real hosts to use it on."""
+import json
 import os
+import subprocess
+import uuid
 from pathlib import Path
 
 import pytest
@@ -23,3 +26,61 @@ def muster() -> Path:
             return candidate.resolve()
     looked = ", ".join(map(str, candidates))
     pytest.fail(f"no muster binary ({looked}); build it: cmake --workflow --preset release", pytrace=False)
+
+
+class Lab:
+    """A lab that is up. Commands start on its hosts as the ordinary user, as people's do."""
+
+    def __init__(self, binary: Path, name: str):
+        self.binary, self.name = binary, name
+        status = self.status()
+        self.user, self.password, self.uid = status["user"], status["password"], status["uid"]
+        self.hosts = [host["name"] for host in status["hosts"] if host["name"] != "launcher"]
+
+    def status(self) -> dict:
+        return json.loads(self.command("status", "--json").stdout)
+
+    def command(self, verb, *words, check=True, timeout=60):
+        """muster lab VERB, on the machine."""
+        return subprocess.run([self.binary, "lab", verb, "--name", self.name, *words], check=check,
+                              capture_output=True, text=True, timeout=timeout)
+
+    def words(self, host, *argv, root=False):
+        """The argument list that runs argv on a host's console; for subprocess.Popen."""
+        return [str(self.binary), "lab", "exec", "--name", self.name, *(["--root"] if root else []),
+                host, "--", *map(str, argv)]
+
+    def exec(self, host, *argv, root=False, input=None, timeout=60, check=False):
+        stdin = {"input": input} if input is not None else {"stdin": subprocess.DEVNULL}
+        return subprocess.run(self.words(host, *argv, root=root), check=check, capture_output=True, text=True,
+                              timeout=timeout, **stdin)
+
+    def shell(self, host, script, **options):
+        """A line for the host's sh; its standard output. The test fails if it does."""
+        return self.exec(host, "sh", "-c", script, check=True, **options).stdout
+
+    def write(self, host, path, content, mode="644", root=False):
+        self.exec(host, "sh", "-c", f"cat > '{path}' && chmod {mode} '{path}'", input=content, root=root, check=True)
+
+
+@pytest.fixture
+def lab_up(muster):
+    """lab_up(hosts=3, nics=2, share=[...]) -> Lab; taken down after the test."""
+    names = []
+
+    def up(hosts, **flags):
+        name = "t" + uuid.uuid4().hex[:8]
+        words = []
+        for flag, value in flags.items():
+            for one in value if isinstance(value, list) else [value]:
+                words += [f"--{flag.replace('_', '-')}", str(one)]
+        names.append(name)
+        made = subprocess.run([muster, "lab", "up", "--name", name, "--hosts", str(hosts), *words],
+                              capture_output=True, text=True, timeout=120)
+        assert made.returncode == 0, made.stderr
+        return Lab(muster, name)
+
+    yield up
+    for name in names:
+        gone = subprocess.run([muster, "lab", "down", "--name", name], capture_output=True, text=True, timeout=60)
+        assert gone.returncode == 0, gone.stderr

@@ -54,6 +54,7 @@ Error because(Error error, std::string what);
 
 }  // namespace muster
 
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration cannot stand in parentheses
 // Leaves the function with the Error, or binds the value: MUSTER_TRY(auto text, read_file(path));
 #define MUSTER_TRY_NAME_(a, b) a##b
 #define MUSTER_TRY_NAME(a, b) MUSTER_TRY_NAME_(a, b)
@@ -63,6 +64,7 @@ Error because(Error error, std::string what);
   declaration = *std::move(result)
 #define MUSTER_TRY(declaration, expression) \
   MUSTER_TRY_(MUSTER_TRY_NAME(try_result_, __LINE__), declaration, expression)
+// NOLINTEND(bugprone-macro-parentheses)
 // The same where the value is void or not wanted.
 #define MUSTER_CHECK(expression)                                                      \
   do {                                                                                \

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <functional>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -13,9 +15,24 @@ namespace muster::cli {
 // What the command that was given does; main runs it after the whole line was parsed.
 using Action = std::function<Result<int>()>;
 
+// The exit code for an Error; main.cpp has the one table.
+[[nodiscard]] int exit_code(ErrorCode code);
+
+// The words after "--". They never pass through the parser, which would read "[a]" as a list.
+using Program = std::vector<std::string>;
+
+// The Error for a command that wants a program after "--" and got none.
+[[nodiscard]] inline Error no_program(const std::string& example) {
+  return {.code = ErrorCode::kUsage,
+          .what = "no command was given",
+          .hint = "put it after --: " + example};
+}
+
 // Each adds its command to `app`; parsing that command sets `action`.
-void add_exec(CLI::App& app, Action& action);
+void add_lab(CLI::App& app, Action& action, const Program& program);
 void add_hosts(CLI::App& app, Action& action);
-void add_lab(CLI::App& app, Action& action);
+void add_setup(CLI::App& app, Action& action);
+void add_exec(CLI::App& app, Action& action, const Program& program);
+void add_sync(CLI::App& app, Action& action);
 
 }  // namespace muster::cli

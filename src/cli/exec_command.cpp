@@ -1,11 +1,15 @@
+#include <chrono>
+#include <cstdio>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
+#include "remote/grouped.hpp"
+#include "remote/labels.hpp"
+#include "remote/outcome.hpp"
 #include "remote/ssh.hpp"
-#include "sys/quote.hpp"
 
 namespace muster::cli {
 namespace {
@@ -13,30 +17,125 @@ namespace {
 struct ExecOptions {
   ClusterOptions cluster;
   std::vector<std::string> words;
+  bool label = false;
+  bool json = false;
+  std::chrono::seconds::rep timeout_s = 86400;
+  std::size_t fan_out = 64;
 };
 
-Result<int> exec(const ExecOptions& options) {
+// `extras` is what the parser could not place: without "--" it is the command itself.
+Result<void> check_usage(const ExecOptions& options, const std::vector<std::string>& extras) {
+  constexpr auto kExample = "muster exec -H n[1-3] -- uname -r";
+  if (options.words.empty()) return unexpected(no_program(kExample));
+  if (extras.empty()) return {};
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = fmt::format("'{}' is no flag of muster exec", extras.front()),
+            .hint = fmt::format("hosts go to -H, the command after --: {}", kExample)});
+}
+
+void put(std::FILE* file, const std::string& text) {
+  if (text.empty()) return;
+  std::fwrite(text.data(), 1, text.size(), file);
+  std::fflush(file);
+}
+
+// Both streams of one host, shown line by line. The task owns it; shows its unfinished lines
+// when the task goes.
+class LiveOutput {
+ public:
+  explicit LiveOutput(const std::string& host) : out_(host), err_(host) {}
+  LiveOutput(const LiveOutput&) = delete;
+  LiveOutput& operator=(const LiveOutput&) = delete;
+  ~LiveOutput() {
+    put(stdout, out_.rest());
+    put(stderr, err_.rest());
+  }
+
+  void take(sys::Stream stream, std::string_view chunk) {
+    const bool is_out = stream == sys::Stream::kOut;
+    put(is_out ? stdout : stderr, (is_out ? out_ : err_).take(chunk));
+  }
+
+ private:
+  remote::Labels out_;
+  remote::Labels err_;
+};
+
+sys::OnOutput live_output(const std::string& host) {
+  return [output = std::make_shared<LiveOutput>(host)](sys::Stream stream, std::string_view chunk) {
+    output->take(stream, chunk);
+  };
+}
+
+void print_grouped(std::span<const remote::Outcome> outcomes) {
+  std::vector<remote::Said> out;
+  std::vector<remote::Said> err;
+  for (const remote::Outcome& outcome : outcomes) {
+    if (!outcome.ended) continue;
+    out.push_back({.host = outcome.host, .text = outcome.ended->out});
+    err.push_back({.host = outcome.host, .text = outcome.ended->err});
+  }
+  for (const remote::Group& group : remote::group_equal(out)) put(stdout, to_text(group));
+  for (const remote::Group& group : remote::group_equal(err)) put(stderr, to_text(group));
+}
+
+Result<int> exec(const ExecOptions& options, const std::vector<std::string>& extras) {
+  MUSTER_CHECK(check_usage(options, extras));
   MUSTER_TRY(const hosts::Cluster cluster, read_cluster(options.cluster));
-  remote::Ssh ssh({.user = cluster.user, .port = cluster.port});
   std::vector<remote::Task> tasks;
   for (const hosts::Host& host : cluster.hosts) {
-    tasks.push_back({.host = host.name, .command = sys::quote(options.words)});
+    tasks.push_back({.host = host.name, .command = remote::command_line(options.words)});
+    if (options.label) tasks.back().on_output = live_output(host.name);
   }
-  for (const remote::Outcome& outcome : ssh.run(tasks, std::chrono::minutes(1))) {
-    fmt::print("{}: {}", outcome.host,
-               outcome.ended ? outcome.ended->out : to_text(outcome.ended.error()) + "\n");
+  remote::Ssh ssh({.user = cluster.user, .port = cluster.port, .fan_out = options.fan_out});
+  const auto outcomes = ssh.run(tasks, std::chrono::seconds(options.timeout_s));
+  tasks.clear();  // shows the last unfinished lines
+  if (options.json) {
+    for (const remote::Outcome& outcome : outcomes) put(stdout, to_json(outcome) + "\n");
+  } else if (!options.label) {
+    print_grouped(outcomes);
   }
-  return 0;
+  put(stderr, remote::failures_text(outcomes));
+  const remote::Verdict verdict = remote::verdict(outcomes);
+  return verdict.failure ? exit_code(*verdict.failure) : verdict.code;
 }
+
+constexpr auto kAbout =
+    "Run a command on all hosts at once; equal output is shown once, under the hosts that said "
+    "it.\n\n"
+    "  muster exec -H n[1-3] [OPTIONS] -- COMMAND...\n\n"
+    "One word after -- is a line for the hosts' shell, as it is:\n"
+    "  muster exec -H n[1-3] -- 'ls *.py | wc -l'\n"
+    "Several words are a program and its arguments, each quoted for the shell:\n"
+    "  muster exec -H n[1-3] -- ls '*.py'\n\n"
+    "The command reads no input. Ends with 0 when it ended well everywhere, 4 when a host was not "
+    "reached, 124 when --timeout passed, otherwise with the highest exit code of the hosts (128+n "
+    "for signal n).";
 
 }  // namespace
 
-void add_exec(CLI::App& app, Action& action) {
+void add_exec(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<ExecOptions>();
-  CLI::App* command = app.add_subcommand("exec", "Run a command on all hosts");
+  CLI::App* command = app.add_subcommand("exec", kAbout);
+  command->allow_extras();  // `exec uname -a` gets our own error, which says what is missing
   add_cluster_options(*command, options->cluster);
-  command->add_option("command", options->words, "The command, after --")->required();
-  command->callback([options, &action] { action = [options] { return exec(*options); }; });
+  auto* label = command->add_flag("-l,--label", options->label,
+                                  "Show each line as it comes, as 'host: line'");
+  command->add_flag("--json", options->json, "One JSON object a host, a line each")
+      ->excludes(label);
+  command
+      ->add_option("--timeout", options->timeout_s,
+                   "Seconds after which a host is given up; what runs there may go on")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 30));
+  command->add_option("--fan-out", options->fan_out, "Hosts at a time")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  command->callback([options, command, &action, &program] {
+    options->words = program;
+    action = [options, extras = command->remaining()] { return exec(*options, extras); };
+  });
 }
 
 }  // namespace muster::cli

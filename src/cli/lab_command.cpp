@@ -125,12 +125,11 @@ Result<int> lab_status(const LabOptions& options) {
 }
 
 Result<int> lab_exec(const LabOptions& options) {
+  if (options.words.empty()) return unexpected(no_program("muster lab exec n1 -- hostname"));
   MUSTER_TRY(const lab::Spec spec, lab::load(options.spec.name));
   MUSTER_TRY(const int host, lab::host_number(spec, options.hosts));
-  std::vector<std::string> words = options.words;
-  if (words.empty()) words = {"bash", "-l"};
   return lab::inside(spec, lab::host_name(host), options.root ? lab::As::kRoot : lab::As::kUser,
-                     [&] { return lab::exec_command(spec, options.root, words); });
+                     [&] { return lab::exec_command(spec, options.root, options.words); });
 }
 
 // Does it to every host of the expression, in turn.
@@ -200,14 +199,16 @@ void add_up(CLI::App& lab, const Options& options, Action& action) {
   up->add_flag("-n,--dry-run", options->dry_run, "Print what would be done, and do nothing");
 }
 
-void add_inside(CLI::App& lab, const Options& options, Action& action) {
-  CLI::App* exec = add(lab, options, action, "exec", "Run a command on a host's console", lab_exec);
+void add_inside(CLI::App& lab, const Options& options, Action& action, const Program& program) {
+  CLI::App* exec =
+      add(lab, options, action, "exec", "Run the command after -- on a host's console", lab_exec);
+  exec->preparse_callback([options, &program](std::size_t) { options->words = program; });
   CLI::App* shell = add(lab, options, action, "shell", "Open a shell on a host", lab_exec);
+  shell->preparse_callback([options](std::size_t) { options->words = {"bash", "-l"}; });
   for (CLI::App* command : {exec, shell}) {
     command->add_option("host", options->hosts, "n1, n2, ... or launcher")->required();
     command->add_flag("--root", options->root, "As root instead of the ordinary user");
   }
-  exec->add_option("command", options->words, "The command, after --")->required();
 }
 
 void add_faults(CLI::App& lab, const Options& options, Action& action) {
@@ -262,7 +263,7 @@ void add_break(CLI::App& lab, const Options& options, Action& action) {
 
 }  // namespace
 
-void add_lab(CLI::App& app, Action& action) {
+void add_lab(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<LabOptions>();
   CLI::App* lab = app.add_subcommand(
       "lab", "Hosts out of namespaces on this machine, to rehearse and to test on (needs root)");
@@ -272,7 +273,7 @@ void add_lab(CLI::App& app, Action& action) {
   down->add_flag("--all", options->all, "Every lab on this machine");
   CLI::App* status = add(*lab, options, action, "status", "Show a lab's hosts", lab_status);
   status->add_flag("--json", options->json, "For programs");
-  add_inside(*lab, options, action);
+  add_inside(*lab, options, action, program);
   add_faults(*lab, options, action);
   add_link(*lab, options, action);
   add_break(*lab, options, action);

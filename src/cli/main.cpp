@@ -1,14 +1,14 @@
 // The only place that ends the process, from the one table below.
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <string>
 #include <vector>
 
 #include "cli/command.hpp"
+#include "setup/askpass.hpp"
 
 namespace muster::cli {
-namespace {
-
 int exit_code(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUsage:
@@ -27,19 +27,24 @@ int exit_code(ErrorCode code) {
   return 125;
 }
 
-// People write --nproc_per_node and --nproc-per-node; both mean one flag. What stands after "--"
-// is another program's.
-std::vector<std::string> with_dashes(int argc, char** argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  for (std::string& word : words) {
-    if (word == "--") break;
+namespace {
+
+struct Line {
+  std::vector<std::string> words;    // for muster
+  std::vector<std::string> program;  // what stands after "--": another program's words, untouched
+};
+
+// People write --nproc_per_node and --nproc-per-node; both mean one flag.
+Line split(int argc, char** argv) {
+  Line line{.words = std::vector<std::string>(argv + 1, argv + argc), .program = {}};
+  const auto dashes = std::find(line.words.begin(), line.words.end(), "--");
+  if (dashes != line.words.end()) line.program.assign(dashes + 1, line.words.end());
+  line.words.erase(dashes, line.words.end());
+  for (std::string& word : line.words) {
     if (word.rfind("--", 0) != 0) continue;
-    for (char& c : word) {
-      if (c == '=') break;
-      if (c == '_') c = '-';
-    }
+    std::replace(word.begin(), std::find(word.begin(), word.end(), '='), '_', '-');
   }
-  return words;
+  return line;
 }
 
 int run(int argc, char** argv) {
@@ -48,12 +53,14 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "muster " MUSTER_VERSION);
   app.require_subcommand(1);
   Action action;
-  add_exec(app, action);
+  const Line line = split(argc, argv);
+  add_lab(app, action, line.program);
   add_hosts(app, action);
-  add_lab(app, action);
+  add_setup(app, action);
+  add_exec(app, action, line.program);
+  add_sync(app, action);
   try {
-    std::vector<std::string> words = with_dashes(argc, argv);
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : exit_code(ErrorCode::kUsage);
   }
@@ -66,7 +73,9 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace muster::cli
 
+// NOLINTNEXTLINE(bugprone-exception-escape): only running out of memory is left to throw
 int main(int argc, char** argv) {
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a death
+  if (const auto code = muster::setup::askpass_main(argc, argv)) return *code;
   return muster::cli::run(argc, argv);
 }

@@ -51,14 +51,14 @@ Result<void> ssh_modes(const Spec& spec, int host, const std::string& /*argument
 }
 
 Result<void> host_key(const Spec& spec, int host, const std::string& /*argument*/) {
-  const auto pid = node_pid(spec.name, host_name(host));
-  const unsigned long old_socket = pid ? listening_socket(*pid, 22) : 0;
+  const auto pid = node_pid(spec.name, host_name(host)).value_or(0);  // 0: shell() will complain
+  const unsigned long old_socket = listening_socket(pid, 22);
   MUSTER_CHECK(shell(spec, host,
                      "rm /etc/ssh/ssh_host_ed25519_key /etc/ssh/ssh_host_ed25519_key.pub\n"
                      "ssh-keygen -q -t ed25519 -N '' -C \"root@$(hostname)\" "
                      "-f /etc/ssh/ssh_host_ed25519_key\n"
                      "kill -HUP \"$(cat /run/sshd.pid)\"\n"));
-  MUSTER_TRY(const unsigned long socket, wait_for_sshd(*pid, old_socket));
+  MUSTER_TRY(const unsigned long socket, wait_for_sshd(pid, old_socket));
   (void)socket;
   return {};
 }

@@ -106,6 +106,16 @@ Result<void> unshape(const Spec& spec, int host, int nic, const Ends& ends) {
       spec.name, fmt::format("link set {} master {} up\n", port_name(host, nic), bridge_name(nic)));
 }
 
+Result<void> remove_cables(const Spec& spec, int host) {
+  std::string lines;
+  for (int nic = 0; nic < spec.nics; ++nic) {
+    MUSTER_CHECK(stop_wire(spec, host, nic));
+    lines += fmt::format("link del {}\n", port_name(host, nic));
+  }
+  try_in_switch(spec.name, lines);
+  return {};
+}
+
 }  // namespace
 
 Result<void> cut(const Spec& spec, int host) {
@@ -131,7 +141,10 @@ Result<void> mend(const Spec& spec, int host) {
 
 Result<void> kill(const Spec& spec, int host) {
   MUSTER_TRY(const pid_t pid, running(spec, host));
-  return end_process(pid);
+  MUSTER_CHECK(end_process(pid));
+  // The host's network answers pings until the kernel gets round to removing it; a dead host
+  // does not. The farewells of its connections have been sent by now.
+  return remove_cables(spec, host);
 }
 
 Result<void> crash(const Spec& spec, int host) {
@@ -140,14 +153,8 @@ Result<void> crash(const Spec& spec, int host) {
 }
 
 Result<void> restart(const Spec& spec, int host) {
-  if (node_pid(spec.name, host_name(host))) MUSTER_CHECK(kill(spec, host));
-  std::string old_cables;
-  for (int nic = 0; nic < spec.nics; ++nic) {
-    MUSTER_CHECK(stop_wire(spec, host, nic));
-    // The kernel takes the old cable away when it gets round to it; its name is needed now.
-    old_cables += fmt::format("link del {}\n", port_name(host, nic));
-  }
-  try_in_switch(spec.name, old_cables);
+  if (const auto pid = node_pid(spec.name, host_name(host))) MUSTER_CHECK(end_process(*pid));
+  MUSTER_CHECK(remove_cables(spec, host));  // also when the host ended by itself
   return start_hosts(spec, {&host, 1});
 }
 

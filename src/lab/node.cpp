@@ -34,11 +34,13 @@ constexpr int kSwitchNamespaces = CLONE_NEWNET | CLONE_NEWPID;
 constexpr auto kSshdDeadline = std::chrono::seconds(60);
 constexpr auto kPollInterval = milliseconds(5);
 
-// Field 22 of /proc/PID/stat, in clock ticks since boot; empty when there is no such process.
+// Field 22 of /proc/PID/stat, in clock ticks since boot; empty when there is no such process, or
+// only its remains that nobody has waited for yet.
 std::string start_time(pid_t pid) {
   const auto stat = sys::read_file(fmt::format("/proc/{}/stat", pid));
   if (!stat) return {};
   std::size_t at = stat->rfind(')');  // the command name may hold blanks
+  if (stat->compare(at, 4, ") Z ") == 0) return {};
   for (int field = 2; field < 22 && at != std::string::npos; ++field) at = stat->find(' ', at + 1);
   if (at == std::string::npos) return {};
   return stat->substr(at + 1, stat->find(' ', at + 1) - at - 1);
@@ -376,24 +378,25 @@ Result<pid_t> leave_inside(const Spec& spec, std::string_view node, As as,
 int exec_command(const Spec& spec, bool root, const std::vector<std::string>& words) {
   const std::string home = root ? "/root" : "/home/" + spec.user;
   const std::string user = root ? "root" : spec.user;
-  const char* terminal = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe): one thread
-  const std::vector<std::string> env = {
-      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-      "HOME=" + home,
-      "USER=" + user,
-      "LOGNAME=" + user,
-      "SHELL=/bin/bash",
-      "LANG=C.UTF-8",
-      fmt::format("TERM={}", terminal == nullptr ? "dumb" : terminal)};
-  std::vector<char*> env_pointers;
-  for (const std::string& entry : env) env_pointers.push_back(const_cast<char*>(entry.c_str()));
-  env_pointers.push_back(nullptr);
+  const char* inherited = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe): one thread
+  const std::string terminal = inherited == nullptr ? "dumb" : inherited;
+  // Set, not only handed to exec: the search for the program must use the host's PATH too.
+  ::clearenv();
+  const std::pair<const char*, std::string> environment[] = {
+      {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+      {"HOME", home},
+      {"USER", user},
+      {"LOGNAME", user},
+      {"SHELL", "/bin/bash"},
+      {"LANG", "C.UTF-8"},
+      {"TERM", terminal}};
+  for (const auto& [name, value] : environment) ::setenv(name, value.c_str(), 1);
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   if (::chdir(home.c_str()) != 0 && ::chdir("/") != 0) return 126;
   (void)std::signal(SIGPIPE, SIG_DFL);
-  ::execvpe(argv[0], argv.data(), env_pointers.data());
+  ::execvp(argv[0], argv.data());
   const int failed = errno;
   fmt::print(stderr, "muster: {}: {}\n", words[0], std::strerror(failed));
   return failed == ENOENT ? 127 : 126;

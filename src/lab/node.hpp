@@ -42,7 +42,11 @@ void try_in_switch(std::string_view lab, const std::string& ip_lines);
 // Waits until the host's sshd listens on another socket than `old` (0: on any); returns its inode.
 [[nodiscard]] Result<unsigned long> wait_for_sshd(pid_t host, unsigned long old_socket);
 
-enum class As { kUser, kRoot, kNetworkRoot };  // kNetworkRoot: only its network and process namespaces
+enum class As {
+  kUser,
+  kRoot,
+  kNetworkRoot
+};  // kNetworkRoot: only its network and process namespaces
 
 // Runs `action` in a child process in the node's namespaces; returns its exit code (128 + n for a
 // signal). The child dies with us.

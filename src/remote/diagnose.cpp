@@ -66,13 +66,18 @@ std::optional<SshFailure> diagnose(std::string_view stderr_text) {
 }
 
 Error unreachable(const std::string& host, std::string_view stderr_text) {
-  Error error{.code = ErrorCode::kUnreachable, .what = "ssh failed", .where = {.host = host}};
-  if (const auto known = diagnose(stderr_text)) {
+  Error error{.code = ErrorCode::kUnreachable, .where = {.host = host}};
+  const auto known = diagnose(stderr_text);
+  if (known) {
     error.what = known->what;
     error.hint = known->hint;
+  } else {  // a session on a shared connection that breaks ends without a word from ssh
+    error.what = "the connection to it failed or was lost";
+    error.hint = "the host went down, or the network to it; what was started there may still run";
   }
   if (std::string said = last_line(stderr_text); !said.empty()) {
-    error.cause = std::make_shared<const Error>(Error{.what = "ssh said: " + said});
+    said.insert(0, known ? "ssh said: " : "the last that came: ");
+    error.cause = std::make_shared<const Error>(Error{.what = std::move(said)});
   }
   return error;
 }

@@ -18,7 +18,7 @@ struct SshFailure {
 // The failure that `stderr_text` of an ssh client tells of, if it is one we know.
 [[nodiscard]] std::optional<SshFailure> diagnose(std::string_view stderr_text);
 
-// The Error for a host that ssh (exit code 255) did not reach.
+// The Error for a host that ssh (exit code 255) did not reach, or lost.
 [[nodiscard]] Error unreachable(const std::string& host, std::string_view stderr_text);
 
 }  // namespace muster::remote

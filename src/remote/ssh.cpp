@@ -8,17 +8,22 @@
 namespace muster::remote {
 namespace {
 
-// ssh itself ends with 255; so may the command. Only ssh says why.
 constexpr int kSshFailed = 255;
 
-Outcome outcome_of(const std::string& host, Result<sys::Ended> ended) {
+// ssh ends with 255 when it fails; so may the command.
+bool may_be_ssh(const Result<sys::Ended>& ended) {
+  return ended && !ended->timed_out && ended->signal == 0 && ended->code == kSshFailed;
+}
+
+Outcome outcome_of(const std::string& host, Result<sys::Ended> ended, bool connected) {
   if (!ended) return {host, unexpected(std::move(ended).error())};
   if (ended->timed_out) {
     return {host, unexpected(Error{.code = ErrorCode::kTimeout,
                                    .what = "no answer within the deadline",
-                                   .where = {.host = host}})};
+                                   .where = {.host = host},
+                                   .hint = "what was started there may still be running"})};
   }
-  if (ended->code == kSshFailed && ended->signal == 0 && diagnose(ended->err)) {
+  if (may_be_ssh(ended) && !connected) {
     return {host, unexpected(unreachable(host, ended->err))};
   }
   return {host, std::move(ended)};
@@ -69,27 +74,48 @@ std::vector<Outcome> Ssh::run(std::span<const Task> tasks, std::chrono::millisec
   std::vector<sys::Command> commands;
   commands.reserve(tasks.size());
   for (const Task& task : tasks) {
-    sys::Command command{.argv = words, .input = task.input, .deadline = deadline};
+    sys::Command command{
+        .argv = words, .input = task.input, .deadline = deadline, .on_output = task.on_output};
     command.argv.insert(command.argv.end(), {"--", task.host, task.command});
     commands.push_back(std::move(command));
   }
   std::vector<Result<sys::Ended>> results = sys::run_all(commands, options_.fan_out);
+  std::vector<std::string> doubtful;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    if (may_be_ssh(results[i])) doubtful.push_back(tasks[i].host);
+  }
+  const std::set<std::string> open = connected(doubtful);
   std::vector<Outcome> outcomes;
   outcomes.reserve(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    outcomes.push_back(outcome_of(tasks[i].host, std::move(results[i])));
+    const std::string& host = tasks[i].host;
+    outcomes.push_back(outcome_of(host, std::move(results[i]), open.count(host) > 0));
   }
   return outcomes;
 }
 
-void Ssh::disconnect(std::span<const std::string> hosts) {
+std::vector<Result<sys::Ended>> Ssh::control(std::span<const std::string> hosts,
+                                             const std::string& request) {
   std::vector<sys::Command> commands;
   for (const std::string& host : hosts) {
     sys::Command command{.argv = ssh_words(options_), .deadline = std::chrono::seconds(5)};
-    command.argv.insert(command.argv.end(), {"-O", "exit", "--", host});
+    command.argv.insert(command.argv.end(), {"-O", request, "--", host});
     commands.push_back(std::move(command));
   }
-  (void)sys::run_all(commands, options_.fan_out);
+  return sys::run_all(commands, options_.fan_out);
+}
+
+std::set<std::string> Ssh::connected(std::span<const std::string> hosts) {
+  const auto answers = control(hosts, "check");
+  std::set<std::string> open;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (answers[i] && answers[i]->ok()) open.insert(hosts[i]);
+  }
+  return open;
+}
+
+void Ssh::disconnect(std::span<const std::string> hosts) {
+  (void)control(hosts, "exit");
 }
 
 }  // namespace muster::remote

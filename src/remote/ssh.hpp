@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,7 +37,14 @@ class Ssh : public Transport {
   // Closes the open connections to these hosts; a host without one is no error.
   void disconnect(std::span<const std::string> hosts);
 
+  // Those of these hosts to which a connection is open, as far as this side knows.
+  [[nodiscard]] std::set<std::string> connected(std::span<const std::string> hosts);
+
  private:
+  // One answer a host of its connection's master process here; sends nothing to the host.
+  std::vector<Result<sys::Ended>> control(std::span<const std::string> hosts,
+                                          const std::string& request);
+
   SshOptions options_;
 };
 

@@ -87,6 +87,7 @@ class Child {
   }
 
   static uv_stdio_flags pipe_flags(int direction) {
+    // NOLINTNEXTLINE(clang-analyzer-optin.core.EnumCastOutOfRange): libuv's flags are or-ed
     return static_cast<uv_stdio_flags>(UV_CREATE_PIPE | direction);
   }
 
@@ -106,6 +107,7 @@ class Child {
     for (char** entry = environ; *entry != nullptr; ++entry) add(*entry);
     for (const std::string& entry : command_.env) add(entry);
     std::vector<std::string> entries;
+    entries.reserve(merged.size());
     for (auto& [name, entry] : merged) entries.push_back(std::move(entry));
     return entries;
   }
@@ -125,12 +127,21 @@ class Child {
   void on_read(uv_stream_t* stream, ssize_t count, const uv_buf_t* buffer) {
     const bool is_out = stream == as_stream(&out_);
     if (count > 0) {
-      (is_out ? ended_.out : ended_.err).append(buffer->base, static_cast<std::size_t>(count));
+      take(is_out ? Stream::kOut : Stream::kErr, {buffer->base, static_cast<std::size_t>(count)});
     } else if (count < 0) {
       close_handle(is_out ? &out_ : &err_);
       --open_outputs_;
       if (exited_ && open_outputs_ == 0) finish();
     }
+  }
+
+  void take(Stream stream, std::string_view chunk) {
+    std::string& kept = stream == Stream::kOut ? ended_.out : ended_.err;
+    kept.append(chunk);
+    if (!command_.on_output) return;
+    command_.on_output(stream, chunk);
+    // Twice, so that the bytes are moved seldom.
+    if (kept.size() > 2 * kTailBytes) kept.erase(0, kept.size() - kTailBytes);
   }
 
   void on_deadline() {

@@ -7,11 +7,17 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
 
 namespace muster::sys {
+
+enum class Stream { kOut, kErr };
+
+// Called with each piece of output as it arrives; pieces end anywhere, also inside a line.
+using OnOutput = std::function<void(Stream, std::string_view)>;
 
 struct Command {
   std::vector<std::string> argv;      // argv[0] is looked up in PATH
@@ -20,7 +26,12 @@ struct Command {
   // same bytes to every host.
   std::shared_ptr<const std::string> input = nullptr;
   std::chrono::milliseconds deadline = std::chrono::minutes(1);
+  // When set, it gets all output and Ended keeps only the last kTailBytes or so of each stream, so
+  // that a program which talks for days costs no memory.
+  OnOutput on_output = nullptr;
 };
+
+constexpr std::size_t kTailBytes = std::size_t{16} << 10;
 
 // How a program ended, and its output.
 struct Ended {

@@ -33,5 +33,12 @@ TEST(Diagnose, TheErrorNamesTheHostAndKeepsSshsOwnWords) {
   EXPECT_NE(text.find("ssh: connect to host n3 port 22: No route to host"), std::string::npos);
 }
 
+TEST(Diagnose, AConnectionThatBreaksWithoutAWordIsCalledLost) {
+  const std::string text = to_text(unreachable("n3", ""));
+  EXPECT_NE(text.find("n3: the connection to it failed or was lost"), std::string::npos) << text;
+  EXPECT_EQ(text.find("because"), std::string::npos) << text;
+  EXPECT_EQ(to_text(unreachable("n3", "epoch 4\n")).find("ssh said"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster::remote

@@ -1,5 +1,9 @@
 #include "sys/process.hpp"
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
 #include <gtest/gtest.h>
 
 namespace muster::sys {
@@ -91,6 +95,40 @@ TEST(Process, RunsManyAtOnceAndKeepsTheirOrder) {
   EXPECT_EQ(ends, 41U);
   for (int i = 0; i < 40; ++i) EXPECT_EQ(results[i]->out, std::to_string(i) + "\n");
   EXPECT_FALSE(results[40].has_value());
+}
+
+TEST(Process, HandsOutputOnWhileTheProgramStillRuns) {
+  // The program waits for what only the first piece of its output can make: it ends well only if
+  // that piece came before its end.
+  char folder[] = "/tmp/process_test.XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const std::string mark = std::string(folder) + "/seen";
+  Command command = shell("echo ready; echo oops >&2; i=0; while ! test -e " + mark +
+                          "; do i=$((i+1)); test $i -lt 500 || exit 9; sleep 0.01; done");
+  command.deadline = std::chrono::seconds(20);
+  std::string out;
+  std::string err;
+  command.on_output = [&](Stream stream, std::string_view chunk) {
+    (stream == Stream::kOut ? out : err).append(chunk);
+    if (!out.empty()) std::ofstream(mark) << "x";
+  };
+  const auto ended = run(command);
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_TRUE(ended->ok()) << to_text(*ended);
+  EXPECT_EQ(out, "ready\n");
+  EXPECT_EQ(err, "oops\n");
+}
+
+TEST(Process, KeepsOnlyTheTailOfWhatIsHandedOn) {
+  Command command = shell("yes | head -c 1000000; echo end");
+  std::size_t bytes = 0;
+  command.on_output = [&](Stream, std::string_view chunk) { bytes += chunk.size(); };
+  const auto ended = run(command);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(bytes, 1000004U);
+  EXPECT_LE(ended->out.size(), 2 * kTailBytes);
+  EXPECT_EQ(ended->out.substr(ended->out.size() - 6), "y\nend\n");
 }
 
 TEST(Process, LeavesNoDescriptorBehind) {

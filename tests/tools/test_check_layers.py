@@ -55,6 +55,7 @@ def test_own_tree_passes(root):
     ("tests/hosts/host_test.cpp", '#include "remote/ssh.hpp"\n', "tests/hosts/host_test.cpp:1:", "hosts may not include remote"),
     ("src/sys/file.cpp", '#include "file.hpp"\n', "src/sys/file.cpp:1:", 'write "module/file.hpp"'),
     ("src/sys/file.cpp", '#include "../base/error.hpp"\n', "src/sys/file.cpp:1:", 'write "module/file.hpp"'),
+    ("tests/hosts/host_test.cpp", '#include "../../src/sys/file.hpp"\n', "tests/hosts/host_test.cpp:1:", 'write "module/file.hpp"'),
     ("src/sys/file.cpp", "#include <base/error.hpp>\n", "src/sys/file.cpp:1:", "write it in quotes"),
     ("src/remote/ssh.cpp", "#include <torch/torch.h>\n", "src/remote/ssh.cpp:1:", "the tool side includes torch/torch.h"),
     ("src/remote/ssh.cpp", "#  include <mpi.h>\n", "src/remote/ssh.cpp:1:", "the tool side includes mpi.h"),
@@ -77,6 +78,12 @@ def test_fault_is_named(root, tree, name, text, place, says):
     ended = check(root, tree)
     assert ended.returncode == 1
     assert any(line.startswith(place) and says in line for line in ended.stdout.splitlines()), ended.stdout
+
+
+def test_a_test_may_include_a_header_beside_it(root, tree):
+    write(tree, "tests/hosts/refusal.hpp", "")
+    write(tree, "tests/hosts/host_test.cpp", '#include "refusal.hpp"\n')
+    assert check(root, tree).returncode == 0
 
 
 def test_600_lines_are_allowed(root, tree):

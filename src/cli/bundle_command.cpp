@@ -1,0 +1,70 @@
+#include "cli/bundle_command.hpp"
+
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "setup/bundle_writer.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::cli {
+namespace {
+
+void print_next_steps(const std::string& folder, const BundleRequest& request,
+                      const setup::BundleOptions& options, bool owner_set) {
+  const std::string quoted = sys::quote(folder);
+  if (!owner_set) {
+    fmt::print(
+        "The container's user must own the two folders; as root:\n"
+        "  chown -R {} {}/launcher {}/worker\n",
+        request.owner, quoted, quoted);
+  }
+  fmt::print(
+      "On {}: copy {}/worker and {}/run-worker.sh there (not launcher: it holds the private "
+      "key), then ./run-worker.sh\n"
+      "On {}: {}/run-launcher.sh\n",
+      fmt::join(options.hosts.begin() + 1, options.hosts.end(), ", "), quoted, quoted,
+      options.hosts.front(), quoted);
+}
+
+}  // namespace
+
+void add_bundle_options(CLI::App& command, BundleRequest& request) {
+  constexpr auto kGroup = "Containers";
+  CLI::Option* bundle = command.add_option(
+      "--bundle", request.folder,
+      "Write into this folder what containers need to reach each other by ssh: launcher/ and "
+      "worker/ to be mounted as ~/.ssh, run-worker.sh and run-launcher.sh. The first host is the "
+      "launcher");
+  bundle->group(kGroup);
+  const auto add = [&](const char* name, std::string& value, const char* about) {
+    command.add_option(name, value, about)->capture_default_str()->needs(bundle)->group(kGroup);
+  };
+  add("--owner", request.owner, "The container's user and group, as numbers");
+  add("--home", request.home, "That user's home folder in the container");
+  add("--image", request.image, "The container image");
+  add("--workload", request.workload, "A folder of each machine to show as /workload");
+  command.add_flag("--force", request.force, "Write a bundle's files anew; keys are kept")
+      ->needs(bundle)
+      ->group(kGroup);
+}
+
+Result<int> make_bundle(const BundleRequest& request, const hosts::Cluster& cluster) {
+  setup::BundleOptions options{.user = cluster.user, .home = request.home, .image = request.image};
+  for (const hosts::Host& host : cluster.hosts) options.hosts.push_back(host.name);
+  MUSTER_TRY(options.owner, setup::parse_owner(request.owner));
+  if (cluster.port != 0) options.port = cluster.port;
+  std::error_code code;
+  if (!request.workload.empty()) {
+    options.workload = std::filesystem::absolute(request.workload, code).lexically_normal();
+  }
+  std::string folder = std::filesystem::absolute(request.folder, code).lexically_normal();
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  MUSTER_TRY(const auto written, setup::write_bundle(folder, options, request.force));
+  if (written.changed.empty()) fmt::print("{}: all was there already\n", folder);
+  for (const std::string& path : written.changed) fmt::print("wrote {}/{}\n", folder, path);
+  print_next_steps(folder, request, options, written.owner_set);
+  return 0;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,27 @@
+// `muster setup --bundle`: its flags and its action, for the setup command to take in.
+#pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.hpp"
+#include "hosts/cluster.hpp"
+
+namespace muster::cli {
+
+struct BundleRequest {
+  std::string folder;  // empty: no bundle is asked for
+  std::string owner = "1000:1000";
+  std::string home = "/home/dev";
+  std::string image;
+  std::string workload;
+  bool force = false;
+};
+
+void add_bundle_options(CLI::App& command, BundleRequest& request);
+
+// The cluster's port is that of the workers' sshd (12345 unless given), its user the container's.
+[[nodiscard]] Result<int> make_bundle(const BundleRequest& request, const hosts::Cluster& cluster);
+
+}  // namespace muster::cli

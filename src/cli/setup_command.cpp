@@ -1,0 +1,202 @@
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "cli/bundle_command.hpp"
+#include "cli/cluster_options.hpp"
+#include "cli/command.hpp"
+#include "setup/password.hpp"
+#include "setup/setup.hpp"
+#include "setup/undo.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct SetupOptions {
+  ClusterOptions cluster;
+  BundleRequest bundle;
+  bool hosts_given = false;
+  std::string key;
+  std::string identity;
+  std::string password_file;
+  std::string fingerprints;
+  std::vector<std::string> forget;
+  bool yes = false;
+  bool host_to_host = false;
+  bool dry_run = false;
+  bool undo = false;
+  bool json = false;
+};
+
+// What happened on one host, to be grouped: most hosts have the same to tell.
+std::string told(const setup::HostResult& result, bool dry_run) {
+  std::string text;
+  for (const std::string& change : result.changes) text += fmt::format("  {}\n", change);
+  if (result.error) {
+    Error error = *result.error;
+    error.where.host.clear();  // it stands in the heading
+    return text + "  FAILED: " + to_text(error) + "\n";
+  }
+  if (!text.empty()) return text;
+  return dry_run ? "  nothing would change\n" : "  ok, nothing to change\n";
+}
+
+void print_text(const setup::SetupResult& result, bool dry_run) {
+  if (dry_run) fmt::print("Dry run: nothing was changed. What would be:\n");
+  if (!result.launcher.empty()) {
+    fmt::print("this machine:\n");
+    for (const std::string& change : result.launcher) fmt::print("  {}\n", change);
+  }
+  std::vector<std::pair<std::string, std::string>> groups;  // what is told, and by whom
+  std::unordered_map<std::string, std::size_t> places;
+  for (const setup::HostResult& host : result.hosts) {
+    const std::string text = told(host, dry_run);
+    const auto [place, is_new] = places.emplace(text, groups.size());
+    if (is_new) groups.emplace_back(text, host.host);
+    if (!is_new) groups[place->second].second += "," + host.host;
+  }
+  for (const auto& [text, hosts] : groups) fmt::print("{}:\n{}", hosts, text);
+  for (const std::string& note : result.notes) fmt::print("{}\n", note);
+}
+
+void print_json(const setup::SetupResult& result) {
+  nlohmann::json hosts = nlohmann::json::array();
+  for (const setup::HostResult& host : result.hosts) {
+    nlohmann::json one = {{"host", host.host}, {"ok", !host.error}, {"changes", host.changes}};
+    if (host.error) one["error"] = {{"what", host.error->what}, {"hint", host.error->hint}};
+    hosts.push_back(std::move(one));
+  }
+  nlohmann::json keys = nlohmann::json::array();
+  for (const setup::KeyOffer& offer : result.keys) {
+    keys.push_back({{"host", offer.host},
+                    {"address", offer.address},
+                    {"type", offer.key.type},
+                    {"fingerprint", offer.key.fingerprint}});
+  }
+  const nlohmann::json all = {{"launcher", {{"changes", result.launcher}}},
+                              {"hosts", hosts},
+                              {"host_keys", keys},
+                              {"notes", result.notes}};
+  fmt::print("{}\n", all.dump(2));
+}
+
+Result<int> conclude(const setup::SetupResult& result, const SetupOptions& options) {
+  if (!options.json && !result.keys.empty()) {
+    fmt::print("host keys seen for the first time:\n{}", setup::offers_table(result.keys));
+  }
+  options.json ? print_json(result) : print_text(result, options.dry_run);
+  std::size_t failed = 0;
+  for (const setup::HostResult& host : result.hosts) failed += host.error ? 1 : 0;
+  if (failed == 0) return 0;
+  return unexpected(Error{.code = ErrorCode::kUnreachable,
+                          .what = fmt::format("{} of {} hosts failed; the reasons stand above",
+                                              failed, result.hosts.size())});
+}
+
+Result<int> undo(const SetupOptions& options) {
+  setup::UndoRequest request{.hosts = {}, .given_up = options.forget, .dry_run = options.dry_run};
+  if (options.hosts_given) {
+    MUSTER_TRY(const hosts::Cluster cluster, read_cluster(options.cluster));
+    for (const hosts::Host& host : cluster.hosts) request.hosts.push_back(host.name);
+  }
+  MUSTER_TRY(const setup::SetupResult result, setup::undo(request));
+  return conclude(result, options);
+}
+
+Result<int> set_up(const SetupOptions& options) {
+  MUSTER_TRY(hosts::Cluster cluster, read_cluster(options.cluster));
+  setup::SetupRequest request{.cluster = std::move(cluster),
+                              .key = options.key,
+                              .identity = options.identity,
+                              .accept_all = options.yes,
+                              .host_to_host = options.host_to_host,
+                              .dry_run = options.dry_run};
+  if (!options.password_file.empty()) {
+    MUSTER_TRY(request.password, setup::read_password(options.password_file));
+  }
+  if (!options.fingerprints.empty()) {
+    MUSTER_TRY(request.fingerprints, setup::read_fingerprints(options.fingerprints));
+  }
+  setup::TerminalPerson person;
+  MUSTER_TRY(const setup::SetupResult result, setup::set_up(std::move(request), person));
+  return conclude(result, options);
+}
+
+Result<int> run(const SetupOptions& options) {
+  if (!options.bundle.folder.empty()) {
+    MUSTER_TRY(const hosts::Cluster cluster, read_cluster(options.cluster));
+    return make_bundle(options.bundle, cluster);
+  }
+  if (options.undo) return undo(options);
+  if (!options.forget.empty()) {
+    MUSTER_TRY(const setup::SetupResult result, setup::forget(options.forget, options.dry_run));
+    return conclude(result, options);
+  }
+  return set_up(options);
+}
+
+void add_flags(CLI::App& command, SetupOptions& options) {
+  command.add_option("--key", options.key,
+                     "Use this private key of yours; default: a key for the cluster, made if "
+                     "missing (~/.ssh/muster/id_ed25519)");
+  command.add_option("--identity", options.identity,
+                     "A private key that already opens the hosts, for the first login");
+  command.add_option("--password-file", options.password_file,
+                     "The password for the first login; mode 0600, '-': standard input. Without "
+                     "it the password is asked for when a host wants it");
+  auto* fingerprints =
+      command.add_option("--fingerprints", options.fingerprints,
+                         "Accept exactly these host keys: lines 'host SHA256:...', or as "
+                         "ssh-keygen -lf or known_hosts have them");
+  command
+      .add_flag("--yes", options.yes,
+                "Accept the host keys shown, unseen: only where the network is trusted")
+      ->excludes(fingerprints);
+  command.add_flag("--host-to-host", options.host_to_host,
+                   "Let every host reach every other one too, by a key that only works between "
+                   "them");
+  command.add_option("--forget", options.forget,
+                     "Show and drop the pinned key of HOST; with --undo: give HOST up");
+  command.add_flag("--undo", options.undo,
+                   "Take back what setup did, on these hosts or, with none named, on all");
+  command.add_flag("--dry-run", options.dry_run, "Say what would be changed, change nothing");
+  command.add_flag("--json", options.json, "Print the result as JSON");
+}
+
+// A path in ~/.ssh/muster/config must hold in every folder.
+std::string absolute(const std::string& path) {
+  return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
+}
+
+}  // namespace
+
+void add_setup(CLI::App& app, Action& action) {
+  auto options = std::make_shared<SetupOptions>();
+  CLI::App* command =
+      app.add_subcommand("setup", "Make passwordless ssh to the hosts work, with pinned host keys");
+  add_cluster_options(*command, options->cluster);
+  const std::vector<const CLI::Option*> host_flags =
+      std::as_const(*command).get_options([](const CLI::Option* flag) {
+        return !flag->check_lname("user") && !flag->check_lname("port") &&
+               !flag->check_lname("help");
+      });
+  add_flags(*command, *options);
+  add_bundle_options(*command, options->bundle);
+  command->callback([options, host_flags, &action] {
+    for (const CLI::Option* flag : host_flags) {
+      options->hosts_given = options->hosts_given || flag->count() > 0;
+    }
+    options->key = absolute(options->key);
+    options->identity = absolute(options->identity);
+    action = [options] { return run(*options); };
+  });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,169 @@
+#include <chrono>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "cli/cluster_options.hpp"
+#include "cli/command.hpp"
+#include "remote/grouped.hpp"
+#include "remote/outcome.hpp"
+#include "remote/ssh.hpp"
+#include "remote/sync.hpp"
+#include "sys/tree.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct SyncRequest {
+  ClusterOptions cluster;
+  std::string folder;
+  std::string to;
+  bool remove = false;
+  bool checksum = false;
+  bool dry_run = false;
+  std::chrono::seconds::rep timeout_s = 86400;
+  std::size_t fan_out = 16;
+};
+
+Result<void> check_source(const std::string& folder) {
+  MUSTER_TRY(const auto unreadable, sys::unreadable_below(folder));
+  if (unreadable.empty()) return {};
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = unreadable.size() == 1
+                        ? "cannot read this file, so it cannot be sent"
+                        : fmt::format("cannot read this and {} more, so they cannot be sent",
+                                      unreadable.size() - 1),
+            .where = {.file = unreadable.front()},
+            .hint = "make them readable for you, or move them out of the folder"});
+}
+
+Result<void> check_rsync_here() {
+  if (sys::run({.argv = {"rsync", "--version"}})) return {};
+  return unexpected(Error{.code = ErrorCode::kEngineMissing,
+                          .what = "rsync is not installed here",
+                          .hint = "install it, for example: apt-get install rsync"});
+}
+
+Result<remote::SyncOptions> sync_options(const SyncRequest& request) {
+  std::error_code code;
+  const auto from = std::filesystem::absolute(request.folder, code).lexically_normal();
+  remote::SyncOptions options{.from = from.string(),
+                              .remove = request.remove,
+                              .checksum = request.checksum,
+                              .dry_run = request.dry_run};
+  MUSTER_TRY(options.to, remote::target_folder(options.from, request.to, request.remove));
+  return options;
+}
+
+// An Error in place of an unhappy end of the preparation.
+remote::Outcome prepared(remote::Outcome outcome) {
+  if (!outcome.ended || outcome.ended->ok()) return outcome;
+  Error error{.what = "cannot make the folder there", .where = {.host = outcome.host}};
+  if (outcome.ended->code == remote::kNoRsync) {
+    error = {.code = ErrorCode::kEngineMissing,
+             .what = "rsync is not installed there",
+             .where = {.host = outcome.host},
+             .hint = "install it on the host, for example: apt-get install rsync"};
+  } else if (!outcome.ended->err.empty()) {
+    error.cause = std::make_shared<const Error>(
+        Error{.what = outcome.ended->err.substr(0, outcome.ended->err.find('\n'))});
+  }
+  return {outcome.host, unexpected(std::move(error))};
+}
+
+// Opens the connections, so that rsync finds them, and makes the folder.
+std::vector<remote::Outcome> prepare(const remote::SyncOptions& options, remote::Ssh& ssh,
+                                     const hosts::Cluster& cluster) {
+  std::vector<remote::Task> tasks;
+  for (const hosts::Host& host : cluster.hosts) {
+    tasks.push_back({.host = host.name, .command = remote::prepare_line(options)});
+  }
+  auto outcomes = ssh.run(tasks, std::chrono::minutes(1));
+  for (remote::Outcome& outcome : outcomes) outcome = prepared(std::move(outcome));
+  return outcomes;
+}
+
+// Runs rsync for every host that is ready and puts its end in the place of the preparation's.
+void transfer(const SyncRequest& request, const remote::SyncOptions& options,
+              const remote::SshOptions& ssh, std::vector<remote::Outcome>& outcomes) {
+  const std::vector<std::string> ssh_words = remote::ssh_words(ssh);
+  std::vector<sys::Command> commands;
+  std::vector<remote::Outcome*> places;
+  for (remote::Outcome& outcome : outcomes) {
+    if (!outcome.ended) continue;
+    commands.push_back({.argv = remote::rsync_words(options, ssh_words, outcome.host),
+                        .env = {"LC_ALL=C"},
+                        .deadline = std::chrono::seconds(request.timeout_s)});
+    places.push_back(&outcome);
+  }
+  auto results = sys::run_all(commands, request.fan_out);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    places[i]->ended = std::move(results[i]);
+    if (places[i]->ended && !places[i]->ended->ok()) {
+      places[i]->ended = unexpected(remote::sync_failure(places[i]->host, *places[i]->ended));
+    }
+  }
+}
+
+void print_changes(const remote::SyncOptions& options, std::span<const remote::Outcome> outcomes) {
+  std::vector<std::string> texts;
+  std::vector<remote::Said> said;
+  texts.reserve(outcomes.size());
+  for (const remote::Outcome& outcome : outcomes) {
+    if (!outcome.ended) continue;
+    const auto changes = remote::parse_stats(outcome.ended->out);
+    texts.push_back((changes ? to_text(*changes) : "done; rsync gave no statistics") + "\n");
+    if (options.dry_run) texts.back() += remote::listing(outcome.ended->out);
+    said.push_back({.host = outcome.host, .text = texts.back()});
+  }
+  for (const remote::Group& group : remote::group_equal(said)) {
+    fmt::print("{}: {}{}", remote::folded(group.hosts), options.dry_run ? "(dry run) " : "",
+               group.text);
+  }
+  std::fflush(stdout);
+}
+
+Result<int> sync(const SyncRequest& request) {
+  MUSTER_TRY(const remote::SyncOptions options, sync_options(request));
+  MUSTER_CHECK(check_source(options.from));
+  MUSTER_TRY(const hosts::Cluster cluster, read_cluster(request.cluster));
+  MUSTER_CHECK(check_rsync_here());
+  const remote::SshOptions ssh_options{.user = cluster.user, .port = cluster.port};
+  remote::Ssh ssh(ssh_options);
+  std::vector<remote::Outcome> outcomes = prepare(options, ssh, cluster);
+  transfer(request, options, ssh_options, outcomes);
+  print_changes(options, outcomes);
+  fmt::print(stderr, "{}", remote::failures_text(outcomes));
+  const remote::Verdict verdict = remote::verdict(outcomes);
+  return verdict.failure ? exit_code(*verdict.failure) : 0;
+}
+
+constexpr auto kAbout =
+    "Put the content of a folder on all hosts, under the same path unless --to says another.\n"
+    "Sends only what differs, with rsync, over the connections that are open already. A slash at "
+    "the end of a path changes nothing.";
+
+}  // namespace
+
+void add_sync(CLI::App& app, Action& action) {
+  auto request = std::make_shared<SyncRequest>();
+  CLI::App* command = app.add_subcommand("sync", kAbout);
+  add_cluster_options(*command, request->cluster);
+  command->add_option("folder", request->folder, "The folder here")->required();
+  command->add_option("--to", request->to,
+                      "The folder there; if not absolute, below the home folder");
+  command->add_flag("--delete", request->remove, "Remove there what is not in the folder here");
+  command->add_flag("--checksum", request->checksum, "Compare contents, not sizes and times");
+  command->add_flag("-n,--dry-run", request->dry_run, "Change nothing; list what would change");
+  command->add_option("--timeout", request->timeout_s, "Seconds after which a host is given up")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 30));
+  command->add_option("--fan-out", request->fan_out, "Hosts at a time")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 4096));
+  command->callback([request, &action] { action = [request] { return sync(*request); }; });
+}
+
+}  // namespace muster::cli

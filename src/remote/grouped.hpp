@@ -1,0 +1,31 @@
+// Equal output of many hosts, said once.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::remote {
+
+struct Said {
+  std::string host;
+  std::string_view text;
+};
+
+struct Group {
+  std::vector<std::string> hosts;
+  std::string_view text;  // lives as long as what was said
+};
+
+// The hosts that said the same, largest group first, otherwise in the order given. Hosts that said
+// nothing are in no group. Cost: one hash of each text; no text is compared with all others.
+[[nodiscard]] std::vector<Group> group_equal(std::span<const Said> said);
+
+// "n[1-3] (3 hosts)"; one host stands alone.
+[[nodiscard]] std::string folded(std::span<const std::string> hosts);
+
+// The header "--- n[1-3] (3 hosts) ---", then the text, ended by a newline.
+[[nodiscard]] std::string to_text(const Group& group);
+
+}  // namespace muster::remote

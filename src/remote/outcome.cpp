@@ -1,0 +1,116 @@
+#include "remote/outcome.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "remote/grouped.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::remote {
+namespace {
+
+constexpr int kSignalBase = 128;  // a shell's exit code for a program that signal n ended: 128 + n
+constexpr int kHighestSignal = 64;
+constexpr int kSshFailed = 255;
+
+int code_of(const sys::Ended& ended) {
+  return ended.signal != 0 ? kSignalBase + ended.signal : ended.code;
+}
+
+// 0: none, as far as one can know.
+int signal_of(const sys::Ended& ended) {
+  const int signal = code_of(ended) - kSignalBase;
+  return signal > 0 && signal <= kHighestSignal ? signal : 0;
+}
+
+std::string reason(const sys::Ended& ended) {
+  if (const int signal = signal_of(ended); signal != 0) {
+    return fmt::format("exit code {}: signal {} ({})", code_of(ended), signal, ::strsignal(signal));
+  }
+  if (ended.code == kSshFailed) {
+    return fmt::format("exit code {}, or a signal: ssh does not tell which", kSshFailed);
+  }
+  return fmt::format("exit code {}", ended.code);
+}
+
+// The reason as lines without the host, equal for hosts that failed alike.
+std::string reason(const Outcome& outcome) {
+  if (outcome.ended) return outcome.ended->ok() ? "" : reason(*outcome.ended);
+  const Error& error = outcome.ended.error();
+  return error.hint.empty() ? error.what : error.what + "\n    hint: " + error.hint;
+}
+
+// ssh's own words differ from host to host, so those of a group's first host stand for all.
+std::string own_words(const Outcome& first) {
+  if (first.ended || !first.ended.error().cause) return {};
+  return fmt::format("    {}\n", first.ended.error().cause->what);
+}
+
+int weight(ErrorCode code) {
+  if (code == ErrorCode::kUnreachable) return 3;
+  return code == ErrorCode::kTimeout ? 1 : 2;
+}
+
+}  // namespace
+
+Verdict verdict(std::span<const Outcome> outcomes) {
+  Verdict whole;
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.ended) {
+      whole.code = std::max(whole.code, code_of(*outcome.ended));
+      continue;
+    }
+    const ErrorCode failure = outcome.ended.error().code;
+    if (!whole.failure || weight(failure) > weight(*whole.failure)) whole.failure = failure;
+  }
+  return whole;
+}
+
+std::string failures_text(std::span<const Outcome> outcomes) {
+  std::vector<std::string> reasons;
+  reasons.reserve(outcomes.size());
+  for (const Outcome& outcome : outcomes) reasons.push_back(reason(outcome));
+  std::vector<Said> said;
+  std::unordered_map<std::string_view, const Outcome*> outcome_of;
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    said.push_back({.host = outcomes[i].host, .text = reasons[i]});
+    outcome_of[outcomes[i].host] = &outcomes[i];
+  }
+  std::size_t failed = 0;
+  std::string text;
+  for (const Group& group : group_equal(said)) {
+    failed += group.hosts.size();
+    text += fmt::format("  {}: {}\n", folded(group.hosts), group.text);
+    text += own_words(*outcome_of[group.hosts[0]]);
+  }
+  if (failed == 0) return {};
+  return fmt::format("muster: {} of {} hosts failed\n", failed, outcomes.size()) + text;
+}
+
+std::string to_json(const Outcome& outcome) {
+  nlohmann::ordered_json json = {{"host", outcome.host}};
+  if (outcome.ended) {
+    json["code"] = code_of(*outcome.ended);
+    if (const int signal = signal_of(*outcome.ended); signal != 0) json["signal"] = signal;
+    json["out"] = outcome.ended->out;
+    json["err"] = outcome.ended->err;
+  } else {
+    const Error& error = outcome.ended.error();
+    json["timed_out"] = error.code == ErrorCode::kTimeout;
+    json["error"] = error.what;
+    if (!error.hint.empty()) json["hint"] = error.hint;
+    if (error.cause) json["because"] = error.cause->what;
+  }
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::string command_line(std::span<const std::string> words) {
+  if (words.size() == 1) return words[0];
+  return "sh -c '\"$@\"; exit $?' sh " + sys::quote(words);
+}
+
+}  // namespace muster::remote

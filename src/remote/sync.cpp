@@ -1,0 +1,143 @@
+#include "remote/sync.hpp"
+
+#include <charconv>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "remote/diagnose.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::remote {
+namespace {
+
+constexpr int kSshFailed = 255;
+
+std::string with_slash(std::string path) {
+  if (path.empty() || path.back() != '/') path += '/';
+  return path;
+}
+
+// rsync takes what stands before the first colon for the host.
+std::string place(const std::string& host, const std::string& path) {
+  const bool is_ipv6 = host.find(':') != std::string::npos;
+  return (is_ipv6 ? "[" + host + "]" : host) + ":" + path;
+}
+
+// The number after `name` at the start of a line.
+std::optional<std::uint64_t> statistic(std::string_view out, std::string_view name) {
+  for (std::size_t at = out.find(name); at != std::string_view::npos; at = out.find(name, at + 1)) {
+    if (at != 0 && out[at - 1] != '\n') continue;
+    std::uint64_t value = 0;
+    const std::string_view rest = out.substr(at + name.size());
+    if (std::from_chars(rest.data(), rest.data() + rest.size(), value).ec == std::errc()) {
+      return value;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string size_text(std::uint64_t bytes) {
+  if (bytes < 1000) return fmt::format("{} bytes", bytes);
+  double size = static_cast<double>(bytes) / 1000;
+  std::size_t unit = 0;
+  constexpr std::string_view kUnits = "kMGT";
+  for (; size >= 999.95 && unit + 1 < kUnits.size(); ++unit) size /= 1000;
+  return fmt::format("{:.1f} {}B", size, kUnits[unit]);
+}
+
+}  // namespace
+
+std::string rsync_shell(std::span<const std::string> ssh_words) {
+  std::string line;
+  for (const std::string& word : ssh_words) {
+    if (!line.empty()) line += ' ';
+    if (!word.empty() && word.find_first_of(" '\"\t") == std::string::npos) {
+      line += word;
+      continue;
+    }
+    line += '\'';
+    for (const char c : word) line += c == '\'' ? std::string("''") : std::string(1, c);
+    line += '\'';
+  }
+  return line;
+}
+
+std::vector<std::string> rsync_words(const SyncOptions& options,
+                                     std::span<const std::string> ssh_words,
+                                     const std::string& host) {
+  std::vector<std::string> words = {"rsync", "-a", "--protect-args", "--stats",
+                                    "--no-human-readable"};
+  if (options.remove) words.emplace_back("--delete");
+  if (options.checksum) words.emplace_back("--checksum");
+  if (options.dry_run) words.insert(words.end(), {"--dry-run", "--out-format=%i %n%L"});
+  words.insert(words.end(), {"-e", rsync_shell(ssh_words), "--", with_slash(options.from),
+                             place(host, with_slash(options.to))});
+  return words;
+}
+
+std::string prepare_line(const SyncOptions& options) {
+  std::string script = fmt::format("command -v rsync >/dev/null || exit {}", kNoRsync);
+  if (!options.dry_run) script += "; mkdir -p -- \"$1\"";
+  return fmt::format("sh -c {} sh {}", sys::quote(script), sys::quote(options.to));
+}
+
+Result<std::string> target_folder(const std::string& from, const std::string& to, bool remove) {
+  std::string path = to.empty() ? from : to;
+  if (path == "~" || path.rfind("~/", 0) == 0) path = "." + path.substr(1);
+  path = std::filesystem::path(path).lexically_normal().string();
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  if (remove && (path == "/" || path == "." || path.rfind("..", 0) == 0)) {
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = fmt::format("--delete would clear '{}' on every host", to.empty() ? from : to),
+        .hint = "name a folder of its own with --to"});
+  }
+  return path;
+}
+
+std::optional<Changes> parse_stats(std::string_view out) {
+  const auto files = statistic(out, "Number of regular files transferred: ");
+  const auto bytes = statistic(out, "Total transferred file size: ");
+  if (!files || !bytes) return std::nullopt;
+  Changes changes{.files = *files, .bytes = *bytes};
+  // Of the created ones, regular files are among those sent; "(reg: 1, dir: 2)" follows the sum.
+  constexpr std::string_view kCreated = "Number of created files: ";
+  changes.others = statistic(out, kCreated).value_or(0);
+  std::string_view kinds = out.substr(std::min(out.size(), out.find(kCreated)));
+  kinds = kinds.substr(0, kinds.find('\n'));
+  if (const std::size_t at = kinds.find("reg: "); at != std::string_view::npos) {
+    changes.others -= std::min(changes.others, statistic(kinds.substr(at), "reg: ").value_or(0));
+  }
+  changes.deleted = statistic(out, "Number of deleted files: ").value_or(0);
+  return changes;
+}
+
+std::string to_text(const Changes& changes) {
+  if (changes == Changes{}) return "the same already";
+  std::string text = fmt::format("{} file{} ({})", changes.files, changes.files == 1 ? "" : "s",
+                                 size_text(changes.bytes));
+  if (changes.others > 0) text += fmt::format(", {} folders or links", changes.others);
+  if (changes.deleted > 0) text += fmt::format(", {} deleted", changes.deleted);
+  return text;
+}
+
+std::string_view listing(std::string_view out) {
+  const std::size_t end = out.find("\nNumber of files: ");
+  return end == std::string_view::npos ? std::string_view() : out.substr(0, end);
+}
+
+Error sync_failure(const std::string& host, const sys::Ended& ended) {
+  if (ended.timed_out) {
+    return {.code = ErrorCode::kTimeout, .what = "not done in time", .where = {.host = host}};
+  }
+  if (ended.code == kSshFailed) return unreachable(host, ended.err);
+  Error error{.what = fmt::format("rsync failed with {}", sys::to_text(ended)),
+              .where = {.host = host}};
+  // rsync's first line says what happened, the last only that something did.
+  error.cause = std::make_shared<const Error>(
+      Error{.what = "rsync said: " + ended.err.substr(0, ended.err.find('\n'))});
+  return error;
+}
+
+}  // namespace muster::remote

@@ -1,0 +1,65 @@
+// The same files on all hosts, by rsync over the connections that are open already. All pure: the
+// words to run and the meaning of what rsync says.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "sys/process.hpp"
+
+namespace muster::remote {
+
+struct SyncOptions {
+  std::string from;       // an absolute path to a folder
+  std::string to;         // absolute, or relative to the home folder there
+  bool remove = false;    // what `from` does not hold is removed from `to`
+  bool checksum = false;  // compare contents, not sizes and times
+  bool dry_run = false;   // change nothing, list what would change
+};
+
+// The value of rsync's -e: words parted by blanks. rsync reads quotes as no shell does: a quote
+// inside a quoted word is doubled.
+[[nodiscard]] std::string rsync_shell(std::span<const std::string> ssh_words);
+
+// What to run here for one host. The content of `from` ends in `to`, whether or not either is
+// written with a slash at its end; no shell on either side reads the paths.
+[[nodiscard]] std::vector<std::string> rsync_words(const SyncOptions& options,
+                                                   std::span<const std::string> ssh_words,
+                                                   const std::string& host);
+
+// The line that makes ready on a host: ends with kNoRsync when rsync is not there, otherwise makes
+// the folder (not in a dry run).
+constexpr int kNoRsync = 127;
+[[nodiscard]] std::string prepare_line(const SyncOptions& options);
+
+// Where the content ends: `to` made plain, or an error for a place that --delete must not clear.
+[[nodiscard]] Result<std::string> target_folder(const std::string& from, const std::string& to,
+                                                bool remove);
+
+struct Changes {
+  std::uint64_t files = 0;    // regular files sent
+  std::uint64_t bytes = 0;    // their size, not what went over the wire
+  std::uint64_t others = 0;   // folders and links made
+  std::uint64_t deleted = 0;  // of any kind
+
+  friend bool operator==(const Changes&, const Changes&) = default;
+};
+
+// From what `rsync --stats --no-human-readable` prints; nothing when it is not that.
+[[nodiscard]] std::optional<Changes> parse_stats(std::string_view out);
+
+// "3 files (1.2 MB), 1 deleted" or "the same already".
+[[nodiscard]] std::string to_text(const Changes& changes);
+
+// What a dry run lists before the statistics: one line for each thing that would change.
+[[nodiscard]] std::string_view listing(std::string_view out);
+
+// Why rsync failed on `host`, in words.
+[[nodiscard]] Error sync_failure(const std::string& host, const sys::Ended& ended);
+
+}  // namespace muster::remote

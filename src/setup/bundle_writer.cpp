@@ -1,0 +1,142 @@
+#include "setup/bundle_writer.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/file.hpp"
+#include "sys/process.hpp"
+
+namespace muster::setup {
+namespace {
+
+constexpr mode_t kPrivateFolder = 0700;
+constexpr mode_t kPrivateFile = 0600;
+
+Result<std::string> ssh_keygen(std::vector<std::string> words, const std::string& path) {
+  words.insert(words.begin(), "ssh-keygen");
+  MUSTER_TRY(const sys::Ended ended, sys::run({.argv = std::move(words)}));
+  if (ended.ok()) return ended.out;
+  return unexpected(
+      Error{.what = fmt::format("ssh-keygen failed: {}", ended.err.substr(0, ended.err.find('\n'))),
+            .where = {.file = path}});
+}
+
+// Makes the private key unless it is there; gives its public half with a comment of ours.
+Result<std::string> public_half(const std::string& path, bool& made) {
+  made = !sys::exists(path);
+  if (made) {
+    // Without the .pub of an earlier key, or ssh-keygen asks.
+    ::unlink((path + ".pub").c_str());
+    MUSTER_CHECK(ssh_keygen({"-q", "-t", "ed25519", "-N", "", "-C", "muster", "-f", path}, path));
+  }
+  if (::chmod(path.c_str(), kPrivateFile) != 0) {
+    return unexpected(system_error("cannot set the mode of the key", path));
+  }
+  MUSTER_TRY(const std::string text, ssh_keygen({"-y", "-P", "", "-f", path}, path));
+  const std::size_t type_end = text.find(' ');
+  if (type_end == std::string::npos || text.substr(0, type_end) != "ssh-ed25519") {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "this is no ed25519 key",
+                            .where = {.file = path},
+                            .hint = "move it away; a new one is made then"});
+  }
+  return text.substr(0, text.find_first_of(" \n", type_end + 1)) + " muster";
+}
+
+struct KeysFound {
+  BundleKeys keys;
+  std::vector<std::string> made;
+};
+
+Result<KeysFound> keys_in(const std::string& folder) {
+  KeysFound found;
+  const auto find = [&](std::string_view key, std::string& half) -> Result<void> {
+    bool made = false;
+    MUSTER_TRY(half, public_half(fmt::format("{}/{}", folder, key), made));
+    if (made) found.made.emplace_back(key);
+    return {};
+  };
+  MUSTER_CHECK(find(kClusterKey, found.keys.cluster));
+  MUSTER_CHECK(find(kHostKey, found.keys.host));
+  return found;
+}
+
+bool has_mode(const std::string& path, mode_t mode) {
+  struct stat status{};
+  return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         (status.st_mode & 07777) == mode;
+}
+
+// Those of `files` that are not there as they should be.
+Result<std::vector<BundleFile>> differing(const std::string& folder, std::vector<BundleFile> files,
+                                          const std::vector<std::string>& new_keys, bool force) {
+  std::vector<BundleFile> result;
+  for (BundleFile& file : files) {
+    const std::string path = folder + "/" + file.path;
+    if (sys::exists(path)) {
+      MUSTER_TRY(const std::string content, sys::read_file(path));
+      if (content == file.content && has_mode(path, file.mode)) continue;
+      // ssh-keygen wrote the public half of a key that is new; that is not somebody's work.
+      const bool beside_new_key =
+          std::any_of(new_keys.begin(), new_keys.end(),
+                      [&](const auto& key) { return file.path == key + ".pub"; });
+      if (content != file.content && !force && !beside_new_key) {
+        return unexpected(Error{.code = ErrorCode::kUsage,
+                                .what = "the bundle is there already and this file differs",
+                                .where = {.file = path},
+                                .hint = "--force writes all files anew; the keys are kept"});
+      }
+    }
+    result.push_back(std::move(file));
+  }
+  return result;
+}
+
+Result<void> make_folder(const std::string& path) {
+  MUSTER_CHECK(sys::make_folders(path, kPrivateFolder));
+  if (::chmod(path.c_str(), kPrivateFolder) == 0) return {};
+  return unexpected(system_error("cannot set the mode of the folder", path));
+}
+
+Result<void> give(const std::string& path, Owner owner) {
+  if (::lchown(path.c_str(), owner.user, owner.group) == 0) return {};
+  return unexpected(system_error("cannot set the owner", path));
+}
+
+// The two folders that are mounted; the scripts stay ours.
+Result<bool> give_all(const std::string& folder, const std::vector<BundleFile>& files,
+                      Owner owner) {
+  if (::geteuid() != 0) return owner == Owner{::geteuid(), ::getegid()};
+  std::vector<std::string> paths = {"launcher", "worker", std::string(kClusterKey),
+                                    std::string(kHostKey)};
+  for (const BundleFile& file : files) {
+    if (file.path.find('/') != std::string::npos) paths.push_back(file.path);
+  }
+  for (const std::string& path : paths) MUSTER_CHECK(give(folder + "/" + path, owner));
+  return true;
+}
+
+}  // namespace
+
+Result<BundleWritten> write_bundle(const std::string& folder, const BundleOptions& options,
+                                   bool force) {
+  MUSTER_CHECK(check(options));
+  MUSTER_CHECK(sys::make_folders(folder, 0755));
+  MUSTER_CHECK(make_folder(folder + "/launcher"));
+  MUSTER_CHECK(make_folder(folder + "/worker"));
+  MUSTER_TRY(KeysFound found, keys_in(folder));
+  const std::vector<BundleFile> files = bundle_files(options, found.keys);
+  BundleWritten written{.changed = found.made};
+  MUSTER_TRY(const auto different, differing(folder, files, found.made, force));
+  for (const BundleFile& file : different) {
+    MUSTER_CHECK(sys::write_file(folder + "/" + file.path, file.content, file.mode));
+    written.changed.push_back(file.path);
+  }
+  MUSTER_TRY(written.owner_set, give_all(folder, files, options.owner));
+  return written;
+}
+
+}  // namespace muster::setup

@@ -1,0 +1,100 @@
+// Decides what ssh's questions are answered during first logins. It sees questions and ends of
+// logins, and gives replies; sockets and processes are askpass.cpp's and login.cpp's.
+// Not thread-safe: the caller serialises.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "setup/fingerprints.hpp"
+#include "setup/person.hpp"
+#include "setup/prompt.hpp"
+#include "setup/secret.hpp"
+
+namespace muster::setup {
+
+// On what ground host keys are accepted, and the one password.
+struct DoorPolicy {
+  bool accept_all = false;                               // --yes
+  std::optional<Fingerprints> expected = {};             // --fingerprints
+  std::unordered_map<std::string, HostKey> pinned = {};  // hosts that already have a pinned key
+  std::optional<Secret> password = {};  // else the person is asked when it is wanted
+};
+
+struct Question {
+  int id = 0;  // the caller's; replies carry it
+  std::string host;
+  std::string prompt;
+  bool from_jump_host = false;  // another ssh asks, on the way to the host
+};
+
+enum class ReplyKind {
+  kAnswer,
+  kDecline,  // no answer; ssh goes on to its next method
+  kEndSsh,   // no answer, and ssh must end: it would try something useless
+};
+
+struct Reply {
+  int id = 0;
+  ReplyKind kind = ReplyKind::kDecline;
+  Secret text = {};
+};
+
+// Why a host was not let in, in place of ssh's own words.
+struct Trouble {
+  std::string what;
+  std::string hint;
+  bool if_denied = false;  // holds only if ssh was denied in the end: the password was given
+};
+
+class Doorkeeper {
+ public:
+  // `person` must outlive it.
+  Doorkeeper(DoorPolicy policy, Person& person) : policy_(std::move(policy)), person_(person) {}
+
+  // Logins to these hosts start now. Host keys are shown to the person together, once every one of
+  // them has asked or ended.
+  void begin(std::span<const std::string> hosts);
+
+  [[nodiscard]] std::vector<Reply> on_question(const Question& question);
+  [[nodiscard]] std::vector<Reply> on_end(const std::string& host);
+
+  [[nodiscard]] const Trouble* trouble(const std::string& host) const;
+  [[nodiscard]] const std::vector<KeyOffer>& offers() const { return offers_; }
+
+ private:
+  struct Waiting {
+    int id;
+    std::string host;
+    Prompt prompt;
+  };
+
+  [[nodiscard]] std::optional<Reply> at_once(const Question& question, const Prompt& prompt);
+  [[nodiscard]] std::optional<Reply> host_key(const Question& question, const Prompt& prompt);
+  [[nodiscard]] Reply give_password(int id, const std::string& host);
+  [[nodiscard]] std::optional<Reply> password(const Question& question, const Prompt& prompt);
+  [[nodiscard]] Reply passphrase(const Question& question, const Prompt& prompt);
+  [[nodiscard]] Reply refuse_key(int id, const std::string& host, std::string what,
+                                 std::string hint);
+  [[nodiscard]] Reply end(int id, const std::string& host, std::string what, std::string hint);
+  [[nodiscard]] std::vector<Reply> settle();
+  [[nodiscard]] std::vector<Reply> settle_keys();
+  [[nodiscard]] std::vector<Reply> settle_passwords();
+
+  DoorPolicy policy_;
+  Person& person_;
+  std::unordered_set<std::string> running_;
+  std::unordered_map<std::string, std::size_t> order_;  // of the hosts, for people
+  std::vector<Waiting> waiting_;
+  std::unordered_set<std::string> got_password_;
+  std::unordered_map<std::string, Secret> passphrases_;  // by key file; asked for once
+  std::unordered_map<std::string, Trouble> troubles_;
+  std::vector<KeyOffer> offers_;  // every host key question so far
+};
+
+}  // namespace muster::setup

@@ -1,0 +1,284 @@
+# The part of `muster setup` that changes files in ~/.ssh. It runs on each host, and on the launcher
+# for the launcher's own ~/.ssh/config. Sent on standard input to `sh`, so that no shell but a POSIX
+# one (dash, busybox, bash) reads it and nothing stands in an argument list. All work is in
+# functions that the last line calls: half a script does nothing.
+#
+# Set before it: verb (install, mesh, include, prepare, undo, addresses), dry (1: only say),
+# undo (folder for what --undo needs), folder (the folder in ~/.ssh that --undo removes), and what
+# the verb needs. It prints lines "muster changed|failed|address ..." and, last, "muster end".
+
+set -u
+umask 077
+PATH=$PATH:/usr/sbin:/sbin
+ssh=$HOME/.ssh
+keys=$ssh/authorized_keys
+config=$ssh/config
+
+say() { printf 'muster %s\n' "$*"; }
+fail() { say "failed $*"; exit 1; }
+
+# change TEXT COMMAND...: one change, carried out unless dry, and told.
+change() {
+  change_text=$1
+  shift
+  [ "$dry" = 1 ] || "$@" || fail "could not: $change_text"
+  say "changed $change_text"
+}
+
+# Equal content, without cmp, which small images lack. The x keeps trailing newlines.
+same() { [ "$(cat "$1" 2>/dev/null; echo x)" = "$(cat "$2" 2>/dev/null; echo x)" ]; }
+
+mode_of() { stat -L -c %a "$1"; }
+
+others_may_write() {
+  case $(mode_of "$1") in *[2367]? | *[2367]) return 0 ;; esac
+  return 1
+}
+
+# remember PATH NAME: content, mode and existence as they are before our first change, once.
+remember() {
+  if [ -e "$undo/$2.mode" ] || [ -e "$undo/$2.absent" ]; then return 0; fi
+  if [ ! -e "$1" ]; then
+    : >"$undo/$2.absent"
+    return
+  fi
+  if [ -f "$1" ]; then cat "$1" >"$undo/$2.old" || return 1; fi
+  mode_of "$1" >"$undo/$2.mode"
+}
+
+# edit PATH NAME COMMAND...: changes a file's content. NAME.new is what we made of it; it goes for
+# good once the user has changed the file in between, and undo then takes out single lines.
+edit() {
+  edit_path=$1
+  edit_name=$2
+  shift 2
+  remember "$edit_path" "$edit_name" || return 1
+  if [ -e "$undo/$edit_name.new" ] && ! same "$edit_path" "$undo/$edit_name.new"; then
+    rm -f "$undo/$edit_name.new"
+    : >"$undo/$edit_name.edited"
+  fi
+  "$@" || return 1
+  [ -e "$undo/$edit_name.edited" ] || cat "$edit_path" >"$undo/$edit_name.new"
+}
+
+set_mode() {
+  remember "$1" "$2" && chmod "$3" "$1" && mode_of "$1" >"$undo/$2.newmode"
+}
+
+# tighten PATH NAME LABEL: what others may write, sshd (StrictModes) and ssh refuse to read.
+tighten() {
+  [ -e "$1" ] || return 0
+  if others_may_write "$1"; then
+    change "took group and world write permission from $3" set_mode "$1" "$2" go-w
+  fi
+}
+
+# replace PATH: new content from standard input in one step, mode kept; through a link if it is one.
+replace() {
+  replace_path=$(readlink -f "$1") || replace_path=$1
+  if [ -e "$replace_path" ]; then cp -p "$replace_path" "$replace_path.muster" || return 1; fi
+  cat >"$replace_path.muster" && mv -f "$replace_path.muster" "$replace_path"
+}
+
+append_line() {
+  # A last line without a newline must not grow together with ours.
+  if [ -s "$1" ] && [ -n "$(tail -c 1 "$1")" ]; then printf '\n' >>"$1" || return 1; fi
+  printf '%s\n' "$2" >>"$1" && printf '%s\n' "$2" >>"$undo/$3.added"
+}
+
+prepend_line() {
+  { printf '%s\n' "$2"; if [ -e "$1" ]; then cat "$1"; fi; } | replace "$1" &&
+    printf '%s\n' "$2" >>"$undo/$3.added"
+}
+
+# For a key whose options changed: the line goes that ends as ours does.
+swap_key_line() {
+  if [ -e "$keys" ]; then
+    grep -vF -- " $2" "$keys" | replace "$keys" || return 1
+    grep -vF -- " $2" "$undo/authorized_keys.added" 2>/dev/null | replace "$undo/authorized_keys.added"
+  fi
+  append_line "$keys" "$1" authorized_keys
+}
+
+# The folder for undo; ~/.ssh is there afterwards.
+prepare() {
+  if mkdir "$ssh" 2>/dev/null; then
+    mkdir -p "$undo" && : >"$undo/ssh.absent" || fail 'could not write in ~/.ssh'
+    say 'changed made ~/.ssh'
+    if command -v restorecon >/dev/null 2>&1; then restorecon "$ssh" 2>/dev/null; fi
+  fi
+  mkdir -p "$undo" || fail "could not make $undo"
+}
+
+# One at a time: with a shared home folder every host of the cluster edits the same files.
+lock() {
+  lock_tries=0
+  until mkdir "$undo/lock" 2>/dev/null; do
+    lock_tries=$((lock_tries + 1))
+    [ "$lock_tries" -le 300 ] || fail "$undo/lock is held by another setup; remove it if there is none"
+    if [ -n "$(find "$undo/lock" -prune -mmin +2 2>/dev/null)" ]; then rmdir "$undo/lock"; fi
+    sleep 0.1 2>/dev/null || sleep 1
+  done
+  trap 'rmdir "$undo/lock" 2>/dev/null' EXIT
+  trap 'exit 1' HUP INT TERM
+}
+
+# carry_out FUNCTION: tried dry first, so that where nothing is to do nothing is touched.
+carry_out() {
+  carry_out_plan=$(dry=1 && "$1")
+  if [ -z "$carry_out_plan" ]; then return 0; fi
+  if [ "$dry" = 1 ]; then
+    printf '%s\n' "$carry_out_plan"
+    return 0
+  fi
+  prepare
+  lock
+  "$1"
+}
+
+# Verb install. Needs key_line ("ssh-ed25519 AAAA... comment") and key_match ("ssh-ed25519 AAAA...").
+do_install() {
+  tighten "$HOME" home 'the home folder'
+  if [ -d "$ssh" ]; then tighten "$ssh" ssh '~/.ssh'; else say 'changed made ~/.ssh'; fi
+  tighten "$keys" authorized_keys '~/.ssh/authorized_keys'
+  if ! grep -q "^$key_match" "$keys" 2>/dev/null; then
+    change "added our key to ~/.ssh/authorized_keys" \
+      edit "$keys" authorized_keys append_line "$keys" "$key_line" authorized_keys
+  fi
+}
+
+# Verb include. Needs include_line. Only at the top does it hold for every host: below a Host line
+# it would be conditional.
+do_include() {
+  tighten "$config" config '~/.ssh/config'
+  if [ -e "$config" ] &&
+    sed -e '/^[[:space:]]*[Hh][Oo][Ss][Tt][[:space:]=]/q' -e '/^[[:space:]]*[Mm][Aa][Tt][Cc][Hh][[:space:]=]/q' \
+      "$config" | grep -qxF -- "$include_line"; then
+    return 0
+  fi
+  change "put '$include_line' at the top of ~/.ssh/config" \
+    edit "$config" config prepend_line "$config" "$include_line" config
+}
+
+make_folder() { mkdir -p "$1"; }
+write_text() {
+  # A here-document: a private key must not stand in an argument list, even if printf were a program.
+  cat >"$1.muster" <<END_OF_TEXT && mv -f "$1.muster" "$1"
+$2
+END_OF_TEXT
+}
+
+# put PATH TEXT LABEL: a file of our own.
+put() {
+  if [ "$(cat "$1" 2>/dev/null)" != "$2" ]; then change "wrote $3" write_text "$1" "$2"; fi
+}
+
+# The hosts' keys, lines "name known_hosts-line" in mesh_pins. No process a line: there may be
+# thousands.
+put_pins() {
+  while read -r pin_name pin_line; do
+    if [ -z "$pin_name" ]; then continue; fi
+    pin_old=
+    if [ -e "$mesh/known_hosts.d/$pin_name" ]; then read -r pin_old <"$mesh/known_hosts.d/$pin_name"; fi
+    if [ "$pin_old" = "$pin_line" ]; then continue; fi
+    if [ "$dry" != 1 ]; then printf '%s\n' "$pin_line" >"$mesh/known_hosts.d/$pin_name" || return 1; fi
+    pin_count=$((pin_count + 1))
+  done <<END_OF_PINS
+$mesh_pins
+END_OF_PINS
+}
+
+# What ssh reads: all pinned keys in one file.
+mesh_known_hosts() { (cd "$mesh/known_hosts.d" 2>/dev/null && cat ./*); }
+
+mesh_config() {
+  printf '# Written by `muster setup --host-to-host`; `muster setup --undo` takes it away.\nHost'
+  (cd "$mesh/known_hosts.d" 2>/dev/null && for name in *; do printf ' %s' "$name"; done)
+  printf '\n%s\n' "$mesh_settings"
+}
+
+# Verb mesh: this host reaches the others. Needs mesh_key, mesh_public ("ssh-ed25519 AAAA... text"),
+# mesh_addresses (all hosts', by blanks), mesh_pins, mesh_settings, include_line. What earlier runs
+# brought for other hosts stays.
+do_mesh() {
+  mesh=$ssh/muster-mesh
+  if [ ! -d "$mesh/known_hosts.d" ]; then change 'made ~/.ssh/muster-mesh' make_folder "$mesh/known_hosts.d"; fi
+  put "$mesh/id_ed25519" "$mesh_key" '~/.ssh/muster-mesh/id_ed25519'
+  pin_count=0
+  put_pins || fail 'could not write the host keys'
+  if [ "$pin_count" != 0 ]; then say "changed pinned $pin_count names in ~/.ssh/muster-mesh/known_hosts.d"; fi
+  mesh_from=$({ printf '%s\n' $mesh_addresses; cat "$mesh/from" 2>/dev/null; } | sort -u)
+  put "$mesh/from" "$mesh_from" '~/.ssh/muster-mesh/from'
+  mesh_line="from=\"$(printf '%s\n' "$mesh_from" | tr '\n' ',' | sed 's/,$//')\",no-agent-forwarding,no-X11-forwarding $mesh_public"
+  if ! grep -qxF -- "$mesh_line" "$keys" 2>/dev/null; then
+    change 'added the host-to-host key to ~/.ssh/authorized_keys' \
+      edit "$keys" authorized_keys swap_key_line "$mesh_line" "$mesh_public"
+  fi
+  put "$mesh/known_hosts" "$(mesh_known_hosts)" '~/.ssh/muster-mesh/known_hosts'
+  put "$mesh/config" "$(mesh_config)" '~/.ssh/muster-mesh/config'
+  do_include
+}
+
+# undo_content PATH NAME LABEL: the old content where the file is what we made of it, else only our
+# lines go.
+undo_content() {
+  if [ -e "$undo/$2.new" ] && same "$1" "$undo/$2.new"; then
+    if [ -e "$undo/$2.absent" ]; then
+      change "removed $3" rm -f "$1"
+    else
+      change "restored $3" put_back "$1" "$undo/$2.old"
+    fi
+  elif [ -e "$1" ] && [ -e "$undo/$2.added" ] && grep -qxF -f "$undo/$2.added" "$1"; then
+    change "took our lines out of $3, which was changed since" take_out "$1" "$undo/$2.added"
+    if [ -e "$undo/$2.absent" ] && [ "$dry" != 1 ] && [ ! -s "$1" ]; then rm -f "$1"; fi
+  fi
+}
+put_back() { replace "$1" <"$2"; }
+take_out() { grep -vxF -f "$2" "$1" | replace "$1"; }
+
+undo_mode() {
+  if [ ! -e "$1" ] || [ ! -e "$undo/$2.newmode" ]; then return 0; fi
+  if [ "$(mode_of "$1")" != "$(cat "$undo/$2.newmode")" ]; then return 0; fi
+  change "gave $3 its mode back" chmod "$(cat "$undo/$2.mode")" "$1"
+}
+
+# Verb undo. Modes last: a file must be writable to be restored.
+do_undo() {
+  [ -d "$undo" ] || return 0
+  if [ "$dry" != 1 ]; then lock; fi
+  undo_content "$config" config '~/.ssh/config'
+  undo_content "$keys" authorized_keys '~/.ssh/authorized_keys'
+  undo_mode "$config" config '~/.ssh/config'
+  undo_mode "$keys" authorized_keys '~/.ssh/authorized_keys'
+  undo_mode "$ssh" ssh '~/.ssh'
+  undo_mode "$HOME" home 'the home folder'
+  undo_made=0
+  if [ -e "$undo/ssh.absent" ]; then undo_made=1; fi
+  if [ -e "$ssh/$folder" ]; then change "removed ~/.ssh/$folder" rm -rf "$ssh/$folder"; fi
+  if [ -e "$undo" ]; then change "removed what was kept for undo" rm -rf "$undo"; fi
+  if [ "$undo_made" = 1 ] && [ "$dry" != 1 ] && rmdir "$ssh" 2>/dev/null; then say 'changed removed ~/.ssh'; fi
+}
+
+# Verb addresses: of interfaces that other hosts can see.
+do_addresses() {
+  if command -v ip >/dev/null 2>&1; then
+    ip -o addr show scope global | sed -n 's/.* inet6\{0,1\} \([0-9a-fA-F.:]*\).*/muster address \1/p'
+  else
+    for address in $(hostname -I); do say "address $address"; done
+  fi
+}
+
+run_verb() {
+  case $verb in
+    install) carry_out do_install ;;
+    include) carry_out do_include ;;
+    mesh) carry_out do_mesh ;;
+    prepare) if [ "$dry" = 1 ]; then [ -d "$ssh" ] || say 'changed made ~/.ssh'; else prepare; fi ;;
+    undo) do_undo ;;
+    addresses) do_addresses ;;
+    *) fail "no verb '$verb'" ;;
+  esac
+  say end
+}
+
+run_verb </dev/null

@@ -1,0 +1,235 @@
+#include "setup/login.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "remote/diagnose.hpp"
+#include "remote/ssh.hpp"
+#include "setup/askpass.hpp"
+#include "setup/printable.hpp"
+
+namespace muster::setup {
+namespace {
+
+constexpr std::size_t kAtOnce = 64;
+constexpr std::chrono::minutes kScriptDeadline{2};
+constexpr std::chrono::minutes kPersonDeadline{15};  // longer than askpass waits for an answer
+
+// IdentityFile values are expanded by ssh.
+std::string literal_path(const std::string& path) {
+  std::string text;
+  for (const char c : path) text += c == '%' ? "%%" : std::string(1, c);
+  return text;
+}
+
+std::string said(const std::string& err) {
+  const std::string text = printable(err);
+  return text.empty() ? "" : ": " + text.substr(0, text.find_last_not_of('\n') + 1);
+}
+
+Error changed_key(const std::string& host, const std::optional<HostKey>& pinned,
+                  const HostKey& presented) {
+  const std::string old =
+      pinned ? fmt::format("{} {}", pinned->type, pinned->fingerprint) : "unreadable";
+  return {.code = ErrorCode::kUnreachable,
+          .what = fmt::format("its host key is not the pinned one: pinned {}, presented {} {}", old,
+                              presented.type, presented.fingerprint),
+          .where = {.host = host},
+          .hint = fmt::format("find out why; if the host was reinstalled, compare at its console, "
+                              "then: muster setup --forget {}",
+                              host)};
+}
+
+Error denied(const std::string& host, const std::string& err) {
+  Error error = remote::unreachable(host, printable(err));
+  error.what = "it accepted no key that we have, and did not ask for a password";
+  error.hint =
+      "give a key that opens it (--identity FILE), or let sshd there ask for a password "
+      "(PasswordAuthentication yes) until the set-up is done";
+  return error;
+}
+
+Error script_error(const std::string& host, const sys::Ended& ended, const ScriptReport& report) {
+  if (report.failure) {
+    return {.what = *report.failure,
+            .where = {.host = host},
+            .hint = "look at owner, mode and free space of ~/.ssh there"};
+  }
+  return {.what = fmt::format("the set-up there did not come to its end ({}){}",
+                              sys::to_text(ended), said(ended.err)),
+          .where = {.host = host},
+          .hint = "does `ssh HOST sh` give a shell there?"};
+}
+
+sys::Command first_command(const Errand& errand, const FirstLogin& login, bool person_present) {
+  sys::Command command{.argv = first_login_words(errand.entry, login),
+                       .input = errand.script,
+                       .deadline = person_present ? kPersonDeadline : kScriptDeadline};
+  command.argv.insert(command.argv.end(), {"--", errand.entry.name, std::string(kScriptShell)});
+  return command;
+}
+
+// What the doorkeeper refused says more than ssh's words about it.
+Visit with_trouble(Visit visit, std::optional<Trouble> trouble) {
+  if (!visit.error || !trouble || (trouble->if_denied && !visit.denied)) return visit;
+  visit.denied = false;
+  visit.error = Error{.code = ErrorCode::kUnreachable,
+                      .what = std::move(trouble->what),
+                      .where = {.host = visit.host},
+                      .hint = std::move(trouble->hint)};
+  return visit;
+}
+
+}  // namespace
+
+std::vector<std::string> first_login_words(const Entry& entry, const FirstLogin& login) {
+  std::vector<std::string> words = {"ssh", "-T"};
+  const auto set = [&words](std::string setting) {
+    words.emplace_back("-o");
+    words.push_back(std::move(setting));
+  };
+  set("BatchMode=no");
+  set("StrictHostKeyChecking=ask");
+  set("UserKnownHostsFile=~/.ssh/muster/known_hosts.d/" + entry.name);
+  set("GlobalKnownHostsFile=/dev/null");  // what is accepted here is pinned here
+  set("HashKnownHosts=no");
+  set("UpdateHostKeys=no");
+  set("CheckHostIP=no");
+  set("VerifyHostKeyDNS=no");
+  // For a pinned host ssh itself asks for the key type that it knows.
+  if (!login.pinned) {
+    set("HostKeyAlgorithms=ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,"
+        "ecdsa-sha2-nistp521,rsa-sha2-512,rsa-sha2-256");
+  }
+  set("PreferredAuthentications=publickey,keyboard-interactive,password");
+  set("NumberOfPasswordPrompts=1");
+  set("ConnectTimeout=10");
+  set("ServerAliveInterval=5");
+  set("ControlMaster=no");
+  set("ControlPath=none");
+  set("ClearAllForwardings=yes");
+  set("RemoteCommand=none");
+  set("LogLevel=ERROR");  // no banner among the reasons
+  if (!login.identity.empty() || login.only_cluster_key) set("IdentitiesOnly=yes");
+  const auto identity = [&words](const std::string& path) {
+    words.insert(words.end(), {"-i", literal_path(path)});
+  };
+  if (!login.identity.empty()) identity(login.identity);
+  if (login.only_cluster_key) identity(login.key);
+  if (!entry.user.empty()) words.insert(words.end(), {"-l", entry.user});
+  if (entry.port != 0) words.insert(words.end(), {"-p", std::to_string(entry.port)});
+  return words;
+}
+
+Visit judge_visit(const std::string& host, const Result<sys::Ended>& ended,
+                  const std::optional<HostKey>& pinned) {
+  Visit visit{.host = host};
+  if (!ended) {
+    visit.error = ended.error();
+    return visit;
+  }
+  visit.report = parse_script_report(ended->out);
+  if (visit.report.ended) return visit;
+  if (const auto presented = presented_key(ended->err)) {
+    visit.error = changed_key(host, pinned, *presented);
+  } else if (visit.entered()) {
+    visit.error = script_error(host, *ended, visit.report);
+  } else if (ended->timed_out) {
+    visit.error = Error{.code = ErrorCode::kTimeout,
+                        .what = "no answer within the deadline",
+                        .where = {.host = host}};
+  } else if (const auto known = remote::diagnose(ended->err);
+             known && known->id == "ssh-publickey-denied") {
+    visit.denied = true;
+    visit.error = denied(host, ended->err);
+  } else if (ended->code == 255 || ended->signal != 0) {
+    visit.error = remote::unreachable(host, printable(ended->err));
+  } else {
+    visit.error = script_error(host, *ended, visit.report);
+  }
+  return visit;
+}
+
+std::vector<Visit> visit_by_key(const Launcher& launcher, std::span<const Errand> errands,
+                                bool keep_open) {
+  std::vector<sys::Command> commands;
+  for (const Errand& errand : errands) {
+    sys::Command command{
+        .argv = {"ssh", "-T"}, .input = errand.script, .deadline = kScriptDeadline};
+    // The first setting of an option counts.
+    if (!keep_open) command.argv.insert(command.argv.end(), {"-o", "ControlMaster=no"});
+    const std::vector<std::string> words =
+        remote::ssh_words({.user = errand.entry.user, .port = errand.entry.port});
+    command.argv.insert(command.argv.end(), words.begin() + 1, words.end());
+    command.argv.insert(command.argv.end(), {"--", errand.entry.name, std::string(kScriptShell)});
+    commands.push_back(std::move(command));
+  }
+  const auto results = sys::run_all(commands, kAtOnce);
+  std::vector<Visit> visits;
+  for (std::size_t i = 0; i < errands.size(); ++i) {
+    const std::string& host = errands[i].entry.name;
+    const bool failed = !results[i] || !results[i]->ok();
+    visits.push_back(
+        judge_visit(host, results[i], failed ? launcher.pinned_key(host) : std::nullopt));
+  }
+  return visits;
+}
+
+Result<FirstVisits> visit_first(const Launcher& launcher, std::span<const Errand> errands,
+                                const std::string& identity, DoorPolicy policy, Person& person) {
+  const bool has_password = policy.password.has_value();
+  for (const Errand& errand : errands) {
+    if (auto key = launcher.pinned_key(errand.entry.name)) {
+      policy.pinned.emplace(errand.entry.name, *std::move(key));
+    }
+  }
+  const auto pinned = policy.pinned;
+  Doorkeeper doorkeeper(std::move(policy), person);
+  MUSTER_TRY(const auto server, AskpassServer::open(launcher.folder(), doorkeeper));
+  FirstVisits result;
+  for (; !errands.empty(); errands = errands.subspan(std::min(kAtOnce, errands.size()))) {
+    const auto round = errands.first(std::min(kAtOnce, errands.size()));
+    std::vector<std::string> hosts;
+    std::vector<sys::Command> commands;
+    for (const Errand& errand : round) {
+      hosts.push_back(errand.entry.name);
+      commands.push_back(first_command(errand,
+                                       {.pinned = pinned.count(errand.entry.name) != 0,
+                                        .identity = identity,
+                                        .only_cluster_key = has_password,
+                                        .key = launcher.key_of(errand.entry)},
+                                       person.present()));
+      commands.back().env = server->environment(errand.entry.name);
+    }
+    server->begin(hosts);
+    const auto ended =
+        sys::run_all(commands, kAtOnce,
+                     [&](std::size_t i, const Result<sys::Ended>&) { server->ended(hosts[i]); });
+    for (std::size_t i = 0; i < hosts.size(); ++i) {
+      const auto pin = pinned.find(hosts[i]);
+      result.visits.push_back(
+          with_trouble(judge_visit(hosts[i], ended[i],
+                                   pin == pinned.end() ? std::nullopt : std::optional(pin->second)),
+                       server->trouble(hosts[i])));
+    }
+  }
+  result.offers = server->offers();
+  return result;
+}
+
+void stop_sharing(std::span<const Entry> entries) {
+  std::error_code none;
+  if (std::filesystem::is_empty(remote::control_folder(), none) || none) return;
+  std::vector<sys::Command> commands;
+  for (const Entry& entry : entries) {
+    sys::Command command{.argv = remote::ssh_words({.user = entry.user, .port = entry.port}),
+                         .deadline = std::chrono::seconds(5)};
+    command.argv.insert(command.argv.end(), {"-O", "stop", "--", entry.name});
+    commands.push_back(std::move(command));
+  }
+  (void)sys::run_all(commands, kAtOnce);
+}
+
+}  // namespace muster::setup

@@ -1,0 +1,108 @@
+#include "setup/person.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "sys/file.hpp"
+
+namespace muster::setup {
+namespace {
+
+// Reads a line key by key. Signals are off meanwhile, or ^C would leave a terminal without echo.
+class Keyboard {
+ public:
+  Keyboard() : terminal_(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)) {
+    if (::tcgetattr(terminal_.get(), &before_) != 0) return;
+    termios raw = before_;
+    raw.c_lflag &= ~static_cast<tcflag_t>(ECHO | ICANON | ISIG);
+    good_ = ::tcsetattr(terminal_.get(), TCSAFLUSH, &raw) == 0;
+  }
+  Keyboard(const Keyboard&) = delete;
+  Keyboard& operator=(const Keyboard&) = delete;
+  ~Keyboard() {
+    if (good_) ::tcsetattr(terminal_.get(), TCSAFLUSH, &before_);
+  }
+
+  std::optional<Secret> line() {
+    constexpr char kInterrupt = 3;
+    constexpr char kEndOfFile = 4;
+    constexpr char kDelete = 127;
+    std::string text;
+    char key = 0;
+    while (good_ && ::read(terminal_.get(), &key, 1) == 1) {
+      if (key == '\n' || key == '\r') return Secret(std::move(text));
+      if (key == kInterrupt || key == kEndOfFile) return std::nullopt;
+      if (key == kDelete || key == '\b') {
+        if (!text.empty()) text.pop_back();
+      } else {
+        text += key;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  sys::Fd terminal_;
+  termios before_ = {};
+  bool good_ = false;
+};
+
+}  // namespace
+
+std::string offers_table(std::span<const KeyOffer> offers) {
+  std::size_t host = 4;
+  std::size_t address = 7;
+  std::size_t type = 4;
+  for (const KeyOffer& offer : offers) {
+    host = std::max(host, offer.host.size());
+    address = std::max(address, offer.address.size());
+    type = std::max(type, offer.key.type.size());
+  }
+  std::string table;
+  const auto row = [&](std::string_view a, std::string_view b, std::string_view c,
+                       std::string_view d) {
+    table += fmt::format("  {:<{}}  {:<{}}  {:<{}}  {}\n", a, host, b, address, c, type, d);
+  };
+  row("HOST", "ADDRESS", "TYPE", "FINGERPRINT");
+  for (const KeyOffer& offer : offers) {
+    row(offer.host, offer.address, offer.key.type, offer.key.fingerprint);
+  }
+  return table;
+}
+
+bool TerminalPerson::present() const {
+  if (::isatty(STDERR_FILENO) == 0) return false;
+  return sys::Fd(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)).valid();
+}
+
+bool TerminalPerson::accept(std::span<const KeyOffer> offers) {
+  tell(fmt::format(
+      "These hosts show keys that are not known here. Compare them with what the "
+      "hosts' consoles or\nyour provider say (ssh-keygen -lf "
+      "/etc/ssh/ssh_host_ed25519_key.pub):\n{}Accept and pin {}? (yes/no) ",
+      offers_table(offers), offers.size() == 1 ? "it" : fmt::format("all {}", offers.size())));
+  const sys::Fd terminal(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  char buffer[64] = {};
+  const ssize_t got = ::read(terminal.get(), buffer, sizeof buffer);
+  return got > 0 && std::string_view(buffer, static_cast<std::size_t>(got)) == "yes\n";
+}
+
+std::optional<Secret> TerminalPerson::secret(const std::string& prompt) {
+  Keyboard keyboard;  // before the prompt: what is typed at once must not show either
+  tell(prompt);
+  auto line = keyboard.line();
+  tell("\n");
+  return line;
+}
+
+void TerminalPerson::tell(const std::string& text) {
+  (void)std::fputs(text.c_str(), stderr);
+  (void)std::fflush(stderr);
+}
+
+}  // namespace muster::setup

@@ -1,0 +1,47 @@
+// Who accepts keys and knows passwords.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "setup/prompt.hpp"
+#include "setup/secret.hpp"
+
+namespace muster::setup {
+
+// A host's key that somebody must accept before it is pinned.
+struct KeyOffer {
+  std::string host;
+  std::string address;
+  HostKey key;
+};
+
+// Host, address, type and fingerprint in columns; a line an offer. Pure.
+[[nodiscard]] std::string offers_table(std::span<const KeyOffer> offers);
+
+class Person {
+ public:
+  Person() = default;
+  Person(const Person&) = delete;
+  Person& operator=(const Person&) = delete;
+  virtual ~Person() = default;
+
+  [[nodiscard]] virtual bool present() const = 0;
+  // All or none.
+  [[nodiscard]] virtual bool accept(std::span<const KeyOffer> offers) = 0;
+  // Nothing: the person would not say.
+  [[nodiscard]] virtual std::optional<Secret> secret(const std::string& prompt) = 0;
+  virtual void tell(const std::string& text) = 0;
+};
+
+// The one at the terminal; nobody when standard error is none.
+class TerminalPerson : public Person {
+ public:
+  [[nodiscard]] bool present() const override;
+  [[nodiscard]] bool accept(std::span<const KeyOffer> offers) override;
+  [[nodiscard]] std::optional<Secret> secret(const std::string& prompt) override;
+  void tell(const std::string& text) override;
+};
+
+}  // namespace muster::setup

@@ -1,0 +1,94 @@
+#include "setup/prompt.hpp"
+
+#include <algorithm>
+#include <cctype>
+
+#include "setup/printable.hpp"
+
+namespace muster::setup {
+namespace {
+
+constexpr std::size_t kFingerprintLength = 50;  // "SHA256:" and 43 characters
+
+// What stands between `before` and the next `after`; empty where either is missing.
+std::string_view between(std::string_view text, std::string_view before, std::string_view after) {
+  const std::size_t start = text.find(before);
+  if (start == std::string_view::npos) return {};
+  text.remove_prefix(start + before.size());
+  const std::size_t end = text.find(after);
+  return end == std::string_view::npos ? std::string_view() : text.substr(0, end);
+}
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::string lower(std::string_view text) {
+  std::string result(text);
+  std::transform(result.begin(), result.end(), result.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return result;
+}
+
+// The last word of `text`: key types are one word.
+std::string last_word(std::string_view text) {
+  const std::size_t start = text.find_last_of(" \n");
+  return std::string(start == std::string_view::npos ? text : text.substr(start + 1));
+}
+
+Prompt host_key_prompt(const std::string& text) {
+  Prompt prompt{.kind = PromptKind::kHostKey, .text = text};
+  prompt.address = between(text, " (", ")' can't be established");
+  const std::string_view sentence = between(text, "can't be established", "Are you sure");
+  const std::size_t middle = sentence.find(" key fingerprint is ");
+  const std::string_view fingerprint = between(sentence, " key fingerprint is ", ".\n");
+  if (middle == std::string_view::npos || !is_fingerprint(fingerprint)) {
+    prompt.kind = PromptKind::kOther;
+    return prompt;
+  }
+  prompt.key = {last_word(sentence.substr(0, middle)), std::string(fingerprint)};
+  return prompt;
+}
+
+// A server words its own prompts, so any that asks for "the" password counts; one that wants the
+// password changed must not get it.
+bool asks_for_password(std::string_view text) {
+  const std::string low = lower(text);
+  const auto mentions = [&low](std::string_view word) { return has(low, word); };
+  return mentions("password") && !mentions("passphrase") && !mentions("new password") &&
+         !mentions("old password") && !mentions("current password") && !mentions("retype");
+}
+
+}  // namespace
+
+bool is_fingerprint(std::string_view word) {
+  return word.size() == kFingerprintLength && word.rfind("SHA256:", 0) == 0 &&
+         std::all_of(word.begin() + 7, word.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '+' || c == '/'; });
+}
+
+Prompt parse_prompt(std::string_view raw) {
+  const std::string text = printable(raw);
+  if (text.rfind("The authenticity of host '", 0) == 0) return host_key_prompt(text);
+  if (text.rfind("Please type 'yes', 'no'", 0) == 0)
+    return {PromptKind::kHostKeyAgain, "", {}, "", text};
+  if (text.rfind("Enter passphrase for ", 0) == 0) {
+    return {PromptKind::kPassphrase, "", {}, std::string(between(text, "'", "'")), text};
+  }
+  if (asks_for_password(text)) return {PromptKind::kPassword, "", {}, "", text};
+  return {PromptKind::kOther, "", {}, "", text};
+}
+
+std::optional<HostKey> presented_key(std::string_view stderr_text) {
+  if (!has(stderr_text, "REMOTE HOST IDENTIFICATION HAS CHANGED")) return std::nullopt;
+  const std::string_view type =
+      between(stderr_text, "The fingerprint for the ", " key sent by the remote host is");
+  std::string_view rest = between(stderr_text, "key sent by the remote host is", "Please contact");
+  const std::size_t start = rest.find("SHA256:");
+  if (start == std::string_view::npos) return std::nullopt;
+  rest = rest.substr(start, kFingerprintLength);
+  if (!is_fingerprint(rest)) return std::nullopt;
+  return HostKey{printable(type), std::string(rest)};
+}
+
+}  // namespace muster::setup

@@ -1,0 +1,120 @@
+#include "setup/undo.hpp"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "remote/ssh.hpp"
+#include "setup/host_script.hpp"
+#include "setup/launcher.hpp"
+#include "setup/login.hpp"
+
+namespace muster::setup {
+namespace {
+
+Error not_set_up(const std::string& host) {
+  return {.code = ErrorCode::kUsage,
+          .what = "it was not set up from here",
+          .where = {.host = host},
+          .hint = "`cat ~/.ssh/muster/hosts` lists what was"};
+}
+
+HostResult result_of(const Visit& visit) {
+  HostResult result{.host = visit.host, .changes = visit.report.changes, .error = visit.error};
+  if (result.error) {
+    result.error->hint += fmt::format(
+        "{}it stays on the list; if it is gone for good: muster setup --undo --forget {}",
+        result.error->hint.empty() ? "" : "; ", visit.host);
+  }
+  return result;
+}
+
+// Which of the entries are meant; names that are no entry become failed results.
+std::vector<Entry> chosen(const std::vector<Entry>& entries, const UndoRequest& request,
+                          SetupResult& result) {
+  std::unordered_set<std::string> wanted(request.hosts.begin(), request.hosts.end());
+  const std::unordered_set<std::string> given_up(request.given_up.begin(), request.given_up.end());
+  std::vector<Entry> found;
+  for (const Entry& entry : entries) {
+    const bool named = wanted.erase(entry.name) != 0 || request.hosts.empty();
+    if (named && given_up.count(entry.name) == 0) found.push_back(entry);
+  }
+  for (const std::string& host : request.hosts) {
+    if (wanted.count(host) != 0) result.hosts.push_back({.host = host, .error = not_set_up(host)});
+  }
+  return found;
+}
+
+std::vector<Errand> undo_errands(std::span<const Entry> entries, bool dry) {
+  const auto script = std::make_shared<const std::string>(undo_script(Place::kHost, dry));
+  std::vector<Errand> errands;
+  for (const Entry& entry : entries) errands.push_back({entry, script});
+  return errands;
+}
+
+// Closes the connections and drops what the launcher knew of these hosts.
+Result<void> let_go(Launcher& launcher, std::vector<Entry> entries,
+                    const std::unordered_set<std::string>& gone) {
+  std::vector<std::string> names(gone.begin(), gone.end());
+  remote::Ssh({}).disconnect(names);
+  for (const std::string& name : names) launcher.remove_pin(name);
+  std::erase_if(entries, [&gone](const Entry& entry) { return gone.count(entry.name) != 0; });
+  if (entries.empty()) return launcher.undo();
+  return launcher.write_entries(entries);
+}
+
+}  // namespace
+
+Result<SetupResult> undo(const UndoRequest& request) {
+  MUSTER_TRY(Launcher launcher, Launcher::open());
+  MUSTER_TRY(const std::vector<Entry> entries, launcher.read_entries());
+  SetupResult result;
+  const std::vector<Entry> meant = chosen(entries, request, result);
+  if (request.dry_run) {
+    for (const Visit& visit : visit_by_key(launcher, undo_errands(meant, true), false)) {
+      result.hosts.push_back(result_of(visit));
+    }
+    if (meant.size() == entries.size()) {
+      MUSTER_TRY(result.launcher, launcher.foretell(true));
+    }
+    return result;
+  }
+  if (!sys::exists(launcher.folder())) {
+    result.notes.emplace_back("nothing was set up from here");
+    return result;
+  }
+  MUSTER_TRY(const sys::Fd lock, launcher.prepare());
+  // With a shared home folder the first host's undo takes the key from all: open every door first.
+  (void)visit_by_key(launcher, undo_errands(meant, true), true);
+  std::unordered_set<std::string> gone(request.given_up.begin(), request.given_up.end());
+  for (const Visit& visit : visit_by_key(launcher, undo_errands(meant, false), true)) {
+    result.hosts.push_back(result_of(visit));
+    if (!visit.error) gone.insert(visit.host);
+  }
+  MUSTER_CHECK(let_go(launcher, entries, gone));
+  result.launcher = launcher.changes();
+  return result;
+}
+
+Result<SetupResult> forget(std::span<const std::string> hosts, bool dry_run) {
+  MUSTER_TRY(Launcher launcher, Launcher::open());
+  SetupResult result;
+  for (const std::string& host : hosts) {
+    HostResult one{.host = host};
+    const Result<void> named = check_name(host);
+    const auto key = named ? launcher.pinned_key(host) : std::nullopt;
+    if (key) {
+      one.changes.push_back(
+          fmt::format("forgot the pinned key {} {}", key->type, key->fingerprint));
+      if (!dry_run) launcher.remove_pin(host);
+    } else {
+      one.error = Error{
+          .code = ErrorCode::kUsage, .what = "no key is pinned for it", .where = {.host = host}};
+    }
+    result.hosts.push_back(std::move(one));
+  }
+  return result;
+}
+
+}  // namespace muster::setup

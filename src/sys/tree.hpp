@@ -1,0 +1,15 @@
+// Folders with all that is below them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace muster::sys {
+
+// The files and folders below `folder` that we may not read. Links are not followed.
+// Cost: one look at each file.
+[[nodiscard]] Result<std::vector<std::string>> unreadable_below(const std::string& folder);
+
+}  // namespace muster::sys

@@ -1,0 +1,209 @@
+"""Every fault does what it says, measured from the other hosts."""
+import json
+import re
+import statistics
+import subprocess
+
+import pytest
+
+pytestmark = pytest.mark.lab
+
+# Holds a connection to n2 and tells how it ended: closed (somebody told us) or silent.
+HOLD = """
+import socket, sys
+connection = socket.create_connection(("n2", 5000), timeout=10)
+print("connected", flush=True)
+connection.settimeout(float(sys.argv[1]))
+try:
+    connection.recv(1)
+    print("closed")
+except TimeoutError:
+    print("silent")
+except ConnectionResetError:
+    print("closed")
+"""
+SERVE = """
+import socket
+listener = socket.create_server(("", 5000))
+print("listening", flush=True)
+listener.accept()[0].recv(1)
+"""
+
+
+def start(lab, host, *argv):
+    return subprocess.Popen(lab.words(host, *argv), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def end_of_connection(lab, fault, wait):
+    with start(lab, "n2", "python3", "-c", SERVE) as server:
+        assert server.stdout.readline() == "listening\n"
+        with start(lab, "n1", "python3", "-c", HOLD, wait) as client:
+            assert client.stdout.readline() == "connected\n"
+            lab.command(fault, "n2")
+            ended, _ = client.communicate(timeout=30)
+        server.kill()
+    return ended.strip()
+
+
+def reachable(lab, host="n2"):
+    return lab.exec("n1", "ping", "-c1", "-W1", host).returncode == 0
+
+
+def test_kill_closes_connections_and_restart_brings_the_host_back(lab_up):
+    lab = lab_up(hosts=2)
+    lab.shell("n2", "echo kept > ~/file; echo lost > /tmp/file")
+    key = lab.shell("n2", "cat /etc/ssh/ssh_host_ed25519_key.pub")
+    assert end_of_connection(lab, "kill", wait=20) == "closed"
+    assert not reachable(lab)
+    assert [h["up"] for h in lab.status()["hosts"] if h["name"] == "n2"] == [False]
+    down = lab.exec("n2", "true")
+    assert down.returncode == 4 and "muster lab restart n2" in down.stderr
+    lab.command("restart", "n2")
+    assert reachable(lab)
+    assert lab.shell("n2", "cat ~/file; ls /tmp") == "kept\n"
+    assert lab.shell("n2", "cat /etc/ssh/ssh_host_ed25519_key.pub") == key
+    lab.write("launcher", "/tmp/known", "n2 " + key)
+    lab.write("launcher", "/tmp/password", lab.password, mode="600")
+    login = lab.exec("launcher", "sshpass", "-f", "/tmp/password", "ssh", "-o", "UserKnownHostsFile=/tmp/known",
+                     "-o", "StrictHostKeyChecking=yes", "n2", "hostname")
+    assert login.stdout == "n2\n", login.stderr
+
+
+def test_crash_tells_nobody_and_restart_brings_the_host_back(lab_up):
+    lab = lab_up(hosts=2, nics=2)
+    assert end_of_connection(lab, "crash", wait=3) == "silent"
+    assert not reachable(lab)
+    lab.command("restart", "n2")
+    assert reachable(lab) and reachable(lab, "n2-b")
+
+
+def test_cut_blackholes_and_mend_restores(lab_up):
+    lab = lab_up(hosts=3, nics=2)
+    lab.command("cut", "n2")
+    assert not reachable(lab) and not reachable(lab, "n2-b")
+    assert reachable(lab, "n3")
+    assert lab.shell("n2", "cat /sys/class/net/eth0/carrier") == "1\n"  # the host itself sees nothing
+    status = {host["name"]: host["connected"] for host in lab.status()["hosts"]}
+    assert status == {"launcher": True, "n1": True, "n2": False, "n3": True}
+    lab.command("mend", "n2")
+    assert reachable(lab) and reachable(lab, "n2-b")
+
+
+def test_a_connection_survives_a_cut_that_is_mended(lab_up):
+    lab = lab_up(hosts=2)
+    with start(lab, "n2", "python3", "-c", SERVE) as server:
+        assert server.stdout.readline() == "listening\n"
+        with start(lab, "n1", "python3", "-c", HOLD.replace("connection.recv(1)", "connection.send(b'x'); connection.recv(1)"), 20) as client:
+            assert client.stdout.readline() == "connected\n"
+            lab.command("cut", "n2")
+            lab.command("mend", "n2")
+            assert client.communicate(timeout=30)[0] == "closed\n"  # the server got the byte and ended
+        assert server.wait(timeout=10) == 0
+
+
+def wait_until_listening(lab, host, port):
+    lab.shell(host, f"for i in $(seq 200); do ss -Hltn sport = :{port} | grep -q . && exit 0; sleep 0.05; done; exit 1")
+
+
+def megabits(lab):
+    with start(lab, "n2", "iperf3", "-s", "-1") as server:
+        wait_until_listening(lab, "n2", 5201)
+        result = lab.exec("n1", "iperf3", "-c", "n2", "-t", "3", "-O", "1", "-J", check=True)
+        server.wait(timeout=20)
+    return json.loads(result.stdout)["end"]["sum_received"]["bits_per_second"] / 1e6
+
+
+def round_trip_ms(lab, count=100):
+    pings = lab.exec("n1", "ping", "-c", count, "-i", "0.03", "n2", root=True)
+    return [float(time) for time in re.findall(r"time=([\d.]+)", pings.stdout)]
+
+
+@pytest.mark.parametrize("shape", [["--rate", "200mbit"], ["--rate", "200mbit", "--delay", "2ms"]],
+                         ids=["kernel", "wire"])
+def test_rate_is_within_10_percent(lab_up, shape):
+    lab = lab_up(hosts=2)
+    lab.command("link", "n2", *shape)
+    measured = megabits(lab)
+    print(f"\n200 Mbit/s asked for, {measured:.0f} Mbit/s measured by iperf3")
+    assert 180 <= measured <= 220
+    lab.command("link", "n2", "--clear")
+    assert megabits(lab) > 400
+
+
+def test_delay_is_within_20_percent_and_can_be_cleared(lab_up):
+    lab = lab_up(hosts=2)
+    lab.command("link", "n2", "--delay", "20ms")
+    times = round_trip_ms(lab)
+    print(f"\n20 ms asked for, median {statistics.median(times):.1f} ms of {len(times)} pings")
+    assert len(times) == 100
+    assert 16 <= statistics.median(times) <= 24
+    lab.command("cut", "n2")  # a shaped cable can be cut too
+    assert not reachable(lab)
+    lab.command("mend", "n2")
+    assert reachable(lab)
+    lab.command("link", "n2", "--clear")
+    assert statistics.median(round_trip_ms(lab, 20)) < 5
+
+
+def test_loss_loses_about_its_share(lab_up):
+    lab = lab_up(hosts=2)
+    lab.command("link", "n2", "--loss", "20%")
+    times = round_trip_ms(lab, 400)
+    # Both ways: 36 % of the pings are lost, 9.6 of 400 more or less (one standard deviation).
+    assert 256 - 60 < len(times) < 256 + 60
+
+
+def test_restart_clears_a_shape(lab_up):
+    lab = lab_up(hosts=2)
+    lab.command("link", "n2", "--delay", "200ms")
+    lab.command("restart", "n2")
+    assert statistics.median(round_trip_ms(lab, 10)) < 20
+
+
+BREAKS = {
+    "docker0": ([], "ip -o -4 addr show docker0 | grep -o 198.19.255.1/24"),
+    "loopback-name": ([], "getent hosts $(hostname) | grep -w 127.0.1.1"),
+    "no-such-binary": (["/usr/bin/iperf3"], "! command -v iperf3"),
+    "ssh-modes": ([], "[ $(stat -c %a ~) = 777 ]"),
+    "port": (["29500"], "ss -Hltn sport = :29500 | grep ."),
+    "fake-rdma": ([], "grep 'RoCE v2' $(grep -l 0000:ffff /sys/class/infiniband/mlx5_bond_0/ports/1/gids/* | sed s/gids/gid_attrs\\\\/types/)"),
+}
+
+
+@pytest.mark.parametrize("what", BREAKS)
+def test_break_shows_on_that_host_only(lab_up, what):
+    arguments, sign = BREAKS[what]
+    lab = lab_up(hosts=2)
+    for host in lab.hosts:
+        assert lab.exec(host, "bash", "-c", sign).returncode != 0, "seen before anything was broken"
+    lab.command("break", "n2", what, *arguments)
+    assert lab.exec("n2", "bash", "-c", sign).returncode == 0
+    assert lab.exec("n1", "bash", "-c", sign).returncode != 0
+
+
+def test_break_docker0_gives_every_host_the_same_address(lab_up):
+    lab = lab_up(hosts=2)
+    lab.command("break", "n1,n2", "docker0")
+    assert len({lab.shell(host, "ip -o -4 addr show docker0 | awk '{print $4}'") for host in lab.hosts}) == 1
+
+
+def test_break_host_key_changes_the_key_that_sshd_shows(lab_up):
+    lab = lab_up(hosts=2)
+
+    def shown(host):
+        return lab.exec("launcher", "ssh-keyscan", "-t", "ed25519", host).stdout.split()[2]
+
+    before = {host: shown(host) for host in lab.hosts}
+    lab.command("break", "n2", "host-key")
+    assert shown("n2") != before["n2"]
+    assert shown("n1") == before["n1"]
+
+
+def test_a_held_port_names_its_holder(lab_up):
+    lab = lab_up(hosts=1)
+    lab.command("break", "n1", "port", "29500")
+    holder = lab.exec("n1", "ss", "-Hltnp", "sport", "=", ":29500", root=True).stdout
+    pid = re.search(r"pid=(\d+)", holder).group(1)
+    assert lab.shell("n1", f"stat -c %U /proc/{pid}") == lab.user + "\n"
+    taken = lab.command("break", "n1", "port", "29500", check=False)
+    assert taken.returncode != 0 and "Address already in use" in taken.stderr

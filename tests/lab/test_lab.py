@@ -1,0 +1,212 @@
+"""A lab is what it says: hosts apart from each other, made quickly, and gone without a trace."""
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.lab
+
+KINDS = ("net", "uts", "ipc", "pid", "mnt")
+
+
+def namespaces_and_processes():
+    """Every namespace of the machine, and every process that is not in all of ours."""
+    ours = {kind: os.readlink(f"/proc/self/ns/{kind}") for kind in KINDS}
+    namespaces, strangers = set(), set()
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            links = {kind: os.readlink(entry / "ns" / kind) for kind in KINDS}
+            start = (entry / "stat").read_text().rsplit(")", 1)[1].split()[19]
+            marked = b"MUSTER_LAB=" in (entry / "environ").read_bytes()
+        except OSError:
+            continue  # ended meanwhile, or a zombie that has no namespaces any more
+        namespaces |= set(links.values())
+        if links != ours or marked:
+            strangers.add((entry.name, start))
+    return namespaces, strangers
+
+
+def machine():
+    """What a lab could leave behind, in a form that can be compared."""
+    namespaces, strangers = namespaces_and_processes()
+    etc = hashlib.sha256(b"".join(Path(p).read_bytes() for p in ("/etc/passwd", "/etc/shadow", "/etc/group", "/etc/hosts")))
+    return {
+        "namespaces": namespaces,
+        "processes": strangers,
+        "mounts": {line.split(" ", 1)[1] for line in Path("/proc/self/mountinfo").read_text().splitlines()},
+        "links": set(os.listdir("/sys/class/net")),
+        "files": {str(p) for top in ("/run", "/tmp") for p in Path(top).glob("muster-lab*/**/*")}
+        | {str(p) for p in Path("/run").iterdir()},
+        "etc": etc.hexdigest(),
+    }
+
+
+def assert_nothing_left(before, seconds=3):
+    """The machine is as it was. The kernel and the first process may take a moment to reap."""
+    deadline = time.monotonic() + seconds
+    while (now := machine()) != before and time.monotonic() < deadline:
+        time.sleep(0.05)
+    for what in before:
+        assert now[what] == before[what], f"{what} differ"
+
+
+def timed(*words):
+    start = time.monotonic()
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return time.monotonic() - start
+
+
+@pytest.mark.parametrize("hosts, seconds", [(4, 3), (64, 20)])
+@pytest.mark.timeout(300)
+def test_up_and_down_are_quick_and_leave_nothing(muster, hosts, seconds):
+    before = machine()
+    ups, downs = [], []
+    for _ in range(5):
+        ups.append(timed(muster, "lab", "up", "--name", "quick", "--hosts", str(hosts)))
+        downs.append(timed(muster, "lab", "down", "--name", "quick"))
+        assert_nothing_left(before)
+    print(f"\n{hosts} hosts: up {min(ups):.2f} s, down {min(downs):.2f} s (minimum of 5)")
+    assert min(ups) < seconds
+    assert min(downs) < 3
+
+
+def kill_up_at_random_moments(muster, times):
+    before = machine()
+    words = [muster, "lab", "up", "--name", "killed", "--hosts", "8"]
+    whole = timed(*words)
+    timed(muster, "lab", "down", "--name", "killed")
+    seed = random.randrange(1 << 32)
+    print(f"seed {seed}")
+    moments = random.Random(seed)
+    for _ in range(times):
+        up = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(moments.uniform(0, whole))  # the moment is the point of this test
+        up.send_signal(signal.SIGKILL)
+        up.wait(timeout=10)
+        timed(muster, "lab", "down", "--name", "killed")
+        assert_nothing_left(before)
+
+
+def test_down_cleans_up_after_an_up_that_was_killed(muster):
+    kill_up_at_random_moments(muster, 5)
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(300)
+def test_down_cleans_up_after_an_up_that_was_killed_20_times(muster):
+    kill_up_at_random_moments(muster, 20)
+
+
+def test_hosts_are_apart(lab_up):
+    lab = lab_up(hosts=2)
+    ids = {}
+    for host in ("launcher", "n1", "n2"):
+        ids[host] = lab.shell(host, "hostname; cat /etc/machine-id /proc/sys/kernel/random/boot_id; readlink /proc/self/ns/net "
+                                    "/proc/self/ns/ipc /proc/self/ns/pid; cut -d' ' -f2 /etc/ssh/ssh_host_ed25519_key.pub").split()
+        assert ids[host][0] == host
+    for one, other, third in zip(*ids.values()):
+        assert len({one, other, third}) == 3
+    for folder in ("/tmp", "/dev/shm", "/home/" + lab.user, "/var/tmp"):
+        lab.shell("n1", f"echo here > {folder}/only-on-n1")
+        assert lab.exec("n2", "test", "-e", f"{folder}/only-on-n1").returncode == 1
+        if folder != "/home/" + lab.user:
+            assert not Path(folder, "only-on-n1").exists()
+    assert lab.shell("n1", "id -un; id -u").split() == [lab.user, str(lab.uid)]
+    assert lab.exec("n1", "id", "-u", root=True).stdout == "0\n"
+
+
+def test_the_user_has_a_password_and_no_key(lab_up):
+    lab = lab_up(hosts=1)
+    assert lab.exec("n1", "ls", "-A", f"/home/{lab.user}").stdout == ".bashrc\n"
+    assert lab.exec("launcher", "ls", "-A", f"/home/{lab.user}").stdout == ".bashrc\n"
+    fingerprint = lab.shell("n1", "cat /etc/ssh/ssh_host_ed25519_key.pub")
+    lab.write("launcher", "/tmp/known", "n1 " + fingerprint)
+    ssh = ("ssh", "-o", "UserKnownHostsFile=/tmp/known", "-o", "StrictHostKeyChecking=yes", "n1", "hostname")
+    refused = lab.exec("launcher", "ssh", "-o", "BatchMode=yes", *ssh[1:])
+    assert refused.returncode == 255 and "Permission denied" in refused.stderr
+    lab.write("launcher", "/tmp/password", lab.password, mode="600")
+    assert lab.exec("launcher", "sshpass", "-f", "/tmp/password", *ssh).stdout == "n1\n"
+
+
+def test_a_shared_folder_is_one_folder_everywhere(lab_up, tmp_path):
+    tmp_path.chmod(0o777)
+    lab = lab_up(hosts=2, share=tmp_path)
+    lab.shell("n1", f"echo from n1 > {tmp_path}/file")
+    assert lab.shell("n2", f"cat {tmp_path}/file") == "from n1\n"
+    assert lab.shell("launcher", f"cat {tmp_path}/file") == "from n1\n"
+    assert (tmp_path / "file").read_text() == "from n1\n"
+
+
+def test_interfaces_differ_between_hosts_and_networks(lab_up):
+    lab = lab_up(hosts=3, nics=2, nic_names="eth0,ens5,eno1")
+    names = {host: set(os.path.basename(p) for p in lab.shell(host, "ls /sys/class/net").split()) for host in lab.hosts}
+    assert names == {"n1": {"lo", "ens5", "ens6"}, "n2": {"lo", "eno1", "eno2"}, "n3": {"lo", "eth0", "eth1"}}
+    for name in ("n2", "n2-b", "launcher"):
+        lab.shell("n1", f"ping -c1 -W2 {name}")
+
+
+def test_the_launcher_lacks_what_it_shall_lack_and_has_muster(lab_up, tmp_path, muster):
+    folder = "/usr/share/common-licenses"
+    lab = lab_up(hosts=1, launcher_lacks=folder)
+    assert lab.shell("launcher", f"ls {folder}") == ""
+    assert "Apache-2.0" in lab.shell("n1", f"ls {folder}")
+    assert lab.shell("launcher", "muster --version").startswith("muster ")
+    assert lab.exec("n1", "muster", "--version").returncode == 127
+
+
+def test_two_labs_do_not_see_each_other(lab_up):
+    one, other = lab_up(hosts=1), lab_up(hosts=1)
+    one.shell("n1", "echo one > /tmp/mark")
+    assert other.exec("n1", "test", "-e", "/tmp/mark").returncode == 1
+    assert one.status()["hosts"] == other.status()["hosts"]  # the same addresses, in other networks
+    other.command("kill", "n1")
+    assert one.shell("launcher", "ping -c1 -W2 n1")
+
+
+def test_wrong_requests_are_refused_with_a_reason(lab_up, muster):
+    lab = lab_up(hosts=2)
+    for words, code, said in [
+        (["cut", "n3"], 2, "n1 to n2"),
+        (["break", "n1", "nonsense"], 2, "docker0"),
+        (["break", "n1", "port"], 2, "PORT"),
+        (["link", "n1"], 2, "--rate"),
+        (["link", "n1", "--rate", "fast"], 2, "100mbit"),
+        (["exec", "n9", "--", "true"], 2, "n1 to n2"),
+    ]:
+        done = lab.command(*words, check=False)
+        assert (done.returncode, said in done.stderr) == (code, True), (words, done.stderr)
+    again = subprocess.run([muster, "lab", "up", "--name", lab.name, "--hosts", "1"], capture_output=True, text=True)
+    assert again.returncode == 2 and f"muster lab down --name {lab.name}" in again.stderr
+    missing = subprocess.run([muster, "lab", "status", "--name", "nowhere"], capture_output=True, text=True)
+    assert missing.returncode == 2 and "muster lab up" in missing.stderr
+    assert lab.exec("n1", "sh", "-c", "exit 7").returncode == 7
+    assert lab.exec("n1", "no-such-program").returncode == 127
+
+
+def test_without_root_it_says_so(muster, tmp_path):
+    copy = Path("/tmp") / f"muster-noroot-{os.getpid()}"
+    copy.write_bytes(muster.read_bytes())
+    copy.chmod(0o755)
+    try:
+        done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, "lab", "up", "--hosts", "2"],
+                              capture_output=True, text=True, timeout=10)
+    finally:
+        copy.unlink()
+    assert done.returncode == 2
+    assert "needs root" in done.stderr and "sudo" in done.stderr
+
+
+def test_dry_run_prints_the_plan_and_does_nothing(muster):
+    before = machine()
+    done = subprocess.run([muster, "lab", "up", "--name", "dry", "--hosts", "2", "--dry-run"], capture_output=True, text=True)
+    assert done.returncode == 0
+    assert "mount -t overlay" in done.stdout and "in the namespaces of n2:" in done.stdout
+    assert_nothing_left(before)

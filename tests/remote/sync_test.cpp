@@ -1,0 +1,109 @@
+#include "remote/sync.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "remote/ssh.hpp"
+
+namespace muster::remote {
+namespace {
+
+bool has(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+TEST(RsyncWords, ASlashAtTheEndOfAPathChangesNothing) {
+  const std::vector<std::string> ssh = {"ssh"};
+  const auto bare = rsync_words({.from = "/data/job", .to = "/srv/job"}, ssh, "n1");
+  EXPECT_EQ(bare, rsync_words({.from = "/data/job/", .to = "/srv/job/"}, ssh, "n1"));
+  EXPECT_EQ(bare.back(), "n1:/srv/job/");
+  EXPECT_EQ(bare[bare.size() - 2], "/data/job/");
+  EXPECT_TRUE(has(bare, "--protect-args"));
+}
+
+TEST(RsyncWords, NothingIsRemovedUnlessAsked) {
+  const std::vector<std::string> ssh = {"ssh"};
+  EXPECT_FALSE(has(rsync_words({.from = "/a", .to = "/a"}, ssh, "n1"), "--delete"));
+  EXPECT_TRUE(has(rsync_words({.from = "/a", .to = "/a", .remove = true}, ssh, "n1"), "--delete"));
+}
+
+TEST(RsyncWords, AnAddressWithColonsIsBracketed) {
+  const std::vector<std::string> ssh = {"ssh"};
+  EXPECT_EQ(rsync_words({.from = "/a", .to = "/a"}, ssh, "fd00::1").back(), "[fd00::1]:/a/");
+}
+
+TEST(RsyncShell, RidesOnTheOpenConnectionWithCheckingOn) {
+  const std::string line = rsync_shell(ssh_words({.user = "dev", .port = 2222}));
+  EXPECT_EQ(line.find("ssh "), 0U);
+  EXPECT_NE(line.find("-o StrictHostKeyChecking=yes"), std::string::npos);
+  EXPECT_NE(line.find("ControlPath="), std::string::npos);
+  EXPECT_NE(line.find("-l dev -p 2222"), std::string::npos);
+}
+
+TEST(RsyncShell, QuotesAsRsyncReadsThem) {
+  const std::vector<std::string> words = {"ssh", "-o", "ControlPath=/home/o'neil x/%C"};
+  EXPECT_EQ(rsync_shell(words), "ssh -o 'ControlPath=/home/o''neil x/%C'");
+}
+
+TEST(PrepareLine, AFolderNameIsNeverRunByTheShell) {
+  const std::string name = "/tmp/no/such/$(touch /tmp/prepare_line_injected)'; exit 9; '";
+  const SyncOptions options{.from = "/a", .to = name, .dry_run = true};
+  const auto ended = sys::run({.argv = {"sh", "-c", prepare_line(options)}});
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_NE(ended->code, 9);
+  const auto injected = sys::run({.argv = {"test", "-e", "/tmp/prepare_line_injected"}});
+  EXPECT_EQ(injected->code, 1);
+}
+
+TEST(PrepareLine, TellsThatRsyncIsMissing) {
+  const SyncOptions options{.from = "/a", .to = "/a", .dry_run = true};
+  const auto ended = sys::run({.argv = {"/bin/sh", "-c", "PATH=/none; " + prepare_line(options)}});
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ(ended->code, kNoRsync);
+}
+
+TEST(TargetFolder, IsTheSamePathUnlessSaid) {
+  EXPECT_EQ(*target_folder("/data/job", "", false), "/data/job");
+  EXPECT_EQ(*target_folder("/data/job", "/srv//job/", false), "/srv/job");
+  EXPECT_EQ(*target_folder("/data/job", "~/job", false), "job") << "relative to the home there";
+}
+
+TEST(TargetFolder, DeleteNeverClearsARootOrAHome) {
+  for (const char* place : {"/", "~", ".", "//", "~/", "/x/..", ".."}) {
+    EXPECT_FALSE(target_folder("/data/job", place, true).has_value()) << place;
+    EXPECT_TRUE(target_folder("/data/job", place, false).has_value()) << place;
+  }
+}
+
+constexpr auto kStats =
+    "\nNumber of files: 12 (reg: 9, dir: 3)\n"
+    "Number of created files: 4 (reg: 2, dir: 2)\n"
+    "Number of deleted files: 1 (reg: 1)\n"
+    "Number of regular files transferred: 3\n"
+    "Total file size: 99999 bytes\n"
+    "Total transferred file size: 1234567 bytes\n";
+
+TEST(Stats, AreReadAndSaidInWords) {
+  const Changes expected{.files = 3, .bytes = 1234567, .others = 2, .deleted = 1};
+  EXPECT_EQ(parse_stats(kStats), expected);
+  EXPECT_EQ(to_text(expected), "3 files (1.2 MB), 2 folders or links, 1 deleted");
+  EXPECT_EQ(to_text(Changes{}), "the same already");
+  EXPECT_FALSE(parse_stats("rsync: something else\n").has_value());
+}
+
+TEST(Stats, ADryRunsListingStandsBeforeThem) {
+  EXPECT_EQ(listing(std::string("<f+++++++++ a/b\n") + kStats), "<f+++++++++ a/b\n");
+  EXPECT_EQ(listing(kStats), "");
+}
+
+TEST(SyncFailure, KeepsRsyncsFirstWords) {
+  const Error error = sync_failure(
+      "n1",
+      {.code = 23, .err = "rsync: mkstemp \"/srv/x\" failed: Permission denied (13)\nmore\n"});
+  EXPECT_NE(to_text(error).find("Permission denied (13)"), std::string::npos);
+  EXPECT_EQ(sync_failure("n1", {.code = 255, .err = ""}).code, ErrorCode::kUnreachable);
+}
+
+}  // namespace
+}  // namespace muster::remote

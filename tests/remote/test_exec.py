@@ -1,0 +1,100 @@
+"""muster exec as a person uses it, from the launcher to three hosts."""
+import json
+import signal
+import time
+
+import pytest
+
+pytestmark = pytest.mark.lab
+
+ALL = "n1,n2,n3"
+
+
+def muster_exec(lab, *words, timeout=60):
+    return lab.exec("launcher", "muster", "exec", *words, timeout=timeout)
+
+
+def test_equal_output_is_said_once_and_the_odd_host_stands_out(open_lab):
+    open_lab.exec("n2", "sh", "-c", "echo other > ~/version")
+    for host in ("n1", "n3"):
+        open_lab.exec(host, "sh", "-c", "echo same > ~/version")
+    done = muster_exec(open_lab, "-H", ALL, "--", "cat version; echo oops >&2")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "--- n[1,3] (2 hosts) ---\nsame\n--- n2 ---\nother\n"
+    assert done.stderr == "--- n[1-3] (3 hosts) ---\noops\n"
+
+
+def test_one_word_is_the_shells_and_several_are_quoted(open_lab):
+    shell = muster_exec(open_lab, "-H", "n1", "--", "echo a b | wc -w; echo $HOME")
+    assert shell.stdout == f"--- n1 ---\n2\n/home/{open_lab.user}\n"
+    quoted = muster_exec(open_lab, "-H", "n1", "--", "printf", "%s\\n", "a  b", "$HOME;", "it's")
+    assert quoted.stdout == "--- n1 ---\na  b\n$HOME;\nit's\n"
+
+
+def test_without_dashes_it_says_what_to_write(open_lab):
+    done = muster_exec(open_lab, "-H", "n1", "ls", "-l")
+    assert done.returncode == 2
+    assert "put it after --: muster exec -H" in done.stderr
+    assert done.stdout == ""
+
+
+def test_the_exit_code_is_the_highest_and_says_signals(open_lab):
+    done = muster_exec(open_lab, "-H", ALL, "--", "case $(hostname) in n1) exit 3;; n2) exit 7;; esac")
+    assert done.returncode == 7
+    assert "2 of 3 hosts failed" in done.stderr
+    assert "n1: exit code 3" in done.stderr and "n2: exit code 7" in done.stderr and "n3" not in done.stderr
+    killed = muster_exec(open_lab, "-H", ALL, "--", "sh", "-c", "kill -SEGV $$")
+    assert killed.returncode == 128 + signal.SIGSEGV
+    assert "n[1-3] (3 hosts): exit code 139: signal 11" in killed.stderr
+
+
+def test_a_host_that_is_not_there_is_named_and_the_others_still_run(open_lab):
+    done = muster_exec(open_lab, "-H", "n1,nowhere,n2", "--", "exit 9")
+    assert done.returncode == 4
+    assert "nowhere: its name does not resolve here" in done.stderr and "hint:" in done.stderr
+    assert "n[1-2] (2 hosts): exit code 9" in done.stderr
+
+
+def test_exit_code_255_is_the_commands_own_while_the_connection_stands(open_lab):
+    done = muster_exec(open_lab, "-H", "n1", "--", "exit 255")
+    assert done.returncode == 255, done.stderr
+
+
+def test_a_deadline(open_lab):
+    start = time.monotonic()
+    done = muster_exec(open_lab, "-H", ALL, "--timeout", "2", "--", "test $(hostname) != n2 || exec sleep 600")
+    assert done.returncode == 124
+    assert time.monotonic() - start < 20
+    assert "n2: no answer within the deadline" in done.stderr and "1 of 3" in done.stderr
+
+
+def test_label_shows_lines_while_the_command_runs(open_lab):
+    # Each host waits for a file that only appears once its first line was seen: muster's output is
+    # read by the script that makes the file, over a second session.
+    script = """
+        muster exec -H n1,n2 --label --timeout 30 -- \
+          'echo first; while ! test -e go; do sleep 0.1; done; echo err >&2; printf last' 2>err |
+        while IFS= read -r line; do
+          echo "$line"
+          case $line in *first) muster exec -H "${line%%:*}" -- touch go;; esac
+        done"""
+    done = open_lab.exec("launcher", "sh", "-c", script)
+    lines = sorted(done.stdout.splitlines())
+    assert lines == ["n1: first", "n1: last", "n2: first", "n2: last"], done.stderr
+    errors = open_lab.exec("launcher", "cat", "err").stdout
+    assert sorted(errors.splitlines()) == ["n1: err", "n2: err"]
+
+
+def test_json_is_one_object_a_host(open_lab):
+    done = muster_exec(open_lab, "-H", "n1,nowhere", "--json", "--", "echo out; echo err >&2; exit 5")
+    reached, lost = [json.loads(line) for line in done.stdout.splitlines()]
+    assert reached == {"host": "n1", "code": 5, "out": "out\n", "err": "err\n"}
+    assert lost["host"] == "nowhere" and "resolve" in lost["error"] and "code" not in lost
+    assert done.returncode == 4
+
+
+def test_later_sessions_need_no_second_login(open_lab):
+    assert muster_exec(open_lab, "-H", ALL, "--", "true").returncode == 0
+    for host in open_lab.hosts:  # a new login would fail now
+        open_lab.exec(host, "sh", "-c", "mv ~/.ssh/authorized_keys ~/.ssh/away")
+    assert muster_exec(open_lab, "-H", ALL, "--", "true").returncode == 0

@@ -1,0 +1,162 @@
+#include "setup/bundle_writer.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/file.hpp"
+#include "sys/process.hpp"
+
+namespace muster::setup {
+namespace {
+
+class BundleFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/bundle_test.XXXXXX";
+    ASSERT_NE(::mkdtemp(name), nullptr);
+    top_ = name;
+    folder_ = top_ + "/it's mine";
+  }
+  void TearDown() override { std::filesystem::remove_all(top_); }
+
+  static BundleOptions options() {
+    return {.hosts = {"launcher", "worker1"},
+            .owner = {::geteuid(), ::getegid()},
+            .image = "it's/an image"};
+  }
+  [[nodiscard]] std::string content(const std::string& path) const {
+    return sys::read_file(folder_ + "/" + path).value_or("");
+  }
+  [[nodiscard]] mode_t mode(const std::string& path) const {
+    struct stat status{};
+    ::lstat((folder_ + "/" + path).c_str(), &status);
+    return status.st_mode & 07777;
+  }
+  // The words the container engine would get, one a line, and how the script ended.
+  [[nodiscard]] sys::Ended run_script(const std::string& name, std::vector<std::string> env) const {
+    const std::string engine = top_ + "/engine";
+    (void)sys::write_file(engine, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n", 0755);
+    env.push_back("ENGINE=" + engine);
+    return *sys::run({.argv = {folder_ + "/" + name}, .env = std::move(env)});
+  }
+
+  std::string top_;
+  std::string folder_;
+};
+
+bool has_line(const std::string& text, const std::string& line) {
+  return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+TEST_F(BundleFolder, HoldsOnlyEd25519KeysThatNobodyElseReads) {
+  ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
+  EXPECT_EQ(mode("launcher"), 0700U);
+  EXPECT_EQ(mode("worker"), 0700U);
+  EXPECT_EQ(mode("launcher/id_ed25519"), 0600U);
+  EXPECT_EQ(mode("worker/ssh_host_ed25519_key"), 0600U);
+  EXPECT_EQ(content("launcher/id_ed25519.pub").find("ssh-ed25519 "), 0U);
+  EXPECT_EQ(content("launcher/id_ed25519.pub"), content("worker/authorized_keys"));
+  EXPECT_EQ(
+      "[launcher]:12345 " + content("worker/ssh_host_ed25519_key.pub"),
+      content("launcher/known_hosts").substr(0, content("launcher/known_hosts").find('\n') + 1));
+  EXPECT_FALSE(sys::exists(folder_ + "/worker/id_ed25519")) << "workers never get the private key";
+}
+
+TEST_F(BundleFolder, ASecondTimeChangesNothing) {
+  const auto first = write_bundle(folder_, options(), false);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->changed.front(), kClusterKey);
+  const std::string key = content("launcher/id_ed25519");
+  const auto second = write_bundle(folder_, options(), false);
+  ASSERT_TRUE(second.has_value());
+  EXPECT_TRUE(second->changed.empty());
+  EXPECT_TRUE(second->owner_set);
+  EXPECT_EQ(content("launcher/id_ed25519"), key);
+}
+
+TEST_F(BundleFolder, IsOverwrittenOnlyByForceWhichKeepsTheKeys) {
+  ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
+  const std::string key = content("launcher/id_ed25519");
+  BundleOptions other = options();
+  other.port = 2222;
+  const auto refused = write_bundle(folder_, other, false);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().hint.find("--force"), std::string::npos);
+  EXPECT_NE(content("worker/sshd_config").find("Port 12345"), std::string::npos);
+  ASSERT_TRUE(write_bundle(folder_, other, true).has_value());
+  EXPECT_NE(content("worker/sshd_config").find("Port 2222"), std::string::npos);
+  EXPECT_EQ(content("launcher/id_ed25519"), key);
+}
+
+TEST_F(BundleFolder, PutsModesRightWithoutForce) {
+  ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
+  ASSERT_EQ(::chmod((folder_ + "/worker/authorized_keys").c_str(), 0666), 0);
+  ASSERT_EQ(::chmod((folder_ + "/launcher/id_ed25519").c_str(), 0644), 0);
+  ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
+  EXPECT_EQ(mode("worker/authorized_keys"), 0600U);
+  EXPECT_EQ(mode("launcher/id_ed25519"), 0600U);
+}
+
+TEST_F(BundleFolder, ALostHostKeyIsMadeAnewAndNeedsForceBecauseThePinsChange) {
+  ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
+  ASSERT_EQ(::unlink((folder_ + "/worker/ssh_host_ed25519_key").c_str()), 0);
+  EXPECT_FALSE(write_bundle(folder_, options(), false).has_value());
+  ASSERT_TRUE(write_bundle(folder_, options(), true).has_value());
+  const std::string pub = content("worker/ssh_host_ed25519_key.pub");
+  EXPECT_NE(content("launcher/known_hosts").find(pub), std::string::npos);
+}
+
+TEST_F(BundleFolder, SshReadsTheLaunchersConfiguration) {
+  ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
+  const auto ssh = sys::run({.argv = {"ssh", "-G", "-F", folder_ + "/launcher/config", "worker1"}});
+  ASSERT_TRUE(ssh.has_value());
+  EXPECT_TRUE(has_line(ssh->out, "port 12345")) << ssh->out << ssh->err;
+  EXPECT_TRUE(has_line(ssh->out, "stricthostkeychecking true")) << ssh->out;
+}
+
+TEST_F(BundleFolder, TheScriptsStartTheContainerWithEveryWordInOnePiece) {
+  BundleOptions all = options();
+  all.workload = "/data/my $(job)";
+  ASSERT_TRUE(write_bundle(folder_, all, false).has_value());
+  const sys::Ended worker = run_script("run-worker.sh", {});
+  ASSERT_TRUE(worker.ok()) << worker.err;
+  for (const std::string& word : std::vector<std::string>{
+           "--network=host", "--shm-size", "8g", folder_ + "/worker:/home/dev/.ssh",
+           "/data/my $(job):/workload", "it's/an image",
+           "exec /usr/sbin/sshd -D -e -f /home/dev/.ssh/sshd_config"}) {
+    EXPECT_TRUE(has_line(worker.out, word)) << word << "\n" << worker.out;
+  }
+  EXPECT_EQ(has_line(worker.out, "/dev/dri"), sys::exists("/dev/dri"));
+}
+
+TEST_F(BundleFolder, TheLaunchersScriptTakesItsValuesFromTheEnvironment) {
+  ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
+  const sys::Ended bare = run_script("run-launcher.sh", {});
+  ASSERT_TRUE(bare.ok()) << bare.err;
+  EXPECT_TRUE(has_line(bare.out, "MASTER_ADDR=launcher")) << bare.out;
+  EXPECT_TRUE(has_line(bare.out, folder_ + "/launcher:/home/dev/.ssh")) << bare.out;
+  EXPECT_TRUE(has_line(bare.out, "mpirun -l -ppn 1 -hosts launcher,worker1 hostname"));
+  const sys::Ended set = run_script(
+      "run-launcher.sh", {"COMMAND=python train.py", "IMAGE=other", "MASTER_ADDR=10.0.0.1"});
+  EXPECT_TRUE(has_line(set.out, "python train.py")) << set.out;
+  EXPECT_TRUE(has_line(set.out, "other")) << set.out;
+  EXPECT_TRUE(has_line(set.out, "MASTER_ADDR=10.0.0.1")) << set.out;
+}
+
+TEST_F(BundleFolder, WithoutAnImageTheScriptsAskForOne) {
+  BundleOptions bare = options();
+  bare.image.clear();
+  ASSERT_TRUE(write_bundle(folder_, bare, false).has_value());
+  const sys::Ended ended = run_script("run-worker.sh", {});
+  EXPECT_EQ(ended.code, 2);
+  EXPECT_NE(ended.err.find("IMAGE"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace muster::setup

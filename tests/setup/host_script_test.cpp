@@ -1,0 +1,231 @@
+// host.sh, run by the shells that hosts have, on a home folder in a temporary place.
+#include "setup/host_script.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "sys/file.hpp"
+#include "sys/process.hpp"
+
+namespace muster::setup {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kKey = "ssh-ed25519 AAAAC3NzaC1+/x muster@launcher";
+
+class HostScript : public ::testing::TestWithParam<std::vector<std::string>> {
+ protected:
+  HostScript() {
+    std::string name = ::testing::TempDir() + "muster-home-XXXXXX";
+    home_ = ::mkdtemp(name.data());
+    ::chmod(home_.c_str(), 0755);
+  }
+  ~HostScript() override { fs::remove_all(home_); }
+
+  void SetUp() override {
+    auto probe = GetParam();
+    probe.insert(probe.end(), {"-c", "true"});
+    const auto ended = sys::run({.argv = probe});
+    if (!ended || !ended->ok()) GTEST_SKIP() << GetParam().front() << " is not installed";
+  }
+
+  ScriptReport run(const std::string& script) {
+    const auto ended = sys::run({.argv = GetParam(),
+                                 .env = {"HOME=" + home_},
+                                 .input = std::make_shared<const std::string>(script)});
+    EXPECT_TRUE(ended && ended->err.empty()) << (ended ? ended->err : "not started");
+    ScriptReport report = parse_script_report(ended->out);
+    EXPECT_TRUE(report.ended) << ended->out;
+    return report;
+  }
+
+  void write(const std::string& path, std::string_view text, mode_t mode) {
+    ASSERT_TRUE(sys::make_folders(fs::path(home_ + "/" + path).parent_path(), 0700).has_value());
+    ASSERT_TRUE(sys::write_file(home_ + "/" + path, text, mode).has_value());
+  }
+
+  std::string read(const std::string& path) {
+    return sys::read_file(home_ + "/" + path).value_or("?");
+  }
+
+  // Every path below home with its mode and content.
+  std::map<std::string, std::string> tree() {
+    std::map<std::string, std::string> all;
+    const auto mode = [](const fs::path& path) {
+      return std::to_string(static_cast<unsigned>(fs::status(path).permissions()));
+    };
+    all["."] = mode(home_);
+    for (const auto& entry : fs::recursive_directory_iterator(home_)) {
+      all[entry.path()] = mode(entry.path());
+      if (entry.is_regular_file()) all[entry.path()] += sys::read_file(entry.path()).value_or("");
+    }
+    return all;
+  }
+
+  MeshPart mesh() {
+    return {.private_key = "-----BEGIN KEY-----\nc2VjcmV0\n-----END KEY-----",
+            .public_key = "ssh-ed25519 AAAAMESH muster-host-to-host",
+            .addresses = {"198.18.0.1", "198.18.0.2"},
+            .pins = "n1 n1 ssh-ed25519 AAAA1\nn2 n2 ssh-ed25519 AAAA2\n"};
+  }
+
+  std::string home_;
+};
+
+TEST_P(HostScript, InstallsIntoNothingOnceAndUndoLeavesNothing) {
+  const auto before = tree();
+  EXPECT_FALSE(run(install_script(kKey, true)).changes.empty());
+  EXPECT_EQ(tree(), before);
+  EXPECT_EQ(run(install_script(kKey, false)).changes.size(), 2U);
+  EXPECT_EQ(read(".ssh/authorized_keys"), std::string(kKey) + "\n");
+  EXPECT_EQ(fs::status(home_ + "/.ssh").permissions(), fs::perms::owner_all);
+  const auto after = tree();
+  EXPECT_TRUE(run(install_script(kKey, false)).changes.empty());
+  EXPECT_EQ(tree(), after);
+  (void)run(undo_script(Place::kHost, true));
+  EXPECT_EQ(tree(), after);
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(tree(), before);
+  EXPECT_TRUE(run(undo_script(Place::kHost, false)).changes.empty());
+}
+
+TEST_P(HostScript, KeepsALastLineWithoutNewlineWholeAndRestoresItExactly) {
+  write(".ssh/authorized_keys", "ssh-rsa AAAA old", 0640);
+  const auto before = tree();
+  (void)run(install_script(kKey, false));
+  EXPECT_EQ(read(".ssh/authorized_keys"), "ssh-rsa AAAA old\n" + std::string(kKey) + "\n");
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(tree(), before);
+}
+
+TEST_P(HostScript, PutsModesRightAndGivesThemBack) {
+  write(".ssh/authorized_keys", "", 0666);
+  ::chmod((home_ + "/.ssh").c_str(), 0777);
+  ::chmod(home_.c_str(), 02775);
+  const auto before = tree();
+  EXPECT_EQ(run(install_script(kKey, false)).changes.size(), 4U);
+  for (const char* path : {"", "/.ssh", "/.ssh/authorized_keys"}) {
+    const auto open =
+        fs::status(home_ + path).permissions() & (fs::perms::group_write | fs::perms::others_write);
+    EXPECT_EQ(open, fs::perms::none) << path;
+  }
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(tree(), before);
+}
+
+TEST_P(HostScript, UndoKeepsWhatTheUserDidSince) {
+  write(".ssh/authorized_keys", "ssh-rsa AAAA old\n", 0600);
+  (void)run(install_script(kKey, false));
+  write(".ssh/authorized_keys", "# edited\n" + std::string(kKey) + "\nssh-rsa BBBB new\n", 0644);
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(read(".ssh/authorized_keys"), "# edited\nssh-rsa BBBB new\n");
+}
+
+TEST_P(HostScript, AUserWhoEditsBetweenTwoSetupsLosesNothing) {
+  (void)run(install_script(kKey, false));
+  write(".ssh/authorized_keys", std::string(kKey) + "\nssh-rsa BBBB mine\n", 0600);
+  (void)run(install_script("ssh-ed25519 AAAASECOND two", false));
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(read(".ssh/authorized_keys"), "ssh-rsa BBBB mine\n");
+}
+
+TEST_P(HostScript, TheSameKeyUnderAnotherCommentIsNotAddedAgain) {
+  write(".ssh/authorized_keys", "ssh-ed25519 AAAAC3NzaC1+/x other\n", 0600);
+  EXPECT_TRUE(run(install_script(kKey, false)).changes.empty());
+  EXPECT_FALSE(fs::exists(home_ + "/.ssh/muster-undo"));
+}
+
+TEST_P(HostScript, WritesThroughALinkAndLeavesItALink) {
+  write("dotfiles/keys", "ssh-rsa AAAA old\n", 0600);
+  write(".ssh/x", "", 0600);
+  fs::create_symlink("../dotfiles/keys", home_ + "/.ssh/authorized_keys");
+  const auto before = tree();
+  (void)run(install_script(kKey, false));
+  EXPECT_NE(read("dotfiles/keys").find(kKey), std::string::npos);
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_TRUE(fs::is_symlink(home_ + "/.ssh/authorized_keys"));
+  EXPECT_EQ(tree(), before);
+}
+
+TEST_P(HostScript, IncludesAtTheTopAndKeepsTheRestByteForByte) {
+  const std::string old = "# mine\nHost *\n  Include muster/config";
+  write(".ssh/config", old, 0644);
+  const auto before = tree();
+  (void)run(include_script(false));
+  EXPECT_EQ(read(".ssh/config"), "Include muster/config\n" + old);
+  EXPECT_TRUE(run(include_script(false)).changes.empty());
+  (void)run(undo_script(Place::kLauncher, false));
+  EXPECT_EQ(tree(), before);
+}
+
+TEST_P(HostScript, MeshIsInstalledGrowsAndGoes) {
+  write(".ssh/config", "Host x\n  Port 7\n", 0600);
+  const auto before = tree();
+  (void)run(install_script(kKey, false));
+  (void)run(mesh_script(mesh(), false));
+  EXPECT_TRUE(run(mesh_script(mesh(), false)).changes.empty());
+  EXPECT_EQ(read(".ssh/muster-mesh/id_ed25519"), mesh().private_key + "\n");
+  EXPECT_EQ(read(".ssh/muster-mesh/known_hosts"), "n1 ssh-ed25519 AAAA1\nn2 ssh-ed25519 AAAA2\n");
+  EXPECT_NE(read(".ssh/muster-mesh/config").find("Host n1 n2\n"), std::string::npos);
+  EXPECT_EQ(read(".ssh/config"), "Include muster-mesh/config\nHost x\n  Port 7\n");
+  MeshPart more = mesh();
+  more.addresses = {"198.18.0.3"};
+  more.pins = "n3 n3 ssh-ed25519 AAAA3\n";
+  (void)run(mesh_script(more, false));
+  EXPECT_NE(read(".ssh/muster-mesh/config").find("Host n1 n2 n3\n"), std::string::npos);
+  EXPECT_EQ(read(".ssh/authorized_keys"),
+            std::string(kKey) +
+                "\nfrom=\"198.18.0.1,198.18.0.2,198.18.0.3\",no-agent-forwarding,"
+                "no-X11-forwarding ssh-ed25519 AAAAMESH muster-host-to-host\n");
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(tree(), before);
+}
+
+TEST_P(HostScript, HalfAScriptDoesNothing) {
+  const auto before = tree();
+  std::string script = install_script(kKey, false);
+  script.resize(script.rfind("run_verb"));
+  const auto ended = sys::run({.argv = GetParam(),
+                               .env = {"HOME=" + home_},
+                               .input = std::make_shared<const std::string>(script)});
+  EXPECT_TRUE(ended && ended->out.empty());
+  EXPECT_EQ(tree(), before);
+}
+
+// With a shared home folder all hosts run it at once on the same files.
+TEST_P(HostScript, ManyAtOnceAddTheKeyOnce) {
+  const auto before = tree();
+  const auto script = std::make_shared<const std::string>(install_script(kKey, false));
+  const std::vector<sys::Command> commands(
+      16, {.argv = GetParam(), .env = {"HOME=" + home_}, .input = script});
+  for (const auto& ended : sys::run_all(commands, 16)) {
+    EXPECT_TRUE(parse_script_report(ended->out).ended) << ended->out << ended->err;
+  }
+  EXPECT_EQ(read(".ssh/authorized_keys"), std::string(kKey) + "\n");
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(tree(), before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shells, HostScript,
+                         ::testing::Values(std::vector<std::string>{"dash"},
+                                           std::vector<std::string>{"bash", "--posix"},
+                                           std::vector<std::string>{"busybox", "sh"}),
+                         [](const auto& shell) { return shell.param.front(); });
+
+TEST(ScriptReport, BelievesOnlyItsOwnLines) {
+  const ScriptReport report = parse_script_report(
+      "Welcome\nmuster changed a\nxmuster changed b\nmuster address 198.18.0.1\n"
+      "muster failed \x1b[31mno\n");
+  EXPECT_EQ(report.changes, std::vector<std::string>{"a"});
+  EXPECT_EQ(report.addresses, std::vector<std::string>{"198.18.0.1"});
+  EXPECT_EQ(report.failure, "?[31mno");
+  EXPECT_FALSE(report.ended);
+}
+
+}  // namespace
+}  // namespace muster::setup

@@ -1,0 +1,45 @@
+#include "setup/mesh.hpp"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace muster::setup {
+namespace {
+
+using Addresses = std::vector<std::vector<std::string>>;
+
+TEST(OwnAddresses, LeaveOutWhatSeveralHostsHaveAndWhatIsNoAddress) {
+  const Addresses reported = {{"198.18.0.1", "172.17.0.1", "fd00::1"},
+                              {"198.18.0.2", "172.17.0.1", "x\" command=\"evil", "1.2.3"}};
+  EXPECT_EQ(own_addresses(reported), (Addresses{{"198.18.0.1", "fd00::1"}, {"198.18.0.2"}}));
+}
+
+TEST(PinsFor, GiveThePinnedKeyToEveryNameOfTheHost) {
+  const std::vector<std::string> names = {"n1", "198.18.0.1"};
+  EXPECT_EQ(pins_for("n1 ssh-ed25519 AAAAC3\n", names),
+            "n1 n1 ssh-ed25519 AAAAC3\n198.18.0.1 198.18.0.1 ssh-ed25519 AAAAC3\n");
+  EXPECT_EQ(pins_for("[n1]:2222 ssh-ed25519 AAAAC3\n", names),
+            "n1 [n1]:2222 ssh-ed25519 AAAAC3\n198.18.0.1 [198.18.0.1]:2222 ssh-ed25519 AAAAC3\n");
+  EXPECT_EQ(pins_for("", names), "");
+  EXPECT_EQ(pins_for("n1 ssh-ed25519 garbage\n", names), "");
+}
+
+TEST(MeshRounds, CoverEveryPairBothWaysUpTo64Hosts) {
+  for (const std::size_t hosts : {2U, 3U, 64U}) {
+    std::set<std::pair<std::size_t, std::size_t>> pairs;
+    for (const std::size_t apart : mesh_rounds(hosts)) {
+      for (std::size_t i = 0; i < hosts; ++i) pairs.emplace(i, (i + apart) % hosts);
+    }
+    EXPECT_EQ(pairs.size(), hosts * (hosts - 1));
+  }
+  EXPECT_TRUE(mesh_rounds(1).empty());
+}
+
+TEST(MeshRounds, AreASampleAbove) {
+  EXPECT_EQ(mesh_rounds(65), (std::vector<std::size_t>{1, 2, 4, 8, 16, 32, 64}));
+  EXPECT_EQ(mesh_rounds(10000).size(), 14U);
+}
+
+}  // namespace
+}  // namespace muster::setup

@@ -1,0 +1,90 @@
+"""The container bundle at work: real sshds of an ordinary user, and Intel MPI between them."""
+import base64
+
+import pytest
+
+pytestmark = pytest.mark.lab
+
+MPIEXEC = "/opt/muster-deps/impi/bin/mpiexec.hydra"
+PORT = "12345"
+
+
+def sh(lab, host, script, **more):
+    done = lab.exec(host, "sh", "-c", script, **more)
+    assert done.returncode == 0, f"{host}: {script}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def bundle(lab, *more):
+    """Written on the launcher as its ordinary user."""
+    owner = sh(lab, "launcher", "echo $(id -u):$(id -g)").strip()
+    return lab.exec("launcher", "muster", "setup", "--bundle", "bundle", "--owner", owner, "--port", PORT,
+                    "--home", f"/home/{lab.user}", "-H", ",".join(["launcher", *lab.hosts]), *more)
+
+
+def mount(lab, role, host):
+    """The bundle's folder as ~/.ssh on a host, as `-v` would show it there."""
+    packed = sh(lab, "launcher", f"tar -C bundle/{role} -c . | base64 -w0")
+    assert base64.b64decode(packed)
+    sh(lab, host, "rm -rf ~/.ssh; mkdir -m 700 ~/.ssh; base64 -d | tar -C ~/.ssh -xp", input=packed)
+
+
+def start_sshd(lab, host):
+    """Returns once it listens: sshd goes to the background only then."""
+    sh(lab, host, "/usr/sbin/sshd -f ~/.ssh/sshd_config -E ~/.ssh/sshd.log </dev/null >/dev/null 2>&1")
+
+
+def ready(lab):
+    made = bundle(lab)
+    assert made.returncode == 0, made.stderr
+    for host in lab.hosts:
+        mount(lab, "worker", host)
+        start_sshd(lab, host)
+    mount(lab, "launcher", "launcher")
+
+
+def test_workers_sshd_runs_without_root_and_carries_intel_mpi(lab_up):
+    lab = lab_up(hosts=2)
+    ready(lab)
+    for host in lab.hosts:
+        assert sh(lab, host, "ps -o user= -p $(cat ~/.ssh/sshd.pid)").strip() == lab.user
+        assert sh(lab, "launcher", f"ssh -o BatchMode=yes {host} hostname").strip() == host
+    done = lab.exec("launcher", MPIEXEC, "-ppn", "1", "-hosts", ",".join(lab.hosts), "hostname", timeout=60)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split()) == sorted(lab.hosts)
+    log = sh(lab, "n1", "cat ~/.ssh/sshd.log")
+    assert "Accepted publickey" in log and "password" not in log
+
+
+def test_a_worker_with_another_host_key_is_refused(lab_up):
+    lab = lab_up(hosts=2)
+    ready(lab)
+    sh(lab, "n2", "kill $(cat ~/.ssh/sshd.pid); rm ~/.ssh/ssh_host_ed25519_key*;"
+                  "ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/ssh_host_ed25519_key;"
+                  "for i in $(seq 100); do test -e ~/.ssh/sshd.pid || break; sleep 0.1; done")
+    start_sshd(lab, "n2")
+    refused = lab.exec("launcher", "ssh", "-o", "BatchMode=yes", "n2", "true")
+    assert refused.returncode == 255 and "Host key verification failed" in refused.stderr
+    assert lab.exec("launcher", "ssh", "-o", "BatchMode=yes", "n1", "true").returncode == 0
+
+
+def test_a_second_run_keeps_everything_and_other_values_need_force(lab_up):
+    lab = lab_up(hosts=2)
+    first = bundle(lab)
+    assert first.returncode == 0, first.stderr
+    sums = "cd bundle && find . -type f | sort | xargs sha256sum"
+    before = sh(lab, "launcher", sums)
+    again = bundle(lab)
+    assert again.returncode == 0 and "all was there already" in again.stdout
+    assert sh(lab, "launcher", sums) == before
+    other = bundle(lab, "--image", "other")
+    assert other.returncode == 2 and "--force" in other.stderr
+    assert sh(lab, "launcher", sums) == before
+    forced = bundle(lab, "--image", "other", "--force")
+    assert forced.returncode == 0, forced.stderr
+    keys = "sha256sum bundle/launcher/id_ed25519 bundle/worker/ssh_host_ed25519_key"
+    for line in sh(lab, "launcher", keys).splitlines():
+        assert line.split()[0] in before
+    assert "IMAGE=other" in sh(lab, "launcher", "cat bundle/run-worker.sh")
+    kinds = sh(lab, "launcher", "ls bundle/launcher bundle/worker")
+    assert "rsa" not in kinds and "dsa" not in kinds
