@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "property.hpp"
+#include "hosts/property.hpp"
 
 namespace muster::fuzz {
 namespace {

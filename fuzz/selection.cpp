@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "property.hpp"
+#include "hosts/property.hpp"
 
 namespace muster::fuzz {
 namespace {

@@ -1,7 +1,6 @@
 #include <cstdio>
 #include <map>
 #include <memory>
-#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -14,11 +13,13 @@
 namespace muster::cli {
 namespace {
 
-const std::map<std::string, hosts::Dialect> kDialects = {
-    {"bare", hosts::Dialect::kBare},   {"deepspeed", hosts::Dialect::kOpenMpi},
-    {"hydra", hosts::Dialect::kHydra}, {"openmpi", hosts::Dialect::kOpenMpi},
-    {"slurm", hosts::Dialect::kSlurm},
-};
+std::map<std::string, hosts::Dialect> dialects() {
+  return {{"bare", hosts::Dialect::kBare},
+          {"deepspeed", hosts::Dialect::kOpenMpi},
+          {"hydra", hosts::Dialect::kHydra},
+          {"openmpi", hosts::Dialect::kOpenMpi},
+          {"slurm", hosts::Dialect::kSlurm}};
+}
 
 struct HostsOptions {
   ClusterOptions cluster;
@@ -55,7 +56,7 @@ Result<std::string> describe(const HostsOptions& options, const hosts::Cluster& 
   if (options.count) return fmt::format("{}\n", cluster.hosts.size());
   if (options.expand) return to_lines(cluster.hosts);
   if (options.dialect.empty()) return hosts::fold(cluster.hosts) + '\n';
-  return hosts::to_hostfile(cluster.hosts, kDialects.at(options.dialect));
+  return hosts::to_hostfile(cluster.hosts, dialects().at(options.dialect));
 }
 
 Result<int> show_hosts(const HostsOptions& options) {
@@ -77,7 +78,7 @@ void add_hosts(CLI::App& app, Action& action) {
   form->add_flag("--expand", options->expand, "One name a line, in the order given");
   form->add_flag("--count", options->count, "How many");
   form->add_flag("--json", options->json, "Names, slots and all else as JSON");
-  form->add_option("--to", options->dialect, "As a host file")->check(CLI::IsMember(kDialects));
+  form->add_option("--to", options->dialect, "As a host file")->check(CLI::IsMember(dialects()));
   form->require_option(0, 1);
   command->callback([options, &action] { action = [options] { return show_hosts(*options); }; });
 }

@@ -1,7 +1,6 @@
 #include "hosts/hostfile.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include <fmt/format.h>
 

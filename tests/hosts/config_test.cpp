@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "hosts/expression.hpp"
-#include "refusal.hpp"
+#include "hosts/refusal.hpp"
 
 namespace muster::hosts {
 namespace {
@@ -20,6 +20,7 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config->hosts, parse_expression("node[01-04]:4,launcher").value());
   EXPECT_EQ(config->user, "dev");
   EXPECT_EQ(config->port, 2222);
+  ASSERT_TRUE(config->include.has_value() && config->exclude.has_value());
   EXPECT_EQ(config->include->hosts.size(), 3U);
   EXPECT_EQ(config->exclude->hosts.size(), 2U);
   EXPECT_EQ(parse("hostfile: my hosts.txt\n")->hostfile, "my hosts.txt");

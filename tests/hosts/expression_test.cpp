@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "refusal.hpp"
+#include "hosts/refusal.hpp"
 
 namespace muster::hosts {
 namespace {

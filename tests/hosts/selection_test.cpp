@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "hosts/expression.hpp"
-#include "refusal.hpp"
+#include "hosts/refusal.hpp"
 
 namespace muster::hosts {
 namespace {
