@@ -101,10 +101,9 @@ Result<int> exec(const ExecOptions& options, const std::vector<std::string>& ext
   return verdict.failure ? exit_code(*verdict.failure) : verdict.code;
 }
 
-constexpr auto kAbout =
-    "Run a command on all hosts at once; equal output is shown once, under the hosts that said "
-    "it.\n\n"
-    "  muster exec -H n[1-3] [OPTIONS] -- COMMAND...\n\n"
+constexpr auto kAbout = "Run the command after -- on all hosts; equal output is shown once";
+
+constexpr auto kMore =
     "One word after -- is a line for the hosts' shell, as it is:\n"
     "  muster exec -H n[1-3] -- 'ls *.py | wc -l'\n"
     "Several words are a program and its arguments, each quoted for the shell:\n"
@@ -118,6 +117,7 @@ constexpr auto kAbout =
 void add_exec(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<ExecOptions>();
   CLI::App* command = app.add_subcommand("exec", kAbout);
+  command->footer(kMore);
   command->allow_extras();  // `exec uname -a` gets our own error, which says what is missing
   add_cluster_options(*command, options->cluster);
   auto* label = command->add_flag("-l,--label", options->label,

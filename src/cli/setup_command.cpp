@@ -2,7 +2,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "cli/bundle_command.hpp"
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
+#include "remote/grouped.hpp"
 #include "setup/password.hpp"
 #include "setup/setup.hpp"
 #include "setup/undo.hpp"
@@ -35,7 +35,7 @@ struct SetupOptions {
   bool json = false;
 };
 
-// What happened on one host, to be grouped: most hosts have the same to tell.
+// What happened on one host.
 std::string told(const setup::HostResult& result, bool dry_run) {
   std::string text;
   for (const std::string& change : result.changes) text += fmt::format("  {}\n", change);
@@ -54,15 +54,16 @@ void print_text(const setup::SetupResult& result, bool dry_run) {
     fmt::print("this machine:\n");
     for (const std::string& change : result.launcher) fmt::print("  {}\n", change);
   }
-  std::vector<std::pair<std::string, std::string>> groups;  // what is told, and by whom
-  std::unordered_map<std::string, std::size_t> places;
+  std::vector<std::string> texts;  // what each host has to tell; most have the same
+  std::vector<remote::Said> said;
+  texts.reserve(result.hosts.size());
   for (const setup::HostResult& host : result.hosts) {
-    const std::string text = told(host, dry_run);
-    const auto [place, is_new] = places.emplace(text, groups.size());
-    if (is_new) groups.emplace_back(text, host.host);
-    if (!is_new) groups[place->second].second += "," + host.host;
+    texts.push_back(told(host, dry_run));
+    said.push_back({.host = host.host, .text = texts.back()});
   }
-  for (const auto& [text, hosts] : groups) fmt::print("{}:\n{}", hosts, text);
+  for (const remote::Group& group : remote::group_equal(said)) {
+    fmt::print("{}:\n{}", remote::folded(group.hosts), group.text);
+  }
   for (const std::string& note : result.notes) fmt::print("{}\n", note);
 }
 
@@ -87,8 +88,10 @@ void print_json(const setup::SetupResult& result) {
   fmt::print("{}\n", all.dump(2));
 }
 
-Result<int> conclude(const setup::SetupResult& result, const SetupOptions& options) {
-  if (!options.json && !result.keys.empty()) {
+// `keys_shown`: a person has just seen the new host keys and answered.
+Result<int> conclude(const setup::SetupResult& result, const SetupOptions& options,
+                     bool keys_shown = false) {
+  if (!options.json && !result.keys.empty() && !keys_shown) {
     fmt::print("host keys seen for the first time:\n{}", setup::offers_table(result.keys));
   }
   options.json ? print_json(result) : print_text(result, options.dry_run);
@@ -126,7 +129,16 @@ Result<int> set_up(const SetupOptions& options) {
   }
   setup::TerminalPerson person;
   MUSTER_TRY(const setup::SetupResult result, setup::set_up(std::move(request), person));
-  return conclude(result, options);
+  const bool asked =
+      person.present() && !options.yes && options.fingerprints.empty() && !options.dry_run;
+  MUSTER_TRY(const int code, conclude(result, options, asked));
+  if (!options.json && !options.dry_run) {
+    fmt::print("{} by name and key: ssh, muster exec, muster sync\n",
+               result.hosts.size() == 1
+                   ? "the host can be reached"
+                   : fmt::format("all {} hosts can be reached", result.hosts.size()));
+  }
+  return code;
 }
 
 Result<int> run(const SetupOptions& options) {
@@ -143,18 +155,26 @@ Result<int> run(const SetupOptions& options) {
 }
 
 void add_flags(CLI::App& command, SetupOptions& options) {
-  command.add_option("--key", options.key,
-                     "Use this private key of yours; default: a key for the cluster, made if "
-                     "missing (~/.ssh/muster/id_ed25519)");
-  command.add_option("--identity", options.identity,
-                     "A private key that already opens the hosts, for the first login");
-  command.add_option("--password-file", options.password_file,
-                     "The password for the first login; mode 0600, '-': standard input. Without "
-                     "it the password is asked for when a host wants it");
+  command
+      .add_option("--key", options.key,
+                  "Use this private key of yours; default: a key for the cluster, made if "
+                  "missing (~/.ssh/muster/id_ed25519)")
+      ->type_name("FILE");
+  command
+      .add_option("--identity", options.identity,
+                  "A private key that already opens the hosts, for the first login")
+      ->type_name("FILE");
+  command
+      .add_option("--password-file", options.password_file,
+                  "The password for the first login; mode 0600, '-': standard input. Without "
+                  "it the password is asked for when a host wants it")
+      ->type_name("FILE");
   auto* fingerprints =
-      command.add_option("--fingerprints", options.fingerprints,
-                         "Accept exactly these host keys: lines 'host SHA256:...', or as "
-                         "ssh-keygen -lf or known_hosts have them");
+      command
+          .add_option("--fingerprints", options.fingerprints,
+                      "Accept exactly these host keys: lines 'host SHA256:...', or as "
+                      "ssh-keygen -lf or known_hosts have them")
+          ->type_name("FILE");
   command
       .add_flag("--yes", options.yes,
                 "Accept the host keys shown, unseen: only where the network is trusted")
@@ -162,8 +182,10 @@ void add_flags(CLI::App& command, SetupOptions& options) {
   command.add_flag("--host-to-host", options.host_to_host,
                    "Let every host reach every other one too, by a key that only works between "
                    "them");
-  command.add_option("--forget", options.forget,
-                     "Show and drop the pinned key of HOST; with --undo: give HOST up");
+  command
+      .add_option("--forget", options.forget,
+                  "Show and drop the pinned key of HOST; with --undo: give HOST up")
+      ->type_name("HOST");
   command.add_flag("--undo", options.undo,
                    "Take back what setup did, on these hosts or, with none named, on all");
   command.add_flag("--dry-run", options.dry_run, "Say what would be changed, change nothing");

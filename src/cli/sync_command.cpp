@@ -140,16 +140,18 @@ Result<int> sync(const SyncRequest& request) {
   return verdict.failure ? exit_code(*verdict.failure) : 0;
 }
 
-constexpr auto kAbout =
-    "Put the content of a folder on all hosts, under the same path unless --to says another.\n"
-    "Sends only what differs, with rsync, over the connections that are open already. A slash at "
-    "the end of a path changes nothing.";
+constexpr auto kAbout = "Put the content of a folder on all hosts, sending only what differs";
+
+constexpr auto kMore =
+    "The folder has the same path there unless --to says another. A slash at the end of a path\n"
+    "changes nothing. rsync carries it, over the connections that are open already.";
 
 }  // namespace
 
 void add_sync(CLI::App& app, Action& action) {
   auto request = std::make_shared<SyncRequest>();
   CLI::App* command = app.add_subcommand("sync", kAbout);
+  command->footer(kMore);
   add_cluster_options(*command, request->cluster);
   command->add_option("folder", request->folder, "The folder here")->required();
   command->add_option("--to", request->to,

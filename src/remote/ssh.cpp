@@ -42,12 +42,13 @@ std::string control_folder() {
 }
 
 std::vector<std::string> ssh_words(const SshOptions& options) {
-  std::vector<std::string> words = {"ssh"};
+  std::vector<std::string> words = {"ssh", "-T"};  // a terminal would change what programs print
   const auto set = [&words](std::string setting) {
     words.emplace_back("-o");
     words.push_back(std::move(setting));
   };
   set("BatchMode=yes");
+  set("RemoteCommand=none");  // the command is ours, whatever the user's configuration runs
   set("StrictHostKeyChecking=yes");
   set(fmt::format("ConnectTimeout={}", options.connect_timeout.count()));
   set("ServerAliveInterval=5");
