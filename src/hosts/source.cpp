@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
+
 namespace muster::hosts {
 namespace {
 
@@ -35,12 +37,6 @@ Source without_utf8_mark(Source source) {
 std::string describe(char byte) {
   if (is_printable(byte)) return fmt::format("'{}'", byte);
   return fmt::format("byte 0x{:02x}", static_cast<unsigned char>(byte));
-}
-
-std::string printable(std::string_view text) {
-  std::string shown(text);
-  std::replace_if(shown.begin(), shown.end(), [](char c) { return !is_printable(c); }, '?');
-  return shown;
 }
 
 std::string excerpt(std::string_view text) {

@@ -30,9 +30,6 @@ struct Source {
 // How a message shows a byte of hostile input: 'x', or "byte 0x07".
 [[nodiscard]] std::string describe(char byte);
 
-// The text with '?' for what is not printable ASCII: hostile bytes do not reach a terminal.
-[[nodiscard]] std::string printable(std::string_view text);
-
 // At most 60 bytes of `text` in quotes, printable.
 [[nodiscard]] std::string excerpt(std::string_view text);
 

@@ -11,6 +11,8 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include "base/printable.hpp"
+
 namespace muster::hosts {
 namespace {
 

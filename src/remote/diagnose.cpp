@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include "base/printable.hpp"
+
 namespace muster::remote {
 namespace {
 
@@ -75,7 +77,7 @@ Error unreachable(const std::string& host, std::string_view stderr_text) {
     error.what = "the connection to it failed or was lost";
     error.hint = "the host went down, or the network to it; what was started there may still run";
   }
-  if (std::string said = last_line(stderr_text); !said.empty()) {
+  if (std::string said = printable(last_line(stderr_text)); !said.empty()) {
     said.insert(0, known ? "ssh said: " : "the last that came: ");
     error.cause = std::make_shared<const Error>(Error{.what = std::move(said)});
   }

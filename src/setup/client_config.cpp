@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include "setup/printable.hpp"
+#include "base/printable.hpp"
 
 namespace muster::setup {
 namespace {
@@ -76,21 +76,22 @@ Result<void> check_name(const std::string& name) {
       std::all_of(name.begin(), name.end(), is_name_character)) {
     return {};
   }
-  return unexpected(usage(fmt::format("'{}' cannot be set up under this name", printable(name)),
-                          "a host's name has letters, digits, '.', '_', '-' and ':' only; give "
-                          "other settings in ~/.ssh/config"));
+  return unexpected(
+      usage(fmt::format("'{}' cannot be set up under this name", printable_lines(name)),
+            "a host's name has letters, digits, '.', '_', '-' and ':' only; give "
+            "other settings in ~/.ssh/config"));
 }
 
 Result<void> check_entry(const Entry& entry) {
   MUSTER_CHECK(check_name(entry.name));
   const auto plain = [](unsigned char c) { return c > ' ' && c <= '~' && c != '"' && c != '#'; };
   if (!std::all_of(entry.user.begin(), entry.user.end(), plain) || entry.user.rfind('-', 0) == 0) {
-    return unexpected(usage(fmt::format("'{}' is no user name", printable(entry.user))));
+    return unexpected(usage(fmt::format("'{}' is no user name", printable_lines(entry.user))));
   }
   const auto odd = [](unsigned char c) { return c < ' ' || c == '"' || c == '\\'; };
   if (std::any_of(entry.key.begin(), entry.key.end(), odd)) {
     return unexpected(usage(fmt::format("the key file's path '{}' has a quote or control character",
-                                        printable(entry.key))));
+                                        printable_lines(entry.key))));
   }
   if (entry.port < 0 || entry.port > kMaxPort) return unexpected(usage("the port is out of range"));
   return {};

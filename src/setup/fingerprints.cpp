@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "setup/printable.hpp"
+#include "base/printable.hpp"
 #include "setup/prompt.hpp"
 #include "sys/file.hpp"
 #include "sys/process.hpp"
@@ -58,8 +58,8 @@ Result<void> add_line(Fingerprints& known, const std::vector<std::string>& words
   if (words.size() < 2)
     return unexpected(bad_line(file, line, "a line needs a host and a fingerprint"));
   if (!is_fingerprint(words[1])) {
-    return unexpected(
-        bad_line(file, line, fmt::format("'{}' is no SHA256 fingerprint", printable(words[1]))));
+    return unexpected(bad_line(
+        file, line, fmt::format("'{}' is no SHA256 fingerprint", printable_lines(words[1]))));
   }
   const std::string& names = keygen ? words[2] : words[0];
   if (names.rfind("|1|", 0) == 0) {
@@ -105,9 +105,10 @@ Result<Fingerprints> read_fingerprints(const std::string& file) {
              sys::run({.argv = {"ssh-keygen", "-lf", "-"},
                        .input = std::make_shared<const std::string>(split.known_hosts)}));
   if (!ended.ok()) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "ssh-keygen cannot read the host keys: " + printable(ended.err),
-                            .where = {.file = file}});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "ssh-keygen cannot read the host keys: " + printable_lines(ended.err),
+              .where = {.file = file}});
   }
   MUSTER_TRY(const Fingerprints more, parse_fingerprints(ended.out, file));
   for (const auto& [name, prints] : more) {

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "setup/printable.hpp"
+#include "base/printable.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::setup {
@@ -84,7 +84,7 @@ std::string mesh_script(const MeshPart& part, bool dry) {
 
 ScriptReport parse_script_report(std::string_view out) {
   ScriptReport report;
-  std::istringstream stream{printable(out)};
+  std::istringstream stream{printable_lines(out)};
   for (std::string line; std::getline(stream, line);) {
     if (line == "muster end") report.ended = true;
     const auto tail = [&line](std::string_view head) -> std::optional<std::string> {

@@ -8,9 +8,9 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/printable.hpp"
 #include "remote/ssh.hpp"
 #include "setup/host_script.hpp"
-#include "setup/printable.hpp"
 #include "sys/process.hpp"
 
 namespace muster::setup {
@@ -24,7 +24,7 @@ Result<sys::Ended> run_ok(std::vector<std::string> argv) {
   MUSTER_TRY(sys::Ended ended, sys::run(command));
   if (ended.ok()) return ended;
   return unexpected(Error{.what = fmt::format("{} failed ({}): {}", command.argv.front(),
-                                              sys::to_text(ended), printable(ended.err))});
+                                              sys::to_text(ended), printable_lines(ended.err))});
 }
 
 Result<void> check_ssh_version() {
@@ -60,7 +60,7 @@ Result<ScriptReport> run_here(std::string script) {
   ScriptReport report = parse_script_report(ended.out);
   if (report.ended) return report;
   return unexpected(Error{.what = "could not change ~/.ssh on this machine: " +
-                                  report.failure.value_or(printable(ended.err))});
+                                  report.failure.value_or(printable_lines(ended.err))});
 }
 
 }  // namespace
@@ -79,7 +79,7 @@ std::optional<std::pair<int, int>> parse_ssh_version(std::string_view text) {
 
 std::vector<HostKey> parse_key_list(std::string_view out) {
   std::vector<HostKey> keys;
-  std::istringstream stream{printable(out)};
+  std::istringstream stream{printable_lines(out)};
   for (std::string line; std::getline(stream, line);) {
     const std::size_t print = line.find("SHA256:");
     const std::size_t type = line.rfind('(');
@@ -96,7 +96,7 @@ Result<std::string> parse_public_key(std::string_view text, const std::string& f
   if (!line.empty() && line.back() == '\r') line.pop_back();
   const std::size_t blank = line.find(' ');
   if (blank != std::string::npos && line.compare(blank + 1, 4, "AAAA") == 0 &&
-      line == printable(line) && line.find_first_of("'\"") == std::string::npos) {
+      line == printable_lines(line) && line.find_first_of("'\"") == std::string::npos) {
     return line;
   }
   return unexpected(Error{.code = ErrorCode::kUsage,

@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
 #include "remote/diagnose.hpp"
 #include "remote/ssh.hpp"
 #include "setup/askpass.hpp"
-#include "setup/printable.hpp"
 
 namespace muster::setup {
 namespace {
@@ -25,7 +25,7 @@ std::string literal_path(const std::string& path) {
 }
 
 std::string said(const std::string& err) {
-  const std::string text = printable(err);
+  const std::string text = printable_lines(err);
   return text.empty() ? "" : ": " + text.substr(0, text.find_last_not_of('\n') + 1);
 }
 
@@ -43,7 +43,7 @@ Error changed_key(const std::string& host, const std::optional<HostKey>& pinned,
 }
 
 Error denied(const std::string& host, const std::string& err) {
-  Error error = remote::unreachable(host, printable(err));
+  Error error = remote::unreachable(host, printable_lines(err));
   error.what = "it accepted no key that we have, and did not ask for a password";
   error.hint =
       "give a key that opens it (--identity FILE), or let sshd there ask for a password "
@@ -145,7 +145,7 @@ Visit judge_visit(const std::string& host, const Result<sys::Ended>& ended,
     visit.denied = true;
     visit.error = denied(host, ended->err);
   } else if (ended->code == 255 || ended->signal != 0) {
-    visit.error = remote::unreachable(host, printable(ended->err));
+    visit.error = remote::unreachable(host, printable_lines(ended->err));
   } else {
     visit.error = script_error(host, *ended, visit.report);
   }

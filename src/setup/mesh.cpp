@@ -6,8 +6,8 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
 #include "remote/ssh.hpp"
-#include "setup/printable.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::setup {
@@ -80,8 +80,8 @@ std::size_t check_pairs(std::span<const Entry> entries, std::vector<Visit>& visi
     checked += outcomes.size();
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
       if (outcomes[i].ended && outcomes[i].ended->ok()) continue;
-      const std::string why =
-          outcomes[i].ended ? printable(outcomes[i].ended->err) : outcomes[i].ended.error().what;
+      const std::string why = outcomes[i].ended ? printable_lines(outcomes[i].ended->err)
+                                                : outcomes[i].ended.error().what;
       visits[i].error = Error{.code = ErrorCode::kUnreachable,
                               .what = fmt::format("it does not reach {}: {}",
                                                   entries[(i + apart) % entries.size()].name,
@@ -125,7 +125,7 @@ std::string pins_for(std::string_view known_hosts, std::span<const std::string> 
     const std::string written = port.empty() ? name : fmt::format("[{}]{}", name, port);
     lines += fmt::format("{} {} {} {}\n", name, written, type, key);
   }
-  return printable(lines);
+  return printable_lines(lines);
 }
 
 std::vector<std::size_t> mesh_rounds(std::size_t hosts) {

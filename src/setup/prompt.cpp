@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "setup/printable.hpp"
+#include "base/printable.hpp"
 
 namespace muster::setup {
 namespace {
@@ -68,7 +68,7 @@ bool is_fingerprint(std::string_view word) {
 }
 
 Prompt parse_prompt(std::string_view raw) {
-  const std::string text = printable(raw);
+  const std::string text = printable_lines(raw);
   if (text.rfind("The authenticity of host '", 0) == 0) return host_key_prompt(text);
   if (text.rfind("Please type 'yes', 'no'", 0) == 0)
     return {PromptKind::kHostKeyAgain, "", {}, "", text};
@@ -88,7 +88,7 @@ std::optional<HostKey> presented_key(std::string_view stderr_text) {
   if (start == std::string_view::npos) return std::nullopt;
   rest = rest.substr(start, kFingerprintLength);
   if (!is_fingerprint(rest)) return std::nullopt;
-  return HostKey{printable(type), std::string(rest)};
+  return HostKey{printable_lines(type), std::string(rest)};
 }
 
 }  // namespace muster::setup

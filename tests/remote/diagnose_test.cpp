@@ -40,5 +40,9 @@ TEST(Diagnose, AConnectionThatBreaksWithoutAWordIsCalledLost) {
   EXPECT_EQ(to_text(unreachable("n3", "epoch 4\n")).find("ssh said"), std::string::npos);
 }
 
+TEST(Diagnose, AHostileBannerDoesNotReachTheTerminal) {
+  EXPECT_EQ(to_text(unreachable("n3", "\x1b[2Jgone\r\n")).find('\x1b'), std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster::remote

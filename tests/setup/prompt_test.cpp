@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "setup/printable.hpp"
+#include "base/printable.hpp"
 
 namespace muster::setup {
 namespace {
@@ -67,7 +67,7 @@ TEST(ParsePrompt, AKeysPassphraseIsNotThePassword) {
 TEST(ParsePrompt, ControlCharactersNeverReachTheTerminal) {
   const Prompt prompt = parse_prompt("(dev@n1) \x1b[2J\x1b[1;1H\x07Password\r\x9b: ");
   for (const char c : prompt.text) EXPECT_TRUE(c == '\n' || (c >= ' ' && c <= '~'));
-  EXPECT_EQ(printable("a\x1b[31mb\tc\xff\nd"), "a?[31mb?c?\nd");
+  EXPECT_EQ(printable_lines("a\x1b[31mb\tc\xff\nd"), "a?[31mb?c?\nd");
 }
 
 TEST(PresentedKey, IsReadOutOfSshsWarning) {
