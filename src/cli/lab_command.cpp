@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command.hpp"
@@ -80,11 +81,16 @@ Result<int> lab_up(const LabOptions& options) {
 Result<int> lab_down(const LabOptions& options) {
   std::vector<std::string> names = {options.spec.name};
   if (options.all) names = lab::labs();
+  Result<int> result = 0;
   for (const std::string& name : names) {
-    MUSTER_TRY(const bool was_there, lab::down(name));
-    fmt::print("lab '{}' {}\n", name, was_there ? "is gone" : "was not there");
+    const Result<bool> was_there = lab::down(name);
+    if (was_there) {
+      fmt::print("lab '{}' {}\n", name, *was_there ? "is gone" : "was not there");
+    } else {  // the others all the same
+      result = unexpected(because(was_there.error(), fmt::format("lab '{}' is still there", name)));
+    }
   }
-  return 0;
+  return result;
 }
 
 nlohmann::json to_json(const lab::Status& status) {
@@ -176,6 +182,7 @@ CLI::App* add(CLI::App& lab, const Options& options, Action& action, const char*
   command->callback([options, &action, run = std::move(run)] {
     action = [options, run]() -> Result<int> {
       MUSTER_CHECK(need_root());
+      ::umask(022);  // hosts must not depend on the caller's
       return run(*options);
     };
   });

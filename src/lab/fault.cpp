@@ -49,8 +49,8 @@ Result<void> set_offload(const Spec& spec, pid_t pid, const std::string& interfa
 
 Result<void> stop_wire(const Spec& spec, int host, int nic) {
   const auto pid = recorded_process(wire_file(spec, host, nic));
-  if (!pid) return {};
-  MUSTER_CHECK(end_process(*pid));
+  if (pid) MUSTER_CHECK(end_process(*pid));
+  // Also when it died by itself or never came up: its two ends are still there then.
   try_in_switch(spec.name, fmt::format("link del {}\n", wire_outer_name(host, nic)));
   return {};
 }
@@ -93,6 +93,14 @@ Result<void> start_wire(const Spec& spec, int host, int nic, const Ends& ends, c
              leave_inside(spec, kSwitch, As::kNetworkRoot, prepare, [&] { (*wire)->carry(); }));
   MUSTER_CHECK(record_process(wire_file(spec, host, nic), pid));
   return in_switch(spec.name, fmt::format("link set {} master {} up\n", outer, bridge_name(nic)));
+}
+
+// Whether the cable hangs in no bridge.
+Result<bool> cut_off(const Spec& spec, int host, int nic, const Ends& ends) {
+  MUSTER_TRY(const sys::Ended shown,
+             sys::run({.argv = {"nsenter", fmt::format("--net=/proc/{}/ns/net", ends.switch_pid),
+                                "ip", "-o", "link", "show", "dev", bridge_port(spec, host, nic)}}));
+  return shown.out.find(" master ") == std::string::npos;
 }
 
 Result<void> unshape(const Spec& spec, int host, int nic, const Ends& ends) {
@@ -168,10 +176,19 @@ Result<void> link(const Spec& spec, int host, int nic, const Shape& shape) {
   const auto switch_pid = node_pid(spec.name, kSwitch);
   if (!switch_pid) return unexpected(Error{.what = "the lab's switch does not run"});
   const Ends ends{host_pid, *switch_pid, nic_name(spec, host, nic), port_name(host, nic)};
+  MUSTER_TRY(const bool is_cut, cut_off(spec, host, nic, ends));
+  if (is_cut) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "its cable is cut",
+                            .where = {.host = host_name(host)},
+                            .hint = fmt::format("muster lab mend {}", host_name(host))});
+  }
   MUSTER_CHECK(unshape(spec, host, nic, ends));
-  if (shape.delay_us > 0 || shape.loss > 0) return start_wire(spec, host, nic, ends, shape);
-  if (shape.bits_per_second > 0) return limit_rate(spec, ends, shape.bits_per_second);
-  return {};
+  if (shape.bits_per_second > 0) MUSTER_CHECK(limit_rate(spec, ends, shape.bits_per_second));
+  if (shape.delay_us == 0 && shape.loss == 0) return {};
+  auto started = start_wire(spec, host, nic, ends, shape);
+  if (!started) (void)unshape(spec, host, nic, ends);
+  return started;
 }
 
 }  // namespace muster::lab

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view kPasswordLetters =
     "abcdefghjkmnpqrstuvwxyz23456789";  // 31, no look-alikes
-constexpr auto kUnmountDeadline = std::chrono::seconds(10);
+constexpr auto kUnmountDeadline = std::chrono::seconds(2);
 
 std::string random_text(std::size_t size, std::string_view letters) {
   std::string text(size, '\0');
@@ -60,17 +60,66 @@ Result<Machine> look_at_machine(const Spec& spec) {
   return machine;
 }
 
+// What the lab starts, looked for before anything is made.
+Result<void> check_programs() {
+  for (const char* name :
+       {"tini", "nsenter", "ip", "tc", "ethtool", "ssh-keygen", "/usr/sbin/sshd"}) {
+    if (sys::find_program(name)) continue;
+    return unexpected(Error{.code = ErrorCode::kEngineMissing,
+                            .what = fmt::format("the lab needs '{}', which is not installed", name),
+                            .hint = "on Debian: apt-get install tini util-linux iproute2 ethtool "
+                                    "openssh-client openssh-server"});
+  }
+  return {};
+}
+
+bool is_below(const std::string& path, const std::string& folder) {
+  return path == folder || path.rfind(folder + "/", 0) == 0;
+}
+
+// Without links, or a mount would land where the link leads on this machine; and none inside
+// another, or making one's mount point would touch the other's real folder.
+Result<void> settle_shares(std::vector<std::string>& shares) {
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    std::error_code bad;
+    const std::string real = std::filesystem::canonical(shares[i], bad);
+    if (bad || !std::filesystem::is_directory(real)) {
+      return unexpected(Error{.code = ErrorCode::kUsage,
+                              .what = "the folder to share does not exist",
+                              .where = {.file = shares[i]}});
+    }
+    shares[i] = real;
+    for (std::size_t other = 0; other < i; ++other) {
+      if (!is_below(real, shares[other]) && !is_below(shares[other], real)) continue;
+      return unexpected(
+          Error{.code = ErrorCode::kUsage,
+                .what = fmt::format("shared folders overlap: {} and {}", shares[other], real)});
+    }
+  }
+  return {};
+}
+
+Result<void> settle_hidden(std::vector<std::string>& folders) {
+  for (std::string& folder : folders) {
+    std::error_code bad;
+    const std::string real = std::filesystem::canonical(folder, bad);
+    if (bad || !std::filesystem::is_directory(real)) {
+      return unexpected(Error{.code = ErrorCode::kUsage,
+                              .what = "the folder that the launcher shall lack does not exist",
+                              .where = {.file = folder}});
+    }
+    folder = real;
+  }
+  return {};
+}
+
 // Completes the spec with what is chosen here, and looks at what the plan needs of the machine.
 Result<Machine> prepare(Spec& spec) {
   if (spec.password.empty()) spec.password = random_text(12, kPasswordLetters);
   MUSTER_CHECK(validate(spec));
-  for (const std::string& share : spec.shares) {
-    if (!std::filesystem::is_directory(share)) {
-      return unexpected(Error{.code = ErrorCode::kUsage,
-                              .what = "the folder to share does not exist",
-                              .where = {.file = share}});
-    }
-  }
+  MUSTER_CHECK(check_programs());
+  MUSTER_CHECK(settle_shares(spec.shares));
+  MUSTER_CHECK(settle_hidden(spec.launcher_lacks));
   MUSTER_TRY(Machine machine, look_at_machine(spec));
   if (machine.passwd.find("\n" + spec.user + ":") != std::string::npos) {
     return unexpected(Error{.code = ErrorCode::kUsage,
@@ -100,9 +149,12 @@ Result<void> unmount(const std::string& folder) {
   const auto deadline = std::chrono::steady_clock::now() + kUnmountDeadline;
   while (::umount2(folder.c_str(), UMOUNT_NOFOLLOW) != 0) {
     if (errno == EINVAL || errno == ENOENT) return {};  // not mounted: `up` did not get that far
-    if (errno != EBUSY || std::chrono::steady_clock::now() > deadline) {
-      return unexpected(system_error("cannot unmount the lab's disk", folder));
+    if (errno == EBUSY && std::chrono::steady_clock::now() > deadline) {
+      // Somebody outside the lab stands in it. Its processes are gone; the rest goes when they go.
+      ::umount2(folder.c_str(), UMOUNT_NOFOLLOW | MNT_DETACH);
+      return {};
     }
+    if (errno != EBUSY) return unexpected(system_error("cannot unmount the lab's disk", folder));
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   return {};
@@ -158,7 +210,9 @@ Result<std::vector<std::string>> dry_run(Spec spec) {
 Result<bool> down(std::string_view lab) {
   MUSTER_CHECK(validate(Spec{.name = std::string(lab), .hosts = 1}));
   if (!sys::exists(lab_folder(lab))) return false;
-  MUSTER_TRY(const Lock lock, Lock::take(lab, Lock::kExisting));
+  const auto lock = Lock::take(lab, Lock::kExisting);
+  if (!lock && !sys::exists(lab_folder(lab))) return false;  // another `down` was quicker
+  if (!lock) return unexpected(lock.error());
   MUSTER_CHECK(remove(lab));
   return true;
 }
@@ -201,15 +255,17 @@ Result<Status> status(std::string_view lab) {
   };
   Status result{.spec = spec, .hosts = {}};
   for (int host = 0; host <= spec.hosts; ++host) {
-    HostStatus entry{.name = host_name(host)};
+    HostStatus entry{.name = host_name(host), .connected = true};
     entry.up = node_pid(lab, entry.name).has_value();
     for (int nic = 0; nic < spec.nics; ++nic) {
       entry.addresses.push_back(address(host, nic));
       entry.interfaces.push_back(nic_name(spec, host, nic));
+      const std::string port = port_name(host, nic);
+      const std::string wire = wire_outer_name(host, nic);
+      const bool wired = port_is(wire, "");
+      entry.shaped = entry.shaped || wired || port_is(port, " qdisc tbf ");
+      entry.connected = entry.connected && port_is(wired ? wire : port, " master ");
     }
-    const std::string wire = wire_outer_name(host, 0);
-    entry.shaped = port_is(wire, "");
-    entry.connected = port_is(entry.shaped ? wire : port_name(host, 0), " master ");
     result.hosts.push_back(std::move(entry));
   }
   return result;

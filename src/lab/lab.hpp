@@ -13,8 +13,8 @@ namespace muster::lab {
 struct HostStatus {
   std::string name;
   bool up = false;
-  bool connected = false;  // its cables are in the switch
-  bool shaped = false;     // `link` slows its cable
+  bool connected = false;  // all its cables are in the switch
+  bool shaped = false;     // `link` slows one of them
   std::vector<std::string> addresses;
   std::vector<std::string> interfaces;
 };

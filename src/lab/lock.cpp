@@ -29,7 +29,8 @@ Result<Lock> Lock::take(std::string_view lab, Folder folder) {
   const std::string path = lab_folder(lab);
   const auto deadline = std::chrono::steady_clock::now() + kDeadline;
   while (std::chrono::steady_clock::now() < deadline) {
-    if (folder == kMake) MUSTER_CHECK(sys::make_folders(path, 0755));
+    // Another lab's `down` may remove the folder above, just now; then again.
+    if (folder == kMake && !sys::make_folders(path, 0755)) continue;
     sys::Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd.valid() && errno == ENOENT && folder == kMake) continue;
     if (!fd.valid()) return unexpected(system_error("cannot open the lab's folder", path));
@@ -41,7 +42,10 @@ Result<Lock> Lock::take(std::string_view lab, Folder folder) {
     if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0 && still_there(fd.get(), path)) {
       return Lock(std::move(fd));
     }
-    if (folder == kExisting && !sys::exists(path)) return Lock(std::move(fd));
+    if (folder == kExisting && !sys::exists(path)) {
+      return unexpected(
+          Error{.code = ErrorCode::kUsage, .what = fmt::format("lab '{}' is gone", lab)});
+    }
   }
   return unexpected(Error{.code = ErrorCode::kTimeout,
                           .what = fmt::format("another command is busy with lab '{}'", lab)});

@@ -10,6 +10,8 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
+#include <linux/close_range.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
@@ -32,6 +34,7 @@ constexpr int kHostNamespaces =
     CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWNS;
 constexpr int kSwitchNamespaces = CLONE_NEWNET | CLONE_NEWPID;
 constexpr auto kSshdDeadline = std::chrono::seconds(60);
+constexpr auto kStartDeadline = std::chrono::seconds(60);
 constexpr auto kPollInterval = milliseconds(5);
 
 // Field 22 of /proc/PID/stat, in clock ticks since boot; empty when there is no such process, or
@@ -75,6 +78,10 @@ void detach_from_terminal() {
 
 [[noreturn]] void exec_with_mark(const std::string& lab, std::vector<const char*> argv) {
   detach_from_terminal();
+  // Whatever our caller had open or stood in must not be held for the life of the lab. Our lock
+  // stays until the exec.
+  ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  (void)!::chdir("/");
   const std::string marked = mark(lab);
   const char* env[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                        "HOME=/root", marked.c_str(), nullptr};
@@ -124,15 +131,23 @@ Result<Pipe> make_pipe() {
   exec_with_mark(spec.name, {"tini", "--", "/usr/sbin/sshd", "-D", "-E", "/var/log/sshd.log"});
 }
 
+// Up to the end: every process that holds the other end has executed its program or ended.
 Result<std::string> read_all(int fd) {
   std::string text;
   char buffer[4096];
-  for (ssize_t got = 0; (got = ::read(fd, buffer, sizeof buffer)) != 0;) {
+  const auto deadline = steady_clock::now() + kStartDeadline;
+  while (true) {
+    const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
+    pollfd event{.fd = fd, .events = POLLIN, .revents = 0};
+    if (left.count() <= 0 || ::poll(&event, 1, static_cast<int>(left.count())) == 0) {
+      return unexpected(Error{.code = ErrorCode::kTimeout, .what = "a host does not start"});
+    }
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return unexpected(system_error("cannot read from a starting host"));
+    if (got == 0) return text;
     text.append(buffer, static_cast<std::size_t>(got));
   }
-  return text;
 }
 
 Result<std::vector<Cable>> clone_hosts(const Spec& spec, std::span<const int> hosts, Pipe& go,
@@ -334,6 +349,7 @@ Result<pid_t> first_process(const Spec& spec, std::string_view node) {
   // It outlives the command that leaves it there, so it must not hold that command's lock.
   ::dup2(report_fd, 3);
   ::close_range(4, ~0U, 0);
+  (void)!::chdir("/");
   if (as == As::kUser) become_user(spec);
   if (auto prepared = prepare(); !prepared) tell_and_leave(3, prepared.error());
   detach_from_terminal();

@@ -43,6 +43,10 @@ Result<void> apply(const MakeFolder& step) {
   return {};
 }
 
+Result<void> apply(const MakeMountPoint& step) {
+  return sys::make_folders(step.path, 0755);
+}
+
 Result<void> apply(const WriteFile& step) {
   return put(step.path, step.content, step.mode, step.owner);
 }
@@ -131,6 +135,9 @@ namespace {
 struct ToText {
   std::string operator()(const MakeFolder& s) const {
     return fmt::format("mkdir -p -m {:04o} {}", s.mode, sys::quote(s.path));
+  }
+  std::string operator()(const MakeMountPoint& s) const {
+    return fmt::format("mkdir -p {}", sys::quote(s.path));
   }
   std::string operator()(const WriteFile& s) const {
     return fmt::format("write {} ({} bytes, mode {:04o})", sys::quote(s.path), s.content.size(),

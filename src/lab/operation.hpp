@@ -17,6 +17,10 @@ struct MakeFolder {
   mode_t mode = 0755;
   uid_t owner = 0;  // and group of the same number
 };
+// Somewhere to mount on. Owner and mode of what is there already are somebody else's.
+struct MakeMountPoint {
+  std::string path;
+};
 struct WriteFile {
   std::string path;
   std::string content;
@@ -47,7 +51,8 @@ struct MakeHostKey {
   std::string comment;
 };
 
-using Operation = std::variant<MakeFolder, WriteFile, CopyFile, Link, Whiteout, Mount, MakeHostKey>;
+using Operation = std::variant<MakeFolder, MakeMountPoint, WriteFile, CopyFile, Link, Whiteout,
+                               Mount, MakeHostKey>;
 
 // Carries them out in order and stops at the first that fails. Host keys are made in parallel once
 // their run in the list begins. `environment` goes to every process started.

@@ -164,7 +164,7 @@ std::vector<Operation> plan_root(const Spec& spec, int host) {
   plan.emplace_back(Mount{"bind", folder + "/boot_id", root + "/proc/sys/kernel/random/boot_id"});
   plan.emplace_back(Mount{"tmpfs", "tmpfs", root + "/tmp", "mode=1777"});
   for (const std::string& share : spec.shares) {
-    plan.emplace_back(MakeFolder{.path = root + share});
+    plan.emplace_back(MakeMountPoint{root + share});
     plan.emplace_back(Mount{"bind", share, root + share});
   }
   if (host == 0) {

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <thread>
+#include <vector>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -35,48 +37,63 @@ Result<void> wait_for_end(const std::vector<sys::Fd>& processes) {
   return {};
 }
 
-Result<void> end_all(const std::vector<pid_t>& pids) {
-  std::vector<sys::Fd> processes;
-  for (const pid_t pid : pids) {
-    sys::Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    if (!process.valid()) continue;  // gone already
+sys::Fd open_process(pid_t pid) {
+  return sys::Fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+Result<void> end_all(const std::vector<sys::Fd>& processes) {
+  for (const sys::Fd& process : processes) {
     ::syscall(SYS_pidfd_send_signal, process.get(), SIGKILL, nullptr, 0);
-    processes.push_back(std::move(process));
   }
   return wait_for_end(processes);
 }
 
-}  // namespace
+bool has_entry(const std::string& environment, const std::string& entry) {
+  const std::size_t at = environment.find(entry + '\0');
+  return at == 0 || (at != std::string::npos && environment[at - 1] == '\0');
+}
 
-std::vector<pid_t> marked_processes(const std::string& entry) {
-  const std::string wanted = entry + '\0';
-  std::vector<pid_t> found;
+std::vector<sys::Fd> marked_processes(const std::string& entry) {
+  std::vector<sys::Fd> found;
   std::error_code ignored;
   for (const auto& folder : std::filesystem::directory_iterator("/proc", ignored)) {
     const std::string name = folder.path().filename();
     pid_t pid = 0;
     const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (bad != std::errc() || end != name.data() + name.size() || pid == ::getpid()) continue;
+    sys::Fd process = open_process(pid);  // before the look: what we saw is then what we signal
     const auto environment = sys::read_file(fmt::format("/proc/{}/environ", pid));
-    if (!environment) continue;  // ended, or another user's
-    const std::size_t at = environment->find(wanted);
-    if (at == 0 || (at != std::string::npos && (*environment)[at - 1] == '\0'))
-      found.push_back(pid);
+    if (process.valid() && environment && has_entry(*environment, entry)) {
+      found.push_back(std::move(process));
+    }
   }
   return found;
 }
 
+}  // namespace
+
 Result<void> sweep(const std::string& entry) {
+  // A process that is just executing its program shows no environment for a moment, so one look
+  // that finds nothing is not enough.
+  int looks_in_vain = 0;
   for (int round = 0; round < kMaxRounds; ++round) {
-    const std::vector<pid_t> found = marked_processes(entry);
-    if (found.empty()) return {};
-    MUSTER_CHECK(end_all(found));
+    const std::vector<sys::Fd> found = marked_processes(entry);
+    if (!found.empty()) {
+      looks_in_vain = 0;
+      MUSTER_CHECK(end_all(found));
+    } else if (++looks_in_vain == 2) {
+      return {};
+    } else {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
   }
   return unexpected(Error{.what = "processes of the lab keep coming back"});
 }
 
 Result<void> end_process(pid_t pid) {
-  return end_all({pid});
+  std::vector<sys::Fd> processes;
+  if (sys::Fd process = open_process(pid); process.valid()) processes.push_back(std::move(process));
+  return end_all(processes);
 }
 
 }  // namespace muster::lab

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include <sys/types.h>
 
@@ -10,12 +9,9 @@
 
 namespace muster::lab {
 
-// The processes in whose environment `entry` ("NAME=value") stands, ourselves excepted.
-// Cost: one small read for every process of the machine.
-[[nodiscard]] std::vector<pid_t> marked_processes(const std::string& entry);
-
-// SIGKILL to all of them, again until none is left; returns when they are gone. The first process
-// of a host takes all others of the host along.
+// SIGKILL to every process in whose environment `entry` ("NAME=value") stands, ourselves excepted,
+// again until none is left; returns when they are gone. The first process of a host takes all
+// others of the host along. Cost: one small read for every process of the machine, a few times.
 [[nodiscard]] Result<void> sweep(const std::string& entry);
 
 // SIGKILL to one process, and returns when it is gone.

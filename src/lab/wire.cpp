@@ -21,10 +21,8 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::nanoseconds;
 
 constexpr std::size_t kMaxFrame = 65600;
-constexpr std::size_t kMaxQueued = 8192;         // frames a direction; a real port drops too
-constexpr nanoseconds kMaxBacklog{100'000'000};  // of a rate-limited direction
+constexpr std::size_t kMaxQueued = 8192;  // frames a direction; a real port drops too
 constexpr int kFramesAtOnce = 64;
-constexpr int kWireOverhead = 24;  // preamble, check sequence and gap, bytes a frame
 constexpr int kSocketBuffer = 8 << 20;
 
 struct Frame {
@@ -37,7 +35,6 @@ struct Lane {
   int from = -1;
   int to = -1;
   std::deque<Frame> queue = {};
-  Clock::time_point free_at = {};  // when the line has sent all that was accepted
 };
 
 Result<sys::Fd> open_interface(const std::string& name) {
@@ -74,14 +71,7 @@ void send_due(Lane& lane, Clock::time_point now) {
 
 void accept_frame(Lane& lane, const Shape& shape, std::string_view bytes, Clock::time_point now) {
   if (lane.queue.size() >= kMaxQueued) return;
-  lane.free_at = std::max(lane.free_at, now);
-  if (shape.bits_per_second > 0) {
-    if (lane.free_at > now + kMaxBacklog) return;
-    const double bits = static_cast<double>(bytes.size() + kWireOverhead) * 8;
-    lane.free_at += nanoseconds(
-        static_cast<std::int64_t>(bits * 1e9 / static_cast<double>(shape.bits_per_second)));
-  }
-  const auto due = lane.free_at + std::chrono::microseconds(shape.delay_us) / 2;
+  const auto due = now + std::chrono::microseconds(shape.delay_us) / 2;
   lane.queue.push_back({.due = due, .bytes = std::string(bytes)});
 }
 

@@ -1,4 +1,4 @@
-// A cable in user space: carries frames between two interfaces and delays, slows and loses them.
+// A cable in user space: carries frames between two interfaces and delays and loses them.
 // It is here because many kernels are built without netem.
 #pragma once
 
@@ -12,7 +12,8 @@ namespace muster::lab {
 
 class Wire {
  public:
-  // The interfaces are of the calling process's network namespace.
+  // The shape's rate is the kernel's to keep. The interfaces are of the calling process's network
+  // namespace.
   [[nodiscard]] static Result<Wire> open(const std::string& one, const std::string& other,
                                          const Shape& shape);
 

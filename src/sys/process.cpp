@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <map>
+#include <sstream>
 
 #include <fmt/format.h>
+#include <unistd.h>
 #include <uv.h>
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
@@ -241,6 +244,19 @@ std::vector<Result<Ended>> run_all(
   uv_run(&loop, UV_RUN_DEFAULT);
   uv_loop_close(&loop);
   return results;
+}
+
+std::optional<std::string> find_program(const std::string& name) {
+  if (name.find('/') != std::string::npos) {
+    return ::access(name.c_str(), X_OK) == 0 ? std::optional(name) : std::nullopt;
+  }
+  const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nobody calls setenv
+  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    const std::string candidate = folder + "/" + name;
+    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return std::nullopt;
 }
 
 Result<Ended> run(const Command& command) {

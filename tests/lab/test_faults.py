@@ -1,6 +1,8 @@
 """Every fault does what it says, measured from the other hosts."""
 import json
+import os
 import re
+import signal
 import statistics
 import subprocess
 
@@ -31,7 +33,8 @@ listener.accept()[0].recv(1)
 
 
 def start(lab, host, *argv):
-    return subprocess.Popen(lab.words(host, *argv), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(lab.words(host, *argv), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True)
 
 
 def end_of_connection(lab, fault, wait):
@@ -46,7 +49,8 @@ def end_of_connection(lab, fault, wait):
 
 
 def reachable(lab, host="n2"):
-    return lab.exec("n1", "ping", "-c1", "-W1", host).returncode == 0
+    # Three tries: a question for the host's hardware address that was lost is repeated after a second.
+    return lab.exec("n1", "ping", "-c3", "-i0.5", "-W1", host).returncode == 0
 
 
 def test_kill_closes_connections_and_restart_brings_the_host_back(lab_up):
@@ -91,11 +95,16 @@ def test_cut_blackholes_and_mend_restores(lab_up):
 
 def test_a_connection_survives_a_cut_that_is_mended(lab_up):
     lab = lab_up(hosts=2)
+    send_when_told = HOLD.replace("connection.recv(1)", "sys.stdin.readline(); connection.send(b'x'); connection.recv(1)")
     with start(lab, "n2", "python3", "-c", SERVE) as server:
         assert server.stdout.readline() == "listening\n"
-        with start(lab, "n1", "python3", "-c", HOLD.replace("connection.recv(1)", "connection.send(b'x'); connection.recv(1)"), 20) as client:
+        with start(lab, "n1", "python3", "-c", send_when_told, 20) as client:
             assert client.stdout.readline() == "connected\n"
             lab.command("cut", "n2")
+            client.stdin.write("now\n")
+            client.stdin.flush()
+            with pytest.raises(subprocess.TimeoutExpired):
+                server.wait(timeout=0.5)  # the byte does not arrive
             lab.command("mend", "n2")
             assert client.communicate(timeout=30)[0] == "closed\n"  # the server got the byte and ended
         assert server.wait(timeout=10) == 0
@@ -105,10 +114,10 @@ def wait_until_listening(lab, host, port):
     lab.shell(host, f"for i in $(seq 200); do ss -Hltn sport = :{port} | grep -q . && exit 0; sleep 0.05; done; exit 1")
 
 
-def megabits(lab):
+def megabits(lab, *flags):
     with start(lab, "n2", "iperf3", "-s", "-1") as server:
         wait_until_listening(lab, "n2", 5201)
-        result = lab.exec("n1", "iperf3", "-c", "n2", "-t", "3", "-O", "1", "-J", check=True)
+        result = lab.exec("n1", "iperf3", "-c", "n2", "-t", "3", "-O", "1", "-J", *flags, check=True)
         server.wait(timeout=20)
     return json.loads(result.stdout)["end"]["sum_received"]["bits_per_second"] / 1e6
 
@@ -123,9 +132,11 @@ def round_trip_ms(lab, count=100):
 def test_rate_is_within_10_percent(lab_up, shape):
     lab = lab_up(hosts=2)
     lab.command("link", "n2", *shape)
-    measured = megabits(lab)
-    print(f"\n200 Mbit/s asked for, {measured:.0f} Mbit/s measured by iperf3")
-    assert 180 <= measured <= 220
+    assert lab.status()["hosts"][2]["shaped"]
+    for flags in ([], ["-R"]):  # towards n2, and from it
+        measured = megabits(lab, *flags)
+        print(f"\n200 Mbit/s asked for, {measured:.0f} Mbit/s measured by iperf3 {flags}")
+        assert 180 <= measured <= 220
     lab.command("link", "n2", "--clear")
     assert megabits(lab) > 400
 
@@ -151,6 +162,23 @@ def test_loss_loses_about_its_share(lab_up):
     times = round_trip_ms(lab, 400)
     # Both ways: 36 % of the pings are lost, 9.6 of 400 more or less (one standard deviation).
     assert 256 - 60 < len(times) < 256 + 60
+
+
+def test_a_wire_that_died_can_be_replaced(lab_up):
+    lab = lab_up(hosts=2)
+    lab.command("link", "n2", "--delay", "2ms")
+    pid = int(open(f"/run/muster-lab/{lab.name}/disk/n2/wire0").read().split()[0])
+    os.kill(pid, signal.SIGKILL)
+    lab.command("link", "n2", "--delay", "20ms")
+    assert statistics.median(round_trip_ms(lab, 10)) > 16
+
+
+def test_a_cut_cable_is_not_mended_by_shaping_it(lab_up):
+    lab = lab_up(hosts=2)
+    lab.command("cut", "n2")
+    refused = lab.command("link", "n2", "--delay", "2ms", check=False)
+    assert refused.returncode == 2 and "muster lab mend n2" in refused.stderr
+    assert not reachable(lab)
 
 
 def test_restart_clears_a_shape(lab_up):

@@ -5,6 +5,7 @@ import random
 import signal
 import subprocess
 import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,14 @@ def assert_nothing_left(before, seconds=3):
         assert now[what] == before[what], f"{what} differ"
 
 
+@pytest.fixture
+def a_name(muster):
+    """For a lab that the test itself makes; whatever happens, it is gone afterwards."""
+    name = "t" + uuid.uuid4().hex[:8]
+    yield name
+    subprocess.run([muster, "lab", "down", "--name", name], capture_output=True, timeout=60)
+
+
 def timed(*words):
     start = time.monotonic()
     done = subprocess.run(words, capture_output=True, text=True, timeout=120)
@@ -66,23 +75,23 @@ def timed(*words):
 
 @pytest.mark.parametrize("hosts, seconds", [(4, 3), (64, 20)])
 @pytest.mark.timeout(300)
-def test_up_and_down_are_quick_and_leave_nothing(muster, hosts, seconds):
+def test_up_and_down_are_quick_and_leave_nothing(muster, a_name, hosts, seconds):
     before = machine()
     ups, downs = [], []
     for _ in range(5):
-        ups.append(timed(muster, "lab", "up", "--name", "quick", "--hosts", str(hosts)))
-        downs.append(timed(muster, "lab", "down", "--name", "quick"))
+        ups.append(timed(muster, "lab", "up", "--name", a_name, "--hosts", str(hosts)))
+        downs.append(timed(muster, "lab", "down", "--name", a_name))
         assert_nothing_left(before)
     print(f"\n{hosts} hosts: up {min(ups):.2f} s, down {min(downs):.2f} s (minimum of 5)")
     assert min(ups) < seconds
     assert min(downs) < 3
 
 
-def kill_up_at_random_moments(muster, times):
+def kill_up_at_random_moments(muster, name, times):
     before = machine()
-    words = [muster, "lab", "up", "--name", "killed", "--hosts", "8"]
+    words = [muster, "lab", "up", "--name", name, "--hosts", "8"]
     whole = timed(*words)
-    timed(muster, "lab", "down", "--name", "killed")
+    timed(muster, "lab", "down", "--name", name)
     seed = random.randrange(1 << 32)
     print(f"seed {seed}")
     moments = random.Random(seed)
@@ -91,18 +100,18 @@ def kill_up_at_random_moments(muster, times):
         time.sleep(moments.uniform(0, whole))  # the moment is the point of this test
         up.send_signal(signal.SIGKILL)
         up.wait(timeout=10)
-        timed(muster, "lab", "down", "--name", "killed")
+        timed(muster, "lab", "down", "--name", name)
         assert_nothing_left(before)
 
 
-def test_down_cleans_up_after_an_up_that_was_killed(muster):
-    kill_up_at_random_moments(muster, 5)
+def test_down_cleans_up_after_an_up_that_was_killed(muster, a_name):
+    kill_up_at_random_moments(muster, a_name, 5)
 
 
 @pytest.mark.campaign
 @pytest.mark.timeout(300)
-def test_down_cleans_up_after_an_up_that_was_killed_20_times(muster):
-    kill_up_at_random_moments(muster, 20)
+def test_down_cleans_up_after_an_up_that_was_killed_20_times(muster, a_name):
+    kill_up_at_random_moments(muster, a_name, 20)
 
 
 def test_hosts_are_apart(lab_up):
@@ -143,6 +152,61 @@ def test_a_shared_folder_is_one_folder_everywhere(lab_up, tmp_path):
     assert lab.shell("n2", f"cat {tmp_path}/file") == "from n1\n"
     assert lab.shell("launcher", f"cat {tmp_path}/file") == "from n1\n"
     assert (tmp_path / "file").read_text() == "from n1\n"
+
+
+def test_sharing_leaves_owner_and_mode_of_the_folder_alone(lab_up, muster, tmp_path):
+    """It once followed a link out of the host, and made the real folder root's."""
+    real, link = tmp_path / "real", tmp_path / "link"
+    real.mkdir()
+    os.chown(real, 1234, 1234)
+    real.chmod(0o2777)
+    link.symlink_to(real)
+    before = real.stat()
+    lab = lab_up(hosts=1, share=link)
+    lab.shell("n1", f"echo x > {real}/file")
+    assert (real / "file").read_text() == "x\n"
+    after = real.stat()
+    assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid, before.st_mode)
+    overlap = subprocess.run([muster, "lab", "up", "--name", "overlap", "--hosts", "1", "--share", tmp_path, "--share", real],
+                             capture_output=True, text=True)
+    assert overlap.returncode == 2 and "overlap" in overlap.stderr
+
+
+def test_a_lab_holds_nothing_of_its_caller(muster, a_name, tmp_path):
+    """Neither its umask nor its folder nor what it had open."""
+    up = f"umask 077; cd {tmp_path}; exec 9>held; exec {muster} lab up --name {a_name} --hosts 1"
+    subprocess.run(["bash", "-c", up], check=True, capture_output=True, timeout=60)
+    mark = f"MUSTER_LAB=/run/muster-lab/{a_name}".encode()
+    seen = 0
+    for entry in Path("/proc").iterdir():
+        try:
+            if not entry.name.isdigit() or mark not in (entry / "environ").read_bytes().split(b"\0"):
+                continue
+            seen += 1
+            held = [os.readlink(fd) for fd in (entry / "fd").iterdir()] + [os.readlink(entry / "cwd")]
+        except OSError:
+            continue
+        assert not [path for path in held if path.startswith(str(tmp_path))]
+    assert seen >= 3  # the switch, the launcher, n1
+    public = subprocess.run([muster, "lab", "exec", "--name", a_name, "n1", "--", "cat", "/etc/ssh/ssh_host_ed25519_key.pub"],
+                            capture_output=True, timeout=60)
+    assert public.returncode == 0
+
+
+def test_what_the_lab_needs_is_named_if_it_is_missing(muster, tmp_path):
+    for name in ("nsenter", "ip", "tc", "ethtool", "ssh-keygen"):
+        (tmp_path / name).symlink_to("/bin/true")
+    done = subprocess.run([muster, "lab", "up", "--name", "lacking", "--hosts", "1"], env={"PATH": str(tmp_path)},
+                          capture_output=True, text=True, timeout=60)
+    assert done.returncode == 5 and "'tini'" in done.stderr and "apt-get install" in done.stderr
+
+
+def test_down_works_although_somebody_stands_in_the_lab(muster, a_name):
+    timed(muster, "lab", "up", "--name", a_name, "--hosts", "1")
+    with subprocess.Popen(["cat"], cwd=f"/run/muster-lab/{a_name}/disk/n1", stdin=subprocess.PIPE) as visitor:
+        timed(muster, "lab", "down", "--name", a_name)
+        visitor.stdin.close()
+    assert not Path(f"/run/muster-lab/{a_name}").exists()
 
 
 def test_interfaces_differ_between_hosts_and_networks(lab_up):
