@@ -35,9 +35,10 @@ std::vector<Entry> chosen(const std::vector<Entry>& entries, const UndoRequest& 
                           SetupResult& result) {
   std::unordered_set<std::string> wanted(request.hosts.begin(), request.hosts.end());
   const std::unordered_set<std::string> given_up(request.given_up.begin(), request.given_up.end());
+  const bool all = request.hosts.empty() && request.given_up.empty();
   std::vector<Entry> found;
   for (const Entry& entry : entries) {
-    const bool named = wanted.erase(entry.name) != 0 || request.hosts.empty();
+    const bool named = wanted.erase(entry.name) != 0 || all;
     if (named && given_up.count(entry.name) == 0) found.push_back(entry);
   }
   for (const std::string& host : request.hosts) {

@@ -207,6 +207,15 @@ def test_undo_without_one_host_can_be_finished_later(lab):
     assert out(lab, "launcher", "ls -A ~ | grep -c '^.ssh$' || true") == "0\n"
 
 
+def test_giving_up_one_host_leaves_the_others_set_up(lab):
+    first_setup(lab)
+    *others, gone = lab.hosts
+    undo(lab, "--forget", gone)
+    for host in others:
+        assert strict_ssh(lab, "launcher", host).stdout == host + "\n"
+    assert [line.split("\t")[0] for line in out(lab, "launcher", "cat ~/.ssh/muster/hosts").splitlines()] == others
+
+
 def test_modes_that_sshd_refuses_are_put_right_and_given_back(lab):
     for host in lab.hosts:
         out(lab, host, "mkdir ~/.ssh; : > ~/.ssh/authorized_keys; chmod 777 ~/.ssh; chmod 666 ~/.ssh/authorized_keys; chmod 775 ~")
