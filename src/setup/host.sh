@@ -269,6 +269,7 @@ do_addresses() {
 }
 
 run_verb() {
+  printf '\n'  # start-up files may have printed half a line
   case $verb in
     install) carry_out do_install ;;
     include) carry_out do_include ;;

@@ -197,6 +197,11 @@ TEST_P(HostScript, HalfAScriptDoesNothing) {
   EXPECT_EQ(tree(), before);
 }
 
+TEST_P(HostScript, IsHeardBehindAStartUpFileThatPrintsHalfALine) {
+  (void)run("printf hello\n" + install_script(kKey, false));
+  EXPECT_TRUE(run("printf hello\n" + install_script(kKey, false)).changes.empty());
+}
+
 // With a shared home folder all hosts run it at once on the same files.
 TEST_P(HostScript, ManyAtOnceAddTheKeyOnce) {
   const auto before = tree();

@@ -82,6 +82,13 @@ def test_one_password_is_enough_and_a_second_run_changes_nothing(lab):
         assert log(lab, host).count("Accepted password") == 1
 
 
+def test_a_start_up_file_that_prints_half_a_line_is_no_hindrance(lab):
+    for host in lab.hosts:
+        out(lab, host, "printf 'printf hello\\n' > ~/.bashrc")
+    first_setup(lab)
+    assert "nothing to change" in setup(lab)
+
+
 def test_an_existing_key_serves_instead_of_the_password(lab):
     public = out(lab, "launcher", "cd && ssh-keygen -q -t ed25519 -N '' -f mine && cat mine.pub")
     for host in lab.hosts:
