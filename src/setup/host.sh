@@ -110,10 +110,12 @@ prepare() {
   mkdir -p "$undo" || fail "could not make $undo"
 }
 
-# One at a time: with a shared home folder every host of the cluster edits the same files.
+# One at a time: with a shared home folder every host of the cluster edits the same files. Fails when
+# the folder is gone: then another host has undone it all.
 lock() {
   lock_tries=0
   until mkdir "$undo/lock" 2>/dev/null; do
+    [ -d "$undo" ] || return 1
     lock_tries=$((lock_tries + 1))
     [ "$lock_tries" -le 300 ] || fail "$undo/lock is held by another setup; remove it if there is none"
     if [ -n "$(find "$undo/lock" -prune -mmin +2 2>/dev/null)" ]; then rmdir "$undo/lock"; fi
@@ -132,7 +134,8 @@ carry_out() {
     return 0
   fi
   prepare
-  lock
+  # An undo on another host may take the folder away in between.
+  lock || { prepare && lock; } || fail "$undo goes away again and again; is an undo running?"
   "$1"
 }
 
@@ -242,10 +245,15 @@ undo_mode() {
   change "gave $3 its mode back" chmod "$(cat "$undo/$2.mode")" "$1"
 }
 
+# In one step, or one who waits for the lock would get it in a folder half removed.
+remove_undo() {
+  mv "$undo" "$undo.$$" && trap - EXIT && rm -rf "$undo.$$"
+}
+
 # Verb undo. Modes last: a file must be writable to be restored.
 do_undo() {
   [ -d "$undo" ] || return 0
-  if [ "$dry" != 1 ]; then lock; fi
+  if [ "$dry" != 1 ]; then lock || return 0; fi
   undo_content "$config" config '~/.ssh/config'
   undo_content "$keys" authorized_keys '~/.ssh/authorized_keys'
   undo_mode "$config" config '~/.ssh/config'
@@ -255,7 +263,7 @@ do_undo() {
   undo_made=0
   if [ -e "$undo/ssh.absent" ]; then undo_made=1; fi
   if [ -e "$ssh/$folder" ]; then change "removed ~/.ssh/$folder" rm -rf "$ssh/$folder"; fi
-  if [ -e "$undo" ]; then change "removed what was kept for undo" rm -rf "$undo"; fi
+  if [ -e "$undo" ]; then change "removed what was kept for undo" remove_undo; fi
   if [ "$undo_made" = 1 ] && [ "$dry" != 1 ] && rmdir "$ssh" 2>/dev/null; then say 'changed removed ~/.ssh'; fi
 }
 

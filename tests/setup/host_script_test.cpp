@@ -203,16 +203,19 @@ TEST_P(HostScript, IsHeardBehindAStartUpFileThatPrintsHalfALine) {
 }
 
 // With a shared home folder all hosts run it at once on the same files.
-TEST_P(HostScript, ManyAtOnceAddTheKeyOnce) {
+TEST_P(HostScript, ManyAtOnceAddTheKeyOnceAndTakeItOut) {
   const auto before = tree();
-  const auto script = std::make_shared<const std::string>(install_script(kKey, false));
-  const std::vector<sys::Command> commands(
-      16, {.argv = GetParam(), .env = {"HOME=" + home_}, .input = script});
-  for (const auto& ended : sys::run_all(commands, 16)) {
-    EXPECT_TRUE(parse_script_report(ended->out).ended) << ended->out << ended->err;
-  }
+  const auto run_many = [this](const std::string& text) {
+    const auto script = std::make_shared<const std::string>(text);
+    const std::vector<sys::Command> commands(
+        16, {.argv = GetParam(), .env = {"HOME=" + home_}, .input = script});
+    for (const auto& ended : sys::run_all(commands, 16)) {
+      EXPECT_TRUE(parse_script_report(ended->out).ended) << ended->out << ended->err;
+    }
+  };
+  run_many(install_script(kKey, false));
   EXPECT_EQ(read(".ssh/authorized_keys"), std::string(kKey) + "\n");
-  (void)run(undo_script(Place::kHost, false));
+  run_many(undo_script(Place::kHost, false));
   EXPECT_EQ(tree(), before);
 }
 
