@@ -198,6 +198,9 @@ mesh_config() {
   printf '# Written by `muster setup --host-to-host`; `muster setup --undo` takes it away.\nHost'
   (cd "$mesh/known_hosts.d" 2>/dev/null && for name in *; do printf ' %s' "$name"; done)
   printf '\n%s\n' "$mesh_settings"
+  # An ssh before 8.5 does not know it, and would read nothing at all. (IgnoreUnknown here would
+  # switch off the user's own.)
+  if ssh -F /dev/null -G -o KnownHostsCommand=none x >/dev/null 2>&1; then echo '  KnownHostsCommand none'; fi
 }
 
 # Verb mesh: this host reaches the others. Needs mesh_key, mesh_public ("ssh-ed25519 AAAA... text"),

@@ -44,6 +44,7 @@ std::string mesh_settings(const MeshPart& part) {
          "  UserKnownHostsFile ~/.ssh/muster-mesh/known_hosts\n"
          "  GlobalKnownHostsFile /dev/null\n"
          "  StrictHostKeyChecking yes\n"
+         "  VerifyHostKeyDNS no\n"
          "  CheckHostIP no\n"
          "  UpdateHostKeys no\n"
          "  ServerAliveInterval 5\n"

@@ -172,6 +172,8 @@ TEST_P(HostScript, MeshIsInstalledGrowsAndGoes) {
   EXPECT_EQ(read(".ssh/muster-mesh/id_ed25519"), mesh().private_key + "\n");
   EXPECT_EQ(read(".ssh/muster-mesh/known_hosts"), "n1 ssh-ed25519 AAAA1\nn2 ssh-ed25519 AAAA2\n");
   EXPECT_NE(read(".ssh/muster-mesh/config").find("Host n1 n2\n"), std::string::npos);
+  EXPECT_NE(read(".ssh/muster-mesh/config").find("  KnownHostsCommand none\n"), std::string::npos);
+  EXPECT_NE(read(".ssh/muster-mesh/config").find("  VerifyHostKeyDNS no\n"), std::string::npos);
   EXPECT_EQ(read(".ssh/config"), "Include muster-mesh/config\nHost x\n  Port 7\n");
   MeshPart more = mesh();
   more.addresses = {"198.18.0.3"};

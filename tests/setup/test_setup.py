@@ -171,6 +171,19 @@ def test_nobody_to_accept_the_keys_means_no(lab):
         assert "password" not in log(lab, host)
 
 
+def test_a_system_wide_known_hosts_command_vouches_for_nothing(lab):
+    first = lab.hosts[0]
+    key = " ".join(out(lab, first, "cat /etc/ssh/ssh_host_ed25519_key.pub", root=True).split()[:2])
+    out(lab, "launcher", f"printf '#!/bin/sh\\necho {first} {key}\\n' > /usr/local/bin/vouch && chmod 755 /usr/local/bin/vouch"
+        " && echo 'KnownHostsCommand /usr/local/bin/vouch' > /etc/ssh/ssh_config", root=True)
+    told = setup(lab, "--password-file", "-", hosts=[first], password=lab.password, code=4)
+    assert f"{first} {host_key(lab, first)}" in told and "password" not in log(lab, first)
+    setup(lab, "--yes", "--password-file", "-", hosts=[first], password=lab.password)
+    assert key in out(lab, "launcher", f"cat ~/.ssh/muster/known_hosts.d/{first}")
+    out(lab, "launcher", f"ssh -O exit {first} 2>&1; : > ~/.ssh/muster/known_hosts.d/{first}")
+    assert strict_ssh(lab, "launcher", first).returncode == 255
+
+
 def prepare_lived_in_homes(lab):
     out(lab, lab.hosts[0], "mkdir -m 750 ~/.ssh; printf 'ssh-rsa AAAA old@home' > ~/.ssh/authorized_keys; chmod 640 ~/.ssh/authorized_keys")
     out(lab, lab.hosts[1], "mkdir -m 700 ~/.ssh; printf '# mine\\nHost x\\n  Port 7' > ~/.ssh/config; chmod 664 ~/.ssh/config")
