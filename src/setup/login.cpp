@@ -228,6 +228,10 @@ Result<FirstVisits> visit_first(const Launcher& launcher, std::span<const Errand
       if (visit.entered() && !launcher.has_pin(visit.host)) visit.error = not_pinned(visit.host);
     }
   }
+  // ssh pins before it authenticates: a key that opened nothing is not kept.
+  for (const Visit& visit : result.visits) {
+    if (!visit.entered() && pinned.count(visit.host) == 0) launcher.remove_pin(visit.host);
+  }
   result.offers = server->offers();
   return result;
 }

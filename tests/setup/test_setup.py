@@ -149,6 +149,7 @@ def test_a_wrong_password_is_tried_once_a_host(lab):
     assert told.count("refused the password") >= 1 and "3 of 3 hosts failed" in told
     for host in lab.hosts:
         assert log(lab, host).count("Failed password") == 1
+        assert sh(lab, "launcher", f"test -e ~/.ssh/muster/known_hosts.d/{host}").returncode == 1  # nothing is pinned
         assert out(lab, host, "ls -A ~ | grep -c '^.ssh$' || true") == "0\n"
 
 
