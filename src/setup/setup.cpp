@@ -41,7 +41,8 @@ class Run {
   [[nodiscard]] Result<std::vector<Errand>> errands(const std::vector<Target*>& targets, bool dry);
   [[nodiscard]] Result<void> visit_known();
   [[nodiscard]] Result<void> visit_new();
-  [[nodiscard]] Result<void> write_launcher();
+  [[nodiscard]] Result<void> write_plan();
+  [[nodiscard]] Result<void> write_outcome();
   void check();
   [[nodiscard]] Result<void> connect_hosts();
   [[nodiscard]] std::vector<Target*> all(bool (*which)(const Target&));
@@ -139,14 +140,27 @@ Result<void> Run::visit_new() {
   return {};
 }
 
-// A host that was entered is on the list from then on, or undo would forget it.
-Result<void> Run::write_launcher() {
+// Every host that may be entered is on the list before, or undo would miss it when we are
+// interrupted. The configuration waits: it would keep a first login from the user's own keys.
+Result<void> Run::write_plan() {
+  std::vector<Entry> wanted;
+  for (const Target& target : targets_) wanted.push_back(target.entry);
+  MUSTER_CHECK(launcher_.write_list(merge(old_, wanted)));
+  // An interrupted setup may have left it behind the list.
+  const bool any_known = std::any_of(targets_.begin(), targets_.end(),
+                                     [](const Target& target) { return target.known; });
+  return any_known ? launcher_.write_config(old_) : Result<void>();
+}
+
+// Hosts that were never entered go from the list again.
+Result<void> Run::write_outcome() {
   std::vector<Entry> entered;
   for (const Target& target : targets_) {
     if (target.entered) entered.push_back(target.entry);
   }
-  if (entered.empty()) return {};
-  return launcher_.write_entries(merge(old_, entered));
+  const std::vector<Entry> entries = merge(old_, entered);
+  MUSTER_CHECK(launcher_.write_list(entries));
+  return entered.empty() ? Result<void>() : launcher_.write_config(entries);
 }
 
 // As every later command does it: by the key, over the connection that then stays open.
@@ -209,9 +223,10 @@ Result<SetupResult> Run::carry_out() {
   entries.reserve(targets_.size());
   for (const Target& target : targets_) entries.push_back(target.entry);
   stop_sharing(entries);
+  MUSTER_CHECK(write_plan());
   MUSTER_CHECK(visit_known());
   MUSTER_CHECK(visit_new());
-  MUSTER_CHECK(write_launcher());
+  MUSTER_CHECK(write_outcome());
   check();
   if (request_.host_to_host) MUSTER_CHECK(connect_hosts());
   return result();

@@ -62,7 +62,8 @@ Result<void> let_go(Launcher& launcher, std::vector<Entry> entries,
   for (const std::string& name : names) launcher.remove_pin(name);
   std::erase_if(entries, [&gone](const Entry& entry) { return gone.count(entry.name) != 0; });
   if (entries.empty()) return launcher.undo();
-  return launcher.write_entries(entries);
+  MUSTER_CHECK(launcher.write_list(entries));
+  return launcher.write_config(entries);
 }
 
 }  // namespace
@@ -86,6 +87,7 @@ Result<SetupResult> undo(const UndoRequest& request) {
     return result;
   }
   MUSTER_TRY(const sys::Fd lock, launcher.prepare());
+  MUSTER_CHECK(launcher.write_config(entries));  // an interrupted setup leaves only the list
   // With a shared home folder the first host's undo takes the key from all: open every door first.
   (void)visit_by_key(launcher, undo_errands(meant, true), true);
   std::unordered_set<std::string> gone(request.given_up.begin(), request.given_up.end());

@@ -2,6 +2,7 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 
@@ -226,6 +227,27 @@ def test_undo_without_one_host_can_be_finished_later(lab):
     undo(lab)
     assert out(lab, lab.hosts[2], "ls -A ~ | grep -c '^.ssh$' || true") == "0\n"
     assert out(lab, "launcher", "ls -A ~ | grep -c '^.ssh$' || true") == "0\n"
+
+
+def test_undo_also_finds_the_hosts_of_an_interrupted_setup(lab):
+    *others, cut = lab.hosts
+    before = everywhere(lab)
+    lab.command("cut", cut)
+    out(lab, "launcher", "umask 077; cat > /tmp/pw", input=lab.password + "\n")
+    with subprocess.Popen(lab.words("launcher", "sh", "-c", f"echo $$ > /tmp/pid; exec muster setup -H {','.join(lab.hosts)}"
+                                    " --yes --password-file /tmp/pw"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        for host in others:
+            out(lab, host, "i=0; until [ -s ~/.ssh/authorized_keys ] && [ ! -e ~/.ssh/muster-undo/lock ];"
+                " do i=$((i+1)); [ $i -lt 200 ] || exit 1; sleep 0.05; done")
+        out(lab, "launcher", "kill -INT $(cat /tmp/pid)")
+        assert running.wait(30) != 0
+    lab.command("mend", cut)
+    told = undo(lab, code=4)
+    assert "1 of 3 hosts failed" in told
+    for host in others:
+        assert tree(lab, host) == before[host]
+    undo(lab, "--forget", cut)
+    assert everywhere(lab) == before
 
 
 def test_giving_up_one_host_leaves_the_others_set_up(lab):
