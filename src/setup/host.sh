@@ -253,10 +253,27 @@ remove_undo() {
   mv "$undo" "$undo.$$" && trap - EXIT && rm -rf "$undo.$$"
 }
 
-# Verb undo. Modes last: a file must be writable to be restored.
+# Lines that another launcher added. The host-to-host key's is nobody's in particular.
+others_lines() { grep -vF -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null | grep -v '^from='; }
+
+our_lines() { grep -F -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null; }
+drop_lines() {
+  grep -vxF -- "$1" "$keys" | replace "$keys" &&
+    grep -vxF -- "$1" "$undo/authorized_keys.added" | replace "$undo/authorized_keys.added"
+}
+
+# Verb undo. Needs our_keys ("ssh-ed25519 AAAA...", one a line; empty: all that were added). Modes
+# last: a file must be writable to be restored.
 do_undo() {
   [ -d "$undo" ] || return 0
   if [ "$dry" != 1 ]; then lock || return 0; fi
+  if [ -n "$our_keys" ] && [ -n "$(others_lines)" ]; then
+    if [ -n "$(our_lines)" ]; then
+      change 'took our key out of ~/.ssh/authorized_keys; another launcher uses the rest' \
+        edit "$keys" authorized_keys drop_lines "$(our_lines)"
+    fi
+    return 0
+  fi
   undo_content "$config" config '~/.ssh/config'
   undo_content "$keys" authorized_keys '~/.ssh/authorized_keys'
   undo_mode "$config" config '~/.ssh/config'

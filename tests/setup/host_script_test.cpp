@@ -188,6 +188,22 @@ TEST_P(HostScript, MeshIsInstalledGrowsAndGoes) {
   EXPECT_EQ(tree(), before);
 }
 
+TEST_P(HostScript, UndoLeavesAnotherLaunchersKeyAndTheLastOneRestoresAll) {
+  const std::vector<std::string> mine = {"ssh-ed25519 AAAAGIVEN other", kKey};
+  const std::vector<std::string> theirs = {"ssh-ed25519 AAAATHEIRS muster@elsewhere"};
+  write(".ssh/authorized_keys", "ssh-rsa AAAA old", 0664);
+  const auto before = tree();
+  (void)run(install_script(kKey, false));
+  (void)run(install_script(theirs[0], false));
+  (void)run(mesh_script(mesh(), false));
+  (void)run(undo_script(Place::kHost, false, mine));
+  EXPECT_EQ(read(".ssh/authorized_keys").rfind("ssh-rsa AAAA old\n" + theirs[0] + "\nfrom=", 0),
+            0U);
+  EXPECT_TRUE(run(undo_script(Place::kHost, false, mine)).changes.empty());
+  (void)run(undo_script(Place::kHost, false, theirs));
+  EXPECT_EQ(tree(), before);
+}
+
 TEST_P(HostScript, HalfAScriptDoesNothing) {
   const auto before = tree();
   std::string script = install_script(kKey, false);
