@@ -37,6 +37,7 @@ class Run {
   };
 
   [[nodiscard]] Result<void> read_hosts();
+  [[nodiscard]] std::vector<Entry> entries() const;
   [[nodiscard]] Result<std::shared_ptr<const std::string>> script_for(const Entry& entry, bool dry);
   [[nodiscard]] Result<std::vector<Errand>> errands(const std::vector<Target*>& targets, bool dry);
   [[nodiscard]] Result<void> visit_known();
@@ -77,7 +78,13 @@ Result<void> Run::read_hosts() {
     places_.emplace(host.name, targets_.size());
     targets_.push_back(std::move(target));
   }
-  return {};
+  return request_.host_to_host ? check_mesh(entries()) : Result<void>();
+}
+
+std::vector<Entry> Run::entries() const {
+  std::vector<Entry> entries;
+  for (const Target& target : targets_) entries.push_back(target.entry);
+  return entries;
 }
 
 Result<std::shared_ptr<const std::string>> Run::script_for(const Entry& entry, bool dry) {
@@ -143,9 +150,7 @@ Result<void> Run::visit_new() {
 // Every host that may be entered is on the list before, or undo would miss it when we are
 // interrupted. The configuration waits: it would keep a first login from the user's own keys.
 Result<void> Run::write_plan() {
-  std::vector<Entry> wanted;
-  for (const Target& target : targets_) wanted.push_back(target.entry);
-  MUSTER_CHECK(launcher_.write_list(merge(old_, wanted)));
+  MUSTER_CHECK(launcher_.write_list(merge(old_, entries())));
   // An interrupted setup may have left it behind the list.
   const bool any_known = std::any_of(targets_.begin(), targets_.end(),
                                      [](const Target& target) { return target.known; });
@@ -219,10 +224,7 @@ Result<SetupResult> Run::carry_out() {
   }
   MUSTER_TRY(const sys::Fd lock, launcher_.prepare());
   MUSTER_CHECK(launcher_.ensure_key(launcher_.cluster_key(), "muster"));
-  std::vector<Entry> entries;
-  entries.reserve(targets_.size());
-  for (const Target& target : targets_) entries.push_back(target.entry);
-  stop_sharing(entries);
+  stop_sharing(entries());
   MUSTER_CHECK(write_plan());
   MUSTER_CHECK(visit_known());
   MUSTER_CHECK(visit_new());
