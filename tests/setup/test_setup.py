@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 FINGERPRINT = r"SHA256:[A-Za-z0-9+/]{43}"
-TREE = r"""cd && { find . -path '*/cm/*' -prune -o -path './.ssh*' -printf '%p %y %m\n'; stat -c 'home %a' .
+TREE = r"""cd && { find . -path '*/cm/*' -prune -o -path './.ssh*' -printf '%p %y %m %u %g\n'; stat -c 'home %a %U %G' .
 find .ssh -type f -exec sha256sum {} + 2>/dev/null; } | sort"""
 
 
@@ -27,7 +27,7 @@ def out(lab, host, script, **more):
 
 
 def tree(lab, host):
-    """Every file in ~/.ssh with type, mode and content."""
+    """Every file in ~/.ssh with type, mode, owner and content."""
     return out(lab, host, TREE)
 
 
@@ -275,13 +275,13 @@ def test_one_login_serves_check_exec_sync_and_plain_ssh(lab):
     first_setup(lab)
     for _ in range(2):
         assert lab.exec("launcher", "muster", "exec", "-H", ",".join(lab.hosts), "--", "hostname").returncode == 0
-    if "  sync " in lab.exec("launcher", "muster", "--help").stdout:
-        out(lab, "launcher", "mkdir -p ~/job && echo 1 > ~/job/file")
-        done = lab.exec("launcher", "muster", "sync", "-H", ",".join(lab.hosts), f"/home/{lab.user}/job")
-        assert done.returncode == 0, done.stderr
+    out(lab, "launcher", "mkdir -p ~/job && echo 1 > ~/job/file")
+    done = lab.exec("launcher", "muster", "sync", "-H", ",".join(lab.hosts), f"/home/{lab.user}/job")
+    assert done.returncode == 0, done.stderr
     assert strict_ssh(lab, "launcher", lab.hosts[0]).returncode == 0
     for host in lab.hosts:
-        assert log(lab, host).count("Accepted publickey") == 1
+        accepted = re.findall(r"Accepted (\S+)", log(lab, host))
+        assert accepted == ["password", "publickey"]  # the first login, and one for all that follows
 
 
 def test_the_password_is_in_no_argument_list_environment_or_file(lab):
