@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "remote/ssh.hpp"
 #include "setup/client_config.hpp"
@@ -18,6 +19,22 @@ namespace muster::setup {
 namespace {
 
 constexpr std::chrono::seconds kCheckDeadline{30};
+
+// A key that is not there, or that ssh would refuse, must stop us before anything is changed.
+Result<void> check_private(const std::string& file, std::string hint) {
+  struct stat status{};
+  if (::stat(file.c_str(), &status) != 0) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "there is no such key",
+                            .where = {.file = file},
+                            .hint = std::move(hint)});
+  }
+  if ((status.st_mode & 077) == 0) return {};
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = "others may read this private key, so ssh refuses it",
+                          .where = {.file = file},
+                          .hint = "chmod 600 " + file});
+}
 
 // One run of setup: the hosts asked for, with what is known and found out about each.
 class Run {
@@ -214,13 +231,13 @@ SetupResult Run::result() {
 
 Result<SetupResult> Run::carry_out() {
   MUSTER_CHECK(read_hosts());
-  // A key that is not there must stop us before anything is changed.
-  if (!request_.key.empty()) MUSTER_CHECK(launcher_.public_key(request_.key));
-  if (!request_.identity.empty() && !sys::exists(request_.identity)) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "there is no such key",
-                            .where = {.file = request_.identity},
-                            .hint = "--identity names a private key that opens the hosts"});
+  if (!request_.key.empty()) {
+    MUSTER_CHECK(check_private(request_.key, "make one: ssh-keygen -t ed25519 -f " + request_.key));
+    MUSTER_CHECK(launcher_.public_key(request_.key));
+  }
+  if (!request_.identity.empty()) {
+    MUSTER_CHECK(
+        check_private(request_.identity, "--identity names a private key that opens the hosts"));
   }
   MUSTER_TRY(const sys::Fd lock, launcher_.prepare());
   MUSTER_CHECK(launcher_.ensure_key(launcher_.cluster_key(), "muster"));

@@ -118,6 +118,26 @@ TEST_P(HostScript, PutsModesRightAndGivesThemBack) {
   EXPECT_EQ(tree(), before);
 }
 
+TEST_P(HostScript, GivesTheOwnerThePermissionsItNeedsAndTakesThemBack) {
+  write(".ssh/authorized_keys", "ssh-rsa AAAA old\n", 0040);
+  ::chmod((home_ + "/.ssh").c_str(), 0500);
+  const auto mode = [this](const char* path) {
+    return static_cast<unsigned>(fs::status(home_ + path).permissions());
+  };
+  EXPECT_EQ(run(install_script(kKey, true)).changes.size(), 3U);
+  EXPECT_EQ(mode("/.ssh"), 0500U);
+  EXPECT_EQ(run(install_script(kKey, false)).changes.size(), 3U);
+  EXPECT_EQ(mode("/.ssh"), 0700U);
+  EXPECT_EQ(mode("/.ssh/authorized_keys"), 0640U);
+  EXPECT_TRUE(run(install_script(kKey, false)).changes.empty());
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(mode("/.ssh"), 0500U);
+  EXPECT_EQ(mode("/.ssh/authorized_keys"), 0040U);
+  ::chmod((home_ + "/.ssh").c_str(), 0700);
+  ::chmod((home_ + "/.ssh/authorized_keys").c_str(), 0600);
+  EXPECT_EQ(read(".ssh/authorized_keys"), "ssh-rsa AAAA old\n");
+}
+
 TEST_P(HostScript, UndoKeepsWhatTheUserDidSince) {
   write(".ssh/authorized_keys", "ssh-rsa AAAA old\n", 0600);
   (void)run(install_script(kKey, false));

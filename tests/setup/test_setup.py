@@ -271,6 +271,32 @@ def test_modes_that_sshd_refuses_are_put_right_and_given_back(lab):
     assert everywhere(lab) == before
 
 
+def test_files_that_their_owner_may_not_change_and_a_config_that_others_may(lab):
+    out(lab, lab.hosts[0], "mkdir ~/.ssh; : > ~/.ssh/authorized_keys; chmod 400 ~/.ssh/authorized_keys; chmod 500 ~/.ssh")
+    out(lab, "launcher", "mkdir -m 700 ~/.ssh; echo '# mine' > ~/.ssh/config; chmod 666 ~/.ssh/config")
+    before = everywhere(lab)
+    first_setup(lab)
+    for host in lab.hosts:
+        assert strict_ssh(lab, "launcher", host).returncode == 0
+    undo(lab)
+    assert everywhere(lab) == before
+
+
+def test_a_folder_of_another_user_is_named_with_the_remedy(lab):
+    out(lab, lab.hosts[0], f"mkdir -m 755 ~{lab.user}/.ssh", root=True)
+    before = tree(lab, lab.hosts[0])
+    told = setup(lab, "--yes", "--password-file", "-", password=lab.password, code=4)
+    assert f"~/.ssh belongs to root; as root: chown {lab.user} /home/{lab.user}/.ssh" in told and "1 of 3 hosts failed" in told
+    assert tree(lab, lab.hosts[0]) == before
+
+
+def test_a_key_that_others_may_read_is_refused(lab):
+    out(lab, "launcher", "cd && ssh-keygen -q -t ed25519 -N '' -f mine && chmod 644 mine")
+    for flag in ["--key", "--identity"]:
+        assert f"chmod 600 /home/{lab.user}/mine" in setup(lab, "--yes", flag, f"/home/{lab.user}/mine", code=2)
+    assert sh(lab, "launcher", "test -e ~/.ssh").returncode == 1
+
+
 def test_one_login_serves_check_exec_sync_and_plain_ssh(lab):
     first_setup(lab)
     for _ in range(2):
