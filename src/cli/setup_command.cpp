@@ -183,8 +183,10 @@ void add_flags(CLI::App& command, SetupOptions& options) {
                    "Let every host reach every other one too, by a key that only works between "
                    "them");
   command
-      .add_option("--forget", options.forget,
-                  "Show and drop the pinned key of HOST; with --undo: give HOST up")
+      .add_option(
+          "--forget", options.forget,
+          "Show and drop the pinned key of HOST; with --undo: take HOST off the list without "
+          "reaching it, and undo nothing else unless hosts are named")
       ->type_name("HOST");
   command.add_flag("--undo", options.undo,
                    "Take back what setup did, on these hosts or, with none named, on all");

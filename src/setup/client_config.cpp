@@ -58,8 +58,10 @@ std::string config_path(const std::string& path) {
 constexpr std::string_view kSettings =
     "  IdentitiesOnly yes\n"
     "  UserKnownHostsFile ~/.ssh/muster/known_hosts.d/%n\n"
-    // Only the pinned key counts: a system-wide file must not vouch for another one.
+    // Only the pinned key counts: nothing system-wide must vouch for another one.
     "  GlobalKnownHostsFile /dev/null\n"
+    "  KnownHostsCommand none\n"
+    "  VerifyHostKeyDNS no\n"
     "  StrictHostKeyChecking yes\n"
     "  CheckHostIP no\n"
     "  UpdateHostKeys no\n"

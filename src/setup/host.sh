@@ -73,6 +73,22 @@ tighten() {
   fi
 }
 
+owner_may_all() { case $(mode_of "$1") in *7??) return 0 ;; esac; return 1; }
+owner_may_edit() { case $(mode_of "$1") in *[67]??) return 0 ;; esac; return 1; }
+
+key_is_there() { grep -q "^$key_match" "$keys" 2>/dev/null; }
+
+# own PATH NAME LABEL: what belongs to another user we cannot change, and sshd may not read.
+own() {
+  if [ ! -e "$1" ] || [ "$(stat -L -c %u "$1")" = "$(id -u)" ]; then return 0; fi
+  if [ "$(id -u)" != 0 ] && key_is_there; then return 0; fi
+  [ "$(id -u)" = 0 ] || fail "$3 belongs to $(stat -L -c %U "$1"); as root: chown $(id -un) $1"
+  change "made $3 belong to root" set_owner "$1" "$2"
+}
+set_owner() {
+  remember "$1" "$2" && stat -L -c %u "$1" >"$undo/$2.owner" && chown 0 "$1"
+}
+
 # replace PATH: new content from standard input in one step, mode kept; through a link if it is one.
 replace() {
   replace_path=$(readlink -f "$1") || replace_path=$1
@@ -106,14 +122,23 @@ prepare() {
     mkdir -p "$undo" && : >"$undo/ssh.absent" || fail 'could not write in ~/.ssh'
     say 'changed made ~/.ssh'
     if command -v restorecon >/dev/null 2>&1; then restorecon "$ssh" 2>/dev/null; fi
+  elif ! owner_may_all "$ssh"; then
+    # Not by set_mode: nothing can be remembered in there yet.
+    prepare_mode=$(mode_of "$ssh")
+    chmod u+rwx "$ssh" && mkdir -p "$undo" || fail 'could not write in ~/.ssh'
+    if [ ! -e "$undo/ssh.mode" ] && [ ! -e "$undo/ssh.absent" ]; then echo "$prepare_mode" >"$undo/ssh.mode"; fi
+    mode_of "$ssh" >"$undo/ssh.newmode"
+    say 'changed gave ourselves all permissions of ~/.ssh'
   fi
   mkdir -p "$undo" || fail "could not make $undo"
 }
 
-# One at a time: with a shared home folder every host of the cluster edits the same files.
+# One at a time: with a shared home folder every host of the cluster edits the same files. Fails when
+# the folder is gone: then another host has undone it all.
 lock() {
   lock_tries=0
   until mkdir "$undo/lock" 2>/dev/null; do
+    [ -d "$undo" ] || return 1
     lock_tries=$((lock_tries + 1))
     [ "$lock_tries" -le 300 ] || fail "$undo/lock is held by another setup; remove it if there is none"
     if [ -n "$(find "$undo/lock" -prune -mmin +2 2>/dev/null)" ]; then rmdir "$undo/lock"; fi
@@ -125,26 +150,47 @@ lock() {
 
 # carry_out FUNCTION: tried dry first, so that where nothing is to do nothing is touched.
 carry_out() {
-  carry_out_plan=$(dry=1 && "$1")
+  carry_out_plan=$(dry=1 && "$1") || { printf '%s\n' "$carry_out_plan"; exit 1; }
   if [ -z "$carry_out_plan" ]; then return 0; fi
   if [ "$dry" = 1 ]; then
     printf '%s\n' "$carry_out_plan"
     return 0
   fi
   prepare
-  lock
+  # An undo on another host may take the folder away in between.
+  lock || { prepare && lock; } || fail "$undo goes away again and again; is an undo running?"
   "$1"
 }
 
 # Verb install. Needs key_line ("ssh-ed25519 AAAA... comment") and key_match ("ssh-ed25519 AAAA...").
 do_install() {
   tighten "$HOME" home 'the home folder'
-  if [ -d "$ssh" ]; then tighten "$ssh" ssh '~/.ssh'; else say 'changed made ~/.ssh'; fi
+  if [ -d "$ssh" ]; then
+    own "$ssh" ssh '~/.ssh'
+    owner_may_all "$ssh" || say 'changed gave ourselves all permissions of ~/.ssh' # prepare does it
+    tighten "$ssh" ssh '~/.ssh'
+  else
+    say 'changed made ~/.ssh'
+  fi
+  own "$keys" authorized_keys '~/.ssh/authorized_keys'
+  if [ -e "$keys" ] && ! owner_may_edit "$keys"; then
+    change 'gave ourselves read and write permission of ~/.ssh/authorized_keys' open_keys
+  fi
   tighten "$keys" authorized_keys '~/.ssh/authorized_keys'
-  if ! grep -q "^$key_match" "$keys" 2>/dev/null; then
+  if ! key_is_there; then
     change "added our key to ~/.ssh/authorized_keys" \
       edit "$keys" authorized_keys append_line "$keys" "$key_line" authorized_keys
   fi
+}
+
+# The mode first: what may not be read cannot be remembered.
+open_keys() {
+  open_keys_mode=$(mode_of "$keys")
+  chmod u+rw "$keys" && remember "$keys" authorized_keys || return 1
+  if [ ! -e "$undo/authorized_keys.newmode" ] && [ -e "$undo/authorized_keys.mode" ]; then
+    echo "$open_keys_mode" >"$undo/authorized_keys.mode"
+  fi
+  mode_of "$keys" >"$undo/authorized_keys.newmode"
 }
 
 # Verb include. Needs include_line. Only at the top does it hold for every host: below a Host line
@@ -195,6 +241,9 @@ mesh_config() {
   printf '# Written by `muster setup --host-to-host`; `muster setup --undo` takes it away.\nHost'
   (cd "$mesh/known_hosts.d" 2>/dev/null && for name in *; do printf ' %s' "$name"; done)
   printf '\n%s\n' "$mesh_settings"
+  # An ssh before 8.5 does not know it, and would read nothing at all. (IgnoreUnknown here would
+  # switch off the user's own.)
+  if ssh -F /dev/null -G -o KnownHostsCommand=none x >/dev/null 2>&1; then echo '  KnownHostsCommand none'; fi
 }
 
 # Verb mesh: this host reaches the others. Needs mesh_key, mesh_public ("ssh-ed25519 AAAA... text"),
@@ -236,27 +285,67 @@ undo_content() {
 put_back() { replace "$1" <"$2"; }
 take_out() { grep -vxF -f "$2" "$1" | replace "$1"; }
 
+# mode_before PATH NAME: the mode to go back to; nothing where we did not set it or the user did since.
+mode_before() {
+  if [ ! -e "$1" ] || [ ! -e "$undo/$2.newmode" ] || [ ! -e "$undo/$2.mode" ]; then return 0; fi
+  if [ "$(mode_of "$1")" = "$(cat "$undo/$2.newmode")" ]; then cat "$undo/$2.mode"; fi
+}
 undo_mode() {
-  if [ ! -e "$1" ] || [ ! -e "$undo/$2.newmode" ]; then return 0; fi
-  if [ "$(mode_of "$1")" != "$(cat "$undo/$2.newmode")" ]; then return 0; fi
-  change "gave $3 its mode back" chmod "$(cat "$undo/$2.mode")" "$1"
+  undo_mode_text=$(mode_before "$1" "$2")
+  if [ -n "$undo_mode_text" ]; then change "gave $3 its mode back" chmod "$undo_mode_text" "$1"; fi
+}
+undo_owner() {
+  if [ ! -e "$1" ] || [ ! -e "$undo/$2.owner" ]; then return 0; fi
+  change "gave $3 its owner back" chown "$(cat "$undo/$2.owner")" "$1"
 }
 
-# Verb undo. Modes last: a file must be writable to be restored.
+# In one step, or one who waits for the lock would get it in a folder half removed.
+remove_undo() {
+  mv "$undo" "$undo.$$" && trap - EXIT && rm -rf "$undo.$$"
+}
+
+# Lines that another launcher added. The host-to-host key's is nobody's in particular.
+others_lines() { grep -vF -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null | grep -v '^from='; }
+
+our_lines() { grep -F -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null; }
+drop_lines() {
+  grep -vxF -- "$1" "$keys" | replace "$keys" &&
+    grep -vxF -- "$1" "$undo/authorized_keys.added" | replace "$undo/authorized_keys.added"
+}
+
+# Verb undo. Needs our_keys ("ssh-ed25519 AAAA...", one a line; empty: all that were added). Modes
+# last: a file must be writable to be restored.
 do_undo() {
   [ -d "$undo" ] || return 0
-  if [ "$dry" != 1 ]; then lock; fi
+  if [ "$dry" != 1 ]; then lock || return 0; fi
+  if [ -n "$our_keys" ] && [ -n "$(others_lines)" ]; then
+    if [ -n "$(our_lines)" ]; then
+      change 'took our key out of ~/.ssh/authorized_keys; another launcher uses the rest' \
+        edit "$keys" authorized_keys drop_lines "$(our_lines)"
+    fi
+    return 0
+  fi
   undo_content "$config" config '~/.ssh/config'
   undo_content "$keys" authorized_keys '~/.ssh/authorized_keys'
   undo_mode "$config" config '~/.ssh/config'
   undo_mode "$keys" authorized_keys '~/.ssh/authorized_keys'
-  undo_mode "$ssh" ssh '~/.ssh'
+  undo_owner "$keys" authorized_keys '~/.ssh/authorized_keys'
+  undo_owner "$ssh" ssh '~/.ssh'
   undo_mode "$HOME" home 'the home folder'
+  undo_ssh_mode=$(mode_before "$ssh" ssh)
   undo_made=0
   if [ -e "$undo/ssh.absent" ]; then undo_made=1; fi
   if [ -e "$ssh/$folder" ]; then change "removed ~/.ssh/$folder" rm -rf "$ssh/$folder"; fi
-  if [ -e "$undo" ]; then change "removed what was kept for undo" rm -rf "$undo"; fi
+  if [ -e "$undo" ]; then change "removed what was kept for undo" remove_undo; fi
+  if [ -n "$undo_ssh_mode" ]; then change 'gave ~/.ssh its mode back' chmod "$undo_ssh_mode" "$ssh"; fi
   if [ "$undo_made" = 1 ] && [ "$dry" != 1 ] && rmdir "$ssh" 2>/dev/null; then say 'changed removed ~/.ssh'; fi
+}
+
+# Verb prepare, on the launcher. ssh reads no configuration that others may write, so that comes
+# before any login.
+do_prepare() {
+  if [ "$dry" != 1 ]; then prepare; elif [ ! -d "$ssh" ]; then say 'changed made ~/.ssh'; fi
+  tighten "$config" config '~/.ssh/config'
 }
 
 # Verb addresses: of interfaces that other hosts can see.
@@ -269,11 +358,12 @@ do_addresses() {
 }
 
 run_verb() {
+  printf '\n'  # start-up files may have printed half a line
   case $verb in
     install) carry_out do_install ;;
     include) carry_out do_include ;;
     mesh) carry_out do_mesh ;;
-    prepare) if [ "$dry" = 1 ]; then [ -d "$ssh" ] || say 'changed made ~/.ssh'; else prepare; fi ;;
+    prepare) do_prepare ;;
     undo) do_undo ;;
     addresses) do_addresses ;;
     *) fail "no verb '$verb'" ;;

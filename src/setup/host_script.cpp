@@ -44,6 +44,7 @@ std::string mesh_settings(const MeshPart& part) {
          "  UserKnownHostsFile ~/.ssh/muster-mesh/known_hosts\n"
          "  GlobalKnownHostsFile /dev/null\n"
          "  StrictHostKeyChecking yes\n"
+         "  VerifyHostKeyDNS no\n"
          "  CheckHostIP no\n"
          "  UpdateHostKeys no\n"
          "  ServerAliveInterval 5\n"
@@ -66,8 +67,11 @@ std::string include_script(bool dry) {
                variable("include_line", "Include muster/config"));
 }
 
-std::string undo_script(Place place, bool dry) {
-  return whole(opening("undo", place, dry));
+std::string undo_script(Place place, bool dry, std::span<const std::string> our_keys) {
+  std::vector<std::string_view> matches;
+  for (const std::string& key : our_keys) matches.push_back(type_and_key(key));
+  return whole(opening("undo", place, dry) +
+               variable("our_keys", fmt::format("{}", fmt::join(matches, "\n"))));
 }
 
 std::string addresses_script() {

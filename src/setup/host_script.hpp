@@ -27,8 +27,10 @@ constexpr std::string_view kScriptShell = "exec sh";
 // Includes the launcher's generated configuration at the top of ~/.ssh/config.
 [[nodiscard]] std::string include_script(bool dry);
 
-// Restores what the scripts above changed.
-[[nodiscard]] std::string undo_script(Place place, bool dry);
+// Restores what the scripts above changed. Where keys other than `our_keys` (public key lines) were
+// added too, another launcher still uses the host: then only ours go. None given: all go.
+[[nodiscard]] std::string undo_script(Place place, bool dry,
+                                      std::span<const std::string> our_keys = {});
 
 // Asks a host for its addresses.
 [[nodiscard]] std::string addresses_script();

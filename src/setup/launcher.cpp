@@ -171,8 +171,11 @@ Result<std::vector<Entry>> Launcher::read_entries() const {
   return parse_entries(text, path);
 }
 
-Result<void> Launcher::write_entries(std::span<const Entry> entries) {
-  MUSTER_CHECK(write_if_new(folder() + "/hosts", entries_text(entries), "~/.ssh/muster/hosts"));
+Result<void> Launcher::write_list(std::span<const Entry> entries) {
+  return write_if_new(folder() + "/hosts", entries_text(entries), "~/.ssh/muster/hosts");
+}
+
+Result<void> Launcher::write_config(std::span<const Entry> entries) {
   MUSTER_CHECK(write_if_new(folder() + "/config", config_text(entries), "~/.ssh/muster/config"));
   return run_script(include_script(false));
 }
@@ -204,7 +207,10 @@ Result<void> Launcher::write_if_new(const std::string& path, const std::string& 
   const auto old = sys::exists(path) ? sys::read_file(path) : Result<std::string>("");
   if (old && *old == content) return {};
   MUSTER_CHECK(sys::write_file(path, content, 0600));
-  changes_.push_back("wrote " + label);
+  std::string change = "wrote " + label;
+  if (std::find(changes_.begin(), changes_.end(), change) == changes_.end()) {
+    changes_.push_back(std::move(change));
+  }
   return {};
 }
 

@@ -55,13 +55,15 @@ class Launcher {
   void remove_pin(const std::string& host) const;
 
   [[nodiscard]] Result<std::vector<Entry>> read_entries() const;
-  // The list, the configuration made of it, and the Include.
-  [[nodiscard]] Result<void> write_entries(std::span<const Entry> entries);
+  // Who is set up, or about to be.
+  [[nodiscard]] Result<void> write_list(std::span<const Entry> entries);
+  // ssh's configuration for these, and the Include.
+  [[nodiscard]] Result<void> write_config(std::span<const Entry> entries);
 
   // What undo does here: the Include goes, ~/.ssh/config becomes what it was, the folder goes.
   [[nodiscard]] Result<void> undo();
 
-  // What prepare, write_entries and undo would change, as far as it can be told beforehand.
+  // What prepare, write_config and undo would change, as far as it can be told beforehand.
   [[nodiscard]] Result<std::vector<std::string>> foretell(bool undo) const;
 
   // What was changed so far, for people.

@@ -82,6 +82,16 @@ Visit with_trouble(Visit visit, std::optional<Trouble> trouble) {
   return visit;
 }
 
+// Entered, but not because somebody accepted its key: something else vouched for it.
+Error not_pinned(const std::string& host) {
+  return {.code = ErrorCode::kUnreachable,
+          .what = "ssh let us in without its host key being accepted and pinned",
+          .where = {.host = host},
+          .hint = fmt::format("which setting vouches for the key? `ssh -G {}`; set it up again "
+                              "without it",
+                              host)};
+}
+
 }  // namespace
 
 std::vector<std::string> first_login_words(const Entry& entry, const FirstLogin& login) {
@@ -98,6 +108,7 @@ std::vector<std::string> first_login_words(const Entry& entry, const FirstLogin&
   set("UpdateHostKeys=no");
   set("CheckHostIP=no");
   set("VerifyHostKeyDNS=no");
+  set("KnownHostsCommand=none");
   // For a pinned host ssh itself asks for the key type that it knows.
   if (!login.pinned) {
     set("HostKeyAlgorithms=ssh-ed25519,ecdsa-sha2-nistp256,ecdsa-sha2-nistp384,"
@@ -213,7 +224,13 @@ Result<FirstVisits> visit_first(const Launcher& launcher, std::span<const Errand
           with_trouble(judge_visit(hosts[i], ended[i],
                                    pin == pinned.end() ? std::nullopt : std::optional(pin->second)),
                        server->trouble(hosts[i])));
+      Visit& visit = result.visits.back();
+      if (visit.entered() && !launcher.has_pin(visit.host)) visit.error = not_pinned(visit.host);
     }
+  }
+  // ssh pins before it authenticates: a key that opened nothing is not kept.
+  for (const Visit& visit : result.visits) {
+    if (!visit.entered() && pinned.count(visit.host) == 0) launcher.remove_pin(visit.host);
   }
   result.offers = server->offers();
   return result;

@@ -136,6 +136,24 @@ std::vector<std::size_t> mesh_rounds(std::size_t hosts) {
   return rounds;
 }
 
+Result<void> check_mesh(std::span<const Entry> entries) {
+  const auto how = [](const Entry& entry) {
+    return fmt::format("user {}, port {}", entry.user.empty() ? "not given" : entry.user,
+                       entry.port == 0 ? "not given" : std::to_string(entry.port));
+  };
+  for (const Entry& entry : entries) {
+    const Entry& first = entries.front();
+    if (entry.user == first.user && entry.port == first.port) continue;
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = fmt::format("--host-to-host needs the same user and port on every host: {} "
+                                  "is set up with {}, {} with {}",
+                                  first.name, how(first), entry.name, how(entry)),
+              .hint = "give --user and --port for all, or connect each kind of host on its own"});
+  }
+  return {};
+}
+
 Result<MeshResult> connect_mesh(Launcher& launcher, std::span<const Entry> entries) {
   MUSTER_TRY(const MeshPart part, make_part(launcher, entries));
   MeshResult result;

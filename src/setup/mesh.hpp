@@ -26,6 +26,9 @@ namespace muster::setup {
 // so that each is called once at a time. All n-1 rounds up to 64 hosts, above that a sample. Pure.
 [[nodiscard]] std::vector<std::size_t> mesh_rounds(std::size_t hosts);
 
+// The hosts reach each other under one user and port: an error where they differ. Pure.
+[[nodiscard]] Result<void> check_mesh(std::span<const Entry> entries);
+
 struct MeshResult {
   std::vector<Visit> visits;  // what was changed on each host; an error where it reaches not all
   std::string note;           // what was checked

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include "remote/ssh.hpp"
 #include "setup/client_config.hpp"
@@ -18,6 +19,22 @@ namespace muster::setup {
 namespace {
 
 constexpr std::chrono::seconds kCheckDeadline{30};
+
+// A key that is not there, or that ssh would refuse, must stop us before anything is changed.
+Result<void> check_private(const std::string& file, std::string hint) {
+  struct stat status{};
+  if (::stat(file.c_str(), &status) != 0) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "there is no such key",
+                            .where = {.file = file},
+                            .hint = std::move(hint)});
+  }
+  if ((status.st_mode & 077) == 0) return {};
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = "others may read this private key, so ssh refuses it",
+                          .where = {.file = file},
+                          .hint = "chmod 600 " + file});
+}
 
 // One run of setup: the hosts asked for, with what is known and found out about each.
 class Run {
@@ -37,11 +54,13 @@ class Run {
   };
 
   [[nodiscard]] Result<void> read_hosts();
+  [[nodiscard]] std::vector<Entry> entries() const;
   [[nodiscard]] Result<std::shared_ptr<const std::string>> script_for(const Entry& entry, bool dry);
   [[nodiscard]] Result<std::vector<Errand>> errands(const std::vector<Target*>& targets, bool dry);
   [[nodiscard]] Result<void> visit_known();
   [[nodiscard]] Result<void> visit_new();
-  [[nodiscard]] Result<void> write_launcher();
+  [[nodiscard]] Result<void> write_plan();
+  [[nodiscard]] Result<void> write_outcome();
   void check();
   [[nodiscard]] Result<void> connect_hosts();
   [[nodiscard]] std::vector<Target*> all(bool (*which)(const Target&));
@@ -76,7 +95,13 @@ Result<void> Run::read_hosts() {
     places_.emplace(host.name, targets_.size());
     targets_.push_back(std::move(target));
   }
-  return {};
+  return request_.host_to_host ? check_mesh(entries()) : Result<void>();
+}
+
+std::vector<Entry> Run::entries() const {
+  std::vector<Entry> entries;
+  for (const Target& target : targets_) entries.push_back(target.entry);
+  return entries;
 }
 
 Result<std::shared_ptr<const std::string>> Run::script_for(const Entry& entry, bool dry) {
@@ -139,14 +164,25 @@ Result<void> Run::visit_new() {
   return {};
 }
 
-// A host that was entered is on the list from then on, or undo would forget it.
-Result<void> Run::write_launcher() {
+// Every host that may be entered is on the list before, or undo would miss it when we are
+// interrupted. The configuration waits: it would keep a first login from the user's own keys.
+Result<void> Run::write_plan() {
+  MUSTER_CHECK(launcher_.write_list(merge(old_, entries())));
+  // An interrupted setup may have left it behind the list.
+  const bool any_known = std::any_of(targets_.begin(), targets_.end(),
+                                     [](const Target& target) { return target.known; });
+  return any_known ? launcher_.write_config(old_) : Result<void>();
+}
+
+// Hosts that were never entered go from the list again.
+Result<void> Run::write_outcome() {
   std::vector<Entry> entered;
   for (const Target& target : targets_) {
     if (target.entered) entered.push_back(target.entry);
   }
-  if (entered.empty()) return {};
-  return launcher_.write_entries(merge(old_, entered));
+  const std::vector<Entry> entries = merge(old_, entered);
+  MUSTER_CHECK(launcher_.write_list(entries));
+  return entered.empty() ? Result<void>() : launcher_.write_config(entries);
 }
 
 // As every later command does it: by the key, over the connection that then stays open.
@@ -195,23 +231,21 @@ SetupResult Run::result() {
 
 Result<SetupResult> Run::carry_out() {
   MUSTER_CHECK(read_hosts());
-  // A key that is not there must stop us before anything is changed.
-  if (!request_.key.empty()) MUSTER_CHECK(launcher_.public_key(request_.key));
-  if (!request_.identity.empty() && !sys::exists(request_.identity)) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "there is no such key",
-                            .where = {.file = request_.identity},
-                            .hint = "--identity names a private key that opens the hosts"});
+  if (!request_.key.empty()) {
+    MUSTER_CHECK(check_private(request_.key, "make one: ssh-keygen -t ed25519 -f " + request_.key));
+    MUSTER_CHECK(launcher_.public_key(request_.key));
+  }
+  if (!request_.identity.empty()) {
+    MUSTER_CHECK(
+        check_private(request_.identity, "--identity names a private key that opens the hosts"));
   }
   MUSTER_TRY(const sys::Fd lock, launcher_.prepare());
   MUSTER_CHECK(launcher_.ensure_key(launcher_.cluster_key(), "muster"));
-  std::vector<Entry> entries;
-  entries.reserve(targets_.size());
-  for (const Target& target : targets_) entries.push_back(target.entry);
-  stop_sharing(entries);
+  stop_sharing(entries());
+  MUSTER_CHECK(write_plan());
   MUSTER_CHECK(visit_known());
   MUSTER_CHECK(visit_new());
-  MUSTER_CHECK(write_launcher());
+  MUSTER_CHECK(write_outcome());
   check();
   if (request_.host_to_host) MUSTER_CHECK(connect_hosts());
   return result();

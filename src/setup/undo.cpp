@@ -1,6 +1,7 @@
 #include "setup/undo.hpp"
 
 #include <algorithm>
+#include <set>
 #include <unordered_set>
 
 #include <fmt/format.h>
@@ -35,9 +36,10 @@ std::vector<Entry> chosen(const std::vector<Entry>& entries, const UndoRequest& 
                           SetupResult& result) {
   std::unordered_set<std::string> wanted(request.hosts.begin(), request.hosts.end());
   const std::unordered_set<std::string> given_up(request.given_up.begin(), request.given_up.end());
+  const bool all = request.hosts.empty() && request.given_up.empty();
   std::vector<Entry> found;
   for (const Entry& entry : entries) {
-    const bool named = wanted.erase(entry.name) != 0 || request.hosts.empty();
+    const bool named = wanted.erase(entry.name) != 0 || all;
     if (named && given_up.count(entry.name) == 0) found.push_back(entry);
   }
   for (const std::string& host : request.hosts) {
@@ -46,8 +48,21 @@ std::vector<Entry> chosen(const std::vector<Entry>& entries, const UndoRequest& 
   return found;
 }
 
-std::vector<Errand> undo_errands(std::span<const Entry> entries, bool dry) {
-  const auto script = std::make_shared<const std::string>(undo_script(Place::kHost, dry));
+// The public keys that setup may have added from here: the cluster's, and those given by --key.
+std::vector<std::string> our_keys(const Launcher& launcher, std::span<const Entry> entries) {
+  std::set<std::string> files = {launcher.cluster_key()};
+  for (const Entry& entry : entries) files.insert(launcher.key_of(entry));
+  std::vector<std::string> keys;
+  for (const std::string& file : files) {
+    if (auto key = launcher.public_key(file)) keys.push_back(*std::move(key));
+  }
+  return keys;
+}
+
+std::vector<Errand> undo_errands(const Launcher& launcher, std::span<const Entry> entries,
+                                 bool dry) {
+  const auto script = std::make_shared<const std::string>(
+      undo_script(Place::kHost, dry, our_keys(launcher, entries)));
   std::vector<Errand> errands;
   for (const Entry& entry : entries) errands.push_back({entry, script});
   return errands;
@@ -61,7 +76,8 @@ Result<void> let_go(Launcher& launcher, std::vector<Entry> entries,
   for (const std::string& name : names) launcher.remove_pin(name);
   std::erase_if(entries, [&gone](const Entry& entry) { return gone.count(entry.name) != 0; });
   if (entries.empty()) return launcher.undo();
-  return launcher.write_entries(entries);
+  MUSTER_CHECK(launcher.write_list(entries));
+  return launcher.write_config(entries);
 }
 
 }  // namespace
@@ -72,7 +88,7 @@ Result<SetupResult> undo(const UndoRequest& request) {
   SetupResult result;
   const std::vector<Entry> meant = chosen(entries, request, result);
   if (request.dry_run) {
-    for (const Visit& visit : visit_by_key(launcher, undo_errands(meant, true), false)) {
+    for (const Visit& visit : visit_by_key(launcher, undo_errands(launcher, meant, true), false)) {
       result.hosts.push_back(result_of(visit));
     }
     if (meant.size() == entries.size()) {
@@ -85,10 +101,11 @@ Result<SetupResult> undo(const UndoRequest& request) {
     return result;
   }
   MUSTER_TRY(const sys::Fd lock, launcher.prepare());
+  MUSTER_CHECK(launcher.write_config(entries));  // an interrupted setup leaves only the list
   // With a shared home folder the first host's undo takes the key from all: open every door first.
-  (void)visit_by_key(launcher, undo_errands(meant, true), true);
+  (void)visit_by_key(launcher, undo_errands(launcher, meant, true), true);
   std::unordered_set<std::string> gone(request.given_up.begin(), request.given_up.end());
-  for (const Visit& visit : visit_by_key(launcher, undo_errands(meant, false), true)) {
+  for (const Visit& visit : visit_by_key(launcher, undo_errands(launcher, meant, false), true)) {
     result.hosts.push_back(result_of(visit));
     if (!visit.error) gone.insert(visit.host);
   }

@@ -11,7 +11,7 @@
 namespace muster::setup {
 
 struct UndoRequest {
-  std::vector<std::string> hosts;          // empty: all that were set up from here
+  std::vector<std::string> hosts;          // to be reached; both empty: all set up from here
   std::vector<std::string> given_up = {};  // taken off the list without being reached
   bool dry_run = false;
 };

@@ -118,6 +118,26 @@ TEST_P(HostScript, PutsModesRightAndGivesThemBack) {
   EXPECT_EQ(tree(), before);
 }
 
+TEST_P(HostScript, GivesTheOwnerThePermissionsItNeedsAndTakesThemBack) {
+  write(".ssh/authorized_keys", "ssh-rsa AAAA old\n", 0040);
+  ::chmod((home_ + "/.ssh").c_str(), 0500);
+  const auto mode = [this](const char* path) {
+    return static_cast<unsigned>(fs::status(home_ + path).permissions());
+  };
+  EXPECT_EQ(run(install_script(kKey, true)).changes.size(), 3U);
+  EXPECT_EQ(mode("/.ssh"), 0500U);
+  EXPECT_EQ(run(install_script(kKey, false)).changes.size(), 3U);
+  EXPECT_EQ(mode("/.ssh"), 0700U);
+  EXPECT_EQ(mode("/.ssh/authorized_keys"), 0640U);
+  EXPECT_TRUE(run(install_script(kKey, false)).changes.empty());
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(mode("/.ssh"), 0500U);
+  EXPECT_EQ(mode("/.ssh/authorized_keys"), 0040U);
+  ::chmod((home_ + "/.ssh").c_str(), 0700);
+  ::chmod((home_ + "/.ssh/authorized_keys").c_str(), 0600);
+  EXPECT_EQ(read(".ssh/authorized_keys"), "ssh-rsa AAAA old\n");
+}
+
 TEST_P(HostScript, UndoKeepsWhatTheUserDidSince) {
   write(".ssh/authorized_keys", "ssh-rsa AAAA old\n", 0600);
   (void)run(install_script(kKey, false));
@@ -172,6 +192,8 @@ TEST_P(HostScript, MeshIsInstalledGrowsAndGoes) {
   EXPECT_EQ(read(".ssh/muster-mesh/id_ed25519"), mesh().private_key + "\n");
   EXPECT_EQ(read(".ssh/muster-mesh/known_hosts"), "n1 ssh-ed25519 AAAA1\nn2 ssh-ed25519 AAAA2\n");
   EXPECT_NE(read(".ssh/muster-mesh/config").find("Host n1 n2\n"), std::string::npos);
+  EXPECT_NE(read(".ssh/muster-mesh/config").find("  KnownHostsCommand none\n"), std::string::npos);
+  EXPECT_NE(read(".ssh/muster-mesh/config").find("  VerifyHostKeyDNS no\n"), std::string::npos);
   EXPECT_EQ(read(".ssh/config"), "Include muster-mesh/config\nHost x\n  Port 7\n");
   MeshPart more = mesh();
   more.addresses = {"198.18.0.3"};
@@ -186,6 +208,22 @@ TEST_P(HostScript, MeshIsInstalledGrowsAndGoes) {
   EXPECT_EQ(tree(), before);
 }
 
+TEST_P(HostScript, UndoLeavesAnotherLaunchersKeyAndTheLastOneRestoresAll) {
+  const std::vector<std::string> mine = {"ssh-ed25519 AAAAGIVEN other", kKey};
+  const std::vector<std::string> theirs = {"ssh-ed25519 AAAATHEIRS muster@elsewhere"};
+  write(".ssh/authorized_keys", "ssh-rsa AAAA old", 0664);
+  const auto before = tree();
+  (void)run(install_script(kKey, false));
+  (void)run(install_script(theirs[0], false));
+  (void)run(mesh_script(mesh(), false));
+  (void)run(undo_script(Place::kHost, false, mine));
+  EXPECT_EQ(read(".ssh/authorized_keys").rfind("ssh-rsa AAAA old\n" + theirs[0] + "\nfrom=", 0),
+            0U);
+  EXPECT_TRUE(run(undo_script(Place::kHost, false, mine)).changes.empty());
+  (void)run(undo_script(Place::kHost, false, theirs));
+  EXPECT_EQ(tree(), before);
+}
+
 TEST_P(HostScript, HalfAScriptDoesNothing) {
   const auto before = tree();
   std::string script = install_script(kKey, false);
@@ -197,17 +235,25 @@ TEST_P(HostScript, HalfAScriptDoesNothing) {
   EXPECT_EQ(tree(), before);
 }
 
+TEST_P(HostScript, IsHeardBehindAStartUpFileThatPrintsHalfALine) {
+  (void)run("printf hello\n" + install_script(kKey, false));
+  EXPECT_TRUE(run("printf hello\n" + install_script(kKey, false)).changes.empty());
+}
+
 // With a shared home folder all hosts run it at once on the same files.
-TEST_P(HostScript, ManyAtOnceAddTheKeyOnce) {
+TEST_P(HostScript, ManyAtOnceAddTheKeyOnceAndTakeItOut) {
   const auto before = tree();
-  const auto script = std::make_shared<const std::string>(install_script(kKey, false));
-  const std::vector<sys::Command> commands(
-      16, {.argv = GetParam(), .env = {"HOME=" + home_}, .input = script});
-  for (const auto& ended : sys::run_all(commands, 16)) {
-    EXPECT_TRUE(parse_script_report(ended->out).ended) << ended->out << ended->err;
-  }
+  const auto run_many = [this](const std::string& text) {
+    const auto script = std::make_shared<const std::string>(text);
+    const std::vector<sys::Command> commands(
+        16, {.argv = GetParam(), .env = {"HOME=" + home_}, .input = script});
+    for (const auto& ended : sys::run_all(commands, 16)) {
+      EXPECT_TRUE(parse_script_report(ended->out).ended) << ended->out << ended->err;
+    }
+  };
+  run_many(install_script(kKey, false));
   EXPECT_EQ(read(".ssh/authorized_keys"), std::string(kKey) + "\n");
-  (void)run(undo_script(Place::kHost, false));
+  run_many(undo_script(Place::kHost, false));
   EXPECT_EQ(tree(), before);
 }
 

@@ -20,6 +20,8 @@ TEST(FirstLoginWords, AskAboutUnknownKeysAndPinIntoTheHostsOwnFile) {
   EXPECT_TRUE(has(words, "StrictHostKeyChecking=ask"));
   EXPECT_TRUE(has(words, "UserKnownHostsFile=~/.ssh/muster/known_hosts.d/n1"));
   EXPECT_TRUE(has(words, "HashKnownHosts=no"));
+  EXPECT_TRUE(has(words, "KnownHostsCommand=none"));
+  EXPECT_TRUE(has(words, "VerifyHostKeyDNS=no"));
   EXPECT_TRUE(has(words, "NumberOfPasswordPrompts=1"));
 }
 

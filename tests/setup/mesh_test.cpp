@@ -9,6 +9,16 @@ namespace {
 
 using Addresses = std::vector<std::vector<std::string>>;
 
+TEST(CheckMesh, RefusesHostsWithDifferentUsersOrPorts) {
+  EXPECT_TRUE(check_mesh(std::vector<Entry>{{"n1", "dev", 22, "/a"}, {"n2", "dev", 22, "/b"}}));
+  for (const Entry& other : {Entry{"n2", "ops", 22}, Entry{"n2", "dev", 2222}, Entry{"n2"}}) {
+    const auto checked = check_mesh(std::vector<Entry>{{"n1", "dev", 22}, other});
+    ASSERT_FALSE(checked.has_value());
+    EXPECT_EQ(checked.error().code, ErrorCode::kUsage);
+    EXPECT_NE(checked.error().what.find("n2 with user"), std::string::npos);
+  }
+}
+
 TEST(OwnAddresses, LeaveOutWhatSeveralHostsHaveAndWhatIsNoAddress) {
   const Addresses reported = {{"198.18.0.1", "172.17.0.1", "fd00::1"},
                               {"198.18.0.2", "172.17.0.1", "x\" command=\"evil", "1.2.3"}};

@@ -2,11 +2,12 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 
 FINGERPRINT = r"SHA256:[A-Za-z0-9+/]{43}"
-TREE = r"""cd && { find . -path '*/cm/*' -prune -o -path './.ssh*' -printf '%p %y %m\n'; stat -c 'home %a' .
+TREE = r"""cd && { find . -path '*/cm/*' -prune -o -path './.ssh*' -printf '%p %y %m %u %g\n'; stat -c 'home %a %U %G' .
 find .ssh -type f -exec sha256sum {} + 2>/dev/null; } | sort"""
 
 
@@ -26,7 +27,7 @@ def out(lab, host, script, **more):
 
 
 def tree(lab, host):
-    """Every file in ~/.ssh with type, mode and content."""
+    """Every file in ~/.ssh with type, mode, owner and content."""
     return out(lab, host, TREE)
 
 
@@ -80,6 +81,13 @@ def test_one_password_is_enough_and_a_second_run_changes_nothing(lab):
     assert everywhere(lab) == before
     for host in lab.hosts:
         assert log(lab, host).count("Accepted password") == 1
+
+
+def test_a_start_up_file_that_prints_half_a_line_is_no_hindrance(lab):
+    for host in lab.hosts:
+        out(lab, host, "printf 'printf hello\\n' > ~/.bashrc")
+    first_setup(lab)
+    assert "nothing to change" in setup(lab)
 
 
 def test_an_existing_key_serves_instead_of_the_password(lab):
@@ -142,6 +150,7 @@ def test_a_wrong_password_is_tried_once_a_host(lab):
     assert told.count("refused the password") >= 1 and "3 of 3 hosts failed" in told
     for host in lab.hosts:
         assert log(lab, host).count("Failed password") == 1
+        assert sh(lab, "launcher", f"test -e ~/.ssh/muster/known_hosts.d/{host}").returncode == 1  # nothing is pinned
         assert out(lab, host, "ls -A ~ | grep -c '^.ssh$' || true") == "0\n"
 
 
@@ -162,6 +171,19 @@ def test_nobody_to_accept_the_keys_means_no(lab):
     for host in lab.hosts:
         assert f"{host} {host_key(lab, host)}" in told  # a line for --fingerprints
         assert "password" not in log(lab, host)
+
+
+def test_a_system_wide_known_hosts_command_vouches_for_nothing(lab):
+    first = lab.hosts[0]
+    key = " ".join(out(lab, first, "cat /etc/ssh/ssh_host_ed25519_key.pub", root=True).split()[:2])
+    out(lab, "launcher", f"printf '#!/bin/sh\\necho {first} {key}\\n' > /usr/local/bin/vouch && chmod 755 /usr/local/bin/vouch"
+        " && echo 'KnownHostsCommand /usr/local/bin/vouch' > /etc/ssh/ssh_config", root=True)
+    told = setup(lab, "--password-file", "-", hosts=[first], password=lab.password, code=4)
+    assert f"{first} {host_key(lab, first)}" in told and "password" not in log(lab, first)
+    setup(lab, "--yes", "--password-file", "-", hosts=[first], password=lab.password)
+    assert key in out(lab, "launcher", f"cat ~/.ssh/muster/known_hosts.d/{first}")
+    out(lab, "launcher", f"ssh -O exit {first} 2>&1; : > ~/.ssh/muster/known_hosts.d/{first}")
+    assert strict_ssh(lab, "launcher", first).returncode == 255
 
 
 def prepare_lived_in_homes(lab):
@@ -207,6 +229,36 @@ def test_undo_without_one_host_can_be_finished_later(lab):
     assert out(lab, "launcher", "ls -A ~ | grep -c '^.ssh$' || true") == "0\n"
 
 
+def test_undo_also_finds_the_hosts_of_an_interrupted_setup(lab):
+    *others, cut = lab.hosts
+    before = everywhere(lab)
+    lab.command("cut", cut)
+    out(lab, "launcher", "umask 077; cat > /tmp/pw", input=lab.password + "\n")
+    with subprocess.Popen(lab.words("launcher", "sh", "-c", f"echo $$ > /tmp/pid; exec muster setup -H {','.join(lab.hosts)}"
+                                    " --yes --password-file /tmp/pw"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        for host in others:
+            out(lab, host, "i=0; until [ -s ~/.ssh/authorized_keys ] && [ ! -e ~/.ssh/muster-undo/lock ];"
+                " do i=$((i+1)); [ $i -lt 200 ] || exit 1; sleep 0.05; done")
+        out(lab, "launcher", "kill -INT $(cat /tmp/pid)")
+        assert running.wait(30) != 0
+    lab.command("mend", cut)
+    told = undo(lab, code=4)
+    assert "1 of 3 hosts failed" in told
+    for host in others:
+        assert tree(lab, host) == before[host]
+    undo(lab, "--forget", cut)
+    assert everywhere(lab) == before
+
+
+def test_giving_up_one_host_leaves_the_others_set_up(lab):
+    first_setup(lab)
+    *others, gone = lab.hosts
+    undo(lab, "--forget", gone)
+    for host in others:
+        assert strict_ssh(lab, "launcher", host).stdout == host + "\n"
+    assert [line.split("\t")[0] for line in out(lab, "launcher", "cat ~/.ssh/muster/hosts").splitlines()] == others
+
+
 def test_modes_that_sshd_refuses_are_put_right_and_given_back(lab):
     for host in lab.hosts:
         out(lab, host, "mkdir ~/.ssh; : > ~/.ssh/authorized_keys; chmod 777 ~/.ssh; chmod 666 ~/.ssh/authorized_keys; chmod 775 ~")
@@ -219,17 +271,43 @@ def test_modes_that_sshd_refuses_are_put_right_and_given_back(lab):
     assert everywhere(lab) == before
 
 
+def test_files_that_their_owner_may_not_change_and_a_config_that_others_may(lab):
+    out(lab, lab.hosts[0], "mkdir ~/.ssh; : > ~/.ssh/authorized_keys; chmod 400 ~/.ssh/authorized_keys; chmod 500 ~/.ssh")
+    out(lab, "launcher", "mkdir -m 700 ~/.ssh; echo '# mine' > ~/.ssh/config; chmod 666 ~/.ssh/config")
+    before = everywhere(lab)
+    first_setup(lab)
+    for host in lab.hosts:
+        assert strict_ssh(lab, "launcher", host).returncode == 0
+    undo(lab)
+    assert everywhere(lab) == before
+
+
+def test_a_folder_of_another_user_is_named_with_the_remedy(lab):
+    out(lab, lab.hosts[0], f"mkdir -m 755 ~{lab.user}/.ssh", root=True)
+    before = tree(lab, lab.hosts[0])
+    told = setup(lab, "--yes", "--password-file", "-", password=lab.password, code=4)
+    assert f"~/.ssh belongs to root; as root: chown {lab.user} /home/{lab.user}/.ssh" in told and "1 of 3 hosts failed" in told
+    assert tree(lab, lab.hosts[0]) == before
+
+
+def test_a_key_that_others_may_read_is_refused(lab):
+    out(lab, "launcher", "cd && ssh-keygen -q -t ed25519 -N '' -f mine && chmod 644 mine")
+    for flag in ["--key", "--identity"]:
+        assert f"chmod 600 /home/{lab.user}/mine" in setup(lab, "--yes", flag, f"/home/{lab.user}/mine", code=2)
+    assert sh(lab, "launcher", "test -e ~/.ssh").returncode == 1
+
+
 def test_one_login_serves_check_exec_sync_and_plain_ssh(lab):
     first_setup(lab)
     for _ in range(2):
         assert lab.exec("launcher", "muster", "exec", "-H", ",".join(lab.hosts), "--", "hostname").returncode == 0
-    if "  sync " in lab.exec("launcher", "muster", "--help").stdout:
-        out(lab, "launcher", "mkdir -p ~/job && echo 1 > ~/job/file")
-        done = lab.exec("launcher", "muster", "sync", "-H", ",".join(lab.hosts), f"/home/{lab.user}/job")
-        assert done.returncode == 0, done.stderr
+    out(lab, "launcher", "mkdir -p ~/job && echo 1 > ~/job/file")
+    done = lab.exec("launcher", "muster", "sync", "-H", ",".join(lab.hosts), f"/home/{lab.user}/job")
+    assert done.returncode == 0, done.stderr
     assert strict_ssh(lab, "launcher", lab.hosts[0]).returncode == 0
     for host in lab.hosts:
-        assert log(lab, host).count("Accepted publickey") == 1
+        accepted = re.findall(r"Accepted (\S+)", log(lab, host))
+        assert accepted == ["password", "publickey"]  # the first login, and one for all that follows
 
 
 def test_the_password_is_in_no_argument_list_environment_or_file(lab):
