@@ -66,6 +66,11 @@ remote::Outcome prepared(remote::Outcome outcome) {
              .what = "rsync is not installed there",
              .where = {.host = outcome.host},
              .hint = "install it on the host, for example: apt-get install rsync"};
+  } else if (outcome.ended->code == remote::kHoldsHome) {
+    error = {.code = ErrorCode::kUsage,
+             .what = "--delete would clear the home folder there",
+             .where = {.host = outcome.host},
+             .hint = "name a folder of its own with --to"};
   } else if (!outcome.ended->err.empty()) {
     error.cause = std::make_shared<const Error>(
         Error{.what = outcome.ended->err.substr(0, outcome.ended->err.find('\n'))});

@@ -58,7 +58,27 @@ std::string last_line(std::string_view text) {
   return std::string(start == std::string_view::npos ? text : text.substr(start + 1));
 }
 
+// What stands between the two, with no control characters; empty if they do not.
+std::string between(std::string_view text, std::string_view before, std::string_view after) {
+  const std::size_t start = text.find(before);
+  if (start == std::string_view::npos) return {};
+  const std::string_view rest = text.substr(start + before.size());
+  const std::size_t end = rest.find(after);
+  return end == std::string_view::npos ? std::string() : printable(rest.substr(0, end));
+}
+
 }  // namespace
+
+ChangedKey changed_key(std::string_view stderr_text) {
+  if (stderr_text.find("REMOTE HOST IDENTIFICATION HAS CHANGED") == std::string_view::npos)
+    return {};
+  // "Offending ED25519 key in FILE:1"
+  const std::string place = between(stderr_text, " key in ", "\n");
+  const std::string digits = between(stderr_text, "SHA256:", "\n");
+  return {
+      .presented = digits.empty() ? "" : "SHA256:" + digits.substr(0, digits.find_first_of(".? ")),
+      .pinned_file = place.substr(0, place.rfind(':'))};
+}
 
 std::optional<SshFailure> diagnose(std::string_view stderr_text) {
   for (const Known& known : kKnown) {

@@ -18,6 +18,13 @@ struct SshFailure {
 // The failure that `stderr_text` of an ssh client tells of, if it is one we know.
 [[nodiscard]] std::optional<SshFailure> diagnose(std::string_view stderr_text);
 
+// What ssh says of a key that is not the pinned one; empty where it does not say.
+struct ChangedKey {
+  std::string presented;    // "SHA256:..."
+  std::string pinned_file;  // the file that holds the pinned one
+};
+[[nodiscard]] ChangedKey changed_key(std::string_view stderr_text);
+
 // The Error for a host that ssh (exit code 255) did not reach, or lost.
 [[nodiscard]] Error unreachable(const std::string& host, std::string_view stderr_text);
 

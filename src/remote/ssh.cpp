@@ -1,6 +1,7 @@
 #include "remote/ssh.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "remote/diagnose.hpp"
 #include "sys/file.hpp"
@@ -15,6 +16,21 @@ bool may_be_ssh(const Result<sys::Ended>& ended) {
   return ended && !ended->timed_out && ended->signal == 0 && ended->code == kSshFailed;
 }
 
+// A changed key is told with both fingerprints, or nobody can compare.
+void add_fingerprints(Error& error, std::string_view stderr_text) {
+  const ChangedKey changed = changed_key(stderr_text);
+  if (changed.presented.empty()) return;
+  std::string pinned = "unreadable";
+  const auto listed = sys::run({.argv = {"ssh-keygen", "-lf", changed.pinned_file}});
+  if (listed && listed->ok()) {
+    const std::size_t start = listed->out.find("SHA256:");
+    if (start != std::string::npos) {
+      pinned = listed->out.substr(start, listed->out.find(' ', start) - start);
+    }
+  }
+  error.what += fmt::format(": pinned {}, presented {}", pinned, changed.presented);
+}
+
 Outcome outcome_of(const std::string& host, Result<sys::Ended> ended, bool connected) {
   if (!ended) return {host, unexpected(std::move(ended).error())};
   if (ended->timed_out) {
@@ -24,7 +40,9 @@ Outcome outcome_of(const std::string& host, Result<sys::Ended> ended, bool conne
                                    .hint = "what was started there may still be running"})};
   }
   if (may_be_ssh(ended) && !connected) {
-    return {host, unexpected(unreachable(host, ended->err))};
+    Error error = unreachable(host, ended->err);
+    add_fingerprints(error, ended->err);
+    return {host, unexpected(std::move(error))};
   }
   return {host, std::move(ended)};
 }
@@ -38,7 +56,12 @@ std::vector<Outcome> all_fail(std::span<const Task> tasks, const Error& error) {
 }  // namespace
 
 std::string control_folder() {
-  return sys::home_folder() + "/.ssh/muster/cm";
+  // The kernel's limit for a socket's path is 107 bytes. ssh appends 40 digits and, while it makes
+  // the socket, a dot and 16 letters; the slash before the digits is the 58th.
+  constexpr std::size_t kRoom = 107 - 58;
+  std::string folder = sys::home_folder() + "/.ssh/muster/cm";
+  if (folder.size() <= kRoom) return folder;
+  return fmt::format("/tmp/muster-ssh-{}", ::getuid());
 }
 
 std::vector<std::string> ssh_words(const SshOptions& options) {

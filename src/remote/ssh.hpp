@@ -20,7 +20,8 @@ struct SshOptions {
 };
 
 // Where the control sockets lie: ~/.ssh/muster/cm, made with mode 0700. Not below /tmp: after a
-// reboot anybody could make that folder and answer in the host's place.
+// reboot anybody could make that folder and answer in the host's place. Only where the home
+// folder's path is too long for a socket, /tmp/muster-ssh-UID, verified to be ours before each use.
 [[nodiscard]] std::string control_folder();
 
 // The ssh words that every connection of muster's carries, up to but without the host. Host key

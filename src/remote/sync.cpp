@@ -78,7 +78,13 @@ std::vector<std::string> rsync_words(const SyncOptions& options,
 
 std::string prepare_line(const SyncOptions& options) {
   std::string script = fmt::format("command -v rsync >/dev/null || exit {}", kNoRsync);
-  if (!options.dry_run) script += "; mkdir -p -- \"$1\"";
+  if (!options.dry_run) script += "; mkdir -p -- \"$1\" || exit 1";
+  if (options.remove) {
+    script += fmt::format(
+        "; home=$(cd && pwd -P); if to=$(cd -- \"$1\" 2>/dev/null && pwd -P); then "
+        "case \"$home/\" in \"${{to%/}}/\"*) exit {};; esac; fi",
+        kHoldsHome);
+  }
   return fmt::format("sh -c {} sh {}", sys::quote(script), sys::quote(options.to));
 }
 

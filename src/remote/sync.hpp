@@ -35,6 +35,9 @@ struct SyncOptions {
 // The line that makes ready on a host: ends with kNoRsync when rsync is not there, otherwise makes
 // the folder (not in a dry run).
 constexpr int kNoRsync = 127;
+// With --delete it ends with this when the folder is the home there or holds it: that would clear
+// everything the user has, the keys included. Only the host knows where that is.
+constexpr int kHoldsHome = 126;
 [[nodiscard]] std::string prepare_line(const SyncOptions& options);
 
 // Where the content ends: `to` made plain, or an error for a place that --delete must not clear.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -24,6 +25,24 @@ Result<std::string> ssh_keygen(std::vector<std::string> words, const std::string
             .where = {.file = path}});
 }
 
+// Of a plain file only: the container's user owns the folder and could have put a link there, and
+// we may be root.
+Result<void> make_private(const std::string& path) {
+  const sys::Fd fd(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat status{};
+  if (!fd.valid() || ::fstat(fd.get(), &status) != 0) {
+    return unexpected(system_error("cannot open the key", path));
+  }
+  if (!S_ISREG(status.st_mode) || status.st_nlink != 1) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "this is a link or no plain file",
+                            .where = {.file = path},
+                            .hint = "remove it; a new key is made then"});
+  }
+  if (::fchmod(fd.get(), kPrivateFile) == 0) return {};
+  return unexpected(system_error("cannot set the mode of the key", path));
+}
+
 // Makes the private key unless it is there; gives its public half with a comment of ours.
 Result<std::string> public_half(const std::string& path, bool& made) {
   made = !sys::exists(path);
@@ -32,9 +51,7 @@ Result<std::string> public_half(const std::string& path, bool& made) {
     ::unlink((path + ".pub").c_str());
     MUSTER_CHECK(ssh_keygen({"-q", "-t", "ed25519", "-N", "", "-C", "muster", "-f", path}, path));
   }
-  if (::chmod(path.c_str(), kPrivateFile) != 0) {
-    return unexpected(system_error("cannot set the mode of the key", path));
-  }
+  MUSTER_CHECK(make_private(path));
   MUSTER_TRY(const std::string text, ssh_keygen({"-y", "-P", "", "-f", path}, path));
   const std::size_t type_end = text.find(' ');
   if (type_end == std::string::npos || text.substr(0, type_end) != "ssh-ed25519") {

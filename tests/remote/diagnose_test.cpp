@@ -44,5 +44,17 @@ TEST(Diagnose, AHostileBannerDoesNotReachTheTerminal) {
   EXPECT_EQ(to_text(unreachable("n3", "\x1b[2Jgone\r\n")).find('\x1b'), std::string::npos);
 }
 
+TEST(ChangedKey, IsReadOutOfWhatSshSays) {
+  const ChangedKey changed = changed_key(
+      "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\r\n"
+      "The fingerprint for the ED25519 key sent by the remote host is\n"
+      "SHA256:Df3qG9QkRvR7gQV7/2g9plZRjS1zXshCrmfA30+CGTs.\r\n"
+      "Please contact your system administrator.\r\n"
+      "Offending ED25519 key in /home/dev/.ssh/muster/known_hosts.d/n3:1\r\n");
+  EXPECT_EQ(changed.presented, "SHA256:Df3qG9QkRvR7gQV7/2g9plZRjS1zXshCrmfA30+CGTs");
+  EXPECT_EQ(changed.pinned_file, "/home/dev/.ssh/muster/known_hosts.d/n3");
+  EXPECT_EQ(changed_key("Permission denied (publickey).\n").presented, "");
+}
+
 }  // namespace
 }  // namespace muster::remote

@@ -98,3 +98,14 @@ def test_later_sessions_need_no_second_login(open_lab):
     for host in open_lab.hosts:  # a new login would fail now
         open_lab.exec(host, "sh", "-c", "mv ~/.ssh/authorized_keys ~/.ssh/away")
     assert muster_exec(open_lab, "-H", ALL, "--", "true").returncode == 0
+
+
+def test_a_changed_host_key_is_told_with_both_fingerprints(open_lab):
+    def fingerprint():
+        return open_lab.shell("n2", "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub").split()[1]
+
+    pinned = fingerprint()
+    open_lab.command("break", "n2", "host-key")
+    done = open_lab.exec("launcher", "muster", "exec", "-H", "n1,n2", "--", "hostname")
+    assert done.returncode == 4 and done.stdout == "--- n1 ---\nn1\n"
+    assert f"pinned {pinned}, presented {fingerprint()}" in done.stderr

@@ -67,6 +67,10 @@ def test_delete_only_when_asked_and_never_a_whole_home(open_lab):
     sh(open_lab, "n1", "test ! -e ~/job/extra")
     refused = sync(open_lab, job, "--delete", "--to", "~")
     assert refused.returncode == 2 and "--delete would clear" in refused.stderr
+    for home in (f"/home/{open_lab.user}", "/home", f"/home/{open_lab.user}/job/.."):
+        refused = sync(open_lab, job, "--delete", "--to", home)
+        assert refused.returncode != 0 and "--delete would clear" in refused.stderr
+    sh(open_lab, "n1", "test -e ~/.ssh/authorized_keys")
 
 
 def test_checksum_finds_what_size_and_time_hide(open_lab):

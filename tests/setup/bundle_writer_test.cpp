@@ -158,5 +158,18 @@ TEST_F(BundleFolder, WithoutAnImageTheScriptsAskForOne) {
   EXPECT_NE(ended.err.find("IMAGE"), std::string::npos);
 }
 
+TEST_F(BundleFolder, DoesNotChangeAFileBehindALink) {
+  ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
+  const std::string victim = top_ + "/victim";
+  ASSERT_TRUE(sys::write_file(victim, "x", 0644).has_value());
+  const std::string key = folder_ + "/launcher/id_ed25519";
+  ASSERT_EQ(::unlink(key.c_str()), 0);
+  ASSERT_EQ(::symlink(victim.c_str(), key.c_str()), 0);
+  EXPECT_FALSE(write_bundle(folder_, options(), true).has_value());
+  struct stat status{};
+  ASSERT_EQ(::stat(victim.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0644U);
+}
+
 }  // namespace
 }  // namespace muster::setup
