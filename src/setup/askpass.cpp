@@ -182,6 +182,11 @@ std::vector<KeyOffer> AskpassServer::offers() {
   return doorkeeper_.offers();
 }
 
+bool AskpassServer::person_was_asked() {
+  const std::scoped_lock lock(mutex_);
+  return doorkeeper_.person_was_asked();
+}
+
 void AskpassServer::serve() {
   while (true) {
     pollfd polled[2] = {{listener_.get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}};

@@ -41,6 +41,7 @@ class AskpassServer {
 
   [[nodiscard]] std::optional<Trouble> trouble(const std::string& host);
   [[nodiscard]] std::vector<KeyOffer> offers();
+  [[nodiscard]] bool person_was_asked();  // since begin()
 
  private:
   AskpassServer(std::string path, Doorkeeper& doorkeeper)

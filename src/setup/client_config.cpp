@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
+#include "remote/ssh.hpp"
+#include "sys/file.hpp"
 
 namespace muster::setup {
 namespace {
@@ -68,8 +70,15 @@ constexpr std::string_view kSettings =
     "  ServerAliveInterval 5\n"
     "  ServerAliveCountMax 3\n"
     "  ControlMaster auto\n"
-    "  ControlPath ~/.ssh/muster/cm/%C\n"
     "  ControlPersist 600\n";
+
+// Where muster's own ssh has its sockets; below home as people write it.
+std::string control_path() {
+  const std::string folder = remote::control_folder();
+  const std::string home = sys::home_folder() + "/";
+  if (folder.rfind(home, 0) == 0) return "~/" + folder.substr(home.size()) + "/%C";
+  return folder + "/%C";
+}
 
 }  // namespace
 
@@ -159,6 +168,7 @@ std::string config_text(std::span<const Entry> entries) {
     text += fmt::format("  IdentityFile {}\n",
                         key.empty() ? "~/.ssh/muster/id_ed25519" : config_path(key));
     text += kSettings;
+    text += fmt::format("  ControlPath {}\n", control_path());
   }
   return text;
 }

@@ -28,8 +28,13 @@ std::string first_line(const std::string& text) {
 
 void Doorkeeper::begin(std::span<const std::string> hosts) {
   running_ = {hosts.begin(), hosts.end()};
+  person_was_asked_ = false;
   order_.clear();
-  for (std::size_t i = 0; i < hosts.size(); ++i) order_.emplace(hosts[i], i);
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    order_.emplace(hosts[i], i);
+    got_password_.erase(hosts[i]);
+    troubles_.erase(hosts[i]);
+  }
 }
 
 std::vector<Reply> Doorkeeper::on_question(const Question& question) {
@@ -139,6 +144,7 @@ Reply Doorkeeper::passphrase(const Question& question, const Prompt& prompt) {
     return {question.id, ReplyKind::kAnswer, known->second.clone()};
   }
   if (!person_.present()) return {question.id, ReplyKind::kDecline};
+  person_was_asked_ = true;
   std::optional<Secret> secret = person_.secret(prompt.text);
   if (!secret) return {question.id, ReplyKind::kDecline};
   Reply reply{question.id, ReplyKind::kAnswer, secret->clone()};
@@ -172,6 +178,7 @@ std::vector<Reply> Doorkeeper::settle_keys() {
     if (waiting.prompt.kind != PromptKind::kHostKey) continue;
     offers.push_back({waiting.host, waiting.prompt.address, waiting.prompt.key});
   }
+  person_was_asked_ = true;
   const bool accepted = person_.accept(offers);
   std::vector<Reply> replies;
   for (const Waiting& waiting : waiting_) {
@@ -189,6 +196,7 @@ std::vector<Reply> Doorkeeper::settle_passwords() {
   if (!policy_.password) {
     const std::string others =
         waiting_.size() == 1 ? "" : fmt::format(" (and {} more hosts)", waiting_.size() - 1);
+    person_was_asked_ = true;
     policy_.password = person_.secret(waiting_.front().host + others + ": password: ");
   }
   std::vector<Reply> replies;

@@ -59,6 +59,7 @@ class Doorkeeper {
 
   // Logins to these hosts start now. Host keys are shown to the person together, once every one of
   // them has asked or ended.
+  // A host may begin again after its connection was lost; it is then given the password again.
   void begin(std::span<const std::string> hosts);
 
   [[nodiscard]] std::vector<Reply> on_question(const Question& question);
@@ -66,6 +67,7 @@ class Doorkeeper {
 
   [[nodiscard]] const Trouble* trouble(const std::string& host) const;
   [[nodiscard]] const std::vector<KeyOffer>& offers() const { return offers_; }
+  [[nodiscard]] bool person_was_asked() const { return person_was_asked_; }  // since begin()
 
  private:
   struct Waiting {
@@ -88,6 +90,7 @@ class Doorkeeper {
 
   DoorPolicy policy_;
   Person& person_;
+  bool person_was_asked_ = false;
   std::unordered_set<std::string> running_;
   std::unordered_map<std::string, std::size_t> order_;  // of the hosts, for people
   std::vector<Waiting> waiting_;

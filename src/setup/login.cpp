@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -75,6 +77,7 @@ sys::Command first_command(const Errand& errand, const FirstLogin& login, bool p
 Visit with_trouble(Visit visit, std::optional<Trouble> trouble) {
   if (!visit.error || !trouble || (trouble->if_denied && !visit.denied)) return visit;
   visit.denied = false;
+  visit.lost = false;
   visit.error = Error{.code = ErrorCode::kUnreachable,
                       .what = std::move(trouble->what),
                       .where = {.host = visit.host},
@@ -90,6 +93,65 @@ Error not_pinned(const std::string& host) {
           .hint = fmt::format("which setting vouches for the key? `ssh -G {}`; set it up again "
                               "without it",
                               host)};
+}
+
+// What all rounds of first logins have in common.
+struct FirstRounds {
+  const Launcher& launcher;
+  const std::string& identity;
+  bool has_password = false;
+  bool person_present = false;
+  std::unordered_map<std::string, HostKey> pinned = {};  // before the first round
+
+  [[nodiscard]] std::vector<Visit> visit(std::span<const Errand> round,
+                                         AskpassServer& server) const;
+  void repeat_lost(std::span<const Errand> round, std::vector<Visit>& visits,
+                   AskpassServer& server) const;
+};
+
+std::vector<Visit> FirstRounds::visit(std::span<const Errand> round, AskpassServer& server) const {
+  std::vector<std::string> hosts;
+  std::vector<sys::Command> commands;
+  for (const Errand& errand : round) {
+    hosts.push_back(errand.entry.name);
+    commands.push_back(first_command(errand,
+                                     {.pinned = pinned.count(errand.entry.name) != 0,
+                                      .identity = identity,
+                                      .only_cluster_key = has_password,
+                                      .key = launcher.key_of(errand.entry)},
+                                     person_present));
+    commands.back().env = server.environment(errand.entry.name);
+  }
+  server.begin(hosts);
+  const auto ended = sys::run_all(
+      commands, kAtOnce, [&](std::size_t i, const Result<sys::Ended>&) { server.ended(hosts[i]); });
+  std::vector<Visit> visits;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const auto pin = pinned.find(hosts[i]);
+    visits.push_back(
+        with_trouble(judge_visit(hosts[i], ended[i],
+                                 pin == pinned.end() ? std::nullopt : std::optional(pin->second)),
+                     server.trouble(hosts[i])));
+  }
+  return visits;
+}
+
+// sshd hangs up (LoginGraceTime) on a person who takes long to compare or to type. What was
+// answered is known by then. Twice: once for the host keys, once for the password.
+void FirstRounds::repeat_lost(std::span<const Errand> round, std::vector<Visit>& visits,
+                              AskpassServer& server) const {
+  for (int repeat = 0; repeat < 2 && server.person_was_asked(); ++repeat) {
+    std::vector<std::size_t> places;
+    std::vector<Errand> lost;
+    for (std::size_t i = 0; i < visits.size(); ++i) {
+      if (!visits[i].lost) continue;
+      places.push_back(i);
+      lost.push_back(round[i]);
+    }
+    if (lost.empty()) return;
+    std::vector<Visit> again = visit(lost, server);
+    for (std::size_t i = 0; i < places.size(); ++i) visits[places[i]] = std::move(again[i]);
+  }
 }
 
 }  // namespace
@@ -156,6 +218,7 @@ Visit judge_visit(const std::string& host, const Result<sys::Ended>& ended,
     visit.denied = true;
     visit.error = denied(host, ended->err);
   } else if (ended->code == 255 || ended->signal != 0) {
+    visit.lost = !known;
     visit.error = remote::unreachable(host, printable_lines(ended->err));
   } else {
     visit.error = script_error(host, *ended, visit.report);
@@ -190,47 +253,29 @@ std::vector<Visit> visit_by_key(const Launcher& launcher, std::span<const Errand
 
 Result<FirstVisits> visit_first(const Launcher& launcher, std::span<const Errand> errands,
                                 const std::string& identity, DoorPolicy policy, Person& person) {
-  const bool has_password = policy.password.has_value();
+  FirstRounds rounds{.launcher = launcher,
+                     .identity = identity,
+                     .has_password = policy.password.has_value(),
+                     .person_present = person.present()};
   for (const Errand& errand : errands) {
     if (auto key = launcher.pinned_key(errand.entry.name)) {
-      policy.pinned.emplace(errand.entry.name, *std::move(key));
+      rounds.pinned.emplace(errand.entry.name, *std::move(key));
     }
   }
-  const auto pinned = policy.pinned;
+  policy.pinned = rounds.pinned;
   Doorkeeper doorkeeper(std::move(policy), person);
   MUSTER_TRY(const auto server, AskpassServer::open(launcher.folder(), doorkeeper));
   FirstVisits result;
   for (; !errands.empty(); errands = errands.subspan(std::min(kAtOnce, errands.size()))) {
     const auto round = errands.first(std::min(kAtOnce, errands.size()));
-    std::vector<std::string> hosts;
-    std::vector<sys::Command> commands;
-    for (const Errand& errand : round) {
-      hosts.push_back(errand.entry.name);
-      commands.push_back(first_command(errand,
-                                       {.pinned = pinned.count(errand.entry.name) != 0,
-                                        .identity = identity,
-                                        .only_cluster_key = has_password,
-                                        .key = launcher.key_of(errand.entry)},
-                                       person.present()));
-      commands.back().env = server->environment(errand.entry.name);
-    }
-    server->begin(hosts);
-    const auto ended =
-        sys::run_all(commands, kAtOnce,
-                     [&](std::size_t i, const Result<sys::Ended>&) { server->ended(hosts[i]); });
-    for (std::size_t i = 0; i < hosts.size(); ++i) {
-      const auto pin = pinned.find(hosts[i]);
-      result.visits.push_back(
-          with_trouble(judge_visit(hosts[i], ended[i],
-                                   pin == pinned.end() ? std::nullopt : std::optional(pin->second)),
-                       server->trouble(hosts[i])));
-      Visit& visit = result.visits.back();
-      if (visit.entered() && !launcher.has_pin(visit.host)) visit.error = not_pinned(visit.host);
-    }
+    std::vector<Visit> visits = rounds.visit(round, *server);
+    rounds.repeat_lost(round, visits, *server);
+    std::move(visits.begin(), visits.end(), std::back_inserter(result.visits));
   }
-  // ssh pins before it authenticates: a key that opened nothing is not kept.
-  for (const Visit& visit : result.visits) {
-    if (!visit.entered() && pinned.count(visit.host) == 0) launcher.remove_pin(visit.host);
+  for (Visit& visit : result.visits) {
+    if (visit.entered() && !launcher.has_pin(visit.host)) visit.error = not_pinned(visit.host);
+    // ssh pins before it authenticates: a key that opened nothing is not kept.
+    if (!visit.entered() && rounds.pinned.count(visit.host) == 0) launcher.remove_pin(visit.host);
   }
   result.offers = server->offers();
   return result;

@@ -30,6 +30,7 @@ struct Visit {
   ScriptReport report = {};
   std::optional<Error> error = {};
   bool denied = false;  // the host was reached, is the right one, and accepted no key of ours
+  bool lost = false;    // the connection ended before the script began, for no reason that ssh gave
 
   // The script ran, so files there may have changed.
   [[nodiscard]] bool entered() const {

@@ -1,10 +1,13 @@
 #include "setup/person.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <termios.h>
 #include <unistd.h>
 
@@ -12,6 +15,21 @@
 
 namespace muster::setup {
 namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::minutes kAnswerDeadline{14};  // ssh waits a minute longer for the answer
+
+// Whether there is something to read before the deadline.
+bool typed(int terminal, Clock::time_point deadline) {
+  while (true) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    pollfd polled{terminal, POLLIN, 0};
+    const int ready = left > 0 ? ::poll(&polled, 1, static_cast<int>(left)) : 0;
+    if (ready >= 0 || errno != EINTR) return ready > 0;
+  }
+}
 
 // Reads a line key by key. Signals are off meanwhile, or ^C would leave a terminal without echo.
 class Keyboard {
@@ -34,7 +52,8 @@ class Keyboard {
     constexpr char kDelete = 127;
     std::string text;
     char key = 0;
-    while (good_ && ::read(terminal_.get(), &key, 1) == 1) {
+    const auto deadline = Clock::now() + kAnswerDeadline;
+    while (good_ && typed(terminal_.get(), deadline) && ::read(terminal_.get(), &key, 1) == 1) {
       if (key == '\n' || key == '\r') return Secret(std::move(text));
       if (key == kInterrupt || key == kEndOfFile) return std::nullopt;
       if (key == kDelete || key == '\b') {
@@ -87,6 +106,7 @@ bool TerminalPerson::accept(std::span<const KeyOffer> offers) {
       "/etc/ssh/ssh_host_ed25519_key.pub):\n{}Accept and pin {}? (yes/no) ",
       offers_table(offers), offers.size() == 1 ? "it" : fmt::format("all {}", offers.size())));
   const sys::Fd terminal(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  if (!typed(terminal.get(), Clock::now() + kAnswerDeadline)) return false;
   char buffer[64] = {};
   const ssize_t got = ::read(terminal.get(), buffer, sizeof buffer);
   return got > 0 && std::string_view(buffer, static_cast<std::size_t>(got)) == "yes\n";

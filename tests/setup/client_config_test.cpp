@@ -60,6 +60,7 @@ TEST(ConfigText, ChecksHostKeysAgainstOneFileAHost) {
   EXPECT_EQ(count(text, "  StrictHostKeyChecking yes\n"), 1U);
   EXPECT_EQ(count(text, "  UserKnownHostsFile ~/.ssh/muster/known_hosts.d/%n\n"), 1U);
   EXPECT_EQ(count(text, "  IdentitiesOnly yes\n"), 1U);
+  EXPECT_EQ(count(text, "  ControlPath ~/.ssh/muster/cm/%C\n"), 1U);
   EXPECT_EQ(count(text, "  KnownHostsCommand none\n  VerifyHostKeyDNS no\n"), 1U);
 }
 

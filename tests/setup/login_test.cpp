@@ -71,7 +71,18 @@ TEST(JudgeVisit, TellsDeniedFromUnreachableAndShowsNoControlCharacters) {
   const Visit gone = judge_visit(
       "n1", ended(255, "", "\x1b[2Jssh: connect to host n1 port 22: No route to host\n"), {});
   EXPECT_FALSE(gone.denied);
+  EXPECT_FALSE(gone.lost);
   EXPECT_EQ(to_text(*gone.error).find('\x1b'), std::string::npos);
+}
+
+TEST(JudgeVisit, AConnectionThatJustEndedIsLost) {
+  EXPECT_TRUE(
+      judge_visit("n1", ended(255, "", "Connection closed by 198.18.0.1 port 22\n"), {}).lost);
+  for (const char* told : {"dev@n1: Permission denied (publickey).\n",
+                           "Received disconnect from 198.18.0.1 port 22:2: Too many authentication "
+                           "failures\n"}) {
+    EXPECT_FALSE(judge_visit("n1", ended(255, "", told), {}).lost) << told;
+  }
 }
 
 }  // namespace

@@ -357,6 +357,9 @@ def test_json_says_the_same(lab):
 PERSON = r"""
 import os, pty, select, sys, time
 hosts, password = sys.argv[1], sys.stdin.readline().strip()
+def logins_are_open():
+    with open("/proc/net/tcp") as sockets:  # local, remote, state: established to port 22
+        return any(line.split()[2].endswith(":0016") and line.split()[3] == "01" for line in sockets)
 pid, fd = pty.fork()
 if pid == 0:
     os.execvp("muster", ["muster", "setup", "-H", hosts])
@@ -370,6 +373,8 @@ while time.monotonic() < end:
         break
     seen += got
     if answers and answers[0][0] in seen:
+        while sys.argv[2:] == ["slow"] and logins_are_open() and time.monotonic() < end:
+            time.sleep(0.05)
         os.write(fd, answers.pop(0)[1])
 print(seen.decode()); print("CODE", os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
@@ -382,6 +387,17 @@ def test_a_person_accepts_all_keys_once_and_types_the_password_once_unseen(lab):
     for host in lab.hosts:
         assert host_key(lab, host) in done.stdout.split("Accept and pin")[0]
     assert lab.password not in done.stdout
+
+
+def test_a_person_may_take_longer_than_sshd_waits(lab):
+    for host in lab.hosts:
+        out(lab, host, "sed -i '1i LoginGraceTime 4' /etc/ssh/sshd_config && n=$(grep -c 'Server listening' /var/log/sshd.log)"
+            " && kill -HUP $(pgrep -o -x sshd) && i=0 && until [ $(grep -c 'Server listening' /var/log/sshd.log) -gt $n ];"
+            " do i=$((i+1)); [ $i -lt 200 ] || exit 1; sleep 0.05; done", root=True)
+    told = lab.exec("launcher", "/usr/bin/python3", "-c", PERSON, ",".join(lab.hosts), "slow", input=lab.password + "\n",
+                    timeout=90).stdout
+    assert "CODE 0" in told, told
+    assert told.count("Accept and pin all 3?") == 1 and told.count("password:") == 1
 
 
 def test_a_second_cluster_adds_to_the_first(lab):
