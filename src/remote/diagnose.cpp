@@ -1,6 +1,7 @@
 #include "remote/diagnose.hpp"
 
 #include <array>
+#include <charconv>
 
 #include "base/printable.hpp"
 
@@ -72,12 +73,18 @@ std::string between(std::string_view text, std::string_view before, std::string_
 ChangedKey changed_key(std::string_view stderr_text) {
   if (stderr_text.find("REMOTE HOST IDENTIFICATION HAS CHANGED") == std::string_view::npos)
     return {};
-  // "Offending ED25519 key in FILE:1"
-  const std::string place = between(stderr_text, " key in ", "\n");
+  ChangedKey changed;
   const std::string digits = between(stderr_text, "SHA256:", "\n");
-  return {
-      .presented = digits.empty() ? "" : "SHA256:" + digits.substr(0, digits.find_first_of(".? ")),
-      .pinned_file = place.substr(0, place.rfind(':'))};
+  if (!digits.empty())
+    changed.presented = "SHA256:" + digits.substr(0, digits.find_first_of(".? "));
+  // "Offending ED25519 key in FILE:1"
+  const std::string offending = between(stderr_text, "Offending ", "\n") + "\n";
+  const std::string place = between(offending, " key in ", "\n");
+  const std::size_t colon = place.rfind(':');
+  if (colon == std::string::npos) return changed;
+  changed.pinned_file = place.substr(0, colon);
+  std::from_chars(place.data() + colon + 1, place.data() + place.size(), changed.pinned_line);
+  return changed;
 }
 
 std::optional<SshFailure> diagnose(std::string_view stderr_text) {

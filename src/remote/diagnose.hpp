@@ -1,6 +1,7 @@
 // Turns what the ssh client says when it fails into an Error that says what to do.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,8 +21,9 @@ struct SshFailure {
 
 // What ssh says of a key that is not the pinned one; empty where it does not say.
 struct ChangedKey {
-  std::string presented;    // "SHA256:..."
-  std::string pinned_file;  // the file that holds the pinned one
+  std::string presented;        // "SHA256:..."
+  std::string pinned_file;      // the file that holds the pinned one
+  std::size_t pinned_line = 0;  // 1-based
 };
 [[nodiscard]] ChangedKey changed_key(std::string_view stderr_text);
 

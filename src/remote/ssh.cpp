@@ -1,5 +1,7 @@
 #include "remote/ssh.hpp"
 
+#include <sstream>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -16,19 +18,27 @@ bool may_be_ssh(const Result<sys::Ended>& ended) {
   return ended && !ended->timed_out && ended->signal == 0 && ended->code == kSshFailed;
 }
 
+std::string pinned_fingerprint(const ChangedKey& changed) {
+  const auto file = sys::read_file(changed.pinned_file);
+  if (!file) return "unreadable";
+  std::istringstream lines(*file);
+  std::string line;
+  for (std::size_t i = 0; i < changed.pinned_line && std::getline(lines, line); ++i) {
+  }
+  const auto listed = sys::run({.argv = {"ssh-keygen", "-lf", "-"},
+                                .input = std::make_shared<const std::string>(line + "\n")});
+  const std::size_t start =
+      listed && listed->ok() ? listed->out.find("SHA256:") : std::string::npos;
+  if (start == std::string::npos) return "unreadable";
+  return listed->out.substr(start, listed->out.find(' ', start) - start);
+}
+
 // A changed key is told with both fingerprints, or nobody can compare.
 void add_fingerprints(Error& error, std::string_view stderr_text) {
   const ChangedKey changed = changed_key(stderr_text);
   if (changed.presented.empty()) return;
-  std::string pinned = "unreadable";
-  const auto listed = sys::run({.argv = {"ssh-keygen", "-lf", changed.pinned_file}});
-  if (listed && listed->ok()) {
-    const std::size_t start = listed->out.find("SHA256:");
-    if (start != std::string::npos) {
-      pinned = listed->out.substr(start, listed->out.find(' ', start) - start);
-    }
-  }
-  error.what += fmt::format(": pinned {}, presented {}", pinned, changed.presented);
+  error.what +=
+      fmt::format(": pinned {}, presented {}", pinned_fingerprint(changed), changed.presented);
 }
 
 Outcome outcome_of(const std::string& host, Result<sys::Ended> ended, bool connected) {

@@ -24,7 +24,7 @@ constexpr std::string_view kContainer =
     "if [ -n \"$WORKLOAD\" ]; then set -- \"$@\" -v \"$WORKLOAD:/workload\" -w /workload; fi\n"
     "# What this machine has: NVIDIA's GPUs, InfiniBand or RoCE cards, other GPUs and their "
     "groups.\n"
-    "if command -v nvidia-smi >/dev/null; then set -- \"$@\" --gpus all; fi\n"
+    "if [ -e /dev/nvidiactl ]; then set -- \"$@\" --gpus all; fi\n"
     "if [ -e /dev/infiniband ]; then\n"
     "  set -- \"$@\" --device /dev/infiniband --ulimit memlock=-1\n"
     "fi\n"

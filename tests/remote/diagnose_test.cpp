@@ -50,9 +50,11 @@ TEST(ChangedKey, IsReadOutOfWhatSshSays) {
       "The fingerprint for the ED25519 key sent by the remote host is\n"
       "SHA256:Df3qG9QkRvR7gQV7/2g9plZRjS1zXshCrmfA30+CGTs.\r\n"
       "Please contact your system administrator.\r\n"
-      "Offending ED25519 key in /home/dev/.ssh/muster/known_hosts.d/n3:1\r\n");
+      "Add correct host key in /home/dev/.ssh/known_hosts to get rid of this message.\r\n"
+      "Offending ED25519 key in /home/dev/.ssh/muster/known_hosts.d/n3:12\r\n");
   EXPECT_EQ(changed.presented, "SHA256:Df3qG9QkRvR7gQV7/2g9plZRjS1zXshCrmfA30+CGTs");
   EXPECT_EQ(changed.pinned_file, "/home/dev/.ssh/muster/known_hosts.d/n3");
+  EXPECT_EQ(changed.pinned_line, 12U);
   EXPECT_EQ(changed_key("Permission denied (publickey).\n").presented, "");
 }
 
