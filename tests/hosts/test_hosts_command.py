@@ -167,3 +167,12 @@ def test_100000_hosts_take_less_than_half_a_second(muster: Path, tmp_path: Path,
     if "release" not in str(muster):
         pytest.skip(f"not a release build: {min(times):.2f} s")
     assert min(times) < 0.5, times
+
+
+def test_100000_keys_in_muster_yaml_are_refused_soon(muster: Path, tmp_path: Path) -> None:
+    (tmp_path / "muster.yaml").write_text("".join(f"k{i}: 1\n" for i in range(100_000)))
+    before = os.times()
+    ended = subprocess.run([muster, "hosts"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    after = os.times()
+    assert (ended.returncode, ended.stderr.splitlines()[0]) == (2, "muster: muster.yaml:1:1: 'k0' is not known here")
+    assert after.children_user - before.children_user < 8
