@@ -176,3 +176,19 @@ def test_100000_keys_in_muster_yaml_are_refused_soon(muster: Path, tmp_path: Pat
     after = os.times()
     assert (ended.returncode, ended.stderr.splitlines()[0]) == (2, "muster: muster.yaml:1:1: 'k0' is not known here")
     assert after.children_user - before.children_user < 8
+
+
+def test_refuses_a_fifo_whose_writer_may_never_come(hosts, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    code, out, err = hosts("-f", "fifo")
+    assert (code, out) == (2, "")
+    assert err.startswith("muster: fifo: this is a FIFO, not a file\n")
+
+
+def test_reads_a_pipe_given_as_standard_input(muster: Path, tmp_path: Path) -> None:
+    command = "(read -r line < wait; echo n1) | \"$0\" hosts -f /dev/stdin"
+    os.mkfifo(tmp_path / "wait")
+    with subprocess.Popen(["sh", "-c", command, muster], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as ended:
+        (tmp_path / "wait").write_text("go\n")  # muster may be waiting by now; it must not give up
+        assert ended.communicate(timeout=30)[0] == "n1\n"
+    assert ended.returncode == 0
