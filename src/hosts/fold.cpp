@@ -1,6 +1,7 @@
 #include "hosts/fold.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string_view>
 #include <unordered_map>
@@ -20,17 +21,44 @@ constexpr std::size_t kMaxDigits = 17;  // longer numbers stay text: a Number wo
 using Number = std::uint64_t;
 constexpr int kValueBits = 58;
 
-// A set of names as one product: for each number of the pattern the numbers it takes, written as
-// inside brackets.
-using Box = std::vector<std::string>;
-
 // Names that differ in their numbers alone and have the same slots.
 struct Group {
   std::string pattern;
   int slots = 0;
-  std::size_t axes = 0;                // numbers in a name
-  std::vector<Number> numbers = {};    // `axes` for each name, one name after another
-  std::vector<std::size_t> rows = {};  // where each name starts in `numbers`, in natural order
+  std::size_t axes = 0;                   // numbers in a name
+  std::vector<Number> numbers = {};       // `axes` for each name, one name after another
+  std::vector<std::size_t> rows = {};     // where each name starts in `numbers`, in natural order
+  std::vector<std::size_t> varying = {};  // the axes in which the names differ
+};
+
+// Each joined axis costs a sort; of names that differ in more numbers than any naming scheme has,
+// the first ones are kept apart.
+constexpr std::size_t kMaxJoined = 4;
+
+// What a box takes at an axis: a Number, or kSet and which of the Sets.
+using Cell = std::uint64_t;
+constexpr Cell kSet = Cell{1} << 63;
+
+// A set of names as one product over the joined axes, which are the last of the varying ones.
+struct Box {
+  std::size_t row = 0;    // the smallest name, as its place in Group::rows
+  std::size_t apart = 0;  // boxes can be joined where this is the same
+  std::array<Cell, kMaxJoined> cells = {};
+};
+
+// Sets of at least two numbers as written inside brackets, each once.
+class Sets {
+ public:
+  Cell add(const std::string& ranges) {
+    const auto [at, is_new] = known_.try_emplace(ranges, texts_.size());
+    if (is_new) texts_.push_back(ranges);
+    return kSet | at->second;
+  }
+  [[nodiscard]] const std::string& text(Cell cell) const { return texts_[cell & ~kSet]; }
+
+ private:
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string, Cell> known_;
 };
 
 Number to_number(std::string_view digits) {
@@ -116,104 +144,121 @@ int compare(const Group& group, std::size_t row_a, const Group& other, std::size
   return 0;
 }
 
+void find_varying(Group& group) {
+  for (std::size_t axis = 0; axis < group.axes; ++axis) {
+    const Number first = group.numbers[axis];
+    for (std::size_t at = axis; at < group.numbers.size(); at += group.axes) {
+      if (group.numbers[at] == first) continue;
+      group.varying.push_back(axis);
+      break;
+    }
+  }
+}
+
 void sort_rows(Group& group) {
-  std::sort(group.rows.begin(), group.rows.end(), [&group](std::size_t a, std::size_t b) {
-    return compare(group, a, group, b, group.axes) < 0;
-  });
-  const auto last =
-      std::unique(group.rows.begin(), group.rows.end(), [&group](std::size_t a, std::size_t b) {
-        return compare(group, a, group, b, group.axes) == 0;
-      });
+  const auto less = [&group](std::size_t a, std::size_t b) {
+    for (const std::size_t axis : group.varying) {
+      const Number left = group.numbers[a + axis];
+      const Number right = group.numbers[b + axis];
+      if (left != right) return left < right;
+    }
+    return false;
+  };
+  std::sort(group.rows.begin(), group.rows.end(), less);
+  const auto last = std::unique(group.rows.begin(), group.rows.end(),
+                                [&less](std::size_t a, std::size_t b) { return !less(a, b); });
   group.rows.erase(last, group.rows.end());
 }
 
-// Joins the names that differ only in their last number.
+std::span<const std::size_t> joined_axes(const Group& group) {
+  return std::span(group.varying).last(std::min(group.varying.size(), kMaxJoined));
+}
+
+// One for each name.
 std::vector<Box> to_boxes(const Group& group) {
-  std::vector<Box> boxes;
-  if (group.axes == 0) return {Box{}};
-  const std::size_t last_axis = group.axes - 1;
-  std::vector<Number> run;
-  for (std::size_t first = 0, next = 0; first < group.rows.size(); first = next) {
-    run.clear();
-    for (next = first; next < group.rows.size() &&
-                       compare(group, group.rows[first], group, group.rows[next], last_axis) == 0;
-         ++next) {
-      run.push_back(group.numbers[group.rows[next] + last_axis]);
+  const auto joined = joined_axes(group);
+  const std::size_t apart_axes = joined.empty() ? 0 : joined.front();
+  std::vector<Box> boxes(group.rows.size());
+  for (std::size_t row = 0; row < boxes.size(); ++row) {
+    const std::size_t at = group.rows[row];
+    const bool like_last =
+        row > 0 && compare(group, group.rows[row - 1], group, at, apart_axes) == 0;
+    boxes[row].row = row;
+    boxes[row].apart = like_last ? boxes[row - 1].apart : row;
+    for (std::size_t i = 0; i < joined.size(); ++i) {
+      boxes[row].cells[i] = group.numbers[at + joined[i]];
     }
-    Box box(group.axes);
-    for (std::size_t i = 0; i < last_axis; ++i) {
-      append(box[i], group.numbers[group.rows[first] + i]);
-    }
-    box[last_axis] = to_ranges(run);
-    boxes.push_back(std::move(box));
   }
   return boxes;
 }
 
-// The order of numbers still written out; of ranges any order will do.
-int compare_texts(const std::string& a, const std::string& b) {
-  if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
-  return a.compare(b);
+// Any order that brings those together that differ only at `axis`, there in natural order.
+bool sorts_before(std::size_t axis, const Box& a, const Box& b) {
+  if (a.apart != b.apart) return a.apart < b.apart;
+  for (std::size_t i = 0; i < kMaxJoined; ++i) {
+    if (i != axis && a.cells[i] != b.cells[i]) return a.cells[i] < b.cells[i];
+  }
+  return a.cells[axis] < b.cells[axis];
 }
 
 bool same_but(std::size_t axis, const Box& a, const Box& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (i != axis && a[i] != b[i]) return false;
+  if (a.apart != b.apart) return false;
+  for (std::size_t i = 0; i < kMaxJoined; ++i) {
+    if (i != axis && a.cells[i] != b.cells[i]) return false;
   }
   return true;
 }
 
 // Joins the boxes that differ only at `axis`, where each still holds a single number.
-std::vector<Box> join(std::vector<Box> boxes, std::size_t axis) {
-  std::sort(boxes.begin(), boxes.end(), [axis](const Box& a, const Box& b) {
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (i == axis) continue;
-      if (const int order = compare_texts(a[i], b[i]); order != 0) return order < 0;
-    }
-    return compare_texts(a[axis], b[axis]) < 0;
-  });
-  std::vector<Box> joined;
+void join(std::vector<Box>& boxes, std::size_t axis, Sets& sets) {
+  std::sort(boxes.begin(), boxes.end(),
+            [axis](const Box& a, const Box& b) { return sorts_before(axis, a, b); });
+  std::size_t kept = 0;
   std::vector<Number> numbers;
-  for (std::size_t first = 0, last = 0; first < boxes.size(); first = last) {
+  for (std::size_t first = 0, next = 0; first < boxes.size(); first = next) {
     numbers.clear();
-    for (last = first; last < boxes.size() && same_but(axis, boxes[first], boxes[last]); ++last) {
-      numbers.push_back(to_number(boxes[last][axis]));
+    for (next = first; next < boxes.size() && same_but(axis, boxes[first], boxes[next]); ++next) {
+      numbers.push_back(boxes[next].cells[axis]);
     }
-    std::string ranges = to_ranges(numbers);
-    joined.push_back(std::move(boxes[first]));
-    joined.back()[axis] = std::move(ranges);
+    boxes[kept] = boxes[first];
+    if (numbers.size() > 1) boxes[kept].cells[axis] = sets.add(to_ranges(numbers));
+    ++kept;
   }
-  return joined;
+  boxes.resize(kept);
 }
 
-void append_box(std::string& text, const Group& group, const Box& box) {
+void append_box(std::string& text, const Group& group, const Box& box, const Sets& sets) {
   if (!text.empty()) text += ',';
-  const bool address = box.empty() && group.pattern.find(':') != std::string::npos;
+  const bool address = group.axes == 0 && group.pattern.find(':') != std::string::npos;
   const bool enclosed = address && group.slots > 0;
   if (enclosed) text += '[';
+  const auto joined = joined_axes(group);
   std::size_t axis = 0;
+  std::size_t cell = 0;
   for (const char c : group.pattern) {
-    if (c != kHole || axis == box.size()) {
+    if (c != kHole || axis == group.axes) {
       text += c;
       continue;
     }
-    const std::string& ranges = box[axis++];
-    const bool single = ranges.find_first_of(",-") == std::string::npos;
-    text += single ? ranges : '[' + ranges + ']';
+    const bool is_joined = cell < joined.size() && joined[cell] == axis;
+    const Cell content = is_joined ? box.cells[cell++] : group.numbers[group.rows[box.row] + axis];
+    if ((content & kSet) != 0) {
+      text.append(1, '[').append(sets.text(content)).append(1, ']');
+    } else {
+      append(text, content);
+    }
+    ++axis;
   }
   if (enclosed) text += ']';
-  if (group.slots > 0) text += fmt::format(":{}", group.slots);
+  if (group.slots > 0) text.append(1, ':').append(fmt::format_int(group.slots).str());
 }
 
-// By the smallest name in each.
-bool starts_before(const Box& a, const Box& b) {
-  const auto first = [](const std::string& ranges) {
-    return ranges.substr(0, ranges.find_first_of(",-"));
-  };
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    if (const int order = compare_texts(first(a[i]), first(b[i])); order != 0) return order < 0;
-  }
-  return false;
+void append_group(std::string& text, const Group& group) {
+  std::vector<Box> boxes = to_boxes(group);
+  Sets sets;
+  for (std::size_t axis = joined_axes(group).size(); axis-- > 0;) join(boxes, axis, sets);
+  std::sort(boxes.begin(), boxes.end(), [](const Box& a, const Box& b) { return a.row < b.row; });
+  for (const Box& box : boxes) append_box(text, group, box, sets);
 }
 
 std::vector<Group> to_groups(std::span<const Host> hosts) {
@@ -241,20 +286,16 @@ std::vector<Group> to_groups(std::span<const Host> hosts) {
 
 std::string fold(std::span<const Host> hosts) {
   std::vector<Group> groups = to_groups(hosts);
-  for (Group& group : groups) sort_rows(group);
+  for (Group& group : groups) {
+    find_varying(group);
+    sort_rows(group);
+  }
   std::sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
     if (a.pattern != b.pattern) return a.pattern < b.pattern;
     return compare(a, a.rows.front(), b, b.rows.front(), std::min(a.axes, b.axes)) < 0;
   });
   std::string text;
-  for (const Group& group : groups) {
-    std::vector<Box> boxes = to_boxes(group);
-    for (std::size_t axis = std::max<std::size_t>(group.axes, 1) - 1; axis-- > 0;) {
-      boxes = join(std::move(boxes), axis);
-    }
-    std::sort(boxes.begin(), boxes.end(), starts_before);
-    for (const Box& box : boxes) append_box(text, group, box);
-  }
+  for (const Group& group : groups) append_group(text, group);
   return text;
 }
 

@@ -4,6 +4,7 @@
 #include <exception>
 #include <optional>
 #include <sstream>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <yaml-cpp/eventhandler.h>
@@ -65,6 +66,7 @@ class Collector : public YAML::EventHandler {
 
   const Source& source_;
   std::vector<YamlEntry> entries_;
+  std::unordered_map<std::string, int> lines_;  // of the keys so far
   std::optional<Error> refusal_;
   int document_at_ = -1;  // the byte where the document starts
   int depth_ = 0;         // 1: in the map, 2: in a list that is a value of it
@@ -95,10 +97,10 @@ YamlScalar Collector::scalar(const YAML::Mark& mark, const std::string& value) c
 }
 
 void Collector::add_key(const YAML::Mark& mark, YamlScalar key) {
-  for (const YamlEntry& entry : entries_) {
-    if (entry.key.text != key.text) continue;
+  const auto [at, is_new] = lines_.try_emplace(key.text, key.line);
+  if (!is_new) {
     refuse(mark,
-           fmt::format("{} for the second time, after line {}", excerpt(key.text), entry.key.line),
+           fmt::format("{} for the second time, after line {}", excerpt(key.text), at->second),
            "keep one of them");
     return;
   }

@@ -5,7 +5,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/magic.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace muster::sys {
@@ -28,9 +30,44 @@ int Fd::release() {
   return number;
 }
 
-Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+namespace {
+
+// A pipe that the caller's shell made, as for /dev/stdin and <(...), has or had its writer; for a
+// FIFO in a folder one may never come.
+bool is_lonely_fifo(int fd, const struct stat& status) {
+  if (!S_ISFIFO(status.st_mode)) return false;
+  struct statfs filesystem{};
+  if (::fstatfs(fd, &filesystem) == 0 && filesystem.f_type == PIPEFS_MAGIC) return false;
+  struct stat input{};
+  const bool is_input = ::fstat(STDIN_FILENO, &input) == 0 && input.st_dev == status.st_dev &&
+                        input.st_ino == status.st_ino;
+  return !is_input;
+}
+
+Result<Fd> open_to_read(const std::string& path) {
+  // O_NONBLOCK: the opening of a FIFO waits for its writer.
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return unexpected(system_error("cannot open the file", path));
+  struct stat status{};
+  if (::fstat(fd.get(), &status) != 0) {
+    return unexpected(system_error("cannot look at the file", path));
+  }
+  if (is_lonely_fifo(fd.get(), status)) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "this is a FIFO, not a file",
+                            .where = {.file = path},
+                            .hint = "name a regular file, or /dev/stdin and pipe into it"});
+  }
+  if (::fcntl(fd.get(), F_SETFL, 0) != 0) {
+    return unexpected(system_error("cannot read the file", path));
+  }
+  return fd;
+}
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
+  MUSTER_TRY(const Fd fd, open_to_read(path));
   std::string content;
   char buffer[65536];
   while (true) {

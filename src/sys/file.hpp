@@ -33,7 +33,8 @@ class Fd {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 
-// Refuses what is longer than `max_bytes`: input files are hostile until parsed.
+// Refuses what is longer than `max_bytes`: input files are hostile until parsed. Refuses a FIFO,
+// but reads the pipe behind /dev/stdin or <(...).
 [[nodiscard]] Result<std::string> read_file(const std::string& path,
                                             std::size_t max_bytes = kMaxFileBytes);
 

@@ -41,6 +41,12 @@ TEST(Fold, FoldsSeveralNumbersIntoProducts) {
   EXPECT_EQ(refold("n[1-2]-ib[0-1],n3-ib0"), "n[1-2]-ib[0-1],n3-ib0");
 }
 
+TEST(Fold, JoinsTheLastFourOfTheNumbersThatDiffer) {
+  EXPECT_EQ(refold("a[1-2]b7c[1-2]d[1-2]e[1-2]f9"), "a[1-2]b7c[1-2]d[1-2]e[1-2]f9");
+  EXPECT_EQ(refold("a[1-2]b[1-2]c[1-2]d[1-2]e[1-2]f9"),
+            "a1b[1-2]c[1-2]d[1-2]e[1-2]f9,a2b[1-2]c[1-2]d[1-2]e[1-2]f9");
+}
+
 TEST(Fold, LeavesAddressesAndEndlessNumbersWhole) {
   EXPECT_EQ(refold("fe80::2,fe80::1,[::1]:4"), "[::1]:4,fe80::1,fe80::2");
   EXPECT_EQ(refold("n1234567890123456789,n1234567890123456790"),

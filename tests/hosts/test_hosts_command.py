@@ -1,6 +1,7 @@
 """`muster hosts`: which hosts are understood, from every place that can name them."""
 import json
 import os
+import random
 import subprocess
 from pathlib import Path
 
@@ -141,17 +142,53 @@ def cpu_seconds(command: list, folder: Path) -> float:
     return after.children_user + after.children_system - before.children_user - before.children_system
 
 
-@pytest.mark.parametrize("form", ["expression", "file", "addresses"])
+def irregular_hosts(form: str) -> list[str]:
+    rng = random.Random(1)
+
+    def byte() -> int:
+        return rng.randrange(256)
+
+    return {"random addresses": lambda: [f"{byte()}.{byte()}.{byte()}.{byte()}" for _ in range(100_000)],
+            "EC2": lambda: [f"ip-10-{byte()}-{byte()}-{byte()}.ec2.internal" for _ in range(100_000)]}[form]()
+
+
+@pytest.mark.parametrize("form", ["expression", "file", "addresses", "random addresses", "EC2"])
 def test_100000_hosts_take_less_than_half_a_second(muster: Path, tmp_path: Path, form: str) -> None:
-    lines = {"file": [f"rack{i // 100}node{i % 100:02d} slots=4" for i in range(100_000)],
-             "addresses": [f"10.{i % 7}.{i // 7 % 250}.{i // 1750}" for i in range(100_000)]}
-    (tmp_path / "hosts.txt").write_text("\n".join(lines.get(form, [])))
     flags = {"expression": ["-H", "node[000001-100000]:4", "--include", "node[000001-099000]",
                             "--exclude", "node[000010-090000/10]"],
              "file": ["-f", "hosts.txt", "--exclude", "rack[0-500]node07"],
-             "addresses": ["-f", "hosts.txt", "--exclude", "10.0.0.0"]}[form]
+             "addresses": ["-f", "hosts.txt", "--exclude", "10.0.0.0"]}.get(form, ["-f", "hosts.txt"])
+    lines = {"expression": [],
+             "file": [f"rack{i // 100}node{i % 100:02d} slots=4" for i in range(100_000)],
+             "addresses": [f"10.{i % 7}.{i // 7 % 250}.{i // 1750}" for i in range(100_000)]}
+    (tmp_path / "hosts.txt").write_text("\n".join(lines[form] if form in lines else irregular_hosts(form)))
     times = [cpu_seconds([muster, "hosts", *flags], tmp_path) for _ in range(5)]
     # A build that is not optimised proves nothing; the limit is the release binary's.
     if "release" not in str(muster):
         pytest.skip(f"not a release build: {min(times):.2f} s")
     assert min(times) < 0.5, times
+
+
+def test_100000_keys_in_muster_yaml_are_refused_soon(muster: Path, tmp_path: Path) -> None:
+    (tmp_path / "muster.yaml").write_text("".join(f"k{i}: 1\n" for i in range(100_000)))
+    before = os.times()
+    ended = subprocess.run([muster, "hosts"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    after = os.times()
+    assert (ended.returncode, ended.stderr.splitlines()[0]) == (2, "muster: muster.yaml:1:1: 'k0' is not known here")
+    assert after.children_user - before.children_user < 8
+
+
+def test_refuses_a_fifo_whose_writer_may_never_come(hosts, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    code, out, err = hosts("-f", "fifo")
+    assert (code, out) == (2, "")
+    assert err.startswith("muster: fifo: this is a FIFO, not a file\n")
+
+
+def test_reads_a_pipe_given_as_standard_input(muster: Path, tmp_path: Path) -> None:
+    command = "(read -r line < wait; echo n1) | \"$0\" hosts -f /dev/stdin"
+    os.mkfifo(tmp_path / "wait")
+    with subprocess.Popen(["sh", "-c", command, muster], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as ended:
+        (tmp_path / "wait").write_text("go\n")  # muster may be waiting by now; it must not give up
+        assert ended.communicate(timeout=30)[0] == "n1\n"
+    assert ended.returncode == 0
