@@ -68,16 +68,16 @@ constexpr std::string_view kSettings =
     "  CheckHostIP no\n"
     "  UpdateHostKeys no\n"
     "  ServerAliveInterval 5\n"
-    "  ServerAliveCountMax 3\n"
-    "  ControlMaster auto\n"
-    "  ControlPersist 600\n";
+    "  ServerAliveCountMax 3\n";
 
-// Where muster's own ssh has its sockets; below home as people write it.
-std::string control_path() {
+// Shares muster's own connections, below home. Elsewhere the folder must be verified before each
+// use; muster does that, plain ssh does not.
+std::string control_settings() {
   const std::string folder = remote::control_folder();
   const std::string home = sys::home_folder() + "/";
-  if (folder.rfind(home, 0) == 0) return "~/" + folder.substr(home.size()) + "/%C";
-  return folder + "/%C";
+  if (folder.rfind(home, 0) != 0) return {};
+  return fmt::format("  ControlMaster auto\n  ControlPersist 600\n  ControlPath ~/{}/%C\n",
+                     folder.substr(home.size()));
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ std::string config_text(std::span<const Entry> entries) {
     text += fmt::format("  IdentityFile {}\n",
                         key.empty() ? "~/.ssh/muster/id_ed25519" : config_path(key));
     text += kSettings;
-    text += fmt::format("  ControlPath {}\n", control_path());
+    text += control_settings();
   }
   return text;
 }

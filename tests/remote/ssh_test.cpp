@@ -1,8 +1,11 @@
 #include "remote/ssh.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include <gtest/gtest.h>
+
+#include "sys/file.hpp"
 
 namespace muster::remote {
 namespace {
@@ -24,6 +27,15 @@ TEST(SshWords, LeaveUserAndPortToTheConfigurationUnlessGiven) {
   const auto words = ssh_words({.user = "dev", .port = 2222});
   EXPECT_EQ(*(std::find(words.begin(), words.end(), "-l") + 1), "dev");
   EXPECT_EQ(*(std::find(words.begin(), words.end(), "-p") + 1), "2222");
+}
+
+TEST(ControlFolder, LeavesRoomForASocketsName) {
+  const std::string home = sys::home_folder();
+  ASSERT_EQ(::setenv("HOME", "/home/dev", 1), 0);
+  EXPECT_EQ(control_folder(), "/home/dev/.ssh/muster/cm");
+  ASSERT_EQ(::setenv("HOME", "/srv/institute/department/home/users/dev", 1), 0);
+  EXPECT_EQ(control_folder().rfind("/tmp/muster-ssh-", 0), 0U);
+  ASSERT_EQ(::setenv("HOME", home.c_str(), 1), 0);
 }
 
 }  // namespace
