@@ -136,6 +136,7 @@ std::optional<Reply> Doorkeeper::password(const Question& question, const Prompt
 Reply Doorkeeper::give_password(int id, const std::string& host) {
   got_password_.insert(host);
   troubles_[host] = {kRefusedPassword, kRefusedPasswordHint, true};
+  // NOLINTNEXTLINE(bugprone-unchecked-optional-access): only called where there is a password
   return {id, ReplyKind::kAnswer, policy_.password->clone()};
 }
 

@@ -207,7 +207,7 @@ Visit judge_visit(const std::string& host, const Result<sys::Ended>& ended,
   if (visit.report.ended) return visit;
   if (const auto presented = presented_key(ended->err)) {
     visit.error = changed_key(host, pinned, *presented);
-  } else if (visit.entered()) {
+  } else if (visit.entered()) {  // NOLINT(bugprone-branch-clone): the last is for the unforeseen
     visit.error = script_error(host, *ended, visit.report);
   } else if (ended->timed_out) {
     visit.error = Error{.code = ErrorCode::kTimeout,
