@@ -22,16 +22,8 @@ std::string bridge_port(const Spec& spec, int host, int nic) {
                                                       : port_name(host, nic);
 }
 
-Result<pid_t> running(const Spec& spec, int host) {
-  if (const auto pid = node_pid(spec.name, host_name(host))) return *pid;
-  return unexpected(Error{.code = ErrorCode::kUnreachable,
-                          .what = "the host is down",
-                          .where = {.host = host_name(host)},
-                          .hint = fmt::format("muster lab restart {}", host_name(host))});
-}
-
 Result<void> run_in_network(const Spec& spec, pid_t pid, std::vector<std::string> words) {
-  words.insert(words.begin(), {"nsenter", fmt::format("--net=/proc/{}/ns/net", pid)});
+  words = in_network_of(pid, std::move(words));
   MUSTER_TRY(const sys::Ended ended, sys::run({.argv = words, .env = {mark(spec.name)}}));
   if (ended.ok()) return {};
   return unexpected(
@@ -97,9 +89,10 @@ Result<void> start_wire(const Spec& spec, int host, int nic, const Ends& ends, c
 
 // Whether the cable hangs in no bridge.
 Result<bool> cut_off(const Spec& spec, int host, int nic, const Ends& ends) {
+  const std::string port = bridge_port(spec, host, nic);
   MUSTER_TRY(const sys::Ended shown,
-             sys::run({.argv = {"nsenter", fmt::format("--net=/proc/{}/ns/net", ends.switch_pid),
-                                "ip", "-o", "link", "show", "dev", bridge_port(spec, host, nic)}}));
+             sys::run({.argv = in_network_of(ends.switch_pid,
+                                             {"ip", "-o", "link", "show", "dev", port})}));
   return shown.out.find(" master ") == std::string::npos;
 }
 
@@ -127,7 +120,7 @@ Result<void> remove_cables(const Spec& spec, int host) {
 }  // namespace
 
 Result<void> cut(const Spec& spec, int host) {
-  MUSTER_TRY(const pid_t pid, running(spec, host));
+  MUSTER_TRY(const pid_t pid, first_process(spec, host_name(host)));
   (void)pid;
   std::string lines;
   for (int nic = 0; nic < spec.nics; ++nic) {
@@ -137,7 +130,7 @@ Result<void> cut(const Spec& spec, int host) {
 }
 
 Result<void> mend(const Spec& spec, int host) {
-  MUSTER_TRY(const pid_t pid, running(spec, host));
+  MUSTER_TRY(const pid_t pid, first_process(spec, host_name(host)));
   (void)pid;
   std::string lines;
   for (int nic = 0; nic < spec.nics; ++nic) {
@@ -148,7 +141,7 @@ Result<void> mend(const Spec& spec, int host) {
 }
 
 Result<void> kill(const Spec& spec, int host) {
-  MUSTER_TRY(const pid_t pid, running(spec, host));
+  MUSTER_TRY(const pid_t pid, first_process(spec, host_name(host)));
   MUSTER_CHECK(end_process(pid));
   // The host's network answers pings until the kernel gets round to removing it; a dead host
   // does not. The farewells of its connections have been sent by now.
@@ -172,7 +165,7 @@ Result<void> link(const Spec& spec, int host, int nic, const Shape& shape) {
         Error{.code = ErrorCode::kUsage,
               .what = fmt::format("the lab has {} network(s), no number {}", spec.nics, nic)});
   }
-  MUSTER_TRY(const pid_t host_pid, running(spec, host));
+  MUSTER_TRY(const pid_t host_pid, first_process(spec, host_name(host)));
   const auto switch_pid = node_pid(spec.name, kSwitch);
   if (!switch_pid) return unexpected(Error{.what = "the lab's switch does not run"});
   const Ends ends{host_pid, *switch_pid, nic_name(spec, host, nic), port_name(host, nic)};

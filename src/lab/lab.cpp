@@ -242,8 +242,7 @@ Result<Status> status(std::string_view lab) {
   MUSTER_TRY(Spec spec, load(lab));
   std::string ports;
   if (const auto pid = node_pid(lab, kSwitch)) {
-    const auto shown = sys::run(
-        {.argv = {"nsenter", fmt::format("--net=/proc/{}/ns/net", *pid), "ip", "-o", "link"}});
+    const auto shown = sys::run({.argv = in_network_of(*pid, {"ip", "-o", "link"})});
     if (shown) ports = shown->out;
   }
   // "5: p1@if2: <...> ... master br0 ..."

@@ -184,6 +184,19 @@ std::optional<pid_t> node_pid(std::string_view lab, std::string_view node) {
   return recorded_process(pid_file(lab, node));
 }
 
+Result<pid_t> first_process(const Spec& spec, std::string_view node) {
+  if (const auto pid = node_pid(spec.name, node)) return *pid;
+  return unexpected(Error{.code = ErrorCode::kUnreachable,
+                          .what = "the host is down",
+                          .where = {.host = std::string(node)},
+                          .hint = fmt::format("muster lab restart {}", node)});
+}
+
+std::vector<std::string> in_network_of(pid_t pid, std::vector<std::string> words) {
+  words.insert(words.begin(), {"nsenter", fmt::format("--net=/proc/{}/ns/net", pid)});
+  return words;
+}
+
 namespace {
 
 Result<sys::Ended> ip_in_switch(std::string_view lab, const std::string& lines, bool force) {
@@ -192,11 +205,11 @@ Result<sys::Ended> ip_in_switch(std::string_view lab, const std::string& lines, 
     return unexpected(
         Error{.what = "the lab's switch does not run", .hint = "muster lab down, then up"});
   }
-  sys::Command command{.argv = {"nsenter", fmt::format("--net=/proc/{}/ns/net", *pid), "ip"},
-                       .env = {mark(lab)},
-                       .input = std::make_shared<const std::string>(lines)};
-  if (force) command.argv.emplace_back("-force");
-  command.argv.insert(command.argv.end(), {"-batch", "-"});
+  std::vector<std::string> words = {"ip", "-batch", "-"};
+  if (force) words.insert(words.begin() + 1, "-force");
+  const sys::Command command{.argv = in_network_of(*pid, std::move(words)),
+                             .env = {mark(lab)},
+                             .input = std::make_shared<const std::string>(lines)};
   return sys::run(command);
 }
 
@@ -308,14 +321,6 @@ struct Report {
   to_text(error).copy(report.text, sizeof report.text - 1);
   (void)!::write(fd, &report, sizeof report);
   ::_exit(126);
-}
-
-Result<pid_t> first_process(const Spec& spec, std::string_view node) {
-  if (const auto pid = node_pid(spec.name, node)) return *pid;
-  return unexpected(Error{.code = ErrorCode::kUnreachable,
-                          .what = "the host is down",
-                          .where = {.host = std::string(node)},
-                          .hint = fmt::format("muster lab restart {}", node)});
 }
 
 // Entering a process namespace counts for children only, and entering the others cannot be taken

@@ -26,6 +26,12 @@ constexpr std::string_view kSwitch = "switch";
 // The first process of a node, if it runs.
 [[nodiscard]] std::optional<pid_t> node_pid(std::string_view lab, std::string_view node);
 
+// The same, or the Error that the host is down and how to get it back.
+[[nodiscard]] Result<pid_t> first_process(const Spec& spec, std::string_view node);
+
+// The argument list that runs `words` in the network of process `pid`.
+[[nodiscard]] std::vector<std::string> in_network_of(pid_t pid, std::vector<std::string> words);
+
 [[nodiscard]] Result<void> start_switch(const Spec& spec);
 
 // Starts hosts, wires them to the switch, and returns when every sshd listens. A host that was up
