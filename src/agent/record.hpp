@@ -1,0 +1,70 @@
+// What the rank shim leaves on its host, and where; the warden passes it on.
+//
+// The pushed binary lies at BASE/HASH/muster, and all of a run on that host in BASE/runs/ID, mode
+// 0700: `host` (the name that muster calls the host by), `env` (the environment after activation,
+// entries ended by NUL, mode 0600; only when one was asked for), and for each rank N `rank.N.jsonl`
+// (below), `rank.N.out` and `rank.N.err` (what the program wrote, byte for byte).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <sys/types.h>
+
+#include "base/error.hpp"
+
+namespace muster::agent {
+
+// A process that cannot be taken for a later one with the same number.
+struct ProcessId {
+  pid_t pid = 0;
+  std::uint64_t start = 0;  // field 22 of /proc/PID/stat, in ticks since boot
+
+  friend bool operator==(const ProcessId&, const ProcessId&) = default;
+};
+
+// The process with that pid as it is now; nothing: there is none (or only a zombie).
+[[nodiscard]] std::optional<ProcessId> identify(pid_t pid);
+[[nodiscard]] bool is_alive(const ProcessId& process);
+
+struct RankStart {
+  int rank = 0;
+  int local_rank = 0;
+  int size = 0;
+  ProcessId program;
+  ProcessId shim;
+  ProcessId daemon;   // the engine's, the shim's parent
+  double time_s = 0;  // Unix time here
+};
+
+struct RankEnd {
+  int rank = 0;
+  int status = 0;  // raw wait status of the program
+  std::string failure =
+      {};  // why the program could not be started; then `status` is exit 126 or 127
+  double time_s = 0;
+  double user_s = 0;  // rusage of the program and its children
+  double system_s = 0;
+  std::int64_t max_rss_kb = 0;
+  std::uint64_t out_bytes = 0;
+  std::uint64_t err_bytes = 0;
+  int left_over = 0;  // descendants that were killed after the end
+};
+
+// One line of rank.N.jsonl, with its newline: {"event":"start",...} and {"event":"end",...}.
+[[nodiscard]] std::string to_line(const RankStart& start);
+[[nodiscard]] std::string to_line(const RankEnd& end);
+
+struct Event {  // exactly one of them
+  std::optional<RankStart> start;
+  std::optional<RankEnd> end;
+};
+[[nodiscard]] Result<Event> parse_event(const std::string& line);
+
+// BASE of the running binary: the folder above its own, so that shim and warden meet.
+[[nodiscard]] Result<std::string> base_folder();
+// BASE/runs/ID; refuses an id that is not [A-Za-z0-9._-]+ or starts with a dot.
+[[nodiscard]] Result<std::string> run_folder(const std::string& run_id);
+
+}  // namespace muster::agent

@@ -1,0 +1,49 @@
+// Findings: what will go wrong. Rules over Facts and Layout, all pure.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "facts/facts.hpp"
+#include "hosts/cluster.hpp"
+#include "layout/layout.hpp"
+
+namespace muster::checks {
+
+enum class Severity { kNote, kWarning, kError };
+
+struct Finding {
+  std::string id;  // of the failure catalogue
+  Severity severity = Severity::kWarning;
+  std::vector<std::string> hosts;  // in the cluster's order; empty: the whole cluster
+  std::string what;                // one sentence without a full stop
+  std::string evidence = {};       // what was seen
+  std::string fix = {};            // what to do, a command to paste where there is one
+};
+
+// All that a rule may look at.
+struct Scene {
+  const layout::Job& job;
+  const hosts::Cluster& cluster;
+  std::span<const facts::Survey> surveys;  // one a host of the cluster, in its order
+  const facts::Facts& launcher;
+  const layout::Layout& layout;
+};
+
+struct Rule {
+  std::string_view name;  // for people and tests: "same-address"
+  std::vector<Finding> (*judge)(const Scene& scene);
+};
+
+[[nodiscard]] std::span<const Rule> rules();
+
+// What all rules find, errors first, equal findings of several hosts as one.
+[[nodiscard]] std::vector<Finding> judge(const Scene& scene);
+
+[[nodiscard]] std::string to_json(const Finding& finding);             // one line
+[[nodiscard]] std::string to_text(std::span<const Finding> findings);  // the table for people
+[[nodiscard]] bool has_errors(std::span<const Finding> findings);
+
+}  // namespace muster::checks

@@ -1,0 +1,189 @@
+// Facts: what a host is, told by itself. A plain value with one JSON form; nothing here judges.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace muster::facts {
+
+struct Address {
+  std::string ip;  // "198.18.0.11" or "fd00::1", without a zone
+  int prefix = 0;  // bits
+
+  friend bool operator==(const Address&, const Address&) = default;
+};
+
+enum class InterfaceKind {
+  kPort,  // a card, a virtual function, the veth end inside a container: traffic leaves through it
+  kLoopback,
+  kVirtual,    // a bridge with no port of the host in it (docker0, virbr0), a dummy, a tap
+  kTunnel,     // tun, gre, ipip, wireguard
+  kInfiniband  // IPoIB
+};
+
+struct Interface {
+  std::string name;
+  InterfaceKind kind = InterfaceKind::kPort;
+  bool up = false;  // administratively up and with a carrier
+  int mtu = 0;
+  int speed_mbit = -1;  // -1: not told
+  std::vector<Address> addresses = {};
+};
+
+struct Route {
+  std::string destination;  // "198.18.0.0/16"; "0.0.0.0/0" is the default
+  std::string interface;
+  std::string gateway = {};  // empty: directly connected
+  int metric = 0;
+};
+
+struct Gid {
+  int index = 0;
+  std::string gid;        // "0000:0000:0000:0000:0000:ffff:c612:000b"
+  std::string type;       // "RoCE v2", "IB/RoCE v1"
+  std::string interface;  // the network device it belongs to
+};
+
+struct RdmaPort {
+  std::string device;  // "mlx5_0"
+  int port = 1;
+  bool active = false;
+  std::string link_layer;  // "Ethernet", "InfiniBand"
+  std::string rate;        // "100 Gb/sec (4X EDR)"
+  std::vector<Gid> gids = {};
+};
+
+struct Cpu {
+  std::string architecture;  // "x86_64"
+  std::string model;
+  std::vector<std::string>
+      isa;         // the extensions that compilers and libraries choose code by, sorted
+  int cores = 0;   // physical
+  int usable = 0;  // logical ones that our affinity mask and the control group's quota leave
+  int numa_nodes = 0;
+};
+
+struct Limit {
+  std::int64_t soft = 0;  // -1: unlimited
+  std::int64_t hard = 0;
+};
+
+struct Limits {
+  Limit nofile;
+  Limit memlock;  // bytes
+  Limit nproc;
+};
+
+struct Listener {
+  int port = 0;
+  std::string address;  // "0.0.0.0", "::", "127.0.0.1"
+  int pid = 0;          // 0: not ours to see
+  std::string user = {};
+  std::string command = {};
+};
+
+struct FileMode {
+  std::string path;
+  int mode = 0;  // permission bits
+  int uid = 0;
+  std::string problem = {};  // why sshd or ssh refuses it; empty: in order
+};
+
+// A library or program file, so that two hosts can be compared.
+struct FileIdentity {
+  std::string path;  // as looked for, links not resolved
+  std::string hash;  // empty: could not be read
+  std::uint64_t bytes = 0;
+};
+
+struct Mpi {
+  std::string kind;      // "openmpi", "mpich", "intel"; empty: not recognised
+  std::string version;   // "5.0.11"
+  std::string launcher;  // the mpirun looked at, absolute
+  FileIdentity library;  // the libmpi (or the launcher's own runtime library) beside it
+};
+
+struct Program {
+  std::string name;  // as asked for
+  std::string path;  // where it was found; empty: it is not there
+  bool executable = false;
+  FileIdentity identity;
+  std::optional<FileIdentity> libmpi;  // the one it would load
+  std::string libmpi_kind = {};        // as Mpi::kind
+  std::string libmpi_version = {};
+  std::vector<std::string> missing_libraries = {};  // it cannot start without them
+};
+
+// A probe that could not look, and why: never taken for good.
+struct NotSeen {
+  std::string what;  // "limits", "listeners", ...
+  std::string why;
+};
+
+struct Environment {
+  bool activated = false;    // an activation was asked for and ended well
+  std::string failure = {};  // what it said when it did not
+  std::map<std::string, std::string>
+      seen;  // values of the variables that name folders: PATH, LD_LIBRARY_PATH, ...
+  std::map<std::string, std::string>
+      digest;  // of the value of each variable that activation set or changed
+};
+
+struct Facts {
+  std::string host;      // the name that muster calls it by; empty when asked on the host itself
+  std::string hostname;  // what it calls itself
+  int uid = 0;
+  std::string user;
+  std::string os;      // "Debian GNU/Linux 12 (bookworm)"
+  std::string kernel;  // "6.1.0-18-amd64"
+  Cpu cpu;
+  std::int64_t memory_bytes = 0;
+  std::vector<Interface> interfaces = {};
+  std::vector<Route> routes = {};
+  std::vector<std::string> own_name_resolves_to =
+      {};  // addresses that the host finds for its own name
+  std::vector<RdmaPort> rdma = {};
+  std::vector<std::string> gpus = {};
+  Limits limits;
+  std::int64_t shm_bytes = -1;  // size of /dev/shm; -1: there is none
+  std::int64_t shm_free_bytes = -1;
+  double clock_s = 0;        // Unix time when the facts were complete
+  int port_range_first = 0;  // ip_local_port_range
+  int port_range_last = 0;
+  std::vector<Listener> listeners = {};
+  std::vector<FileMode> ssh_files = {};
+  std::vector<Mpi> mpi = {};       // the launchers asked for and the one in PATH, no path twice
+  std::optional<Program> program;  // when one was asked for
+  Environment environment;
+  std::vector<NotSeen> not_seen = {};
+};
+
+// What to look for beyond the host itself.
+struct Request {
+  std::string host = {};      // the name to report as
+  std::string activate = {};  // shell lines that make the environment ready; empty: none
+  std::vector<std::string> launchers = {};  // absolute paths of an mpirun
+  std::string program = {};                 // a path, or a name for PATH after activation
+  std::string folder = {};                  // where the job will start; empty: the home folder
+};
+
+[[nodiscard]] std::string to_json(const Facts& facts);             // one line
+[[nodiscard]] Result<Facts> parse_facts(const std::string& json);  // hostile until parsed
+[[nodiscard]] std::string to_json(const Request& request);
+[[nodiscard]] Result<Request> parse_request(const std::string& json);
+
+// What the launcher knows of a host: its Facts, or why there are none.
+struct Survey {
+  std::string host;
+  Result<Facts> facts;
+  std::string failure_id = {};  // of the failure catalogue, when there are none
+  double clock_ahead_s = 0;     // of the host's clock, half the round trip allowed for
+  double clock_doubt_s = 0;     // half the round trip
+};
+
+}  // namespace muster::facts

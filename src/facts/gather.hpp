@@ -1,0 +1,22 @@
+// Looks at this host. Every probe has a deadline; one that cannot look says so in Facts::not_seen.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "facts/facts.hpp"
+
+namespace muster::facts {
+
+struct Gathered {
+  Facts facts;
+  // "NAME=value", the whole environment after activation, for the ranks. It may hold secrets: it
+  // never leaves the host. Empty: no activation was asked for, or it failed.
+  std::vector<std::string> environment;
+};
+
+// Cost: some 10 ms of CPU without activation; files of /proc and /sys, one getent, the hash of two
+// files for each launcher and program.
+[[nodiscard]] Gathered gather(const Request& request);
+
+}  // namespace muster::facts

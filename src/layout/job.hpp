@@ -1,0 +1,28 @@
+// Job: what is to run. Only what the user said; what follows from it is Layout's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace muster::layout {
+
+struct Job {
+  std::vector<std::string> program;  // and its arguments; empty for `check` without one
+  std::string folder = {};           // where it starts on every host
+  int ranks_per_host = 0;            // 0: the host's slots, else 1
+  int ranks = 0;                     // in all; 0: what the hosts give
+  int nodes = 0;                     // how many of the hosts; 0: all
+  std::string engine = {};           // "openmpi"; empty: chosen
+  std::string launcher = {};         // absolute path of the engine's mpirun on the launcher
+  std::string activate = {};
+  std::vector<std::string> env =
+      {};  // names of variables to hand to the ranks; values are in our environment
+  std::string master_address = {};  // empty: chosen
+  int master_port = 0;              // 0: chosen
+  std::string bind_to = {};         // the user's own words for the engine; empty: ours
+  std::string map_by = {};
+  int threads = 0;  // OMP_NUM_THREADS; 0: chosen
+  std::vector<std::string> engine_args = {};
+};
+
+}  // namespace muster::layout

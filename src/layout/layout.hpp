@@ -1,0 +1,62 @@
+// Layout: what was decided, once, for every engine, and why. Made by a pure function.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "facts/facts.hpp"
+#include "hosts/cluster.hpp"
+#include "layout/job.hpp"
+
+namespace muster::layout {
+
+struct Rdma {
+  std::string device;  // "mlx5_0"
+  int port = 1;
+  int gid_index = -1;  // -1: native InfiniBand, none is needed
+};
+
+struct Placement {
+  std::string host;
+  int first_rank = 0;
+  int ranks = 0;
+  std::string interface = {};  // the one in the job's subnet
+  std::string address = {};    // its address
+  std::optional<Rdma> rdma = std::nullopt;
+};
+
+struct Engine {
+  std::string kind;     // "openmpi"
+  std::string version;  // "5.0.11"
+  int major = 0;
+  std::string launcher;  // absolute path here
+};
+
+struct Layout {
+  Engine engine;                      // kind empty: none was found
+  std::vector<Placement> placements;  // in the cluster's order, only hosts that take part
+  int ranks = 0;
+  std::string subnet = {};           // "198.18.0.0/16"; empty: there is no common one
+  std::string launcher_subnet = {};  // where the launcher meets the hosts when that is another one
+  std::string master_address = {};
+  int master_port = 0;
+  int threads = 1;  // OMP_NUM_THREADS
+  std::string bind_to = {};
+  std::string map_by = {};
+  bool oversubscribed = false;        // more ranks than usable CPUs on some host
+  std::vector<std::string> why = {};  // one sentence a decision, for people
+};
+
+[[nodiscard]] std::string to_json(const Layout& layout);
+
+// Never fails for what the facts say: what could not be decided is empty, and the checks say so.
+// An Error is a request that makes no sense (more ranks than slots, an unknown host count).
+// `launcher` is this machine. Hosts without Facts get their ranks and no address.
+[[nodiscard]] Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
+                                    std::span<const facts::Survey> surveys,
+                                    const facts::Facts& launcher);
+
+}  // namespace muster::layout
