@@ -12,13 +12,9 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "sys/loop.hpp"
 
 namespace muster::sys {
-
-enum class Stream { kOut, kErr };
-
-// Called with each piece of output as it arrives; pieces end anywhere, also inside a line.
-using OnOutput = std::function<void(Stream, std::string_view)>;
 
 struct Command {
   std::vector<std::string> argv;      // argv[0] is looked up in PATH

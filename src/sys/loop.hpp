@@ -1,0 +1,96 @@
+// Programs that run side by side and are spoken to, timers and signals, all on one thread.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/error.hpp"
+
+struct uv_loop_s;
+
+namespace muster::sys {
+
+enum class Stream { kOut, kErr };
+
+// Called with each piece of output as it arrives; pieces end anywhere, also inside a line.
+using OnOutput = std::function<void(Stream, std::string_view)>;
+
+enum class Input {
+  kNone,     // /dev/null
+  kPipe,     // Process::write
+  kInherit,  // our own
+};
+
+struct Program {
+  std::vector<std::string> argv;      // argv[0] is looked up in PATH
+  std::vector<std::string> env = {};  // "NAME=value", on top of our own environment
+  std::string folder = {};            // where it starts; empty: where we are
+  Input input = Input::kNone;
+  std::vector<int> descriptors = {};  // ours that it gets as 3, 4, ...; all others are closed to it
+  bool own_session = false;           // setsid: a terminal's signals do not reach it
+  OnOutput on_output = nullptr;
+  // Called once, after the program ended and its outputs were closed; a descendant that keeps them
+  // is waited for one second and then given up.
+  std::function<void(int code, int signal)> on_end = nullptr;
+  std::function<void()> on_exit = nullptr;  // as soon as the program itself ended
+};
+
+class Process {
+ public:
+  Process() = default;
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+  virtual ~Process() = default;
+
+  [[nodiscard]] virtual pid_t pid() const = 0;
+  [[nodiscard]] virtual bool running() const = 0;
+  // Queued; never waits. What a program does not read is dropped when it ends.
+  virtual void write(std::shared_ptr<const std::string> bytes) = 0;
+  virtual void close_input() = 0;  // after what was written
+  virtual void kill(int signal) = 0;
+  // Our ends of its input and output pipes, for a keeper; -1: closed or none.
+  [[nodiscard]] virtual int input_descriptor() const = 0;
+  [[nodiscard]] virtual int output_descriptor() const = 0;
+};
+
+// Stops when the last copy goes.
+class Timer;
+
+class Loop {
+ public:
+  Loop();
+  Loop(const Loop&) = delete;
+  Loop& operator=(const Loop&) = delete;
+  ~Loop();
+
+  // An Error when it could not be started; then no callback comes. The Process stays usable after
+  // the program's end (it does nothing then). Callbacks come from run() only.
+  [[nodiscard]] Result<std::shared_ptr<Process>> start(Program program);
+
+  // `repeat` zero: once.
+  [[nodiscard]] std::shared_ptr<Timer> timer(std::chrono::milliseconds first,
+                                             std::chrono::milliseconds repeat,
+                                             std::function<void()> on_time);
+
+  // Instead of what the signal would do, until the Loop goes.
+  void on_signal(int signal, std::function<void()> on_signal);
+
+  // Calls `on_readable` whenever `descriptor` can be read, until the Loop goes.
+  void on_readable(int descriptor, std::function<void()> on_readable);
+
+  // Until stop(), or until no program runs and no timer is left.
+  void run();
+  void stop();
+
+ private:
+  std::unique_ptr<uv_loop_s> loop_;
+};
+
+}  // namespace muster::sys
