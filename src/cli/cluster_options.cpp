@@ -121,6 +121,7 @@ Result<hosts::Cluster> read_cluster(const ClusterOptions& options) {
   hosts::Cluster cluster{.hosts = std::move(origin.hosts),
                          .user = options.user.empty() ? config.user : options.user,
                          .port = options.port == 0 ? config.port : options.port,
+                         .activate = config.activate,
                          .source = std::move(origin.source)};
   if (wanted) {
     MUSTER_TRY(cluster.hosts, hosts::include(std::move(cluster.hosts), *wanted));

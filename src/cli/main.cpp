@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "agent/agent.hpp"
+#include "agent/rank.hpp"
 #include "cli/command.hpp"
+#include "run/keeper.hpp"
 #include "setup/askpass.hpp"
 
 namespace muster::cli {
@@ -41,6 +44,7 @@ Line split(int argc, char** argv) {
   if (dashes != line.words.end()) line.program.assign(dashes + 1, line.words.end());
   line.words.erase(dashes, line.words.end());
   for (std::string& word : line.words) {
+    if (word == "-np") word = "--np";  // as mpirun has it
     if (word.rfind("--", 0) != 0) continue;
     std::replace(word.begin(), std::find(word.begin(), word.end(), '='), '_', '-');
   }
@@ -59,6 +63,10 @@ int run(int argc, char** argv) {
   add_setup(app, action);
   add_exec(app, action, line.program);
   add_sync(app, action);
+  add_facts(app, action);
+  add_check(app, action, line.program);
+  add_run(app, action, line.program);
+  add_runs(app, action);
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
   } catch (const CLI::ParseError& error) {
@@ -75,6 +83,10 @@ int run(int argc, char** argv) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): only running out of memory is left to throw
 int main(int argc, char** argv) {
+  // Before anything else: a rank's program gets its signals as the engine left them.
+  if (const auto code = muster::agent::rank_main(argc, argv)) return *code;
+  if (const auto code = muster::agent::agent_main(argc, argv)) return *code;
+  if (const auto code = muster::run::keeper_main(argc, argv)) return *code;
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a death
   if (const auto code = muster::setup::askpass_main(argc, argv)) return *code;
   return muster::cli::run(argc, argv);

@@ -87,6 +87,12 @@ Result<std::string> read_user(const Source& file, const YamlScalar& scalar) {
       refuse(file, scalar, fmt::format("{} is not the name of a user", excerpt(scalar.text))));
 }
 
+Result<std::string> read_lines(const Source& file, const YamlScalar& scalar) {
+  if (!scalar.text.empty() && scalar.text.find('\0') == std::string::npos) return scalar.text;
+  return unexpected(refuse(file, scalar, "these are no shell lines",
+                           "write what makes the environment ready: source ~/venv/bin/activate"));
+}
+
 Result<int> read_port(const Source& file, const YamlScalar& scalar) {
   const Source source = source_of(file, scalar);
   return placed(parse_count(source, 0, source.text.size(), 65535, "port number"), scalar);
@@ -106,13 +112,16 @@ Result<void> read_entry(const Source& file, const YamlEntry& entry, Config& conf
   } else if (key == "user") {
     MUSTER_TRY(const YamlScalar* value, only_value(file, entry));
     MUSTER_TRY(config.user, read_user(file, *value));
+  } else if (key == "activate") {
+    MUSTER_TRY(const YamlScalar* value, only_value(file, entry));
+    MUSTER_TRY(config.activate, read_lines(file, *value));
   } else if (key == "port") {
     MUSTER_TRY(const YamlScalar* value, only_value(file, entry));
     MUSTER_TRY(config.port, read_port(file, *value));
   } else {
-    return unexpected(
-        refuse(file, entry.key, fmt::format("{} is not known here", excerpt(key)),
-               did_you_mean(key, {"hosts", "hostfile", "user", "port", "include", "exclude"})));
+    return unexpected(refuse(file, entry.key, fmt::format("{} is not known here", excerpt(key)),
+                             did_you_mean(key, {"hosts", "hostfile", "user", "port", "include",
+                                                "exclude", "activate"})));
   }
   if (config.hosts.empty() || config.hostfile.empty()) return {};
   return unexpected(

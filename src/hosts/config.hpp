@@ -19,6 +19,7 @@ struct Config {
   std::string hostfile = {};     // as written; relative to the folder of the file that says it
   std::string user = {};
   int port = 0;
+  std::string activate = {};  // shell lines that make the environment ready on a host
   std::optional<Selection> include = std::nullopt;
   std::optional<Selection> exclude = std::nullopt;
 };

@@ -1,5 +1,6 @@
 #include "remote/ssh.hpp"
 
+#include <csignal>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -57,6 +58,85 @@ Outcome outcome_of(const std::string& host, Result<sys::Ended> ended, bool conne
   return {host, std::move(ended)};
 }
 
+class SshSession : public Session {
+ public:
+  explicit SshSession(SessionPlan plan) : state_(std::make_shared<State>()) {
+    state_->plan = std::move(plan);
+  }
+  SshSession(const SshSession&) = delete;
+  SshSession& operator=(const SshSession&) = delete;
+  ~SshSession() override { close_input(); }
+
+  void start(sys::Loop& loop, std::vector<std::string> argv) {
+    auto made = sys::make_private_folder(control_folder());
+    if (!made) return fail_soon(loop, made.error());
+    argv.insert(argv.end(), {"--", state_->plan.host, state_->plan.command});
+    const auto state = state_;
+    auto process =
+        loop.start({.argv = std::move(argv),
+                    .input = sys::Input::kPipe,
+                    .own_session = true,  // Ctrl-C is for muster, which ends its sessions in order
+                    .on_output = [state](sys::Stream stream,
+                                         std::string_view chunk) { state->take(stream, chunk); },
+                    .on_end = [state](int code, int signal) { state->end(code, signal); }});
+    if (!process) return fail_soon(loop, process.error());
+    process_ = *process;
+  }
+
+  void write(std::string bytes) override {
+    if (process_) process_->write(std::make_shared<const std::string>(std::move(bytes)));
+  }
+  void close_input() override {
+    if (process_) process_->close_input();
+  }
+  void abandon() override {
+    if (process_) process_->kill(SIGKILL);
+  }
+  [[nodiscard]] int input_descriptor() const override {
+    return process_ ? process_->input_descriptor() : -1;
+  }
+  [[nodiscard]] int output_descriptor() const override {
+    return process_ ? process_->output_descriptor() : -1;
+  }
+
+ private:
+  struct State {
+    SessionPlan plan;
+    std::string err;
+    std::shared_ptr<sys::Timer> failure;
+
+    void take(sys::Stream stream, std::string_view chunk) {
+      if (stream == sys::Stream::kOut) {
+        if (plan.on_output) plan.on_output(chunk);
+        return;
+      }
+      err.append(chunk);
+      if (err.size() > 2 * sys::kTailBytes) err.erase(0, err.size() - sys::kTailBytes);
+    }
+
+    void end(int code, int signal) {
+      SessionEnd end{.ended = sys::Ended{.code = code, .signal = signal, .out = {}, .err = err}};
+      // Without asking the master process, which may hang: a command of ours never ends with 255.
+      if (may_be_ssh(end.ended)) {
+        if (const auto known = diagnose(err)) end.failure_id = known->id;
+        end.ended = outcome_of(plan.host, std::move(end.ended), false).ended;
+      }
+      if (plan.on_end) plan.on_end(std::move(end));
+    }
+  };
+
+  void fail_soon(sys::Loop& loop, Error error) {
+    const auto state = state_;
+    state_->failure = loop.timer({}, {}, [state, error = std::move(error)] {
+      if (state->plan.on_end) state->plan.on_end({.ended = unexpected(error)});
+      state->failure = nullptr;
+    });
+  }
+
+  std::shared_ptr<State> state_;
+  std::shared_ptr<sys::Process> process_;
+};
+
 std::vector<Outcome> all_fail(std::span<const Task> tasks, const Error& error) {
   std::vector<Outcome> outcomes;
   for (const Task& task : tasks) outcomes.push_back({task.host, unexpected(error)});
@@ -84,8 +164,8 @@ std::vector<std::string> ssh_words(const SshOptions& options) {
   set("RemoteCommand=none");  // the command is ours, whatever the user's configuration runs
   set("StrictHostKeyChecking=yes");
   set(fmt::format("ConnectTimeout={}", options.connect_timeout.count()));
-  set("ServerAliveInterval=5");
-  set("ServerAliveCountMax=3");
+  set("ServerAliveInterval=15");
+  set("ServerAliveCountMax=4");
   set("ControlMaster=auto");
   set("ControlPath=" + control_folder() + "/%C");
   set("ControlPersist=600");
@@ -98,6 +178,15 @@ std::vector<std::string> ssh_words(const SshOptions& options) {
     words.push_back(std::to_string(options.port));
   }
   return words;
+}
+
+std::shared_ptr<Session> Ssh::open(sys::Loop& loop, SessionPlan plan) {
+  std::vector<std::string> words = ssh_words(options_);
+  // Of a setting given twice ssh takes the first.
+  if (plan.fresh) words.insert(words.begin() + 1, {"-o", "ControlPath=none"});
+  auto session = std::make_shared<SshSession>(std::move(plan));
+  session->start(loop, std::move(words));
+  return session;
 }
 
 std::vector<Outcome> Ssh::run(std::span<const Task> tasks, std::chrono::milliseconds deadline) {

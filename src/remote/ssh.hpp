@@ -35,6 +35,9 @@ class Ssh : public Transport {
   [[nodiscard]] std::vector<Outcome> run(std::span<const Task> tasks,
                                          std::chrono::milliseconds deadline) override;
 
+  [[nodiscard]] std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) override;
+  void forget(const std::string& host) override { disconnect({&host, 1}); }
+
   // Closes the open connections to these hosts; a host without one is no error.
   void disconnect(std::span<const std::string> hosts);
 

@@ -2,12 +2,15 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "sys/loop.hpp"
 #include "sys/process.hpp"
 
 namespace muster::remote {
@@ -25,6 +28,40 @@ struct Outcome {
   Result<sys::Ended> ended;
 };
 
+// A command on a host that is spoken to while it runs. It ends when the last copy goes: its input
+// is closed.
+class Session {
+ public:
+  Session() = default;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  virtual ~Session() = default;
+
+  virtual void write(std::string bytes) = 0;
+  virtual void close_input() = 0;
+  // Ends this side at once; the command on the host goes on until it notices.
+  virtual void abandon() = 0;
+  // Descriptors of the way there and back, for a keeper; -1: none.
+  [[nodiscard]] virtual int input_descriptor() const = 0;
+  [[nodiscard]] virtual int output_descriptor() const = 0;
+};
+
+struct SessionEnd {
+  // How the command ended (`out` is empty, `err` the tail of what it said there), or why the host
+  // was not reached or was lost.
+  Result<sys::Ended> ended;
+  std::string failure_id = {};  // of the failure catalogue, where it is known
+};
+
+struct SessionPlan {
+  std::string host;
+  std::string command;                              // a line for the host's login shell
+  std::function<void(std::string_view)> on_output;  // standard output, in pieces
+  std::function<void(SessionEnd)> on_end;           // once
+  // A connection of its own, not the shared one, which may be dead without knowing.
+  bool fresh = false;
+};
+
 class Transport {
  public:
   Transport() = default;
@@ -36,6 +73,12 @@ class Transport {
   // Cost: one session a task, a bounded number of them at once.
   [[nodiscard]] virtual std::vector<Outcome> run(std::span<const Task> tasks,
                                                  std::chrono::milliseconds deadline) = 0;
+
+  // The shared connection to this host is given up, if there is one.
+  virtual void forget(const std::string& host) = 0;
+
+  // Callbacks come from loop.run() only, also when it fails at once. Cost: one process here.
+  [[nodiscard]] virtual std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) = 0;
 };
 
 }  // namespace muster::remote

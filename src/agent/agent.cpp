@@ -1,0 +1,189 @@
+#include "agent/agent.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "agent/protocol.hpp"
+#include "agent/warden.hpp"
+#include "facts/gather.hpp"
+#include "sys/file.hpp"
+#include "sys/hash.hpp"
+
+namespace muster::agent {
+namespace {
+
+constexpr int kFailed = 125;
+constexpr int kPatience_ms = 600'000;  // for the launcher's next line before the run begins
+
+double unix_time() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+Result<Order> await_order(Channel& launcher) {
+  while (launcher.open()) {
+    if (auto line = launcher.next_line()) return parse_order(*line);
+    pollfd watched = {launcher.in(), POLLIN, 0};
+    if (::poll(&watched, 1, kPatience_ms) <= 0) break;
+    launcher.receive();
+  }
+  if (auto line = launcher.next_line()) return parse_order(*line);
+  return unexpected(Error{.what = "the launcher is gone"});
+}
+
+// Waits until the launcher took all of it: facts of a host can be longer than a pipe.
+void send_all(Channel& launcher, const std::string& line) {
+  launcher.send(line);
+  while (launcher.open() && launcher.has_unsent()) {
+    pollfd watched = {launcher.out(), POLLOUT, 0};
+    if (::poll(&watched, 1, kPatience_ms) <= 0) return;
+    launcher.flush();
+  }
+}
+
+std::string joined(const std::vector<std::string>& entries) {
+  std::string text;
+  for (const std::string& entry : entries) {
+    text += entry;
+    text += '\0';
+  }
+  return text;
+}
+
+Result<std::string> prepare_folder(const Order& hello) {
+  MUSTER_TRY(const std::string base, base_folder());
+  MUSTER_CHECK(sys::make_private_folder(base + "/runs"));
+  MUSTER_TRY(std::string folder, run_folder(hello.run_id));
+  MUSTER_CHECK(sys::make_private_folder(folder));
+  if (hello.request && !hello.request->host.empty()) {
+    MUSTER_CHECK(sys::write_file(folder + "/host", hello.request->host + "\n", 0600));
+  }
+  return folder;
+}
+
+// Connected to the warden of this run, if there still is one.
+sys::Fd waiting_warden(const std::string& folder) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = folder + "/socket";
+  if (path.size() >= sizeof address.sun_path) return {};
+  std::memcpy(address.sun_path, path.data(), path.size());
+  sys::Fd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
+      0) {
+    return {};
+  }
+  return connection;
+}
+
+bool copy_some(int from, int to) {
+  char bytes[65536];
+  const ssize_t count = ::read(from, bytes, sizeof bytes);
+  for (ssize_t written = 0; written < count;) {
+    const ssize_t now = ::write(to, bytes + written, static_cast<std::size_t>(count - written));
+    if (now <= 0) return false;
+    written += now;
+  }
+  return count > 0;
+}
+
+// Carries the launcher's lines to the warden and back until either side ends.
+int carry(sys::Fd warden) {
+  for (const int descriptor : {0, 1}) {
+    (void)::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) & ~O_NONBLOCK);
+  }
+  while (true) {
+    pollfd watched[2] = {{0, POLLIN, 0}, {warden.get(), POLLIN, 0}};
+    if (::poll(watched, 2, -1) < 0) return kFailed;
+    if (watched[0].revents != 0 && !copy_some(0, warden.get())) return 0;
+    if (watched[1].revents != 0 && !copy_some(warden.get(), 1)) return 0;
+  }
+}
+
+Result<void> tell_facts(Channel& launcher, const Order& hello, const std::string& folder) {
+  const facts::Gathered gathered = facts::gather(*hello.request);
+  if (!folder.empty() && !gathered.environment.empty()) {
+    MUSTER_CHECK(sys::write_file(folder + "/env", joined(gathered.environment), 0600));
+  }
+  send_all(launcher, to_line(Report{.kind = Report::Kind::kFacts, .facts = gathered.facts}));
+  return {};
+}
+
+Result<void> serve(Channel& launcher, const Order& hello) {
+  std::string folder;
+  if (!hello.run_id.empty()) {
+    MUSTER_TRY(folder, prepare_folder(hello));
+  }
+  if (hello.request) MUSTER_CHECK(tell_facts(launcher, hello, folder));
+  auto next = await_order(launcher);
+  while (next && next->kind == Order::Kind::kBeat) {
+    send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = unix_time()}));
+    next = await_order(launcher);
+  }
+  if (!next || next->kind != Order::Kind::kBegin || folder.empty()) return {};  // a check
+  // From now on the connection may break: sshd's end must not be ours.
+  (void)::setsid();
+  (void)std::signal(SIGHUP, SIG_IGN);
+  (void)::chdir("/");
+  Warden warden(hello.run_id, folder, std::move(launcher));
+  MUSTER_CHECK(warden.prepare());
+  warden.serve(next->orphan_after_s);
+  return {};
+}
+
+int run_agent() {
+  (void)std::signal(SIGPIPE, SIG_IGN);
+  Channel launcher(sys::Fd(::dup(0)), sys::Fd(::dup(1)));
+  auto hello = await_order(launcher);
+  if (!hello || hello->kind != Order::Kind::kHello) return kFailed;
+  if (!hello->request) {
+    const auto folder = run_folder(hello->run_id);
+    if (sys::Fd warden = folder ? waiting_warden(*folder) : sys::Fd(); warden.valid()) {
+      // The rest may have been read with the first line already.
+      while (auto line = launcher.next_line()) {
+        *line += '\n';
+        if (::write(warden.get(), line->data(), line->size()) < 0) return kFailed;
+      }
+      launcher.close();
+      return carry(std::move(warden));
+    }
+  }
+  const auto served = serve(launcher, *hello);
+  if (served) return 0;
+  send_all(launcher,
+           to_line(Report{.kind = Report::Kind::kFailed, .text = to_text(served.error())}));
+  return kFailed;
+}
+
+int print_hash() {
+  const auto hash = sys::hash_file("/proc/self/exe");
+  if (!hash) return kFailed;
+  std::printf("%s\n", hash->c_str());
+  return 0;
+}
+
+}  // namespace
+
+std::optional<int> agent_main(int argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "agent") return std::nullopt;
+  if (argc == 3 && std::string_view(argv[2]) == "--hash") return print_hash();
+  if (argc != 2) {
+    std::fprintf(stderr, "muster agent: started by muster on the hosts, not by people\n");
+    return 2;
+  }
+  return run_agent();
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,122 @@
+#include "agent/processes.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace muster::agent {
+namespace {
+
+constexpr std::array<std::string_view, 8> kDaemons = {
+    "prted", "orted", "prterun", "prte", "orterun", "mpirun", "mpirun.openmpi", "hydra_pmi_proxy"};
+
+std::string read_proc(pid_t pid, const char* name) {
+  std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool is_ours(pid_t pid) {
+  struct stat status = {};
+  return ::stat(fmt::format("/proc/{}", pid).c_str(), &status) == 0 && status.st_uid == ::getuid();
+}
+
+pid_t parent_of(pid_t pid) {
+  const std::string stat = read_proc(pid, "stat");
+  const std::size_t name_end = stat.rfind(')');  // the name may hold anything, ')' too
+  if (name_end == std::string::npos || name_end + 4 >= stat.size()) return 0;
+  pid_t parent = 0;
+  (void)std::from_chars(stat.data() + name_end + 4, stat.data() + stat.size(), parent);
+  return parent;
+}
+
+bool carries(pid_t pid, std::string_view entry) {
+  const std::string environment = read_proc(pid, "environ");
+  for (std::size_t start = 0; start < environment.size();) {
+    const std::size_t end = std::min(environment.find('\0', start), environment.size());
+    if (std::string_view(environment).substr(start, end - start) == entry) return true;
+    start = end + 1;
+  }
+  return false;
+}
+
+std::vector<pid_t> all_of_ours() {
+  std::vector<pid_t> pids;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (bad == std::errc() && end == name.data() + name.size() && is_ours(pid)) pids.push_back(pid);
+  }
+  return pids;
+}
+
+// The members and all below them.
+std::set<pid_t> with_descendants(std::set<pid_t> members,
+                                 const std::unordered_map<pid_t, std::vector<pid_t>>& children) {
+  std::vector<pid_t> queue(members.begin(), members.end());
+  while (!queue.empty()) {
+    const auto found = children.find(queue.back());
+    queue.pop_back();
+    if (found == children.end()) continue;
+    for (const pid_t child : found->second) {
+      if (members.insert(child).second) queue.push_back(child);
+    }
+  }
+  return members;
+}
+
+}  // namespace
+
+std::vector<ProcessId> rank_processes(const std::string& run_id,
+                                      std::span<const RankStart> starts) {
+  std::set<pid_t> members;
+  for (const RankStart& start : starts) {
+    if (is_alive(start.program)) members.insert(start.program.pid);
+    if (is_alive(start.shim)) members.insert(start.shim.pid);
+  }
+  const std::string entry = "MUSTER_RUN_ID=" + run_id;
+  std::unordered_map<pid_t, std::vector<pid_t>> children;
+  for (const pid_t pid : all_of_ours()) {
+    children[parent_of(pid)].push_back(pid);
+    if (carries(pid, entry)) members.insert(pid);
+  }
+  members = with_descendants(std::move(members), children);
+  members.erase(::getpid());
+  std::vector<ProcessId> processes;
+  for (const pid_t pid : members) {
+    if (const auto process = identify(pid)) processes.push_back(*process);
+  }
+  return processes;
+}
+
+std::vector<ProcessId> engine_daemons(std::span<const RankStart> starts) {
+  std::vector<ProcessId> daemons;
+  for (const RankStart& start : starts) {
+    const ProcessId& daemon = start.daemon;
+    if (daemon.pid <= 1 || !is_alive(daemon) || !is_ours(daemon.pid)) continue;
+    std::string name = read_proc(daemon.pid, "comm");
+    if (!name.empty() && name.back() == '\n') name.pop_back();
+    const bool known = std::find(kDaemons.begin(), kDaemons.end(), name) != kDaemons.end();
+    const bool listed = std::find(daemons.begin(), daemons.end(), daemon) != daemons.end();
+    if (known && !listed) daemons.push_back(daemon);
+  }
+  return daemons;
+}
+
+void send_signal(const ProcessId& process, int signal) {
+  if (is_alive(process)) (void)::kill(process.pid, signal);
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,25 @@
+// The processes of one run on this host, found so that no other is ever taken for one of them.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "agent/record.hpp"
+
+namespace muster::agent {
+
+// The programs and shims that were recorded and are alive, their descendants, and every process of
+// ours that carries the run's id in its environment (what a killed shim left). Never this process.
+// Cost: one pass over /proc.
+[[nodiscard]] std::vector<ProcessId> rank_processes(const std::string& run_id,
+                                                    std::span<const RankStart> starts);
+
+// The engine's daemons above the shims that are alive: only a process whose program is a known
+// daemon or launcher of an engine, never a shell or a service manager.
+[[nodiscard]] std::vector<ProcessId> engine_daemons(std::span<const RankStart> starts);
+
+// Sends the signal if that process is still the same.
+void send_signal(const ProcessId& process, int signal);
+
+}  // namespace muster::agent

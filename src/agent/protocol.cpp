@@ -1,0 +1,143 @@
+#include "agent/protocol.hpp"
+
+#include <array>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace muster::agent {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::array<std::string_view, 5> kOrders = {"hello", "begin", "beat", "end", "bye"};
+constexpr std::array<std::string_view, 6> kReports = {"facts", "ready", "beat",
+                                                      "event", "done",  "failed"};
+
+Error malformed(const char* whose, const std::string& why) {
+  return {.what = std::string("cannot read the ") + whose + "'s line: " + why};
+}
+
+template <std::size_t kCount>
+int index_of(const std::array<std::string_view, kCount>& names, const std::string& name) {
+  for (std::size_t i = 0; i < kCount; ++i) {
+    if (names.at(i) == name) return static_cast<int>(i);
+  }
+  throw std::invalid_argument("unknown kind '" + name.substr(0, 40) + "'");
+}
+
+std::string line_of(const json& value) {
+  return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+// The values that have a JSON form of their own travel as text inside ours: their modules parse
+// them.
+Order read_order(const json& value) {
+  Order order;
+  order.kind = static_cast<Order::Kind>(index_of(kOrders, value.at("order").get<std::string>()));
+  switch (order.kind) {
+    case Order::Kind::kHello: {
+      order.run_id = value.at("run").get<std::string>();
+      if (!value.contains("request")) break;
+      auto request = facts::parse_request(value.at("request").get<std::string>());
+      if (!request) throw std::invalid_argument(request.error().what);
+      order.request = *std::move(request);
+      break;
+    }
+    case Order::Kind::kBegin:
+      order.orphan_after_s = value.at("orphan_after_s").get<double>();
+      break;
+    case Order::Kind::kEnd:
+      order.grace_s = value.at("grace_s").get<double>();
+      break;
+    case Order::Kind::kBye:
+      order.keep = value.at("keep").get<bool>();
+      break;
+    case Order::Kind::kBeat:
+      break;
+  }
+  return order;
+}
+
+Report read_report(const json& value) {
+  Report report;
+  report.kind =
+      static_cast<Report::Kind>(index_of(kReports, value.at("report").get<std::string>()));
+  switch (report.kind) {
+    case Report::Kind::kFacts: {
+      auto facts = facts::parse_facts(value.at("facts").get<std::string>());
+      if (!facts) throw std::invalid_argument(facts.error().what);
+      report.facts = *std::move(facts);
+      break;
+    }
+    case Report::Kind::kEvent: {
+      auto event = parse_event(value.at("event").get<std::string>());
+      if (!event) throw std::invalid_argument(event.error().what);
+      report.event = *std::move(event);
+      break;
+    }
+    case Report::Kind::kDone:
+      report.ended = value.at("ended").get<int>();
+      break;
+    case Report::Kind::kFailed:
+      report.text = value.at("text").get<std::string>();
+      break;
+    case Report::Kind::kBeat:
+      report.clock_s = value.at("clock_s").get<double>();
+      break;
+    case Report::Kind::kReady:
+      break;
+  }
+  return report;
+}
+
+}  // namespace
+
+std::string to_line(const Order& order) {
+  json value = {{"order", kOrders.at(static_cast<std::size_t>(order.kind))}};
+  if (order.kind == Order::Kind::kHello) {
+    value["run"] = order.run_id;
+    if (order.request) value["request"] = facts::to_json(*order.request);
+  } else if (order.kind == Order::Kind::kBegin) {
+    value["orphan_after_s"] = order.orphan_after_s;
+  } else if (order.kind == Order::Kind::kEnd) {
+    value["grace_s"] = order.grace_s;
+  } else if (order.kind == Order::Kind::kBye) {
+    value["keep"] = order.keep;
+  }
+  return line_of(value);
+}
+
+std::string to_line(const Report& report) {
+  json value = {{"report", kReports.at(static_cast<std::size_t>(report.kind))}};
+  if (report.kind == Report::Kind::kFacts) {
+    value["facts"] = facts::to_json(report.facts);
+  } else if (report.kind == Report::Kind::kEvent) {
+    value["event"] = report.event.start ? to_line(*report.event.start) : to_line(*report.event.end);
+  } else if (report.kind == Report::Kind::kDone) {
+    value["ended"] = report.ended;
+  } else if (report.kind == Report::Kind::kBeat) {
+    value["clock_s"] = report.clock_s;
+  } else if (report.kind == Report::Kind::kFailed) {
+    value["text"] = report.text;
+  }
+  return line_of(value);
+}
+
+Result<Order> parse_order(const std::string& line) {
+  try {
+    return read_order(json::parse(line));
+  } catch (const std::exception& error) {
+    return unexpected(malformed("launcher", error.what()));
+  }
+}
+
+Result<Report> parse_report(const std::string& line) {
+  try {
+    return read_report(json::parse(line));
+  } catch (const std::exception& error) {
+    return unexpected(malformed("agent", error.what()));
+  }
+}
+
+}  // namespace muster::agent

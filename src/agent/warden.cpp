@@ -1,0 +1,247 @@
+#include "agent/warden.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/processes.hpp"
+
+namespace muster::agent {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLookAgain{20};       // while processes are being ended
+constexpr milliseconds kKillTakes{1000};     // at most, until a killed process is gone
+constexpr milliseconds kDaemonLeaves{1000};  // by itself, after its last rank
+
+milliseconds ms(double seconds) {
+  return duration_cast<milliseconds>(duration<double>(seconds));
+}
+
+double unix_time() {
+  return duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+sys::Fd watch_process(const ProcessId& process) {
+  sys::Fd watched(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  return is_alive(process) ? std::move(watched) : sys::Fd();
+}
+
+std::vector<RankStart> values(const std::map<int, RankStart>& starts) {
+  std::vector<RankStart> result;
+  for (const auto& [rank, start] : starts) result.push_back(start);
+  return result;
+}
+
+void pause_for(milliseconds time) {
+  (void)::poll(nullptr, 0, static_cast<int>(time.count()));
+}
+
+// The engine's daemons leave by themselves when the job is over; those that do not are ended.
+void end_daemons(const std::string& run_id, const std::vector<RankStart>& starts) {
+  const auto give_up = std::chrono::steady_clock::now() + kDaemonLeaves;
+  while (!engine_daemons(starts).empty() && std::chrono::steady_clock::now() < give_up) {
+    pause_for(kLookAgain);
+  }
+  for (const ProcessId& daemon : engine_daemons(starts)) send_signal(daemon, SIGKILL);
+  for (const ProcessId& process : rank_processes(run_id, starts)) send_signal(process, SIGKILL);
+}
+
+}  // namespace
+
+Warden::Warden(std::string run_id, std::string folder, Channel launcher)
+    : run_id_(std::move(run_id)),
+      folder_(std::move(folder)),
+      launcher_(std::move(launcher)),
+      heard_(Clock::now()),
+      next_beat_(Clock::now()) {}
+
+Result<void> Warden::prepare() {
+  MUSTER_CHECK(records_.watch(folder_));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = folder_ + "/socket";
+  if (path.size() >= sizeof address.sun_path) {
+    return unexpected(
+        Error{.what = "the run's folder has too long a path", .where = {.file = path}});
+  }
+  std::memcpy(address.sun_path, path.data(), path.size());
+  listener_ = sys::Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  (void)::unlink(path.c_str());  // of a warden that is gone: we asked it before
+  if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      ::listen(listener_.get(), 4) != 0) {
+    return unexpected(system_error("cannot listen for the launcher", path));
+  }
+  return {};
+}
+
+void Warden::serve(double orphan_after_s) {
+  orphan_after_s_ = orphan_after_s;
+  begin();
+  while (!over_) {
+    wait();
+    admit();
+    launcher_.receive();
+    while (auto line = launcher_.next_line()) {
+      heard_ = Clock::now();
+      if (const auto order = parse_order(*line)) obey(*order);
+    }
+    if (over_) return;
+    pass_on_news();
+    note_shims_gone();
+    if (Clock::now() >= next_beat_) {
+      launcher_.send(to_line(Report{.kind = Report::Kind::kBeat, .clock_s = unix_time()}));
+      next_beat_ = Clock::now() + ms(kBeatEvery_s);
+    }
+    if (!ending_ && Clock::now() - heard_ > ms(orphan_after_s_)) {
+      launcher_.close();
+      start_ending(2);
+    }
+    if (ending_) go_on_ending();
+  }
+}
+
+void Warden::wait() {
+  std::vector<pollfd> watched = {{listener_.get(), POLLIN, 0}, {records_.descriptor(), POLLIN, 0}};
+  if (launcher_.open()) {
+    watched.push_back({launcher_.in(), POLLIN, 0});
+    if (launcher_.has_unsent()) watched.push_back({launcher_.out(), POLLOUT, 0});
+  }
+  for (const auto& [rank, shim] : shims_) watched.push_back({shim.get(), POLLIN, 0});
+  const milliseconds beat = duration_cast<milliseconds>(next_beat_ - Clock::now());
+  const milliseconds time = ending_ ? kLookAgain : std::max(beat, milliseconds(0));
+  (void)::poll(watched.data(), watched.size(), static_cast<int>(time.count()) + 1);
+  launcher_.flush();
+}
+
+// A new connection of the launcher takes the place of the old one.
+void Warden::admit() {
+  const int number = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
+  if (number < 0) return;
+  heard_ = Clock::now();
+  launcher_ = Channel(sys::Fd(number), sys::Fd(::dup(number)));
+}
+
+void Warden::obey(const Order& order) {
+  switch (order.kind) {
+    case Order::Kind::kBegin:
+      orphan_after_s_ = order.orphan_after_s;
+      return begin();
+    case Order::Kind::kEnd:
+      return start_ending(order.grace_s);
+    case Order::Kind::kBye:
+      if (!ending_) return leave(order.keep);
+      bye_ = order.keep;  // once the ranks have ended
+      return;
+    case Order::Kind::kHello:
+    case Order::Kind::kBeat:
+      return;
+  }
+}
+
+void Warden::begin() {
+  launcher_.send(to_line(Report{.kind = Report::Kind::kReady}));
+  for (const Event& event : events_) {
+    launcher_.send(to_line(Report{.kind = Report::Kind::kEvent, .event = event}));
+  }
+}
+
+void Warden::report(const Event& event) {
+  events_.push_back(event);
+  launcher_.send(to_line(Report{.kind = Report::Kind::kEvent, .event = event}));
+}
+
+void Warden::pass_on_news() {
+  for (const Event& event : records_.news()) {
+    if (event.start) {
+      starts_[event.start->rank] = *event.start;
+      sys::Fd shim = watch_process(event.start->shim);
+      if (shim.valid()) shims_[event.start->rank] = std::move(shim);
+    }
+    if (event.end) ended_[event.end->rank] = true;
+    report(event);
+  }
+}
+
+// A shim that is gone without a record of the end was killed, and its program with it.
+void Warden::note_shims_gone() {
+  std::vector<int> gone;
+  for (const auto& [rank, shim] : shims_) {
+    pollfd one = {shim.get(), POLLIN, 0};
+    if (::poll(&one, 1, 0) > 0) gone.push_back(rank);
+  }
+  if (!gone.empty()) pass_on_news();  // the record may have come just before
+  for (const int rank : gone) {
+    shims_.erase(rank);
+    if (ended_[rank]) continue;
+    ended_[rank] = true;
+    report({.start = std::nullopt,
+            .end = RankEnd{.rank = rank,
+                           .status = SIGKILL,
+                           .failure = "it was killed together with muster's rank process",
+                           .time_s = unix_time()}});
+  }
+}
+
+void Warden::start_ending(double grace_s) {
+  if (ending_) return;
+  ending_ = true;
+  pass_on_news();
+  kill_at_ = Clock::now() + ms(grace_s);
+  for (const auto& [rank, start] : starts_) {
+    if (!is_alive(start.program)) continue;
+    ++had_to_end_;
+    (void)::kill(-start.program.pid, SIGTERM);
+    (void)::kill(-start.program.pid, SIGCONT);  // a stopped one cannot end
+  }
+}
+
+void Warden::go_on_ending() {
+  pass_on_news();
+  note_shims_gone();
+  const auto starts = values(starts_);
+  const auto left = rank_processes(run_id_, starts);
+  if (!left.empty() && Clock::now() < kill_at_ + kKillTakes) {
+    if (Clock::now() < kill_at_) return;
+    for (const ProcessId& process : left) send_signal(process, SIGKILL);
+    if (!killed_) had_to_end_ = std::max(had_to_end_, static_cast<int>(left.size()));
+    killed_ = true;
+    return;
+  }
+  ending_ = false;
+  const bool orphan = !launcher_.open();
+  launcher_.send(to_line(Report{.kind = Report::Kind::kDone, .ended = had_to_end_}));
+  if (orphan || bye_) leave(bye_.value_or(true));
+}
+
+// The launcher waits for nothing any more; what is left is done by a child of ours, so that this
+// session ends at once.
+void Warden::leave(bool keep) {
+  over_ = true;
+  launcher_.flush();
+  const pid_t child = ::fork();
+  if (child != 0) return;
+  launcher_.close();
+  for (const int descriptor : {0, 1, 2}) (void)::close(descriptor);
+  end_daemons(run_id_, values(starts_));
+  if (!keep) {
+    std::error_code error;
+    std::filesystem::remove_all(folder_, error);
+  } else {
+    (void)::unlink((folder_ + "/socket").c_str());
+  }
+  ::_exit(0);
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,62 @@
+// Sits on a host for the length of a run: passes on what the shims record, and ends what is left
+// of the run when the launcher says so or is gone for too long.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/channel.hpp"
+#include "agent/protocol.hpp"
+#include "agent/rank_records.hpp"
+
+namespace muster::agent {
+
+class Warden {
+ public:
+  // `folder` is the run's, there already.
+  Warden(std::string run_id, std::string folder, Channel launcher);
+
+  // Opens the socket on which a launcher that lost its connection is let in again.
+  [[nodiscard]] Result<void> prepare();
+
+  // Until bye, or until the launcher was gone for `orphan_after_s`.
+  void serve(double orphan_after_s);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void wait();
+  void admit();
+  void obey(const Order& order);
+  void begin();
+  void pass_on_news();
+  void report(const Event& event);
+  void note_shims_gone();
+  void start_ending(double grace_s);
+  void go_on_ending();
+  void leave(bool keep);
+
+  std::string run_id_;
+  std::string folder_;
+  Channel launcher_;
+  sys::Fd listener_;
+  RankRecords records_;
+  std::vector<Event> events_;
+  std::map<int, RankStart> starts_;  // by rank
+  std::map<int, sys::Fd> shims_;     // by rank, pidfds of those alive
+  std::map<int, bool> ended_;        // by rank
+  Clock::time_point heard_;          // the launcher, last
+  Clock::time_point next_beat_;
+  double orphan_after_s_ = 60;
+  bool ending_ = false;
+  bool killed_ = false;
+  int had_to_end_ = 0;
+  Clock::time_point kill_at_;
+  std::optional<bool> bye_;  // said while the ranks were being ended: keep the folder?
+  bool over_ = false;
+};
+
+}  // namespace muster::agent

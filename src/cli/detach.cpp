@@ -1,0 +1,71 @@
+#include "cli/detach.hpp"
+
+#include <cstdio>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run/folder.hpp"
+#include "sys/file.hpp"
+
+namespace muster::cli {
+namespace {
+
+int announce_to = -1;  // the write end of the pipe to the waiting process
+
+// A byte: it runs. The end without one: it failed, and said why in the log.
+Result<int> wait_for_start(pid_t child, int pipe, const std::string& run_id,
+                           const std::string& log) {
+  char byte = 0;
+  const bool runs = ::read(pipe, &byte, 1) == 1;
+  if (runs) {
+    fmt::print("{}\n", run_id);
+    fmt::print(stderr, "muster: it runs in the background; muster attach {} comes back to it\n",
+               run_id);
+    return 0;
+  }
+  int status = 0;
+  (void)::waitpid(child, &status, 0);
+  if (const auto said = sys::read_file(log)) fmt::print(stderr, "{}", *said);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
+}
+
+void become_background(const std::string& log) {
+  (void)::setsid();
+  const int null = ::open("/dev/null", O_RDWR);
+  const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  (void)::dup2(null, STDIN_FILENO);
+  (void)::dup2(null, STDOUT_FILENO);  // the ranks' output is kept in the run's folder anyway
+  (void)::dup2(file, STDERR_FILENO);
+}
+
+}  // namespace
+
+std::optional<Result<int>> detach(const std::string& run_id) {
+  const auto folder = run::make_run_folder(run_id);
+  if (!folder) return unexpected(folder.error());
+  const std::string log = *folder + "/muster";
+  int ends[2] = {-1, -1};
+  if (::pipe2(ends, O_CLOEXEC) != 0) return unexpected(system_error("cannot detach"));
+  const pid_t child = ::fork();
+  if (child < 0) return unexpected(system_error("cannot detach"));
+  if (child > 0) {
+    (void)::close(ends[1]);
+    return wait_for_start(child, ends[0], run_id, log);
+  }
+  (void)::close(ends[0]);
+  announce_to = ends[1];
+  become_background(log);
+  return std::nullopt;
+}
+
+void announce_detached() {
+  if (announce_to < 0) return;
+  (void)!::write(announce_to, "r", 1);
+  (void)::close(announce_to);
+  announce_to = -1;
+}
+
+}  // namespace muster::cli

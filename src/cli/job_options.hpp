@@ -1,0 +1,29 @@
+// The flags by which `check` and `run` are told the job.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/error.hpp"
+#include "cli/cluster_options.hpp"
+#include "cli/command.hpp"
+#include "layout/job.hpp"
+
+namespace muster::cli {
+
+struct JobOptions {
+  ClusterOptions cluster;
+  layout::Job job;                     // without program and environment
+  std::vector<std::string> variables;  // -x: NAME or NAME=value
+  int answer_within_s = 15;            // a host, without its activation
+};
+
+void add_job_options(CLI::App& command, JobOptions& options);
+
+// Completes the job: the program, the variables to forward (set in our environment where a value
+// was given: values never reach a command line).
+[[nodiscard]] Result<layout::Job> read_job(const JobOptions& options, const Program& program);
+
+}  // namespace muster::cli

@@ -1,0 +1,272 @@
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <set>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cli/command.hpp"
+#include "cli/detach.hpp"
+#include "cli/survey.hpp"
+#include "hosts/fold.hpp"
+#include "launch/plan.hpp"
+#include "run/folder.hpp"
+#include "run/supervisor.hpp"
+#include "sys/file.hpp"
+#include "sys/quote.hpp"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace muster::cli {
+namespace {
+
+constexpr int kOwnFault = 125;
+
+struct RunOptions {
+  JobOptions job;
+  run::Patience patience;
+  bool dry_run = false;
+  bool detach = false;
+  bool force = false;
+  bool quiet = false;
+};
+
+double unix_time() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+std::set<std::string> variable_names() {
+  std::set<std::string> names;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    names.emplace(text.substr(0, text.find('=')));
+  }
+  return names;
+}
+
+std::string engine_name(const layout::Engine& engine) {
+  return engine.kind == "openmpi" ? "Open MPI " + engine.version : engine.kind;
+}
+
+// One line that says what was understood, so that a surprise shows before the job does.
+std::string understood(const Surveyed& all, const std::string& run_id) {
+  std::vector<std::string> names;
+  for (const auto& placement : all.layout.placements) names.push_back(placement.host);
+  return fmt::format("muster: run {}: {} rank{} on {}, {}, network {}, master {}:{}\n", run_id,
+                     all.layout.ranks, all.layout.ranks == 1 ? "" : "s", hosts::fold(names),
+                     engine_name(all.layout.engine),
+                     all.layout.subnet.empty() ? "not known" : all.layout.subnet,
+                     all.layout.master_address, all.layout.master_port);
+}
+
+Result<launch::Plan> make_plan(const Surveyed& all, const std::string& run_id,
+                               const std::string& folder) {
+  return launch::plan(
+      all.job, all.layout,
+      {.shim = all.crew->binary(),
+       .run_id = run_id,
+       .folder = folder,
+       .ssh = remote::ssh_words({.user = all.cluster.user, .port = all.cluster.port}),
+       .user_env = variable_names(),
+       .as_root = ::geteuid() == 0});
+}
+
+Result<void> write_values(const Surveyed& all, const launch::Plan& plan,
+                          const std::string& folder) {
+  std::string facts;
+  for (const facts::Survey& survey : all.surveys) {
+    if (survey.facts) facts += to_json(*survey.facts) + "\n";
+  }
+  std::string findings;
+  for (const checks::Finding& finding : all.findings) findings += to_json(finding) + "\n";
+  MUSTER_CHECK(sys::write_file(folder + "/facts.jsonl", facts, 0600));
+  MUSTER_CHECK(sys::write_file(folder + "/findings.jsonl", findings, 0600));
+  MUSTER_CHECK(sys::write_file(folder + "/layout.json", to_json(all.layout) + "\n", 0600));
+  MUSTER_CHECK(sys::write_file(folder + "/plan.json", to_json(plan) + "\n", 0600));
+  for (const launch::PlanFile& file : plan.files) {
+    MUSTER_CHECK(sys::write_file(file.path, file.content, 0600));
+  }
+  return {};
+}
+
+run::Record new_record(const Surveyed& all, const std::string& run_id) {
+  run::Record record{.id = run_id,
+                     .command = sys::quote(all.job.program),
+                     .engine = engine_name(all.layout.engine),
+                     .started_s = unix_time()};
+  for (const facts::Survey& survey : all.surveys) {
+    if (survey.facts && survey.clock_doubt_s > 0) {
+      record.clock_ahead_s[survey.host] = survey.clock_ahead_s;
+    }
+  }
+  for (const layout::Placement& placement : all.layout.placements) {
+    for (int i = 0; i < placement.ranks; ++i) {
+      record.ranks.push_back({.rank = placement.first_rank + i, .host = placement.host});
+    }
+  }
+  return record;
+}
+
+// The engine carries the ranks' output; what it lost on the way is brought from the host. True:
+// everything is here.
+bool complete_output(Surveyed& all, const run::Record& record, run::Output& output) {
+  struct Missing {
+    int rank;
+    sys::Stream stream;
+    std::string host;
+  };
+  std::vector<Missing> missing;
+  for (const run::RankRecord& rank : record.ranks) {
+    if (!rank.end) continue;
+    for (const sys::Stream stream : {sys::Stream::kOut, sys::Stream::kErr}) {
+      const bool is_out = stream == sys::Stream::kOut;
+      const std::uint64_t wanted = is_out ? rank.end->out_bytes : rank.end->err_bytes;
+      const std::uint64_t have = output.bytes(rank.rank, stream);
+      if (have == wanted + 1) output.drop_added_newline(rank.rank, stream);
+      if (have != wanted && have != wanted + 1) missing.push_back({rank.rank, stream, rank.host});
+    }
+  }
+  std::vector<remote::Task> tasks;
+  for (const Missing& one : missing) {
+    const std::string path = output.rank_file(one.rank, one.stream);
+    const auto file = std::make_shared<sys::Fd>(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    tasks.push_back(
+        {.host = one.host,
+         .command = fmt::format("cat {}/runs/{}/rank.{}.{}", all.crew->base(), record.id, one.rank,
+                                one.stream == sys::Stream::kOut ? "out" : "err"),
+         .on_output = [file](sys::Stream stream, std::string_view chunk) {
+           if (stream == sys::Stream::kOut) {
+             (void)!::write(file->get(), chunk.data(), chunk.size());
+           }
+         }});
+  }
+  bool complete = true;
+  for (const remote::Outcome& outcome : all.ssh->run(tasks, std::chrono::minutes(10))) {
+    complete = complete && outcome.ended && outcome.ended->ok();
+  }
+  return complete;
+}
+
+Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Plan& plan,
+                      const std::string& run_id, const std::string& folder) {
+  std::set<std::string, std::less<>> hosts;
+  std::vector<std::string> names;
+  for (const hosts::Host& host : all.cluster.hosts) {
+    hosts.insert(host.name);
+    names.push_back(host.name);
+  }
+  run::Record record = new_record(all, run_id);
+  MUSTER_TRY(const auto output, run::Output::open(folder, hosts, all.layout.ranks, true));
+  run::Supervisor supervisor(*all.loop, *all.crew, names, options.patience, record, *output);
+  announce_detached();
+  MUSTER_CHECK(supervisor.run(plan));
+  output->finish();
+  record.ended_s = unix_time();
+  const bool complete = complete_output(all, record, *output);
+  supervisor.dismiss(!complete);
+  for (const std::string& host : record.lost_hosts) all.ssh->forget(host);
+  const run::Verdict verdict = judge(record);
+  MUSTER_CHECK(sys::write_file(folder + "/record.json", to_json(record, verdict), 0600));
+  if (!verdict.text.empty()) {
+    fmt::print(stderr, "muster: {}\n", verdict.text);
+    if (!verdict.hint.empty()) fmt::print(stderr, "  hint: {}\n", verdict.hint);
+  }
+  return verdict.code;
+}
+
+// A program that is not there, or cannot be run, has codes of its own.
+int refusal_code(const std::vector<checks::Finding>& findings) {
+  for (const checks::Finding& finding : findings) {
+    if (finding.id == "program-not-found" && finding.severity == checks::Severity::kError)
+      return 127;
+  }
+  return kOwnFault;
+}
+
+Result<int> run_job(const RunOptions& options, const Program& program) {
+  if (program.empty()) return unexpected(no_program("muster run -H n[1-3] -- python train.py"));
+  const std::string run_id = run::new_run_id();
+  if (options.detach) {
+    if (const auto code = detach(run_id)) return *code;  // in the parent, after the start
+  }
+  MUSTER_TRY(const auto all, survey(options.job, program, run_id, false));
+  if (!all->findings.empty() && !options.quiet) {
+    fmt::print(stderr, "{}", checks::to_text(all->findings));
+  }
+  if (checks::has_errors(all->findings) && !options.force) {
+    fmt::print(stderr, "muster: not started; see above (--force starts it anyway)\n");
+    return refusal_code(all->findings);
+  }
+  MUSTER_TRY(const std::string folder, run::make_run_folder(run_id));
+  MUSTER_CHECK(run::write_owner(folder));
+  MUSTER_TRY(const launch::Plan plan, make_plan(*all, run_id, folder));
+  MUSTER_CHECK(write_values(*all, plan, folder));
+  for (const std::string& note : plan.notes) {
+    if (!options.quiet) fmt::print(stderr, "muster: {}\n", note);
+  }
+  if (options.dry_run) {
+    fmt::print("{}\n", to_command_line(plan));
+    return 0;
+  }
+  if (!options.quiet) fmt::print(stderr, "{}", understood(*all, run_id));
+  return supervise(*all, options, plan, run_id, folder);
+}
+
+// Only muster's own codes here: a job's are its own.
+Result<int> run_command(const RunOptions& options, const Program& program) {
+  auto code = run_job(options, program);
+  if (!code && code.error().code != ErrorCode::kUsage) {
+    fmt::print(stderr, "muster: {}\n", to_text(code.error()));
+    return kOwnFault;
+  }
+  return code;
+}
+
+constexpr auto kMore =
+    "The ranks' output is shown as '[host:rank] line', and kept: muster logs. Ends as the first "
+    "rank "
+    "that failed did (128+n for signal n); with 124 when --timeout passed, 125 when a host was "
+    "lost or "
+    "muster or the engine failed, 126/127 when the program cannot be run/is not there, 130 on "
+    "Ctrl-C.";
+
+}  // namespace
+
+void add_run(CLI::App& app, Action& action, const Program& program) {
+  auto options = std::make_shared<RunOptions>();
+  CLI::App* command =
+      app.add_subcommand("run", "Run the program after -- on all hosts, as one distributed job");
+  command->footer(kMore);
+  add_job_options(*command, options->job);
+  const auto seconds = CLI::Range(0.1, 1e9);
+  command
+      ->add_option("--timeout", options->patience.timeout_s, "Seconds after which the run is ended")
+      ->check(seconds);
+  command
+      ->add_option("--lost-after", options->patience.lost_after_s,
+                   "Seconds without a sign of life after which a host is lost, and the run ended")
+      ->capture_default_str()
+      ->check(seconds);
+  command
+      ->add_option("--orphan-after", options->patience.orphan_after_s,
+                   "Seconds after which hosts that cannot reach the launcher end their ranks")
+      ->capture_default_str()
+      ->check(seconds);
+  auto* detach = command->add_flag("-d,--detach", options->detach,
+                                   "Return once it runs; muster attach ID comes back to it");
+  command->add_flag("--dry-run", options->dry_run, "Print the engine's command and start nothing")
+      ->excludes(detach);
+  command->add_flag("--force", options->force, "Start in spite of errors that were found");
+  command->add_flag("-q,--quiet", options->quiet, "Only the ranks' output, and what went wrong");
+  command->callback([options, &action, &program] {
+    action = [options, &program] { return run_command(*options, program); };
+  });
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/printable.hpp"
+#include "cli/command.hpp"
+#include "run/folder.hpp"
+#include "run/record.hpp"
+#include "sys/file.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct RunsOptions {
+  std::string run;
+  int rank = -1;
+  bool errors = false;
+  bool json = false;
+};
+
+std::string local_time(double unix_s) {
+  const auto seconds = static_cast<std::time_t>(unix_s);
+  std::tm local{};
+  (void)::localtime_r(&seconds, &local);
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}", local);
+}
+
+std::string state_of(const std::string& folder) {
+  const auto text = sys::read_file(folder + "/record.json");
+  if (text) {
+    const auto summary = run::parse_summary(*text);
+    if (!summary) return "its record cannot be read";
+    const std::string end = summary->code == 0 ? "ok" : fmt::format("ended {}", summary->code);
+    return fmt::format("{} {:>6.1f} s  {:3} ranks  {:9} {}", local_time(summary->started_s),
+                       summary->ended_s - summary->started_s, summary->ranks, end,
+                       printable(summary->command));
+  }
+  if (run::living_owner(folder) != 0) return "running; muster attach comes back to it";
+  return sys::exists(folder + "/out") ? "muster was killed; its hosts were told to end it"
+                                      : "not started";
+}
+
+Result<int> list(const RunsOptions& options) {
+  for (const std::string& id : run::list_runs()) {
+    const std::string folder = run::runs_folder() + "/" + id;
+    if (!options.json) {
+      fmt::print("{}  {}\n", id, state_of(folder));
+    } else if (const auto text = sys::read_file(folder + "/record.json")) {
+      std::string line = *text;
+      std::replace(line.begin(), line.end(), '\n', ' ');
+      fmt::print("{}\n", line);
+    }
+  }
+  return 0;
+}
+
+// Copies what the file holds from `offset` on.
+void copy_new(const std::string& path, std::uint64_t& offset, int to) {
+  const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 65536> bytes{};
+  while (file.valid()) {
+    const ssize_t count =
+        ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count <= 0) return;
+    offset += static_cast<std::uint64_t>(count);
+    (void)!::write(to, bytes.data(), static_cast<std::size_t>(count));
+  }
+}
+
+Result<int> logs(const RunsOptions& options) {
+  MUSTER_TRY(const std::string folder, run::find_run(options.run));
+  const std::string stream = options.errors ? "err" : "out";
+  const std::string path = options.rank < 0
+                               ? folder + "/" + stream
+                               : fmt::format("{}/ranks/{}.{}", folder, options.rank, stream);
+  if (options.rank >= 0 && !sys::exists(path)) {
+    fmt::print(stderr, "muster: rank {} said nothing there; what it said on the other stream: {}\n",
+               options.rank, options.errors ? "without --err" : "--err");
+    return 0;
+  }
+  std::uint64_t offset = 0;
+  copy_new(path, offset, STDOUT_FILENO);
+  return 0;
+}
+
+volatile std::sig_atomic_t interrupted = 0;
+
+// Shows the run's output as it grows, until it is over. Ctrl-C is passed on to the run.
+void follow(const std::string& folder) {
+  const sys::Fd notices(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  (void)::inotify_add_watch(notices.get(), folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
+  std::uint64_t out = 0, err = 0;
+  while (true) {
+    const bool over = sys::exists(folder + "/record.json") || run::living_owner(folder) == 0;
+    copy_new(folder + "/out", out, STDOUT_FILENO);
+    copy_new(folder + "/err", err, STDERR_FILENO);
+    if (over) return;
+    if (interrupted != 0) {
+      interrupted = 0;
+      if (const int owner = run::living_owner(folder)) (void)::kill(owner, SIGINT);
+    }
+    pollfd readable = {notices.get(), POLLIN, 0};
+    (void)::poll(&readable, 1, 500);
+    std::array<char, 4096> bytes{};
+    while (::read(notices.get(), bytes.data(), bytes.size()) > 0) {
+    }
+  }
+}
+
+Result<int> attach(const RunsOptions& options) {
+  MUSTER_TRY(const std::string folder, run::find_run(options.run));
+  struct sigaction pass_on = {};
+  pass_on.sa_handler = [](int /*signal*/) { interrupted = 1; };
+  (void)::sigaction(SIGINT, &pass_on, nullptr);
+  follow(folder);
+  const auto text = sys::read_file(folder + "/record.json");
+  if (!text) {
+    return unexpected(Error{.what = "the run has no record: muster was killed",
+                            .where = {.file = folder},
+                            .hint = "its hosts were told to end it"});
+  }
+  MUSTER_TRY(const run::Summary summary, run::parse_summary(*text));
+  if (!summary.text.empty()) fmt::print(stderr, "muster: {}\n", printable(summary.text));
+  return summary.code;
+}
+
+Result<int> stop(const RunsOptions& options) {
+  MUSTER_TRY(const std::string folder, run::find_run(options.run));
+  const int owner = run::living_owner(folder);
+  if (owner == 0) {
+    return unexpected(
+        Error{.code = ErrorCode::kUsage, .what = "this run is over", .where = {.file = folder}});
+  }
+  (void)::kill(owner, SIGTERM);
+  follow(folder);
+  return 0;
+}
+
+using Verb = Result<int> (*)(const RunsOptions&);
+
+std::pair<CLI::App*, std::shared_ptr<RunsOptions>> add_verb(CLI::App& app, Action& action,
+                                                            const char* name, const char* about,
+                                                            Verb verb) {
+  auto options = std::make_shared<RunsOptions>();
+  CLI::App* command = app.add_subcommand(name, about);
+  command->callback(
+      [options, &action, verb] { action = [options, verb] { return verb(*options); }; });
+  return {command, options};
+}
+
+void take_run(CLI::App* command, const std::shared_ptr<RunsOptions>& options) {
+  command->add_option("run", options->run, "The run's id, the beginning of it, or 'last'")
+      ->required();
+}
+
+}  // namespace
+
+void add_runs(CLI::App& app, Action& action) {
+  auto [runs, runs_options] =
+      add_verb(app, action, "runs", "List the runs that were started here", list);
+  runs->add_flag("--json", runs_options->json, "The records of finished runs, a line each");
+  auto [show, show_options] =
+      add_verb(app, action, "logs", "Show what the ranks of a run said", logs);
+  take_run(show, show_options);
+  show->add_option("--rank", show_options->rank, "Of this rank only, byte for byte")
+      ->check(CLI::Range(0, 100'000'000));
+  show->add_flag("--err", show_options->errors, "Standard error instead of standard output");
+  auto [again, again_options] = add_verb(
+      app, action, "attach",
+      "Follow a run, from its first line, as if it ran in the foreground: Ctrl-C ends it", attach);
+  take_run(again, again_options);
+  auto [end, end_options] = add_verb(app, action, "stop", "End a run in order", stop);
+  take_run(end, end_options);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,98 @@
+#include "cli/survey.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "facts/gather.hpp"
+#include "sys/process.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr int kActivationTakes_s = 60;  // at most; facts::gather gives up then
+
+// The engine's launcher here, as far as it is known before anything was looked at.
+std::vector<std::string> launchers(const layout::Job& job) {
+  if (!job.launcher.empty()) return {job.launcher};
+  const auto found = sys::find_program("mpirun");
+  return found ? std::vector<std::string>{*found} : std::vector<std::string>{};
+}
+
+facts::Request request_for(const layout::Job& job) {
+  return {.activate = job.activate,
+          .launchers = launchers(job),
+          .program = job.program.empty() ? "" : job.program.front(),
+          .folder = job.folder};
+}
+
+std::vector<std::string> names(const hosts::Cluster& cluster) {
+  std::vector<std::string> result;
+  for (const hosts::Host& host : cluster.hosts) result.push_back(host.name);
+  return result;
+}
+
+Result<void> keep_first(hosts::Cluster& cluster, int nodes) {
+  const auto wanted = static_cast<std::size_t>(nodes);
+  if (wanted == 0) return {};
+  if (wanted > cluster.hosts.size()) {
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = fmt::format("{} hosts are wanted and {} are named", nodes, cluster.hosts.size()),
+        .hint = "name more with -H, or ask for fewer with -N"});
+  }
+  cluster.hosts.resize(wanted);
+  return {};
+}
+
+}  // namespace
+
+Surveyed::~Surveyed() {
+  crew = nullptr;
+  ssh = nullptr;
+  loop = nullptr;
+}
+
+Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Program& program,
+                                         const std::string& run_id, bool compare_clocks) {
+  auto all = std::make_unique<Surveyed>();
+  MUSTER_TRY(all->job, read_job(options, program));
+  MUSTER_TRY(all->cluster, read_cluster(options.cluster));
+  MUSTER_CHECK(keep_first(all->cluster, all->job.nodes));
+  if (all->job.activate.empty()) all->job.activate = all->cluster.activate;
+  facts::Request request = request_for(all->job);
+  const bool activates = !all->job.activate.empty();
+  const auto look_here = [&] {
+    facts::Request here = request;
+    here.program.clear();  // the launcher is in no job
+    all->launcher = facts::gather(here).facts;
+  };
+  if (activates && all->job.launcher.empty()) {
+    look_here();  // only the activated environment knows which mpirun the hosts are to have
+    for (const facts::Mpi& mpi : all->launcher.mpi) request.launchers = {mpi.launcher};
+  }
+  const int patience_s = options.answer_within_s + (activates ? kActivationTakes_s : 0);
+  all->loop = std::make_unique<sys::Loop>();
+  all->ssh = std::make_unique<remote::Ssh>(remote::SshOptions{
+      .user = all->cluster.user,
+      .port = all->cluster.port,
+      .connect_timeout = std::chrono::seconds(std::min(options.answer_within_s, 10))});
+  all->crew =
+      std::make_unique<run::Crew>(*all->loop, *all->ssh, names(all->cluster),
+                                  run::CrewOptions{.run_id = run_id,
+                                                   .request = request,
+                                                   .deadline = std::chrono::seconds(patience_s),
+                                                   .compare_clocks = compare_clocks});
+  all->surveys = all->crew->survey([&] {
+    if (all->launcher.hostname.empty()) look_here();
+  });
+  MUSTER_TRY(all->layout, layout::decide(all->job, all->cluster, all->surveys, all->launcher));
+  all->findings = checks::judge({.job = all->job,
+                                 .cluster = all->cluster,
+                                 .surveys = all->surveys,
+                                 .launcher = all->launcher,
+                                 .layout = all->layout});
+  return all;
+}
+
+}  // namespace muster::cli

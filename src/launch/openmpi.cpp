@@ -1,0 +1,158 @@
+#include "launch/openmpi.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace muster::launch {
+namespace {
+
+// Beyond this many hosts the list goes into a file: one argument may have 128 KiB.
+constexpr std::size_t kMostInline = 64;
+
+// The parameters that versions 4 and 5 name differently.
+struct Dialect {
+  std::string_view flag;          // for the launcher's own parameters
+  std::string_view agent;         // the ssh to use
+  std::string_view no_tree;       // start every daemon from here: hosts need no way to each other
+  std::string_view interfaces;    // for the launcher's own connections
+  std::string_view launcher_env;  // prefix of the variable that sets such a parameter
+};
+constexpr Dialect kPrrte = {"--prtemca", "plm_ssh_agent", "plm_ssh_no_tree_spawn",
+                            "prte_if_include", "PRTE_MCA_"};
+constexpr Dialect kOrte = {"--mca", "plm_rsh_agent", "plm_rsh_no_tree_spawn", "oob_tcp_if_include",
+                           "OMPI_MCA_"};
+
+class Writer {
+ public:
+  Writer(const layout::Job& job, const layout::Layout& layout, const Means& means)
+      : job_(job),
+        layout_(layout),
+        means_(means),
+        dialect_(layout.engine.major >= 5 ? kPrrte : kOrte) {}
+
+  Plan write() {
+    plan_.argv = {layout_.engine.launcher};
+    if (means_.as_root) add({"--allow-run-as-root"});
+    set_launcher(dialect_.agent, fmt::format("{}", fmt::join(means_.ssh, " ")));
+    set_launcher(dialect_.no_tree, "1");
+    add_network();
+    add_hosts();
+    add_binding();
+    add_variables();
+    add(job_.engine_args);
+    add_shim();
+    return std::move(plan_);
+  }
+
+ private:
+  void add(const std::vector<std::string>& words) {
+    plan_.argv.insert(plan_.argv.end(), words.begin(), words.end());
+  }
+
+  [[nodiscard]] bool named_by_user(const std::string& name) const {
+    const auto& args = job_.engine_args;
+    return std::find(args.begin(), args.end(), name) != args.end();
+  }
+
+  // Sets an MCA parameter unless the user did, by a variable or a flag: theirs wins, aloud.
+  void set(std::string_view flag, std::string_view prefix, std::string_view name,
+           const std::string& value) {
+    const std::string variable = std::string(prefix) + std::string(name);
+    if (means_.user_env.contains(variable)) {
+      plan_.notes.push_back(fmt::format("{} is set in your environment and stays", variable));
+    } else if (named_by_user(std::string(name))) {
+      plan_.notes.push_back(fmt::format("{} is given by --engine-arg and stays", name));
+    } else {
+      add({std::string(flag), std::string(name), value});
+    }
+  }
+  void set_launcher(std::string_view name, const std::string& value) {
+    set(dialect_.flag, dialect_.launcher_env, name, value);
+  }
+  void set_mpi(std::string_view name, const std::string& value) {
+    set("--mca", "OMPI_MCA_", name, value);
+  }
+
+  void add_network() {
+    if (layout_.subnet.empty()) return;
+    std::string meeting = layout_.subnet;
+    if (!layout_.launcher_subnet.empty()) meeting += "," + layout_.launcher_subnet;
+    set_launcher(dialect_.interfaces, meeting);
+    set_mpi("btl_tcp_if_include", layout_.subnet);
+  }
+
+  void add_hosts() {
+    std::vector<std::string> hosts;
+    for (const layout::Placement& placement : layout_.placements) {
+      hosts.push_back(fmt::format("{}:{}", placement.host, placement.ranks));
+    }
+    if (hosts.size() <= kMostInline) {
+      add({"--host", fmt::format("{}", fmt::join(hosts, ","))});
+    } else {
+      PlanFile file{.path = means_.folder + "/hosts", .content = {}};
+      for (const layout::Placement& placement : layout_.placements) {
+        file.content += fmt::format("{} slots={}\n", placement.host, placement.ranks);
+      }
+      add({"--hostfile", file.path});
+      plan_.files.push_back(std::move(file));
+    }
+    add({"-n", std::to_string(layout_.ranks)});
+  }
+
+  void add_binding() {
+    if (!layout_.map_by.empty()) add({"--map-by", layout_.map_by});
+    if (!layout_.bind_to.empty()) add({"--bind-to", layout_.bind_to});
+    if (layout_.oversubscribed) set_mpi("mpi_yield_when_idle", "1");
+  }
+
+  void add_variables() {
+    if (means_.user_env.contains("OMP_NUM_THREADS")) {
+      plan_.notes.emplace_back("OMP_NUM_THREADS is set in your environment and stays");
+    } else {
+      plan_.env.push_back(fmt::format("OMP_NUM_THREADS={}", layout_.threads));
+    }
+    std::vector<std::string> names = job_.env;
+    names.emplace_back("OMP_NUM_THREADS");
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    plan_.env.push_back(fmt::format("MUSTER_FORWARD={}", fmt::join(names, ",")));
+    names.emplace_back("MUSTER_FORWARD");
+    for (const std::string& name : names) add({"-x", name});  // values never stand in argv
+  }
+
+  void add_shim() {
+    add({means_.shim, "rank", "--run", means_.run_id});
+    if (!layout_.subnet.empty()) add({"--subnet", layout_.subnet});
+    if (!layout_.master_address.empty()) {
+      add({"--master", fmt::format("{}:{}", layout_.master_address, layout_.master_port)});
+    }
+    add({"--"});
+    add(job_.program);
+  }
+
+  const layout::Job& job_;
+  const layout::Layout& layout_;
+  const Means& means_;
+  const Dialect& dialect_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Result<Plan> plan_openmpi(const layout::Job& job, const layout::Layout& layout,
+                          const Means& means) {
+  if (job.program.empty()) {
+    return unexpected(Error{.code = ErrorCode::kUsage, .what = "there is no program to run"});
+  }
+  for (const std::string& word : means.ssh) {
+    if (word.find_first_of(" \t\n") == std::string::npos) continue;
+    return unexpected(Error{.what = fmt::format("Open MPI cannot be told of '{}'", word),
+                            .hint = "it parts the words of its ssh command at blanks; a home "
+                                    "folder without a blank in its path helps"});
+  }
+  return Writer(job, layout, means).write();
+}
+
+}  // namespace muster::launch

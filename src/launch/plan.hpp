@@ -1,0 +1,45 @@
+// Plan: the exact command of an engine, in its own words. Made by a pure function.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "layout/layout.hpp"
+
+namespace muster::launch {
+
+struct PlanFile {
+  std::string path;
+  std::string content;
+
+  friend bool operator==(const PlanFile&, const PlanFile&) = default;
+};
+
+struct Plan {
+  std::vector<std::string> argv;
+  std::vector<std::string> env = {};  // "NAME=value", on top of our own environment
+  std::vector<PlanFile> files = {};   // to be there before
+  std::vector<std::string> notes =
+      {};  // settings of the user's that replace ours, one sentence each
+};
+
+// What a Plan needs beyond the Layout.
+struct Means {
+  std::string shim;  // path of the pushed muster binary, the same on every host
+  std::string run_id;
+  std::string folder;                   // the run's folder here, for files
+  std::vector<std::string> ssh;         // the engine's ssh: rides on the connections that are open
+  std::set<std::string> user_env = {};  // names of all variables in the user's environment
+  bool as_root = false;
+};
+
+[[nodiscard]] Result<Plan> plan(const layout::Job& job, const layout::Layout& layout,
+                                const Means& means);
+
+[[nodiscard]] std::string to_json(const Plan& plan);
+// A command line to paste; variables in front.
+[[nodiscard]] std::string to_command_line(const Plan& plan);
+
+}  // namespace muster::launch

@@ -1,0 +1,309 @@
+#include "run/crew.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/printable.hpp"
+#include "sys/file.hpp"
+#include "sys/hash.hpp"
+
+namespace muster::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::chrono::minutes kPushDeadline{5};
+
+double unix_time() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+Error no_answer(const std::string& host, std::chrono::milliseconds deadline) {
+  return {.code = ErrorCode::kUnreachable,
+          .what = fmt::format("no answer within {:.0f} s",
+                              std::chrono::duration<double>(deadline).count()),
+          .where = {.host = host},
+          .hint = "is it up, and is its network? try: ssh " + host + " true"};
+}
+
+Error agent_ended(const std::string& host, const sys::Ended& ended) {
+  std::string said = printable_lines(ended.err);
+  while (!said.empty() && said.back() == '\n') said.pop_back();
+  return {.what = fmt::format("muster's agent ended with {}{}{}", sys::to_text(ended),
+                              said.empty() ? "" : ": ", said),
+          .where = {.host = host},
+          .hint = {}};
+}
+
+}  // namespace
+
+struct Crew::Member {
+  enum class State { kWaiting, kAsked, kSurveyed, kFailed, kMissing, kRefused };
+
+  std::string host;
+  State state = State::kWaiting;
+  facts::Survey survey = {};
+  std::shared_ptr<remote::Session> session = {};
+  std::shared_ptr<remote::Session> rejoining = {};
+  std::string received = {};  // of the session, not yet a line
+  int generation = 0;         // of the session; what an earlier one still says does not count
+  int generations = 0;
+  std::shared_ptr<sys::Timer> deadline = {};
+  Clock::time_point heard = {};
+  double pinged_s = 0;  // when the clock was asked for; 0: not
+};
+
+Crew::Crew(sys::Loop& loop, remote::Transport& transport, std::vector<std::string> hosts,
+           CrewOptions options)
+    : loop_(loop), transport_(transport), options_(std::move(options)) {
+  for (std::string& host : hosts) {
+    auto member = std::make_unique<Member>();
+    member->host = std::move(host);
+    members_.push_back(std::move(member));
+  }
+}
+
+Crew::~Crew() = default;
+
+std::vector<facts::Survey> Crew::survey(const std::function<void()>& meanwhile) {
+  meanwhile_ = meanwhile;
+  std::vector<facts::Survey> surveys;
+  const auto hash = sys::hash_file("/proc/self/exe");
+  std::error_code error;
+  const auto bytes = std::filesystem::file_size("/proc/self/exe", error);
+  if (hash && !error) binary_ = {.hash = *hash, .bytes = bytes};
+  for (const std::string& base : push_bases(::getuid())) {
+    base_ = base;
+    std::vector<std::size_t> all;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      if (members_[i]->state != Member::State::kFailed) all.push_back(i);
+    }
+    survey_at(base, all);
+    const bool refused = std::any_of(members_.begin(), members_.end(), [](const auto& member) {
+      return member->state == Member::State::kRefused;
+    });
+    if (!refused) break;  // else the next folder, for all: the path must be equal
+  }
+  for (const auto& member : members_) surveys.push_back(member->survey);
+  return surveys;
+}
+
+void Crew::survey_at(const std::string& base, std::vector<std::size_t> members) {
+  for (int round = 0; round < 2 && !members.empty(); ++round) {
+    waiting_.assign(members.rbegin(), members.rend());
+    pending_ = members.size();
+    for (std::size_t i = 0; i < options_.fan_out; ++i) open_next();
+    if (meanwhile_) std::exchange(meanwhile_, nullptr)();
+    if (pending_ > 0) loop_.run();
+    std::erase_if(members,
+                  [this](std::size_t i) { return members_[i]->state != Member::State::kMissing; });
+    if (round == 0 && !members.empty()) push(members);
+  }
+  for (const std::size_t i : members) {  // pushed, and still not there
+    members_[i]->state = Member::State::kRefused;
+    members_[i]->survey = {
+        .host = members_[i]->host,
+        .facts = unexpected(Error{.what = "muster's binary does not run there",
+                                  .where = {.host = members_[i]->host},
+                                  .hint = "a folder that allows execution is needed: " + base})};
+  }
+}
+
+void Crew::open_next() {
+  if (waiting_.empty()) return;
+  const std::size_t index = waiting_.back();
+  waiting_.pop_back();
+  open(index);
+}
+
+void Crew::open(std::size_t index) {
+  Member& member = *members_[index];
+  member.state = Member::State::kAsked;
+  member.received.clear();
+  member.survey = {.host = member.host,
+                   .facts = unexpected(no_answer(member.host, options_.deadline))};
+  member.deadline = loop_.timer(options_.deadline, {}, [this, index] { give_up(index); });
+  member.session = transport_.open(
+      loop_,
+      {.host = member.host,
+       .command = agent_line(base_, binary_),
+       .on_output = [this, index](std::string_view chunk) { take(index, chunk); },
+       .on_end = [this, index](remote::SessionEnd end) { end_of_session(index, std::move(end)); }});
+  agent::Order hello{
+      .kind = agent::Order::Kind::kHello, .run_id = options_.run_id, .request = options_.request};
+  hello.request->host = member.host;
+  send(index, hello);
+}
+
+void Crew::take(std::size_t index, std::string_view chunk) {
+  Member& member = *members_[index];
+  member.received.append(chunk);
+  std::size_t start = 0;
+  for (std::size_t end = 0; (end = member.received.find('\n', start)) != std::string::npos;
+       start = end + 1) {
+    take_line(index, member.received.substr(start, end - start));
+  }
+  member.received.erase(0, start);
+  if (member.received.size() > agent::kMaxLine) member.session->abandon();
+}
+
+void Crew::take_line(std::size_t index, const std::string& line) {
+  Member& member = *members_[index];
+  member.heard = Clock::now();
+  auto report = agent::parse_report(line);
+  if (!report) return;  // a banner or a shell's greeting: not ours
+  if (on_report_) return on_report_(index, *report);
+  if (member.state != Member::State::kAsked) return;
+  if (report->kind == agent::Report::Kind::kFacts) {
+    member.survey.facts = std::move(report->facts);
+    if (!options_.compare_clocks) return surveyed(member);
+    member.pinged_s = unix_time();
+    send(index, {.kind = agent::Order::Kind::kBeat});
+  } else if (report->kind == agent::Report::Kind::kBeat && member.pinged_s > 0) {
+    const double now = unix_time();
+    member.survey.clock_doubt_s = (now - member.pinged_s) / 2;
+    member.survey.clock_ahead_s = report->clock_s - (now + member.pinged_s) / 2;
+    surveyed(member);
+  } else if (report->kind == agent::Report::Kind::kFailed) {
+    member.survey.facts = unexpected(
+        Error{.what = printable(report->text), .where = {.host = member.host}, .hint = {}});
+    member.state = Member::State::kFailed;
+  }
+}
+
+void Crew::surveyed(Member& member) {
+  member.state = Member::State::kSurveyed;
+  member.deadline = nullptr;
+  open_next();
+  if (--pending_ == 0) loop_.stop();
+}
+
+void Crew::end_of_session(std::size_t index, remote::SessionEnd end) {
+  Member& member = *members_[index];
+  member.session = nullptr;
+  if (member.state == Member::State::kSurveyed) {
+    if (on_lost_) {
+      on_lost_(index, end.ended ? sys::to_text(*end.ended) : end.ended.error().what);
+    }
+    return;
+  }
+  member.deadline = nullptr;
+  if (!end.ended) {
+    member.survey.facts = unexpected(end.ended.error());
+    member.survey.failure_id = end.failure_id;
+    member.state = Member::State::kFailed;
+  } else if (end.ended->code == kNotThere) {
+    member.state = Member::State::kMissing;
+  } else if (end.ended->code == kNotOurs || end.ended->code == kCannotRun) {
+    member.state = Member::State::kRefused;
+    member.survey.facts =
+        unexpected(Error{.what = fmt::format("{} is not this user's alone", base_),
+                         .where = {.host = member.host},
+                         .hint = "see who made it: ls -ld " + base_});
+  } else if (member.state == Member::State::kAsked) {
+    if (!end.ended->timed_out && end.ended->signal == 0) {
+      member.survey.facts = unexpected(agent_ended(member.host, *end.ended));
+    }
+    member.state = Member::State::kFailed;
+  }
+  open_next();
+  if (--pending_ == 0) loop_.stop();
+}
+
+// The session's end tells the rest.
+void Crew::give_up(std::size_t index) {
+  members_[index]->survey.failure_id = "ssh-connect-refused-or-timeout";
+  members_[index]->session->abandon();
+}
+
+void Crew::push(const std::vector<std::size_t>& members) {
+  auto bytes = sys::read_file("/proc/self/exe");
+  if (!bytes) return;
+  const auto input = std::make_shared<const std::string>(*std::move(bytes));
+  std::vector<remote::Task> tasks;
+  for (const std::size_t i : members) {
+    tasks.push_back(
+        {.host = members_[i]->host, .command = push_line(base_, binary_), .input = input});
+  }
+  (void)transport_.run(tasks, kPushDeadline);  // what failed is still missing afterwards
+}
+
+std::string Crew::binary() const {
+  return binary_path(base_, binary_);
+}
+
+const std::string& Crew::base() const {
+  return base_;
+}
+
+void Crew::listen(OnReport on_report, OnLost on_lost) {
+  on_report_ = std::move(on_report);
+  on_lost_ = std::move(on_lost);
+}
+
+void Crew::send(std::size_t member, const agent::Order& order) {
+  if (members_[member]->session) members_[member]->session->write(to_line(order));
+}
+
+bool Crew::connected(std::size_t member) const {
+  return members_[member]->session != nullptr;
+}
+
+std::chrono::steady_clock::time_point Crew::heard(std::size_t member) const {
+  return members_[member]->heard;
+}
+
+std::shared_ptr<remote::Session> Crew::start_session(std::size_t index, bool fresh) {
+  Member& member = *members_[index];
+  const int generation = ++member.generations;
+  const auto on_output = [this, index, generation](std::string_view chunk) {
+    adopt(index, generation);
+    if (members_[index]->generation == generation) take(index, chunk);
+  };
+  const auto on_end = [this, index, generation](remote::SessionEnd end) {
+    Member& mine = *members_[index];
+    if (mine.generation == generation) return end_of_session(index, std::move(end));
+    if (mine.generations == generation) mine.rejoining = nullptr;  // it never spoke
+  };
+  return transport_.open(loop_, {.host = member.host,
+                                 .command = agent_line(base_, binary_),
+                                 .on_output = on_output,
+                                 .on_end = on_end,
+                                 .fresh = fresh});
+}
+
+// A session that was opened to rejoin becomes the member's when it speaks.
+void Crew::adopt(std::size_t index, int generation) {
+  Member& member = *members_[index];
+  if (!member.rejoining || member.generations != generation) return;
+  if (member.session) member.session->abandon();
+  member.session = std::move(member.rejoining);
+  member.generation = generation;
+  member.received.clear();
+}
+
+void Crew::rejoin(std::size_t index, double orphan_after_s) {
+  Member& member = *members_[index];
+  if (member.rejoining) return;
+  member.rejoining = start_session(index, true);
+  member.rejoining->write(
+      to_line(agent::Order{.kind = agent::Order::Kind::kHello, .run_id = options_.run_id}) +
+      to_line(agent::Order{.kind = agent::Order::Kind::kBegin, .orphan_after_s = orphan_after_s}));
+}
+
+std::vector<int> Crew::descriptors() const {
+  std::vector<int> numbers;
+  for (const auto& member : members_) {
+    if (!member->session || member->session->input_descriptor() < 0) continue;
+    numbers.push_back(member->session->input_descriptor());
+    numbers.push_back(member->session->output_descriptor());
+  }
+  return numbers;
+}
+
+}  // namespace muster::run

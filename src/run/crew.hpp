@@ -1,0 +1,86 @@
+// Crew: muster's agents, one on each host, over one session each.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "agent/protocol.hpp"
+#include "facts/facts.hpp"
+#include "remote/transport.hpp"
+#include "run/push.hpp"
+#include "sys/loop.hpp"
+
+namespace muster::run {
+
+struct CrewOptions {
+  std::string run_id = {};             // empty: facts only
+  facts::Request request = {};         // its `host` is filled in
+  std::chrono::milliseconds deadline;  // for a host's facts, from the moment it is asked
+  std::size_t fan_out = 64;            // hosts that are being logged in to at once
+  bool compare_clocks = false;         // costs one more round trip
+};
+
+class Crew {
+ public:
+  using OnReport = std::function<void(std::size_t member, const agent::Report&)>;
+  using OnLost = std::function<void(std::size_t member, const std::string& why)>;
+
+  Crew(sys::Loop& loop, remote::Transport& transport, std::vector<std::string> hosts,
+       CrewOptions options);
+  ~Crew();
+
+  // Opens the sessions, brings the binary where it is missing, and gathers the facts of all hosts
+  // side by side; a host that does not answer costs its deadline once. One Survey a host.
+  // Cost: one session a host; two more where the binary is missing.
+  // `meanwhile` is called once the first sessions are being opened.
+  [[nodiscard]] std::vector<facts::Survey> survey(const std::function<void()>& meanwhile = {});
+
+  // Path of the binary on the hosts, after survey().
+  [[nodiscard]] std::string binary() const;
+  [[nodiscard]] const std::string& base() const;
+
+  // From now on reports and losses of sessions come to these; survey() is over.
+  void listen(OnReport on_report, OnLost on_lost);
+  void send(std::size_t member, const agent::Order& order);
+  // A new session, on a connection of its own, that says `begin` again; the old one stays until the
+  // new one speaks.
+  void rejoin(std::size_t member, double orphan_after_s);
+  [[nodiscard]] bool connected(std::size_t member) const;
+  // The last sign of life.
+  [[nodiscard]] std::chrono::steady_clock::time_point heard(std::size_t member) const;
+
+  // Descriptors of all sessions, for the keeper.
+  [[nodiscard]] std::vector<int> descriptors() const;
+
+ private:
+  struct Member;
+
+  void survey_at(const std::string& base, std::vector<std::size_t> members);
+  void open_next();
+  void open(std::size_t index);
+  void take(std::size_t index, std::string_view chunk);
+  void take_line(std::size_t index, const std::string& line);
+  void surveyed(Member& member);
+  std::shared_ptr<remote::Session> start_session(std::size_t index, bool fresh);
+  void adopt(std::size_t index, int generation);
+  void end_of_session(std::size_t index, remote::SessionEnd end);
+  void give_up(std::size_t index);
+  void push(const std::vector<std::size_t>& members);
+
+  sys::Loop& loop_;
+  remote::Transport& transport_;
+  CrewOptions options_;
+  Binary binary_;
+  std::string base_;
+  std::vector<std::unique_ptr<Member>> members_;
+  std::vector<std::size_t> waiting_;  // to be opened, last first
+  std::size_t pending_ = 0;           // of the survey
+  std::function<void()> meanwhile_;
+  OnReport on_report_;
+  OnLost on_lost_;
+};
+
+}  // namespace muster::run

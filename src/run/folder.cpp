@@ -1,0 +1,77 @@
+#include "run/folder.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <filesystem>
+#include <random>
+#include <sstream>
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "agent/record.hpp"
+#include "sys/file.hpp"
+
+namespace muster::run {
+
+std::string runs_folder() {
+  return sys::state_folder() + "/runs";
+}
+
+std::string new_run_id() {
+  std::random_device random;
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  (void)::gmtime_r(&now, &utc);
+  return fmt::format("{:%Y%m%d-%H%M%S}-{:04x}", utc, random() & 0xffffU);
+}
+
+Result<std::string> make_run_folder(const std::string& id) {
+  MUSTER_CHECK(sys::make_folders(runs_folder(), 0700));
+  std::string folder = runs_folder() + "/" + id;
+  MUSTER_CHECK(sys::make_private_folder(folder));
+  return folder;
+}
+
+std::vector<std::string> list_runs() {
+  std::vector<std::string> ids;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(runs_folder(), error)) {
+    ids.push_back(entry.path().filename());
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
+Result<std::string> find_run(const std::string& name) {
+  const std::vector<std::string> ids = list_runs();
+  if (name == "last" && !ids.empty()) return runs_folder() + "/" + ids.back();
+  std::vector<std::string> matching;
+  for (const std::string& id : ids) {
+    if (id == name) return runs_folder() + "/" + id;
+    if (!name.empty() && id.starts_with(name)) matching.push_back(id);
+  }
+  if (matching.size() == 1) return runs_folder() + "/" + matching.front();
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = matching.empty() ? fmt::format("there is no run '{}'", name)
+                                                   : fmt::format("'{}' could be {} or {}", name,
+                                                                 matching[0], matching[1]),
+                          .hint = "muster runs lists them; 'last' is the newest"});
+}
+
+Result<void> write_owner(const std::string& folder) {
+  const auto self = agent::identify(::getpid());
+  if (!self) return {};
+  return sys::write_file(folder + "/owner", fmt::format("{} {}\n", self->pid, self->start), 0600);
+}
+
+int living_owner(const std::string& folder) {
+  const auto text = sys::read_file(folder + "/owner", 256);
+  if (!text) return 0;
+  agent::ProcessId owner;
+  std::istringstream(*text) >> owner.pid >> owner.start;
+  return owner.pid > 0 && is_alive(owner) ? owner.pid : 0;
+}
+
+}  // namespace muster::run

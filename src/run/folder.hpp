@@ -1,0 +1,31 @@
+// Where runs are kept on the launcher: one folder each, below the user's state folder.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace muster::run {
+
+[[nodiscard]] std::string runs_folder();
+
+// "20261115-040812-3f9a": sorts by time, and two in one second differ.
+[[nodiscard]] std::string new_run_id();
+
+// Made with mode 0700: what programs print may be secret.
+[[nodiscard]] Result<std::string> make_run_folder(const std::string& id);
+
+// All runs, oldest first.
+[[nodiscard]] std::vector<std::string> list_runs();
+
+// The folder of a run named by its id, the beginning of it, or "last". An Error says which there
+// are.
+[[nodiscard]] Result<std::string> find_run(const std::string& name);
+
+// Which process looks after the run: written at its start.
+[[nodiscard]] Result<void> write_owner(const std::string& folder);
+// Its pid while it is alive, else 0.
+[[nodiscard]] int living_owner(const std::string& folder);
+
+}  // namespace muster::run

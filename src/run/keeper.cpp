@@ -1,0 +1,122 @@
+#include "run/keeper.hpp"
+
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "agent/protocol.hpp"
+#include "agent/record.hpp"
+
+namespace muster::run {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kFirstDescriptor = 3;
+constexpr double kGrace_s = 1;
+constexpr std::chrono::seconds kEndsWithin{5};
+
+// What muster says on our standard input: "engine PID START" and, at an orderly end, "quit".
+struct Told {
+  agent::ProcessId engine = {};
+  bool quit = false;
+};
+
+Told listen_to_muster() {
+  Told told;
+  char line[256];
+  while (std::fgets(line, sizeof line, stdin) != nullptr) {
+    unsigned long long start = 0;
+    int pid = 0;
+    if (std::string_view(line) == "quit\n") told.quit = true;
+    if (std::sscanf(line, "engine %d %llu", &pid, &start) == 2) told.engine = {pid, start};
+  }
+  return told;
+}
+
+void send(int descriptor, std::string_view bytes) {
+  const auto deadline = Clock::now() + std::chrono::seconds(1);
+  while (!bytes.empty() && Clock::now() < deadline) {
+    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
+    if (count > 0) {
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    } else if (errno == EAGAIN) {
+      pollfd writable = {descriptor, POLLOUT, 0};
+      (void)::poll(&writable, 1, 100);
+    } else {
+      return;
+    }
+  }
+}
+
+// Until every session has ended or the time is over; what they say is of no interest.
+void wait_for_sessions(int pairs, Clock::time_point until) {
+  std::vector<pollfd> open;
+  for (int i = 0; i < pairs; ++i) open.push_back({kFirstDescriptor + 2 * i + 1, POLLIN, 0});
+  while (!open.empty() && Clock::now() < until) {
+    (void)::poll(open.data(), open.size(), 50);
+    std::erase_if(open, [](const pollfd& one) {
+      char bytes[4096];
+      if (one.revents == 0) return false;
+      const ssize_t count = ::read(one.fd, bytes, sizeof bytes);
+      return count == 0 || (count < 0 && errno != EAGAIN);
+    });
+  }
+}
+
+void end_run(const Told& told, int pairs) {
+  const std::string orders =
+      to_line(agent::Order{.kind = agent::Order::Kind::kEnd, .grace_s = kGrace_s}) +
+      to_line(agent::Order{.kind = agent::Order::Kind::kBye, .keep = true});
+  const auto until = Clock::now() + kEndsWithin;
+  if (told.engine.pid > 0 && is_alive(told.engine)) (void)::kill(told.engine.pid, SIGTERM);
+  for (int i = 0; i < pairs; ++i) send(kFirstDescriptor + 2 * i, orders);
+  wait_for_sessions(pairs, until);
+  if (told.engine.pid > 0 && is_alive(told.engine)) (void)::kill(told.engine.pid, SIGKILL);
+}
+
+}  // namespace
+
+Result<void> Keeper::start(sys::Loop& loop, const std::vector<int>& descriptors) {
+  auto process =
+      loop.start({.argv = {"/proc/self/exe", "keeper", std::to_string(descriptors.size() / 2)},
+                  .input = sys::Input::kPipe,
+                  .descriptors = descriptors,
+                  .own_session = true});
+  if (!process) return unexpected(because(process.error(), "cannot start the keeper"));
+  process_ = *std::move(process);
+  return {};
+}
+
+void Keeper::tell_engine(pid_t engine) {
+  const auto id = agent::identify(engine);
+  if (!process_ || !id) return;
+  process_->write(
+      std::make_shared<const std::string>(fmt::format("engine {} {}\n", id->pid, id->start)));
+}
+
+void Keeper::dismiss() {
+  if (!process_) return;
+  process_->write(std::make_shared<const std::string>("quit\n"));
+  process_->close_input();
+  process_ = nullptr;
+}
+
+std::optional<int> keeper_main(int argc, char** argv) {
+  if (argc != 3 || std::string_view(argv[1]) != "keeper") return std::nullopt;
+  for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, SIG_IGN);
+  const int pairs = std::atoi(argv[2]);
+  const Told told = listen_to_muster();
+  if (!told.quit) end_run(told, pairs);
+  return 0;
+}
+
+}  // namespace muster::run

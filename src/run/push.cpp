@@ -1,0 +1,49 @@
+#include "run/push.hpp"
+
+#include <fmt/format.h>
+
+#include "sys/quote.hpp"
+
+namespace muster::run {
+namespace {
+
+// The login shell may be any; the script is for a POSIX one.
+std::string in_sh(const std::string& script) {
+  return "exec /bin/sh -c " + sys::quote(script);
+}
+
+}  // namespace
+
+std::vector<std::string> push_bases(unsigned uid) {
+  return {fmt::format("/tmp/muster-{}", uid), fmt::format("/var/tmp/muster-{}", uid),
+          fmt::format("/dev/shm/muster-{}", uid)};
+}
+
+std::string binary_path(const std::string& base, const Binary& binary) {
+  return base + "/" + binary.hash + "/muster";
+}
+
+std::string agent_line(const std::string& base, const Binary& binary) {
+  return in_sh(fmt::format(
+      "d={} f={}\n"
+      "if [ -e $d ] || [ -L $d ]; then\n"
+      "  [ ! -L $d ] && [ -d $d ] && [ -O $d ] && [ \"$(stat -c %a $d)\" = 700 ] || exit {}\n"
+      "  [ -x $f ] && [ -O $f ] && exec $f agent\n"
+      "fi\n"
+      "exit {}",
+      base, binary_path(base, binary), kNotOurs, kNotThere));
+}
+
+std::string push_line(const std::string& base, const Binary& binary) {
+  return in_sh(fmt::format(
+      "umask 077; d={0} h={0}/{1} t={0}/{1}/muster.$$\n"
+      "mkdir -m 700 $d 2>/dev/null\n"
+      "[ ! -L $d ] && [ -d $d ] && [ -O $d ] && [ \"$(stat -c %a $d)\" = 700 ] || exit {3}\n"
+      "mkdir -p $h && cat > $t && chmod 700 $t || {{ rm -f $t; exit {4}; }}\n"
+      "[ \"$(wc -c < $t)\" -eq {2} ] && [ \"$($t agent --hash)\" = {1} ] || {{ rm -f $t; exit {4}; "
+      "}}\n"
+      "mv -f $t $h/muster",
+      base, binary.hash, binary.bytes, kNotOurs, kCannotRun));
+}
+
+}  // namespace muster::run

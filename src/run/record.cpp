@@ -1,0 +1,235 @@
+#include "run/record.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+#include <sys/wait.h>
+
+namespace muster::run {
+namespace {
+
+constexpr int kOwnFault = 125;
+constexpr int kTimedOut = 124;
+
+int code_of(int status) {
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+bool failed(const RankRecord& rank) {
+  return rank.end && rank.end->status != 0;
+}
+
+double corrected_end(const Record& record, const RankRecord& rank) {
+  const auto ahead = record.clock_ahead_s.find(rank.host);
+  return rank.end->time_s - (ahead == record.clock_ahead_s.end() ? 0 : ahead->second);
+}
+
+const RankRecord* first_failed(const Record& record) {
+  const RankRecord* first = nullptr;
+  for (const RankRecord& rank : record.ranks) {
+    if (!failed(rank)) continue;
+    if (!first || corrected_end(record, rank) < corrected_end(record, *first)) first = &rank;
+  }
+  return first;
+}
+
+std::string how_many(std::size_t count, const char* what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
+
+std::string rank_list(const std::vector<int>& ranks) {
+  constexpr std::size_t kMost = 8;
+  const std::vector<int> shown(ranks.begin(), ranks.begin() + std::min(ranks.size(), kMost));
+  return fmt::format("{} {}{}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(shown, ", "),
+                     ranks.size() > kMost ? fmt::format(" and {} more", ranks.size() - kMost) : "");
+}
+
+std::string describe_failure(const RankRecord& rank) {
+  if (!rank.end->failure.empty()) {
+    return fmt::format("rank {} on {}: {}", rank.rank, rank.host, rank.end->failure);
+  }
+  return fmt::format("rank {} on {} ended with {}", rank.rank, rank.host,
+                     describe_status(rank.end->status));
+}
+
+// What else ended badly, in words; the first is told already.
+std::string others_text(const Record& record, const RankRecord& first) {
+  std::vector<int> others;
+  for (const RankRecord& rank : record.ranks) {
+    if (failed(rank) && &rank != &first) others.push_back(rank.rank);
+  }
+  if (others.empty()) return {};
+  return fmt::format("; after it {} of {} ended badly too", how_many(others.size(), "rank"),
+                     record.ranks.size());
+}
+
+std::string log_hint(const Record& record, int rank) {
+  return fmt::format("its output: muster logs {} --rank {}", record.id, rank);
+}
+
+Verdict rank_failed(const Record& record, const RankRecord& first) {
+  return {.code = code_of(first.end->status),
+          .text = describe_failure(first) + others_text(record, first),
+          .hint = log_hint(record, first.rank),
+          .first_failed_rank = first.rank};
+}
+
+Verdict host_lost(const Record& record) {
+  std::vector<int> ranks;
+  for (const RankRecord& rank : record.ranks) {
+    const auto& lost = record.lost_hosts;
+    if (std::find(lost.begin(), lost.end(), rank.host) != lost.end()) ranks.push_back(rank.rank);
+  }
+  return {.code = kOwnFault,
+          .text = fmt::format("host {} was lost with {}", fmt::join(record.lost_hosts, ", "),
+                              rank_list(ranks)),
+          .hint = fmt::format("is it up? muster check -H {}; the run's logs: muster logs {}",
+                              fmt::join(record.lost_hosts, ","), record.id)};
+}
+
+std::string engine_end(const Record& record) {
+  if (record.engine_signal != 0) {
+    return fmt::format("signal {} ({})", record.engine_signal, ::strsignal(record.engine_signal));
+  }
+  return fmt::format("exit code {}", record.engine_code);
+}
+
+// No rank failed and no host was lost: whether every rank ended, and the engine.
+Verdict plain_end(const Record& record) {
+  std::vector<int> not_started, not_ended;
+  for (const RankRecord& rank : record.ranks) {
+    if (!rank.start && !rank.end) not_started.push_back(rank.rank);
+    if (rank.start && !rank.end) not_ended.push_back(rank.rank);
+  }
+  const std::string engine = record.engine.empty() ? "the engine" : record.engine;
+  if (!not_started.empty()) {
+    return {.code = kOwnFault,
+            .text = fmt::format("{} ended with {} and never started {}", engine, engine_end(record),
+                                rank_list(not_started)),
+            .hint = "its own messages stand above"};
+  }
+  if (!not_ended.empty()) {
+    return {.code = kOwnFault,
+            .text = fmt::format("{} ended with {} before {}", engine, engine_end(record),
+                                rank_list(not_ended)),
+            .hint = "its own messages stand above"};
+  }
+  const bool ended_by_muster = record.reason == Reason::kEngineStuck;
+  if (ended_by_muster || (record.engine_code == 0 && record.engine_signal == 0)) return {};
+  return {
+      .code = kOwnFault,
+      .text = fmt::format("all ranks ended well, but {} ended with {}", engine, engine_end(record)),
+      .hint = "its own messages stand above"};
+}
+
+std::string reason_name(Reason reason) {
+  switch (reason) {
+    case Reason::kEngineEnded:
+      return "engine ended";
+    case Reason::kEngineStuck:
+      return "engine stuck";
+    case Reason::kRankFailed:
+      return "rank failed";
+    case Reason::kHostLost:
+      return "host lost";
+    case Reason::kTimeout:
+      return "timeout";
+    case Reason::kInterrupted:
+      return "interrupted";
+  }
+  return {};
+}
+
+nlohmann::json rank_json(const RankRecord& rank) {
+  nlohmann::json value = {{"rank", rank.rank}, {"host", rank.host}};
+  if (rank.start) {
+    value["pid"] = rank.start->program.pid;
+    value["started"] = rank.start->time_s;
+  }
+  if (rank.end) {
+    value["ended"] = rank.end->time_s;
+    value["status"] = rank.end->status;
+    value["end"] = describe_status(rank.end->status);
+    value["failure"] = rank.end->failure;
+    value["user_s"] = rank.end->user_s;
+    value["system_s"] = rank.end->system_s;
+    value["max_rss_kb"] = rank.end->max_rss_kb;
+    value["out_bytes"] = rank.end->out_bytes;
+    value["err_bytes"] = rank.end->err_bytes;
+    value["left_over"] = rank.end->left_over;
+  }
+  return value;
+}
+
+}  // namespace
+
+std::string describe_status(int wait_status) {
+  if (WIFSIGNALED(wait_status)) {
+    const int signal = WTERMSIG(wait_status);
+    return fmt::format("signal {} ({})", signal, ::strsignal(signal));
+  }
+  return fmt::format("exit code {}", WEXITSTATUS(wait_status));
+}
+
+Verdict judge(const Record& record) {
+  if (record.reason == Reason::kInterrupted) {
+    return {.code = 128 + record.signal,
+            .text = fmt::format("ended by {}", ::strsignal(record.signal)),
+            .hint = {}};
+  }
+  if (record.reason == Reason::kTimeout) {
+    return {.code = kTimedOut,
+            .text = fmt::format("the time limit of {:g} s passed", record.timeout_s),
+            .hint = fmt::format("what the ranks said last: muster logs {}", record.id)};
+  }
+  const RankRecord* first = first_failed(record);
+  if (!record.lost_hosts.empty() && (!first || record.reason == Reason::kHostLost)) {
+    return host_lost(record);
+  }
+  if (first) return rank_failed(record, *first);
+  return plain_end(record);
+}
+
+std::string to_json(const Record& record, const Verdict& verdict) {
+  nlohmann::json ranks = nlohmann::json::array();
+  for (const RankRecord& rank : record.ranks) ranks.push_back(rank_json(rank));
+  const nlohmann::json value = {
+      {"schema", 1},
+      {"id", record.id},
+      {"command", record.command},
+      {"engine", record.engine},
+      {"started", record.started_s},
+      {"ended", record.ended_s},
+      {"reason", reason_name(record.reason)},
+      {"engine_code", record.engine_code},
+      {"engine_signal", record.engine_signal},
+      {"lost_hosts", record.lost_hosts},
+      {"clock_ahead", record.clock_ahead_s},
+      {"ranks", ranks},
+      {"code", verdict.code},
+      {"verdict", verdict.text},
+      {"first_failed_rank", verdict.first_failed_rank},
+  };
+  return value.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+Result<Summary> parse_summary(const std::string& text) {
+  try {
+    const auto value = nlohmann::json::parse(text);
+    return Summary{.id = value.at("id"),
+                   .command = value.at("command"),
+                   .engine = value.at("engine"),
+                   .started_s = value.at("started"),
+                   .ended_s = value.at("ended"),
+                   .ranks = static_cast<int>(value.at("ranks").size()),
+                   .code = value.at("code"),
+                   .text = value.at("verdict")};
+  } catch (const std::exception& error) {
+    return unexpected(Error{.what = std::string("not a record of a run: ") + error.what()});
+  }
+}
+
+}  // namespace muster::run

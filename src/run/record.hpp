@@ -1,0 +1,75 @@
+// Record: what happened. The end of every rank, of the engine and of the hosts; made while a run
+// goes on, judged by a pure function, kept in the run's folder.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/record.hpp"
+#include "base/error.hpp"
+
+namespace muster::run {
+
+struct RankRecord {
+  int rank = 0;
+  std::string host;
+  std::optional<agent::RankStart> start = std::nullopt;
+  std::optional<agent::RankEnd> end = std::nullopt;
+};
+
+enum class Reason {
+  kEngineEnded,  // by itself: the usual end
+  kEngineStuck,  // all ranks had ended and the engine had not: muster ended it
+  kRankFailed,   // a rank had failed and the engine did not end: muster ended it
+  kHostLost,
+  kTimeout,
+  kInterrupted,  // a signal to muster
+};
+
+struct Record {
+  std::string id;
+  std::string command = {};  // as the user gave it
+  std::string engine = {};   // "Open MPI 5.0.11"
+  double started_s = 0;      // Unix time
+  double ended_s = 0;        // 0: not yet
+  Reason reason = Reason::kEngineEnded;
+  int signal = 0;        // the one that interrupted
+  double timeout_s = 0;  // the one that passed
+  int engine_code = 0;
+  int engine_signal = 0;
+  std::vector<std::string> lost_hosts = {};
+  std::map<std::string, double> clock_ahead_s = {};  // of hosts whose clock was compared
+  std::vector<RankRecord> ranks = {};                // by rank
+};
+
+struct Verdict {
+  int code = 0;           // muster's exit code
+  std::string text = {};  // what happened, for people; empty: all went well
+  std::string hint = {};
+  int first_failed_rank = -1;
+};
+
+// The first failing rank is the one whose end came first, clocks corrected. Pure.
+[[nodiscard]] Verdict judge(const Record& record);
+
+// "exit code 3", "signal 11 (Segmentation fault)".
+[[nodiscard]] std::string describe_status(int wait_status);
+
+[[nodiscard]] std::string to_json(const Record& record, const Verdict& verdict);
+
+// What `muster runs` shows of a finished run; read from its record.
+struct Summary {
+  std::string id;
+  std::string command;
+  std::string engine;
+  double started_s = 0;
+  double ended_s = 0;
+  int ranks = 0;
+  int code = 0;
+  std::string text;
+};
+[[nodiscard]] Result<Summary> parse_summary(const std::string& json);
+
+}  // namespace muster::run

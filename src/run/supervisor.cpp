@@ -1,0 +1,201 @@
+#include "run/supervisor.hpp"
+
+#include <algorithm>
+#include <csignal>
+
+#include <unistd.h>
+
+namespace muster::run {
+namespace {
+
+using std::chrono::duration;
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+
+constexpr double kSilence_s = 6;  // then a host is asked again over a new connection
+constexpr double kTryAgain_s = 3;
+constexpr double kStuck_s = 3;            // the engine, after the last rank
+constexpr double kFailedRankEnds_s = 10;  // the engine ends the job after a failed rank, or we do
+constexpr double kGrace_s = 2;            // from SIGTERM to SIGKILL
+
+double seconds_since(std::chrono::steady_clock::time_point then) {
+  return duration<double>(std::chrono::steady_clock::now() - then).count();
+}
+
+}  // namespace
+
+Supervisor::Supervisor(sys::Loop& loop, Crew& crew, std::vector<std::string> hosts,
+                       Patience patience, Record& record, Output& output)
+    : loop_(loop), crew_(crew), patience_(patience), record_(record), output_(output) {
+  for (std::string& host : hosts) hosts_.push_back({.name = std::move(host)});
+}
+
+Result<void> Supervisor::run(const launch::Plan& plan) {
+  crew_.listen([this](std::size_t i, const agent::Report& report) { on_report(i, report); },
+               [this](std::size_t i, const std::string& /*why*/) { look_after(i); });
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    crew_.send(i, {.kind = agent::Order::Kind::kBegin, .orphan_after_s = patience_.orphan_after_s});
+  }
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    loop_.on_signal(signal, [this, signal] {
+      if (ending_) return kill_engine();  // the second time without patience
+      record_.signal = signal;
+      end_run(Reason::kInterrupted);
+    });
+  }
+  hold_connections();
+  MUSTER_CHECK(start_engine(plan));
+  const milliseconds beat = duration_cast<milliseconds>(duration<double>(agent::kBeatEvery_s));
+  timers_.push_back(loop_.timer(beat, beat, [this] { on_beat(); }));
+  if (patience_.timeout_s > 0) {
+    timers_.push_back(after(patience_.timeout_s, [this] {
+      record_.timeout_s = patience_.timeout_s;
+      end_run(Reason::kTimeout);
+    }));
+  }
+  loop_.run();
+  timers_.clear();
+  return {};
+}
+
+std::shared_ptr<sys::Timer> Supervisor::after(double seconds, std::function<void()> then) {
+  return loop_.timer(duration_cast<milliseconds>(duration<double>(seconds)), {}, std::move(then));
+}
+
+Result<void> Supervisor::start_engine(const launch::Plan& plan) {
+  auto engine = loop_.start(
+      {.argv = plan.argv,
+       .env = plan.env,
+       .input = sys::Input::kInherit,
+       // A terminal's Ctrl-C is for us, unless rank 0 reads from it: then the engine must stay.
+       .own_session = ::isatty(STDIN_FILENO) == 0,
+       .on_output = [this](sys::Stream stream,
+                           std::string_view chunk) { output_.take(stream, chunk); },
+       .on_end = [this](int code, int signal) { engine_ended(code, signal); }});
+  if (!engine) {
+    keeper_->dismiss();
+    return unexpected(engine.error());
+  }
+  engine_ = *engine;
+  keeper_->tell_engine(engine_->pid());
+  return {};
+}
+
+// A keeper knows the connections of the moment; when one is made anew, so is the keeper.
+void Supervisor::hold_connections() {
+  auto keeper = std::make_unique<Keeper>();
+  (void)keeper->start(loop_, crew_.descriptors());  // without one only SIGKILL of us costs more
+  if (engine_) keeper->tell_engine(engine_->pid());
+  if (keeper_) keeper_->dismiss();
+  keeper_ = std::move(keeper);
+}
+
+void Supervisor::on_report(std::size_t index, const agent::Report& report) {
+  Host& host = hosts_[index];
+  switch (report.kind) {
+    case agent::Report::Kind::kReady:
+      if (host.ready) hold_connections();
+      host.ready = true;
+      if (hosts_ending_) {
+        crew_.send(index, {.kind = agent::Order::Kind::kEnd, .grace_s = kGrace_s});
+      }
+      return;
+    case agent::Report::Kind::kEvent:
+      return on_event(index, report.event);
+    case agent::Report::Kind::kDone:
+      host.done = true;
+      return check_over();
+    case agent::Report::Kind::kFailed:
+    case agent::Report::Kind::kFacts:
+    case agent::Report::Kind::kBeat:
+      return;
+  }
+}
+
+void Supervisor::on_event(std::size_t index, const agent::Event& event) {
+  const int number = event.start ? event.start->rank : event.end->rank;
+  if (number < 0 || static_cast<std::size_t>(number) >= record_.ranks.size()) return;
+  RankRecord& rank = record_.ranks[static_cast<std::size_t>(number)];
+  rank.host = hosts_[index].name;
+  if (event.start) rank.start = event.start;
+  if (!event.end || rank.end) return;  // events may come twice
+  rank.end = event.end;
+  ++ranks_ended_;
+  if (engine_over_ || ending_) return;
+  if (ranks_ended_ == static_cast<int>(record_.ranks.size())) {
+    timers_.push_back(after(kStuck_s, [this] { end_run(Reason::kEngineStuck); }));
+  } else if (rank.end->status != 0 && !rank_failed_) {
+    rank_failed_ = true;
+    timers_.push_back(after(kFailedRankEnds_s, [this] { end_run(Reason::kRankFailed); }));
+  }
+}
+
+void Supervisor::on_beat() {
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    crew_.send(i, {.kind = agent::Order::Kind::kBeat});
+    look_after(i);
+  }
+}
+
+// A silent host is asked over a new connection until it answers or is given up.
+void Supervisor::look_after(std::size_t index) {
+  Host& host = hosts_[index];
+  if (host.done || host.lost) return;
+  const double silent_s = seconds_since(crew_.heard(index));
+  if (silent_s > patience_.lost_after_s) {
+    host.lost = true;
+    record_.lost_hosts.push_back(host.name);
+    if (!engine_over_) end_run(Reason::kHostLost);
+    return check_over();
+  }
+  if (crew_.connected(index) && silent_s < kSilence_s) return;
+  if (seconds_since(host.tried) < kTryAgain_s) return;
+  host.tried = Clock::now();
+  crew_.rejoin(index, patience_.orphan_after_s);
+}
+
+void Supervisor::engine_ended(int code, int signal) {
+  engine_over_ = true;
+  record_.engine_code = code;
+  record_.engine_signal = signal;
+  if (!ending_) record_.reason = Reason::kEngineEnded;
+  end_hosts(kGrace_s);
+  check_over();
+}
+
+void Supervisor::end_run(Reason reason) {
+  if (ending_ || engine_over_) return;
+  ending_ = true;
+  record_.reason = reason;
+  engine_->kill(SIGTERM);
+  timers_.push_back(after(kGrace_s, [this] { kill_engine(); }));
+  end_hosts(kGrace_s);
+}
+
+void Supervisor::kill_engine() {
+  if (engine_) engine_->kill(SIGKILL);
+}
+
+void Supervisor::end_hosts(double grace_s) {
+  if (hosts_ending_) return;
+  hosts_ending_ = true;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    crew_.send(i, {.kind = agent::Order::Kind::kEnd, .grace_s = grace_s});
+  }
+}
+
+void Supervisor::check_over() {
+  if (!engine_over_) return;
+  const bool all = std::all_of(hosts_.begin(), hosts_.end(),
+                               [](const Host& host) { return host.done || host.lost; });
+  if (all) loop_.stop();
+}
+
+void Supervisor::dismiss(bool keep) {
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    crew_.send(i, {.kind = agent::Order::Kind::kBye, .keep = keep});
+  }
+  if (keeper_) keeper_->dismiss();
+}
+
+}  // namespace muster::run

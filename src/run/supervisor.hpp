@@ -1,0 +1,76 @@
+// Watches a run from the start of the engine to the end of the last process on the last host.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "launch/plan.hpp"
+#include "run/crew.hpp"
+#include "run/keeper.hpp"
+#include "run/output.hpp"
+#include "run/record.hpp"
+#include "sys/loop.hpp"
+
+namespace muster::run {
+
+struct Patience {
+  double timeout_s = 0;  // of the whole run; 0: none
+  double lost_after_s = 15;
+  double orphan_after_s = 60;
+};
+
+class Supervisor {
+ public:
+  // `hosts` are the crew's, in its order.
+  Supervisor(sys::Loop& loop, Crew& crew, std::vector<std::string> hosts, Patience patience,
+             Record& record, Output& output);
+
+  // Returns when nothing of the run is left on any host that can be reached; `record` tells the
+  // rest. An Error only when the engine could not be started.
+  [[nodiscard]] Result<void> run(const launch::Plan& plan);
+
+  // The last words to the wardens: `keep` leaves the run's folder on the hosts.
+  void dismiss(bool keep);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Host {
+    std::string name;
+    bool ready = false;
+    bool done = false;
+    bool lost = false;
+    Clock::time_point tried = {};  // to rejoin
+  };
+
+  Result<void> start_engine(const launch::Plan& plan);
+  void engine_ended(int code, int signal);
+  void on_report(std::size_t index, const agent::Report& report);
+  void on_event(std::size_t index, const agent::Event& event);
+  void on_beat();
+  void look_after(std::size_t index);
+  void end_run(Reason reason);
+  void end_hosts(double grace_s);
+  void kill_engine();
+  void check_over();
+  void hold_connections();
+  std::shared_ptr<sys::Timer> after(double seconds, std::function<void()> then);
+
+  sys::Loop& loop_;
+  Crew& crew_;
+  Patience patience_;
+  Record& record_;
+  Output& output_;
+  std::vector<Host> hosts_;
+  std::unique_ptr<Keeper> keeper_;
+  std::shared_ptr<sys::Process> engine_;
+  std::vector<std::shared_ptr<sys::Timer>> timers_;
+  int ranks_ended_ = 0;
+  bool rank_failed_ = false;
+  bool engine_over_ = false;
+  bool ending_ = false;        // muster ends the run
+  bool hosts_ending_ = false;  // the wardens were told
+};
+
+}  // namespace muster::run
