@@ -59,6 +59,7 @@ int run(int argc, char** argv) {
   add_setup(app, action);
   add_exec(app, action, line.program);
   add_sync(app, action);
+  add_facts(app, action);
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
   } catch (const CLI::ParseError& error) {
