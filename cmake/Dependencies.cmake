@@ -15,3 +15,5 @@ target_link_libraries(muster_uv INTERFACE ${UV_STATIC_LIBRARY} Threads::Threads 
 
 find_library(YAML_CPP_STATIC_LIBRARY libyaml-cpp.a REQUIRED)
 find_library(CRYPT_STATIC_LIBRARY libcrypt.a REQUIRED)
+find_path(XXHASH_INCLUDE_DIR xxhash.h REQUIRED)
+find_library(XXHASH_STATIC_LIBRARY libxxhash.a REQUIRED)

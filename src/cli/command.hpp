@@ -30,6 +30,7 @@ using Program = std::vector<std::string>;
 
 // Each adds its command to `app`; parsing that command sets `action`.
 void add_lab(CLI::App& app, Action& action, const Program& program);
+void add_facts(CLI::App& app, Action& action);
 void add_hosts(CLI::App& app, Action& action);
 void add_setup(CLI::App& app, Action& action);
 void add_exec(CLI::App& app, Action& action, const Program& program);

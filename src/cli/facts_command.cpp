@@ -1,0 +1,51 @@
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.hpp"
+#include "facts/gather.hpp"
+#include "facts/summary.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct FactsOptions {
+  facts::Request request;
+  bool json = false;
+};
+
+Result<int> show_facts(FactsOptions& options) {
+  std::error_code failed;
+  // A person names a program from where they stand.
+  options.request.folder = std::filesystem::current_path(failed).string();
+  const facts::Facts found = facts::gather(options.request).facts;
+  const std::string text = options.json ? facts::to_json(found) + "\n" : facts::summary(found);
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+    return unexpected(system_error("cannot write the facts", "standard output"));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_facts(CLI::App& app, Action& action) {
+  auto options = std::make_shared<FactsOptions>();
+  facts::Request& request = options->request;
+  CLI::App* command = app.add_subcommand("facts", "Show what this host is, as muster sees it");
+  command->add_flag("--json", options->json, "All of it, as JSON");
+  command->add_option(
+      "--activate", request.activate,
+      "Shell lines that make the environment ready, e.g. 'source ~/venv/bin/activate'");
+  command->add_option("--program", request.program, "Look at this program too, and its libraries");
+  command
+      ->add_option("--launcher", request.launchers,
+                   "Look at this mpirun too; may be given several times")
+      ->check(CLI::Validator(
+          [](const std::string& path) {
+            return path.starts_with('/') ? std::string() : "the path must begin with /";
+          },
+          "PATH"));
+  command->callback([options, &action] { action = [options] { return show_facts(*options); }; });
+}
+
+}  // namespace muster::cli

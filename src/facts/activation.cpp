@@ -1,0 +1,151 @@
+#include "facts/activation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include <fmt/format.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/printable.hpp"
+#include "facts/pseudo_file.hpp"
+#include "sys/hash.hpp"
+#include "sys/process.hpp"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
+
+namespace muster::facts {
+namespace {
+
+// Every shell sets these for itself.
+constexpr std::array<std::string_view, 4> kShellsOwn = {"OLDPWD", "PWD", "SHLVL", "_"};
+constexpr std::array<const char*, 8> kFolders = {"PATH",         "LD_LIBRARY_PATH", "PYTHONPATH",
+                                                 "CONDA_PREFIX", "VIRTUAL_ENV",     "I_MPI_ROOT",
+                                                 "MPI_HOME",     "OPAL_PREFIX"};
+constexpr std::size_t kFailureLines = 5;
+constexpr std::size_t kMaxOutBytes = std::size_t{8} << 20;
+
+bool is_shells_own(std::string_view name) {
+  return std::find(kShellsOwn.begin(), kShellsOwn.end(), name) != kShellsOwn.end();
+}
+
+// Unlike anything that the lines could print by chance.
+std::string random_mark() {
+  std::array<unsigned char, 16> bytes{};
+  (void)::getrandom(bytes.data(), bytes.size(), 0);
+  return fmt::format("muster-{:02x}", fmt::join(bytes, ""));
+}
+
+// The lines come on standard input: they may hold secrets, and arguments can be read by all. What
+// they print goes to standard error; descriptor 9 is the way back.
+// All before the lines is one line, so that the shell counts theirs from 1.
+std::string script(bool is_bash, const std::string& mark) {
+  constexpr auto kBegin = "exec 9>&1 1>&2; muster_lines=$(command -p cat); exec </dev/null; ";
+  // The depth tells a line of ours from one inside a sourced file.
+  constexpr auto kTrap =
+      "trap 'muster_code=$?; if [ ${#BASH_SOURCE[@]} -eq 0 ]; then "
+      "echo \"line $LINENO ended with exit code $muster_code\" >&2; exit 1; fi' ERR; ";
+  const std::string mark_line = fmt::format("command -p printf '%s\\0' {} >&9", mark);
+  return fmt::format(
+      "{}{}eval \"$muster_lines\"\n{}\n{} && command -p env -0 >&9 && {}\n", kBegin,
+      is_bash ? kTrap : "",
+      is_bash ? "trap - ERR" : "muster_code=$?; [ $muster_code -eq 0 ] || exit $muster_code",
+      mark_line, mark_line);
+}
+
+std::string last_lines(std::string_view text) {
+  text = trimmed(text);
+  std::size_t start = text.size();
+  for (std::size_t i = 0; i < kFailureLines && start != std::string_view::npos && start > 0; ++i) {
+    start = text.rfind('\n', start - 1);
+  }
+  if (start != std::string_view::npos && start > 0) text.remove_prefix(start + 1);
+  return printable_lines(text.substr(text.size() - std::min<std::size_t>(text.size(), 2000)));
+}
+
+std::string failure_text(const sys::Ended& ended) {
+  std::string why = ended.ok() ? "the lines ended the shell before their end" : to_text(ended);
+  const std::string said = last_lines(ended.err);
+  return said.empty() ? why : fmt::format("{}: {}", why, said);
+}
+
+// What the shells change for themselves is none of the lines' doing.
+void restore_shells_own(const Variables& own, Variables& environment) {
+  for (const std::string_view name : kShellsOwn) {
+    environment.erase(std::string(name));
+    const auto before = own.find(std::string(name));
+    if (before != own.end()) environment.insert(*before);
+  }
+}
+
+}  // namespace
+
+Variables own_environment() {
+  Variables variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
+
+std::optional<Variables> parse_environment(std::string_view text, std::string_view mark) {
+  std::string bound(mark);
+  bound += '\0';
+  const std::size_t first = text.find(bound);
+  if (first == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(first + bound.size());
+  const std::size_t last = text.find(bound);
+  if (last == std::string_view::npos) return std::nullopt;
+  Variables variables;
+  for (const std::string_view entry : split(text.substr(0, last), '\0')) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string_view::npos || equals == 0) continue;
+    variables.emplace(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  return variables;
+}
+
+Activation activate(const std::string& lines, const Variables& own,
+                    std::chrono::milliseconds deadline) {
+  const auto bash = sys::find_program("bash");
+  const std::string mark = random_mark();
+  std::string out;
+  sys::Command command{.argv = {bash.value_or("sh"), "-c", script(bash.has_value(), mark)},
+                       .input = std::make_shared<const std::string>(lines),
+                       .deadline = deadline};
+  // Keeps the end of a talkative activation's standard error, and all of the environment.
+  command.on_output = [&out](sys::Stream stream, std::string_view chunk) {
+    if (stream == sys::Stream::kOut && out.size() < kMaxOutBytes) out.append(chunk);
+  };
+  const auto ended = sys::run(command);
+  if (!ended) return {.failure = to_text(ended.error())};
+  auto environment = parse_environment(out, mark);
+  if (!ended->ok() || !environment) return {.failure = failure_text(*ended)};
+  restore_shells_own(own, *environment);
+  return {.environment = *std::move(environment)};
+}
+
+std::map<std::string, std::string> changed_digest(const Variables& before, const Variables& after) {
+  std::map<std::string, std::string> digest;
+  for (const auto& [name, value] : after) {
+    const auto old = before.find(name);
+    if (is_shells_own(name) || (old != before.end() && old->second == value)) continue;
+    digest[name] = sys::hash_text(value);
+  }
+  return digest;
+}
+
+std::map<std::string, std::string> seen_values(const Variables& environment) {
+  std::map<std::string, std::string> seen;
+  for (const char* name : kFolders) {
+    const auto found = environment.find(name);
+    if (found != environment.end()) seen.insert(*found);
+  }
+  return seen;
+}
+
+}  // namespace muster::facts

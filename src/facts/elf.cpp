@@ -1,0 +1,76 @@
+#include "facts/elf.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <elf.h>
+
+namespace muster::facts {
+namespace {
+
+template <class T>
+std::optional<T> read_at(std::string_view file, std::uint64_t offset) {
+  if (offset > file.size() || file.size() - offset < sizeof(T)) return std::nullopt;
+  T value{};
+  std::memcpy(&value, file.data() + offset, sizeof value);
+  return value;
+}
+
+// Empty: outside the file.
+std::string_view range(std::string_view file, std::uint64_t offset, std::uint64_t size) {
+  if (offset > file.size() || size > file.size() - offset) return {};
+  return file.substr(offset, size);
+}
+
+std::optional<Elf64_Ehdr> header_of(std::string_view file) {
+  if (!is_elf(file) || file.size() < EI_NIDENT || file[EI_CLASS] != ELFCLASS64) {
+    return std::nullopt;
+  }
+  return read_at<Elf64_Ehdr>(file, 0);
+}
+
+std::optional<Elf64_Shdr> section_at(std::string_view file, const Elf64_Ehdr& header,
+                                     std::uint64_t index) {
+  if (header.e_shoff > file.size()) return std::nullopt;
+  return read_at<Elf64_Shdr>(file, header.e_shoff + index * sizeof(Elf64_Shdr));
+}
+
+}  // namespace
+
+bool is_elf(std::string_view file) {
+  return file.starts_with(ELFMAG);
+}
+
+std::optional<std::string> elf_interpreter(std::string_view file) {
+  const auto header = header_of(file);
+  if (!header || header->e_phoff > file.size()) return std::nullopt;
+  for (unsigned i = 0; i < header->e_phnum; ++i) {
+    const auto segment = read_at<Elf64_Phdr>(file, header->e_phoff + i * sizeof(Elf64_Phdr));
+    if (!segment) return std::nullopt;
+    if (segment->p_type != PT_INTERP) continue;
+    const std::string_view path = range(file, segment->p_offset, segment->p_filesz);
+    return std::string(path.substr(0, path.find('\0')));
+  }
+  return std::nullopt;
+}
+
+std::string_view elf_constants(std::string_view file) {
+  const auto header = header_of(file);
+  if (!header) return file;
+  const auto names = section_at(file, *header, header->e_shstrndx);
+  if (!names) return file;
+  const std::string_view text = range(file, names->sh_offset, names->sh_size);
+  for (unsigned i = 0; i < header->e_shnum; ++i) {
+    const auto section = section_at(file, *header, i);
+    if (!section) break;
+    constexpr std::string_view kName(".rodata\0", 8);
+    if (section->sh_name >= text.size() || !text.substr(section->sh_name).starts_with(kName)) {
+      continue;
+    }
+    const std::string_view constants = range(file, section->sh_offset, section->sh_size);
+    return constants.empty() ? file : constants;
+  }
+  return file;
+}
+
+}  // namespace muster::facts

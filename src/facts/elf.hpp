@@ -1,0 +1,19 @@
+// The little of the ELF format that facts need. Files are hostile: every offset is checked.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace muster::facts {
+
+[[nodiscard]] bool is_elf(std::string_view file);
+
+// The loader that a dynamic program asks for; nothing: a static program, or no ELF of 64 bits.
+[[nodiscard]] std::optional<std::string> elf_interpreter(std::string_view file);
+
+// The read-only data, where a compiler puts constant strings; the whole file where there is no
+// section of that name.
+[[nodiscard]] std::string_view elf_constants(std::string_view file);
+
+}  // namespace muster::facts

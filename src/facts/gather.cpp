@@ -1,0 +1,114 @@
+#include "facts/gather.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include <unistd.h>
+
+#include "facts/activation.hpp"
+#include "facts/cpu.hpp"
+#include "facts/gpus.hpp"
+#include "facts/host_values.hpp"
+#include "facts/interfaces.hpp"
+#include "facts/listeners.hpp"
+#include "facts/mpi.hpp"
+#include "facts/program.hpp"
+#include "facts/rdma.hpp"
+#include "facts/ssh_files.hpp"
+#include "facts/users.hpp"
+#include "sys/file.hpp"
+
+namespace muster::facts {
+namespace {
+
+// The probe's value, or a line in not_seen and the value that says nothing.
+template <class T>
+T take(Result<T> result, const char* what, Facts& facts) {
+  if (result) return *std::move(result);
+  facts.not_seen.push_back({.what = what, .why = to_text(result.error())});
+  return T{};
+}
+
+void read_system(Facts& facts) {
+  read_host_values(facts);
+  facts.cpu = read_cpu();
+  facts.interfaces = take(read_interfaces(), "interfaces", facts);
+  facts.routes = take(read_routes(), "routes", facts);
+  facts.own_name_resolves_to = take(resolve(facts.hostname), "own_name", facts);
+  facts.rdma = read_rdma();
+  facts.gpus = read_gpus();
+}
+
+// The home folder of the user.
+std::string read_user(Facts& facts) {
+  const auto uid = ::geteuid();
+  const Users users = read_users(uid);
+  const auto me = users.find(uid);
+  facts.uid = static_cast<int>(uid);
+  facts.user = me == users.end() ? "" : me->second.name;
+  // sshd goes by the user's entry, not by $HOME.
+  const std::string home = me == users.end() ? sys::home_folder() : me->second.home;
+  facts.ssh_files = read_ssh_files(home, facts.uid);
+  Listeners listeners = take(read_listeners(users), "listeners", facts);
+  facts.listeners = std::move(listeners.list);
+  if (!listeners.not_seen.empty()) {
+    facts.not_seen.push_back({.what = "listeners.pid", .why = listeners.not_seen});
+  }
+  return home;
+}
+
+// What the job's processes will find in their environment.
+Variables read_environment(const Request& request, Gathered& gathered) {
+  const Variables own = own_environment();
+  Environment& environment = gathered.facts.environment;
+  Variables result = own;
+  if (!request.activate.empty()) {
+    Activation activation = activate(request.activate, own);
+    environment.failure = activation.failure;
+    environment.activated = activation.failure.empty();
+    if (environment.activated) {
+      result = std::move(activation.environment);
+      environment.digest = changed_digest(own, result);
+      for (const auto& [name, value] : result) gathered.environment.push_back(name + "=" + value);
+    }
+  }
+  environment.seen = seen_values(result);
+  return result;
+}
+
+void read_launchers(const Request& request, const Variables& environment, Facts& facts) {
+  std::vector<std::string> launchers = request.launchers;
+  const auto path = environment.find("PATH");
+  if (path != environment.end()) launchers.push_back(find_in_path("mpirun", path->second));
+  std::vector<std::string> done = {""};
+  for (const std::string& launcher : launchers) {
+    if (std::find(done.begin(), done.end(), launcher) != done.end()) continue;
+    done.push_back(launcher);
+    if (!find_in_path(launcher, "").empty()) facts.mpi.push_back(read_mpi(launcher, environment));
+  }
+}
+
+double now_s() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(since).count();
+}
+
+}  // namespace
+
+Gathered gather(const Request& request) {
+  Gathered gathered;
+  Facts& facts = gathered.facts;
+  facts.host = request.host;
+  read_system(facts);
+  const std::string home = read_user(facts);
+  const Variables environment = read_environment(request, gathered);
+  read_launchers(request, environment, facts);
+  if (!request.program.empty()) {
+    const std::string folder = request.folder.empty() ? home : request.folder;
+    facts.program = read_program(request.program, folder, environment, facts.not_seen);
+  }
+  facts.clock_s = now_s();
+  return gathered;
+}
+
+}  // namespace muster::facts

@@ -1,0 +1,80 @@
+#include "facts/libraries.hpp"
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+#include "facts/elf.hpp"
+#include "facts/mapped_file.hpp"
+#include "facts/pseudo_file.hpp"
+#include "sys/process.hpp"
+
+namespace muster::facts {
+namespace {
+
+bool is_libmpi(std::string_view name) {
+  for (const std::string_view start : {"libmpi.so", "libmpich.so", "libmpi_abi.so"}) {
+    if (name.starts_with(start)) return true;
+  }
+  return false;
+}
+
+// musl's complaint: "Error loading shared library libx.so: No such file ... (needed by ./m)"
+std::string musl_missing(std::string_view line) {
+  constexpr std::string_view kStart = "Error loading shared library ";
+  if (!line.starts_with(kStart)) return {};
+  line.remove_prefix(kStart.size());
+  return std::string(line.substr(0, line.find(':')));
+}
+
+// The variables that a loader heeds, all of them: one that activation unset must not be ours.
+std::vector<std::string> loader_environment(const Variables& environment) {
+  std::vector<std::string> entries = {"LD_TRACE_LOADED_OBJECTS=1", "LD_WARN=", "LD_BIND_NOW="};
+  for (const char* name : {"LD_LIBRARY_PATH", "LD_PRELOAD"}) {
+    const auto found = environment.find(name);
+    entries.push_back(fmt::format("{}={}", name, found == environment.end() ? "" : found->second));
+  }
+  return entries;
+}
+
+}  // namespace
+
+Libraries parse_loaded(std::string_view text) {
+  Libraries libraries;
+  for (const std::string_view line : split(text, '\n')) {
+    if (std::string missing = musl_missing(line); !missing.empty()) {
+      libraries.missing.push_back(std::move(missing));
+    }
+    const std::size_t arrow = line.find(" => ");
+    if (arrow == std::string_view::npos) continue;
+    const std::string_view name = trimmed(line.substr(0, arrow));
+    std::string_view target = trimmed(line.substr(arrow + 4));
+    if (target == "not found") {
+      libraries.missing.emplace_back(name);
+      continue;
+    }
+    target = trimmed(target.substr(0, target.rfind(" (0x")));
+    if (libraries.libmpi.empty() && is_libmpi(name)) libraries.libmpi = target;
+  }
+  return libraries;
+}
+
+Result<Libraries> read_libraries(const std::string& program, const Variables& environment) {
+  const auto file = MappedFile::open(program);
+  if (!file) return unexpected(Error{.what = "cannot read the file", .where = {.file = program}});
+  const auto loader = elf_interpreter(file->bytes());
+  if (!loader) return Libraries{};
+  // musl's loader does not know the variable and would start the program; glibc's, told to list,
+  // stops at the first library that is missing.
+  const bool is_musl = loader->find("ld-musl") != std::string::npos;
+  std::vector<std::string> argv = {*loader, program};
+  if (is_musl) argv.insert(argv.begin() + 1, "--list");
+  MUSTER_TRY(const sys::Ended ended, sys::run({.argv = argv,
+                                               .env = loader_environment(environment),
+                                               .deadline = std::chrono::seconds(3)}));
+  Libraries libraries = parse_loaded(is_musl ? ended.out + "\n" + ended.err : ended.out);
+  if (ended.ok() || !libraries.missing.empty()) return libraries;
+  const std::string said = printable(ended.err.substr(0, 200));
+  return unexpected(Error{.what = fmt::format("{}: {} {}", *loader, to_text(ended), said)});
+}
+
+}  // namespace muster::facts

@@ -1,0 +1,132 @@
+#include "facts/mpi.hpp"
+
+#include <array>
+#include <climits>
+#include <cstdlib>
+
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "facts/elf.hpp"
+#include "facts/mapped_file.hpp"
+#include "facts/mpi_identity.hpp"
+#include "facts/pseudo_file.hpp"
+#include "sys/hash.hpp"
+#include "sys/process.hpp"
+
+namespace muster::facts {
+namespace {
+
+bool is_program(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+         ::access(path.c_str(), X_OK) == 0;
+}
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash);
+}
+
+std::string real_path(const std::string& path) {
+  char resolved[PATH_MAX];
+  return ::realpath(path.c_str(), resolved) == nullptr ? path : resolved;
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+// What the launcher's own file and its neighbours say; the version only from hydra's.
+MpiIdentity family_of(const std::string& real) {
+  const std::string folder = folder_of(real);
+  const auto file = MappedFile::open(real);
+  if (file && is_elf(file->bytes())) {
+    MpiIdentity own = identify_mpi(elf_constants(file->bytes()));
+    if (!own.kind.empty()) return own;
+    for (const std::string_view library : {"libopen-rte.so", "libprrte.so"}) {
+      if (contains(file->bytes(), library)) return {.kind = "openmpi"};
+    }
+  } else if (MpiIdentity hydra = identify_mpi_file(folder + "/mpiexec.hydra");
+             !hydra.kind.empty()) {
+    return hydra;  // a script around it, as Intel's is
+  }
+  // A small program that starts the real one beside it.
+  return {.kind = is_program(folder + "/prterun") ? "openmpi" : ""};
+}
+
+std::vector<std::string> library_folders(const std::string& launcher, const std::string& real) {
+  std::vector<std::string> folders;
+  utsname kernel{};
+  (void)::uname(&kernel);
+  for (const std::string& path : {launcher, real}) {
+    const std::string prefix = folder_of(folder_of(path));
+    const std::string triplet = std::string("/lib/") + kernel.machine + "-linux-gnu";
+    for (const std::string& folder :
+         {std::string("/lib"), std::string("/lib64"), triplet, std::string("/lib/release")}) {
+      folders.push_back(prefix + folder);
+    }
+  }
+  return folders;
+}
+
+// The first libmpi of the family in these folders; of any family where it is not known.
+std::string find_library(const std::vector<std::string>& folders, MpiIdentity& identity) {
+  // By their numbers first: "libmpi.so" may be a text for the linker, or another MPI's. 40 is Open
+  // MPI 2 to 5, 12 MPICH and Intel, 0 the standard's own interface.
+  constexpr std::array kNames = {"libmpi.so.40", "libmpi.so.12", "libmpich.so.12", "libmpi.so.20",
+                                 "libmpi.so",    "libmpich.so",  "libmpi_abi.so.0"};
+  for (const std::string& folder : folders) {
+    for (const std::string name : kNames) {
+      const std::string path = folder + "/" + name;
+      if (::access(path.c_str(), R_OK) != 0) continue;
+      MpiIdentity found = identify_mpi_file(path);
+      if (found.kind.empty() || (!identity.kind.empty() && found.kind != identity.kind)) continue;
+      if (found.version.empty()) found.version = identity.version;
+      identity = std::move(found);
+      return path;
+    }
+  }
+  return {};
+}
+
+MpiIdentity ask_launcher(const std::string& launcher, const Variables& environment) {
+  sys::Command command{.argv = {launcher, "--version"}, .deadline = std::chrono::seconds(3)};
+  for (const auto& [name, value] : environment) command.env.push_back(name + "=" + value);
+  const auto ended = sys::run(command);
+  return ended ? identify_mpi_answer(ended->out) : MpiIdentity();
+}
+
+}  // namespace
+
+std::string find_in_path(const std::string& name, const std::string& path) {
+  if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
+  for (const std::string_view folder : split(path, ':')) {
+    if (folder.empty()) continue;
+    std::string candidate = std::string(folder) + "/" + name;
+    if (is_program(candidate)) return candidate;
+  }
+  return {};
+}
+
+FileIdentity identity_of(const std::string& path) {
+  struct stat status{};
+  const bool exists = ::stat(path.c_str(), &status) == 0;
+  return {.path = path,
+          .hash = sys::hash_file(path).value_or(""),
+          .bytes = exists ? static_cast<std::uint64_t>(status.st_size) : 0};
+}
+
+Mpi read_mpi(const std::string& launcher, const Variables& environment) {
+  const std::string real = real_path(launcher);
+  MpiIdentity identity = family_of(real);
+  const std::string library = find_library(library_folders(launcher, real), identity);
+  if (identity.kind.empty()) identity = ask_launcher(launcher, environment);
+  return {.kind = identity.kind,
+          .version = identity.version,
+          .launcher = launcher,
+          .library = library.empty() ? FileIdentity() : identity_of(library)};
+}
+
+}  // namespace muster::facts

@@ -1,0 +1,18 @@
+// The program that is to run, as this host would start it.
+#pragma once
+
+#include "facts/facts.hpp"
+#include "facts/mpi.hpp"
+
+namespace muster::facts {
+
+// Where a program lies: a path with '/' from `folder`; a name in PATH and else, for scripts, in
+// `folder`. Empty: nowhere.
+[[nodiscard]] std::string find_program_file(const std::string& name, const std::string& folder,
+                                            const std::string& path);
+
+// `not_seen` gets an entry when its libraries could not be listed.
+[[nodiscard]] Program read_program(const std::string& name, const std::string& folder,
+                                   const Variables& environment, std::vector<NotSeen>& not_seen);
+
+}  // namespace muster::facts

@@ -1,0 +1,14 @@
+// RDMA devices as /sys shows them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "facts/facts.hpp"
+
+namespace muster::facts {
+
+// Cost: one file for each entry of each port's GID table (up to 256) and two more for those in use.
+[[nodiscard]] std::vector<RdmaPort> read_rdma(const std::string& root = "/sys/class/infiniband");
+
+}  // namespace muster::facts

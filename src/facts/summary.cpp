@@ -1,0 +1,149 @@
+#include "facts/summary.hpp"
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+#include "facts/pseudo_file.hpp"
+
+namespace muster::facts {
+namespace {
+
+// "name      text", the names in one column.
+void add(std::string& lines, std::string_view name, const std::string& text) {
+  lines += fmt::format("{:<12}{}\n", name, printable(text));
+}
+
+std::string size_text(std::int64_t bytes) {
+  if (bytes < 0) return "none";
+  if (bytes < (std::int64_t{1} << 30)) return fmt::format("{:.0f} MiB", double(bytes) / (1 << 20));
+  return fmt::format("{:.1f} GiB", double(bytes) / (1 << 30));
+}
+
+std::string limit_text(const Limit& limit, bool is_bytes) {
+  const auto one = [is_bytes](std::int64_t value) {
+    if (value < 0) return std::string("unlimited");
+    return is_bytes ? size_text(value) : fmt::format("{}", value);
+  };
+  return limit.soft == limit.hard ? one(limit.soft)
+                                  : fmt::format("{} (hard {})", one(limit.soft), one(limit.hard));
+}
+
+void add_machine(std::string& lines, const Facts& facts) {
+  add(lines, "host", fmt::format("{}, user {} ({})", facts.hostname, facts.user, facts.uid));
+  add(lines, "system", fmt::format("{}, Linux {}", facts.os, facts.kernel));
+  const Cpu& cpu = facts.cpu;
+  add(lines, "processors",
+      fmt::format("{} usable, {} cores, {} NUMA node{}, {} {}", cpu.usable, cpu.cores,
+                  cpu.numa_nodes, cpu.numa_nodes == 1 ? "" : "s", cpu.architecture, cpu.model));
+  add(lines, "", fmt::format("{}", fmt::join(cpu.isa, " ")));
+  add(lines, "memory",
+      fmt::format("{}; /dev/shm {}, {} free", size_text(facts.memory_bytes),
+                  size_text(facts.shm_bytes), size_text(facts.shm_free_bytes)));
+  for (const std::string& gpu : facts.gpus) add(lines, "GPU", gpu);
+  add(lines, "limits",
+      fmt::format("{} open files, {} locked memory, {} processes",
+                  limit_text(facts.limits.nofile, false), limit_text(facts.limits.memlock, true),
+                  limit_text(facts.limits.nproc, false)));
+}
+
+std::string interface_text(const Interface& interface) {
+  std::string text = fmt::format("{} ({}, {}), MTU {}", interface.name, to_text(interface.kind),
+                                 interface.up ? "up" : "down", interface.mtu);
+  if (interface.speed_mbit > 0) text += fmt::format(", {} Mbit/s", interface.speed_mbit);
+  for (const Address& address : interface.addresses) {
+    text += fmt::format(", {}/{}", address.ip, address.prefix);
+  }
+  return text;
+}
+
+void add_network(std::string& lines, const Facts& facts) {
+  for (const Interface& interface : facts.interfaces) {
+    add(lines, "interface", interface_text(interface));
+  }
+  for (const Route& route : facts.routes) {
+    add(lines, "route",
+        fmt::format("{} by {}{}{}", route.destination, route.interface,
+                    route.gateway.empty() ? "" : " to ", route.gateway));
+  }
+  add(lines, "own name",
+      facts.own_name_resolves_to.empty()
+          ? "not known"
+          : fmt::format("{}", fmt::join(facts.own_name_resolves_to, ", ")));
+  for (const RdmaPort& port : facts.rdma) {
+    add(lines, "RDMA",
+        fmt::format("{} port {} ({}, {}), {}, {} GIDs", port.device, port.port, port.link_layer,
+                    port.active ? "active" : "not active", port.rate, port.gids.size()));
+  }
+  for (const Listener& listener : facts.listeners) {
+    const std::string owner = listener.pid == 0 ? listener.user
+                                                : fmt::format("{} ({}, process {})", listener.user,
+                                                              listener.command, listener.pid);
+    add(lines, "listens", fmt::format("port {} on {}: {}", listener.port, listener.address, owner));
+  }
+  add(lines, "ports",
+      fmt::format("{} to {} are given out by the kernel", facts.port_range_first,
+                  facts.port_range_last));
+}
+
+void add_program(std::string& lines, const Program& program) {
+  if (program.path.empty()) return add(lines, "program", program.name + " is not there");
+  add(lines, "program",
+      fmt::format("{}{}, {}", program.path, program.executable ? "" : " (not executable)",
+                  program.identity.hash));
+  if (program.libmpi) {
+    add(lines, "",
+        fmt::format("loads {}: {} {}", program.libmpi->path, program.libmpi_kind,
+                    program.libmpi_version));
+  }
+  for (const std::string& name : program.missing_libraries) add(lines, "", name + " is missing");
+}
+
+void add_software(std::string& lines, const Facts& facts) {
+  for (const Mpi& mpi : facts.mpi) {
+    add(lines, "MPI",
+        fmt::format("{} {}: {}, {}", mpi.kind.empty() ? "unknown" : mpi.kind, mpi.version,
+                    mpi.launcher, mpi.library.path));
+  }
+  if (facts.program) add_program(lines, *facts.program);
+  for (const FileMode& file : facts.ssh_files) {
+    if (!file.problem.empty()) add(lines, "ssh", file.path + ": " + file.problem);
+  }
+  const Environment& environment = facts.environment;
+  if (environment.activated) {
+    add(lines, "activation", fmt::format("changed {} variables", environment.digest.size()));
+  }
+  if (environment.failure.empty()) return;
+  const auto said = split(environment.failure, '\n');
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    add(lines, i == 0 ? "activation" : "", (i == 0 ? "failed: " : "") + std::string(said[i]));
+  }
+}
+
+}  // namespace
+
+const char* to_text(InterfaceKind kind) {
+  switch (kind) {
+    case InterfaceKind::kPort:
+      return "port";
+    case InterfaceKind::kLoopback:
+      return "loopback";
+    case InterfaceKind::kVirtual:
+      return "virtual";
+    case InterfaceKind::kTunnel:
+      return "tunnel";
+    case InterfaceKind::kInfiniband:
+      return "infiniband";
+  }
+  return "";
+}
+
+std::string summary(const Facts& facts) {
+  std::string lines;
+  add_machine(lines, facts);
+  add_network(lines, facts);
+  add_software(lines, facts);
+  for (const NotSeen& one : facts.not_seen) add(lines, "not seen", one.what + ": " + one.why);
+  return lines;
+}
+
+}  // namespace muster::facts

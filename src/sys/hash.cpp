@@ -1,0 +1,60 @@
+#include "sys/hash.hpp"
+
+#include <cerrno>
+#include <memory>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "sys/file.hpp"
+
+namespace muster::sys {
+namespace {
+
+constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
+
+std::string hexadecimal(XXH128_hash_t hash) {
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+struct FreeState {
+  void operator()(XXH3_state_t* state) const { XXH3_freeState(state); }
+};
+
+Result<Fd> open_regular(const std::string& path) {
+  // O_NONBLOCK: the opening of a FIFO waits for its writer.
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd.valid()) return unexpected(system_error("cannot open the file", path));
+  struct stat status{};
+  if (::fstat(fd.get(), &status) != 0) {
+    return unexpected(system_error("cannot look at the file", path));
+  }
+  if (S_ISREG(status.st_mode)) return fd;
+  return unexpected(Error{.what = "this is no regular file", .where = {.file = path}});
+}
+
+}  // namespace
+
+std::string hash_text(std::string_view text) {
+  return hexadecimal(XXH3_128bits(text.data(), text.size()));
+}
+
+Result<std::string> hash_file(const std::string& path) {
+  MUSTER_TRY(const Fd fd, open_regular(path));
+  const std::unique_ptr<XXH3_state_t, FreeState> state(XXH3_createState());
+  XXH3_128bits_reset(state.get());
+  std::vector<char> block(kBlockBytes);
+  while (true) {
+    const ssize_t got = ::read(fd.get(), block.data(), block.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return unexpected(system_error("cannot read the file", path));
+    if (got == 0) return hexadecimal(XXH3_128bits_digest(state.get()));
+    XXH3_128bits_update(state.get(), block.data(), static_cast<std::size_t>(got));
+  }
+}
+
+}  // namespace muster::sys
