@@ -35,7 +35,6 @@ void add_hosts(CLI::App& app, Action& action);
 void add_setup(CLI::App& app, Action& action);
 void add_exec(CLI::App& app, Action& action, const Program& program);
 void add_sync(CLI::App& app, Action& action);
-void add_facts(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action, const Program& program);
 void add_run(CLI::App& app, Action& action, const Program& program);
 void add_runs(CLI::App& app, Action& action);  // runs, logs, attach, stop

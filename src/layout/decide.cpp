@@ -1,0 +1,170 @@
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "layout/engine.hpp"
+#include "layout/layout.hpp"
+#include "layout/master_port.hpp"
+#include "layout/network.hpp"
+#include "layout/ranks.hpp"
+#include "layout/rdma.hpp"
+#include "layout/subnet.hpp"
+
+namespace muster::layout {
+namespace {
+
+using facts::Facts;
+
+constexpr int kLastPort = 65535;
+
+// The hosts that take part and are known; `facts` and `placements` run side by side.
+struct Known {
+  std::vector<const Facts*> facts;
+  std::vector<Placement*> placements;
+};
+
+Known known_hosts(Layout& layout, std::span<const facts::Survey> surveys) {
+  std::unordered_map<std::string_view, const Facts*> by_name;
+  for (const facts::Survey& survey : surveys) {
+    if (survey.facts) by_name.emplace(survey.host, &*survey.facts);
+  }
+  Known known;
+  for (Placement& placement : layout.placements) {
+    const auto found = by_name.find(placement.host);
+    if (found == by_name.end()) continue;
+    known.facts.push_back(found->second);
+    known.placements.push_back(&placement);
+  }
+  return known;
+}
+
+void decide_network(const Job& job, const Facts& launcher, const Known& known, Layout& layout) {
+  const auto subnet = choose_subnet(known.facts, launcher, parse_ipv4(job.master_address));
+  if (!subnet) {
+    if (!known.facts.empty()) layout.why.emplace_back("no subnet: the hosts share none");
+    return;
+  }
+  layout.subnet = to_text(subnet->network);
+  layout.why.push_back(subnet->why);
+  for (std::size_t i = 0; i < known.placements.size(); ++i) {
+    known.placements[i]->interface = subnet->members[i].interface->name;
+    known.placements[i]->address = ipv4_text(subnet->members[i].address);
+  }
+  layout.launcher_subnet = launcher_subnet(known.facts, launcher, subnet->network);
+  if (!layout.launcher_subnet.empty()) {
+    layout.why.push_back(fmt::format("the launcher is not in {}; it meets the hosts through {}",
+                                     layout.subnet, layout.launcher_subnet));
+  }
+}
+
+// All hosts or none: where one side speaks RDMA and the other TCP, the first collective hangs.
+void decide_rdma(const Known& known, Layout& layout) {
+  std::size_t native = 0;
+  std::size_t roce = 0;
+  for (std::size_t i = 0; i < known.facts.size(); ++i) {
+    auto& rdma = known.placements[i]->rdma;
+    rdma = choose_rdma(*known.facts[i], known.placements[i]->interface);
+    if (rdma) ++(rdma->gid_index < 0 ? native : roce);
+  }
+  if (native + roce == 0) return;
+  if (std::max(native, roce) == layout.placements.size()) {
+    layout.why.emplace_back(native > 0 ? "RDMA: InfiniBand on all hosts"
+                                       : "RDMA: RoCE v2 on all hosts, by the GID of IPv4");
+    return;
+  }
+  for (Placement* placement : known.placements) placement->rdma.reset();
+  layout.why.push_back(fmt::format(
+      "no RDMA: {} of {} hosts have InfiniBand and {} RoCE v2, and it takes all of them", native,
+      layout.placements.size(), roce));
+}
+
+void decide_master(const Job& job, const Known& known, Layout& layout) {
+  const Placement& first = layout.placements.front();
+  if (!job.master_address.empty()) {
+    layout.master_address = job.master_address;
+    layout.why.push_back(fmt::format("master address {}: asked for", job.master_address));
+  } else if (!first.address.empty()) {
+    layout.master_address = first.address;
+    layout.why.push_back(fmt::format("master address {}: {}, which runs rank 0, in the subnet",
+                                     first.address, first.host));
+  } else if (layout.placements.size() == 1) {
+    layout.master_address = "127.0.0.1";
+    layout.why.emplace_back("master address 127.0.0.1: there is one host, and no network");
+  }
+  if (job.master_port != 0) {
+    layout.master_port = job.master_port;
+    layout.why.push_back(fmt::format("master port {}: asked for", job.master_port));
+    return;
+  }
+  const bool is_known = !known.placements.empty() && known.placements.front() == &first;
+  layout.master_port = choose_master_port(is_known ? known.facts.front() : nullptr, known.facts);
+  if (layout.master_port != 0) {
+    layout.why.push_back(
+        fmt::format("master port {}: {} on {} and outside the ports of outgoing connections",
+                    layout.master_port, is_known ? "free" : "not looked for", first.host));
+  }
+}
+
+void decide_cpus(const Job& job, const Known& known, Layout& layout) {
+  std::optional<int> share;
+  for (std::size_t i = 0; i < known.facts.size(); ++i) {
+    const int usable = known.facts[i]->cpu.usable;
+    if (usable <= 0) continue;  // not seen
+    const int ranks = known.placements[i]->ranks;
+    layout.oversubscribed = layout.oversubscribed || ranks > usable;
+    share = std::min(share.value_or(usable / ranks), usable / ranks);
+  }
+  layout.threads = job.threads > 0 ? job.threads : std::max(share.value_or(1), 1);
+  layout.why.push_back(
+      job.threads > 0
+          ? fmt::format("{} threads a rank: asked for", job.threads)
+          : fmt::format("{} threads a rank: what the fullest host has CPUs for", layout.threads));
+  layout.bind_to = job.bind_to.empty() ? "none" : job.bind_to;
+  layout.why.push_back(job.bind_to.empty()
+                           ? "bind to none: a rank of several threads is never left on one core"
+                           : fmt::format("bind to {}: asked for", job.bind_to));
+  layout.map_by = job.map_by;
+  if (!job.map_by.empty()) {
+    layout.why.push_back(fmt::format(
+        "map by {}: asked for; the engine numbers the ranks, perhaps not as shown", job.map_by));
+  }
+}
+
+Result<void> check_numbers(const Job& job) {
+  if (job.master_port < 0 || job.master_port > kLastPort) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = fmt::format("{} is no port", job.master_port),
+                            .hint = "one from 1025 to 65535, or leave it to muster"});
+  }
+  if (job.threads < 0) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = fmt::format("{} threads make no sense", job.threads),
+                            .hint = "1 or more, or leave it to muster"});
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
+                      std::span<const facts::Survey> surveys, const Facts& launcher) {
+  MUSTER_CHECK(check_numbers(job));
+  Layout layout;
+  MUSTER_TRY(layout.placements, place_ranks(job, cluster));
+  for (const Placement& placement : layout.placements) layout.ranks += placement.ranks;
+  layout.why.push_back(fmt::format("{} ranks on {} hosts, each host filled before the next",
+                                   layout.ranks, layout.placements.size()));
+  const Known known = known_hosts(layout, surveys);
+  EngineChoice choice = choose_engine(job, known.facts, launcher);
+  layout.engine = std::move(choice.engine);
+  layout.why.push_back(std::move(choice.why));
+  decide_network(job, launcher, known, layout);
+  decide_rdma(known, layout);
+  decide_master(job, known, layout);
+  decide_cpus(job, known, layout);
+  return layout;
+}
+
+}  // namespace muster::layout

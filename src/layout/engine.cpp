@@ -1,0 +1,100 @@
+#include "layout/engine.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+#include <fmt/format.h>
+
+namespace muster::layout {
+namespace {
+
+int take_number(std::string_view& text) {
+  int number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || number < 0) return 0;
+  text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+  if (text.starts_with('.')) {
+    text.remove_prefix(1);
+  } else {
+    text = {};
+  }
+  return number;
+}
+
+Engine to_engine(const facts::Mpi& mpi) {
+  return {.kind = mpi.kind,
+          .version = mpi.version,
+          .major = parse_version(mpi.version).major,
+          .launcher = mpi.launcher};
+}
+
+// The first host's program that is linked to an MPI we know; null: none is.
+const facts::Program* linked_program(std::span<const facts::Facts* const> hosts) {
+  for (const facts::Facts* host : hosts) {
+    if (host->program && !host->program->libmpi_kind.empty()) return &*host->program;
+  }
+  return nullptr;
+}
+
+int likeness(const facts::Mpi& mpi, const facts::Program& program) {
+  if (mpi.kind == program.libmpi_kind && mpi.version == program.libmpi_version) return 3;
+  if (!speak_the_same(mpi.kind, mpi.version, program.libmpi_kind, program.libmpi_version)) return 0;
+  return mpi.kind == program.libmpi_kind ? 2 : 1;
+}
+
+EngineChoice named_launcher(const Job& job, const facts::Facts& launcher) {
+  for (const facts::Mpi& mpi : launcher.mpi) {
+    if (mpi.launcher == job.launcher && !mpi.kind.empty()) {
+      return {to_engine(mpi),
+              fmt::format("engine {} {} at {}: asked for", mpi.kind, mpi.version, mpi.launcher)};
+    }
+  }
+  return {{.launcher = job.launcher},
+          fmt::format("no engine: {} is not an MPI launcher that muster knows", job.launcher)};
+}
+
+}  // namespace
+
+Version parse_version(std::string_view text) {
+  Version version;
+  version.major = take_number(text);
+  version.minor = take_number(text);
+  version.patch = take_number(text);
+  return version;
+}
+
+bool speak_the_same(std::string_view kind, std::string_view version, std::string_view other_kind,
+                    std::string_view other_version) {
+  const auto is_hydra = [](std::string_view one) { return one == "mpich" || one == "intel"; };
+  if (is_hydra(kind) && is_hydra(other_kind)) return true;
+  if (kind != other_kind) return false;
+  const int major = parse_version(version).major;
+  const int other = parse_version(other_version).major;
+  return major == 0 || other == 0 || major == other;  // an unknown version is no contradiction
+}
+
+EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> hosts,
+                           const facts::Facts& launcher) {
+  if (!job.launcher.empty()) return named_launcher(job, launcher);
+  const std::string kind = job.engine.empty() ? "openmpi" : job.engine;
+  const auto usual = std::find_if(launcher.mpi.begin(), launcher.mpi.end(),
+                                  [&](const facts::Mpi& mpi) { return mpi.kind == kind; });
+  const facts::Mpi* best = usual == launcher.mpi.end() ? nullptr : &*usual;
+  std::string why = job.engine.empty() ? "the first Open MPI here" : "asked for";
+  if (const facts::Program* program = linked_program(hosts); program != nullptr) {
+    int most = best == nullptr ? 0 : likeness(*best, *program);
+    for (const facts::Mpi& mpi : launcher.mpi) {
+      if (mpi.kind.empty() || (!job.engine.empty() && mpi.kind != kind)) continue;
+      if (likeness(mpi, *program) <= most) continue;
+      most = likeness(mpi, *program);
+      best = &mpi;
+      why = fmt::format("the program is linked to {} {}", program->libmpi_kind,
+                        program->libmpi_version);
+    }
+  }
+  if (best == nullptr) return {{}, fmt::format("no engine: there is no {} here", kind)};
+  return {to_engine(*best),
+          fmt::format("engine {} {} at {}: {}", best->kind, best->version, best->launcher, why)};
+}
+
+}  // namespace muster::layout

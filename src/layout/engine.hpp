@@ -1,0 +1,34 @@
+// Which of the launcher's MPIs starts the job.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "facts/facts.hpp"
+#include "layout/job.hpp"
+#include "layout/layout.hpp"
+
+namespace muster::layout {
+
+// "5.0.11" as numbers; what is not there or no number is 0.
+struct Version {
+  int major = 0;
+  int minor = 0;
+  int patch = 0;
+};
+[[nodiscard]] Version parse_version(std::string_view text);
+
+// Whether ranks linked to one are known to the launcher of the other. MPICH's launcher and Intel's
+// speak the same protocol, in every version; Open MPI's only within a major version.
+[[nodiscard]] bool speak_the_same(std::string_view kind, std::string_view version,
+                                  std::string_view other_kind, std::string_view other_version);
+
+struct EngineChoice {
+  Engine engine;  // kind empty: none was found
+  std::string why;
+};
+[[nodiscard]] EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> hosts,
+                                         const facts::Facts& launcher);
+
+}  // namespace muster::layout

@@ -1,0 +1,100 @@
+#include "layout/ranks.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include <fmt/format.h>
+
+namespace muster::layout {
+namespace {
+
+unexpected<Error> refused(std::string what, std::string hint) {
+  return unexpected(
+      Error{.code = ErrorCode::kUsage, .what = std::move(what), .hint = std::move(hint)});
+}
+
+Result<void> check_signs(const Job& job) {
+  if (job.ranks_per_host < 0 || job.ranks < 0 || job.nodes < 0) {
+    return refused(fmt::format("a number is negative: {} ranks a host, {} ranks, {} hosts",
+                               job.ranks_per_host, job.ranks, job.nodes),
+                   "leave it out to let muster choose");
+  }
+  return {};
+}
+
+// The hosts asked for.
+Result<std::span<const hosts::Host>> chosen(const Job& job, const hosts::Cluster& cluster) {
+  const std::span<const hosts::Host> all = cluster.hosts;
+  if (all.empty()) return refused("there is no host to run on", "name hosts with -H or --hostfile");
+  const auto wanted = static_cast<std::size_t>(job.nodes);
+  if (wanted > all.size()) {
+    return refused(
+        fmt::format("{} hosts were asked for and the list has {}", job.nodes, all.size()),
+        fmt::format("--nnodes {}, or name more hosts", all.size()));
+  }
+  return all.first(wanted == 0 ? all.size() : wanted);
+}
+
+Result<int> room_on(const Job& job, const hosts::Host& host) {
+  if (job.ranks_per_host == 0) return std::max(host.slots, 1);
+  if (host.slots > 0 && job.ranks_per_host > host.slots) {
+    return refused(fmt::format("{} ranks a host were asked for and {} has {} slots",
+                               job.ranks_per_host, host.name, host.slots),
+                   fmt::format("--nproc-per-node {}, or give the host more slots: {}:{}",
+                               host.slots, host.name, job.ranks_per_host));
+  }
+  return job.ranks_per_host;
+}
+
+Error too_many_ranks(const Job& job, std::int64_t room, std::size_t hosts) {
+  const std::int64_t each =
+      (job.ranks + static_cast<std::int64_t>(hosts) - 1) / static_cast<std::int64_t>(hosts);
+  return {.code = ErrorCode::kUsage,
+          .what = fmt::format("{} ranks were asked for and the {} hosts take {}", job.ranks, hosts,
+                              room),
+          .hint = fmt::format("say how many a host takes (--nproc-per-node {}, or HOST:{} in the "
+                              "list), or ask for {} ranks",
+                              each, each, room)};
+}
+
+Error idle_hosts(const Job& job, std::size_t used) {
+  return {.code = ErrorCode::kUsage,
+          .what = fmt::format("{} hosts were asked for and {} ranks fill only {} of them",
+                              job.nodes, job.ranks, used),
+          .hint = fmt::format("--nnodes {}, more ranks, or fewer on each host "
+                              "(--nproc-per-node)",
+                              used)};
+}
+
+}  // namespace
+
+Result<std::vector<Placement>> place_ranks(const Job& job, const hosts::Cluster& cluster) {
+  MUSTER_CHECK(check_signs(job));
+  MUSTER_TRY(const auto hosts, chosen(job, cluster));
+  std::vector<Placement> placements;
+  std::int64_t room = 0;
+  std::int64_t placed = 0;
+  for (const hosts::Host& host : hosts) {
+    MUSTER_TRY(const int most, room_on(job, host));
+    room += most;
+    const std::int64_t ranks =
+        job.ranks == 0 ? most : std::min<std::int64_t>(most, job.ranks - placed);
+    if (room > std::numeric_limits<int>::max()) {
+      return refused(fmt::format("{} ranks are too many", room), "correct the slots of the hosts");
+    }
+    if (ranks == 0) continue;
+    placements.push_back({.host = host.name,
+                          .first_rank = static_cast<int>(placed),
+                          .ranks = static_cast<int>(ranks)});
+    placed += ranks;
+  }
+  if (job.ranks > room) return unexpected(too_many_ranks(job, room, hosts.size()));
+  if (job.nodes > 0 && placements.size() < hosts.size()) {
+    return unexpected(idle_hosts(job, placements.size()));
+  }
+  return placements;
+}
+
+}  // namespace muster::layout

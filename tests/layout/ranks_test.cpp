@@ -1,0 +1,63 @@
+#include "layout/ranks.hpp"
+
+#include <gtest/gtest.h>
+
+#include "hosts/expression.hpp"
+
+namespace muster::layout {
+namespace {
+
+Result<std::vector<Placement>> place(std::string_view list, const Job& job) {
+  return place_ranks(job, {.hosts = hosts::parse_expression(list).value()});
+}
+
+// "n1:0+2 n2:2+1": host, first rank, ranks.
+std::string placed(std::string_view list, const Job& job) {
+  const auto placements = place(list, job).value();
+  std::string text;
+  for (const Placement& one : placements) {
+    if (!text.empty()) text += ' ';
+    text += one.host + ':' + std::to_string(one.first_rank) + '+' + std::to_string(one.ranks);
+  }
+  return text;
+}
+
+std::string refused(std::string_view list, const Job& job) {
+  const auto placements = place(list, job);
+  if (placements) return "placed";
+  EXPECT_EQ(placements.error().code, ErrorCode::kUsage);
+  EXPECT_FALSE(placements.error().hint.empty());
+  return placements.error().what;
+}
+
+TEST(PlaceRanks, TakesRanksPerHostThenSlotsThenOne) {
+  EXPECT_EQ(placed("n[1-2]", {}), "n1:0+1 n2:1+1");
+  EXPECT_EQ(placed("n1:4,n2", {}), "n1:0+4 n2:4+1");
+  EXPECT_EQ(placed("n1:4,n2", {.ranks_per_host = 2}), "n1:0+2 n2:2+2");
+}
+
+TEST(PlaceRanks, FillsHostsInOrder) {
+  EXPECT_EQ(placed("n[1-3]:4", {.ranks = 6}), "n1:0+4 n2:4+2");
+  EXPECT_EQ(placed("n[1-3]:4", {.ranks = 12}), "n1:0+4 n2:4+4 n3:8+4");
+  EXPECT_EQ(placed("n[1-3]:4", {.nodes = 2}), "n1:0+4 n2:4+4");
+  EXPECT_EQ(placed("n[1-3]", {.ranks_per_host = 2, .ranks = 3, .nodes = 2}), "n1:0+2 n2:2+1");
+}
+
+TEST(PlaceRanks, RefusesContradictionsWithBothNumbers) {
+  EXPECT_EQ(refused("n[1-2]", {.nodes = 3}), "3 hosts were asked for and the list has 2");
+  EXPECT_EQ(refused("n[1-2]", {.ranks = 8}), "8 ranks were asked for and the 2 hosts take 2");
+  EXPECT_EQ(refused("n1:2", {.ranks_per_host = 4}),
+            "4 ranks a host were asked for and n1 has 2 slots");
+  EXPECT_EQ(refused("n[1-4]:4", {.ranks = 2, .nodes = 4}),
+            "4 hosts were asked for and 2 ranks fill only 1 of them");
+  EXPECT_NE(refused("n1", {.ranks = -1}), "placed");
+}
+
+TEST(PlaceRanks, RefusesAnEmptyClusterAndASumThatOverflows) {
+  EXPECT_EQ(place_ranks({}, {}).error().what, "there is no host to run on");
+  const hosts::Cluster cluster{.hosts = {{"n1", 2'000'000'000}, {"n2", 2'000'000'000}}};
+  EXPECT_EQ(place_ranks({}, cluster).error().what, "4000000000 ranks are too many");
+}
+
+}  // namespace
+}  // namespace muster::layout

@@ -1,0 +1,134 @@
+#include "layout/subnet.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "layout/world.hpp"
+
+namespace muster::layout {
+namespace {
+
+// Gives every host, but not the launcher, a second port in 10.0.0.0/24.
+World two_networks(int hosts, int speed) {
+  World world = good_world(hosts);
+  for (int number = 1; number <= hosts; ++number) {
+    world.host(number).interfaces.push_back(
+        port("eth1", fmt::format("10.0.0.{}", number), 24, speed));
+  }
+  return world;
+}
+
+bool says(const Layout& layout, std::string_view part) {
+  return std::any_of(layout.why.begin(), layout.why.end(),
+                     [&](const std::string& why) { return why.find(part) != std::string::npos; });
+}
+
+TEST(Subnet, IsTheOneThatAllHostsShareWhateverTheNames) {
+  World world = good_world(3);
+  world.host(2).interfaces[1].name = "ens5";
+  world.host(3).interfaces.push_back(port("eth1", "10.0.0.1", 24, 100000));
+  const Layout layout = world.layout();
+  EXPECT_EQ(layout.subnet, "198.18.0.0/16");
+  EXPECT_EQ(layout.placements[1].interface, "ens5");
+  EXPECT_EQ(layout.placements[1].address, "198.18.0.2");
+  EXPECT_TRUE(says(layout, "the only network that all 3 hosts share"));
+}
+
+TEST(Subnet, IsNeverVirtualTunnelLinkLocalOrDown) {
+  for (const auto kind : {facts::InterfaceKind::kVirtual, facts::InterfaceKind::kTunnel,
+                          facts::InterfaceKind::kLoopback}) {
+    World world = two_networks(2, 100000);
+    for (int number : {1, 2}) world.host(number).interfaces[2].kind = kind;
+    EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
+  }
+  World down = two_networks(2, 100000);
+  down.host(2).interfaces[2].up = false;
+  EXPECT_EQ(down.layout().subnet, "198.18.0.0/16");
+  World local = two_networks(2, 100000);
+  for (int number : {1, 2}) {
+    local.host(number).interfaces[2].addresses = {{fmt::format("169.254.0.{}", number), 16}};
+  }
+  EXPECT_EQ(local.layout().subnet, "198.18.0.0/16");
+}
+
+TEST(Subnet, NeedsDistinctAddresses) {
+  World world = two_networks(2, 100000);
+  world.host(2).interfaces[2].addresses = {{"10.0.0.1", 24}};
+  EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
+  world.host(2).interfaces[2].addresses = {{"10.0.0.1", 24}, {"10.0.0.2", 24}};
+  EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");  // n1 is left with none of its own
+  world.host(1).interfaces[2].addresses.push_back({"10.0.0.7", 24});
+  EXPECT_EQ(world.layout().subnet, "10.0.0.0/24");
+  EXPECT_EQ(world.layout().master_address, "10.0.0.7");
+}
+
+TEST(Subnet, PrefersRdmaThenSpeedThenTheDefaultRouteThenTheLauncherThenTheLowest) {
+  World fast = two_networks(2, 25000);
+  EXPECT_EQ(fast.layout().subnet, "10.0.0.0/24");
+  EXPECT_TRUE(says(fast.layout(), "25000 Mbit/s on the slowest host against 10000 Mbit/s"));
+  for (int number : {1, 2}) fast.host(number).rdma = {roce("mlx5_0", "eth0", number)};
+  EXPECT_EQ(fast.layout().subnet, "198.18.0.0/16");
+  EXPECT_TRUE(says(fast.layout(), "all hosts have RDMA on it"));
+  fast.host(2).rdma.clear();
+  EXPECT_EQ(fast.layout().subnet, "10.0.0.0/24");
+
+  World equal = two_networks(2, 10000);
+  EXPECT_TRUE(says(equal.layout(), "more hosts have their default route on it"));
+  EXPECT_EQ(equal.layout().subnet, "198.18.0.0/16");
+  for (int number : {1, 2}) equal.host(number).routes.clear();
+  EXPECT_TRUE(says(equal.layout(), "the launcher is in it"));
+  EXPECT_EQ(equal.layout().subnet, "198.18.0.0/16");
+  equal.launcher.interfaces.clear();
+  EXPECT_EQ(equal.layout().subnet, "10.0.0.0/24");
+
+  World untold = two_networks(2, -1);
+  EXPECT_TRUE(says(untold.layout(), "against an unknown speed"));
+}
+
+TEST(Subnet, HoldsTheMasterAddressThatWasAskedFor) {
+  World world = two_networks(2, 100);
+  world.job.master_address = "10.0.0.1";
+  EXPECT_EQ(world.layout().subnet, "10.0.0.0/24");
+  EXPECT_EQ(world.layout().master_address, "10.0.0.1");
+}
+
+TEST(Subnet, CoversTheAddressesOfACloudThatGivesEachHostA32) {
+  World world = good_world(3);
+  for (int number : {1, 2, 3}) world.host(number).interfaces[1].addresses[0].prefix = 32;
+  const Layout layout = world.layout();
+  EXPECT_EQ(layout.subnet, "198.18.0.0/30");
+  EXPECT_EQ(layout.placements[2].address, "198.18.0.3");
+  EXPECT_TRUE(says(layout, "the hosts share no network"));
+}
+
+TEST(Subnet, CoversNothingThatIsTooWideMixedOrAmbiguous) {
+  World wide = good_world(2);
+  wide.host(2).interfaces[1].addresses = {{"10.0.0.2", 16}};
+  EXPECT_EQ(wide.layout().subnet, "");
+  World mixed = good_world(2);
+  mixed.host(2).interfaces[1].addresses = {{"198.51.100.2", 16}};
+  EXPECT_EQ(mixed.layout().subnet, "");
+  World docker = good_world(2);
+  docker.host(1).interfaces[1].addresses = {{"172.16.0.1", 32}};
+  docker.host(2).interfaces[1].addresses = {{"172.31.0.1", 32}};
+  EXPECT_EQ(docker.layout().subnet, "172.16.0.0/12");
+  docker.host(2).interfaces.push_back(virtual_bridge("docker0", "172.17.0.1"));
+  EXPECT_EQ(docker.layout().subnet, "");
+  World no_route = good_world(2);
+  no_route.host(1).interfaces[1].addresses[0].prefix = 32;
+  no_route.host(2).routes.clear();
+  EXPECT_EQ(no_route.layout().subnet, "");
+}
+
+TEST(Subnet, OfTheLauncherIsSaidOnlyWhenItIsAnother) {
+  World world = two_networks(2, 25000);
+  EXPECT_EQ(world.layout().subnet, "10.0.0.0/24");
+  EXPECT_EQ(world.layout().launcher_subnet, "198.18.0.0/16");
+  world.launcher.interfaces[1].addresses = {{"192.168.7.7", 24}};
+  EXPECT_EQ(world.layout().launcher_subnet, "192.168.7.0/24");
+  EXPECT_EQ(good_world(2).layout().launcher_subnet, "");
+}
+
+}  // namespace
+}  // namespace muster::layout
