@@ -1,0 +1,146 @@
+#include "launch/openmpi.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::launch {
+namespace {
+
+layout::Job job() {
+  return {.program = {"./train", "--epochs", "3"}, .env = {"NCCL_DEBUG"}};
+}
+
+layout::Layout three_hosts(const std::string& version, int major) {
+  layout::Layout layout;
+  layout.engine = {
+      .kind = "openmpi", .version = version, .major = major, .launcher = "/opt/mpi/bin/mpirun"};
+  layout.placements = {{.host = "n1", .first_rank = 0, .ranks = 2},
+                       {.host = "n2", .first_rank = 2, .ranks = 2},
+                       {.host = "n3", .first_rank = 4, .ranks = 2}};
+  layout.ranks = 6;
+  layout.subnet = "198.18.0.0/16";
+  layout.master_address = "198.18.1.1";
+  layout.master_port = 29500;
+  layout.threads = 4;
+  layout.bind_to = "none";
+  return layout;
+}
+
+Means means() {
+  return {.shim = "/tmp/muster-1000/abc/muster",
+          .run_id = "r1",
+          .folder = "/home/dev/runs/r1",
+          .ssh = {"ssh", "-o", "ControlPath=/s/%C"}};
+}
+
+using Words = std::vector<std::string>;
+
+TEST(OpenMpi, Version5IsToldInPrrtesWords) {
+  const auto plan = plan_openmpi(job(), three_hosts("5.0.11", 5), means());
+  ASSERT_TRUE(plan);
+  const Words expected = {"/opt/mpi/bin/mpirun",
+                          "--prtemca", "plm_ssh_agent", "ssh -o ControlPath=/s/%C",
+                          "--prtemca", "plm_ssh_no_tree_spawn", "1",
+                          "--prtemca", "prte_if_include", "198.18.0.0/16",
+                          "--mca", "btl_tcp_if_include", "198.18.0.0/16",
+                          "--host", "n1:2,n2:2,n3:2", "-n", "6",
+                          "--bind-to", "none",
+                          "-x", "NCCL_DEBUG", "-x", "OMP_NUM_THREADS", "-x", "MUSTER_FORWARD",
+                          "/tmp/muster-1000/abc/muster", "rank", "--run", "r1",
+                          "--subnet", "198.18.0.0/16", "--master", "198.18.1.1:29500",
+                          "--", "./train", "--epochs", "3"};
+  EXPECT_EQ(plan->argv, expected);
+  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "MUSTER_FORWARD=NCCL_DEBUG,OMP_NUM_THREADS"}));
+  EXPECT_TRUE(plan->files.empty());
+  EXPECT_TRUE(plan->notes.empty());
+}
+
+TEST(OpenMpi, Version4IsToldInOrtesWords) {
+  const auto plan = plan_openmpi(job(), three_hosts("4.1.4", 4), means());
+  ASSERT_TRUE(plan);
+  const Words expected = {"/opt/mpi/bin/mpirun",
+                          "--mca", "plm_rsh_agent", "ssh -o ControlPath=/s/%C",
+                          "--mca", "plm_rsh_no_tree_spawn", "1",
+                          "--mca", "oob_tcp_if_include", "198.18.0.0/16",
+                          "--mca", "btl_tcp_if_include", "198.18.0.0/16",
+                          "--host", "n1:2,n2:2,n3:2", "-n", "6",
+                          "--bind-to", "none",
+                          "-x", "NCCL_DEBUG", "-x", "OMP_NUM_THREADS", "-x", "MUSTER_FORWARD",
+                          "/tmp/muster-1000/abc/muster", "rank", "--run", "r1",
+                          "--subnet", "198.18.0.0/16", "--master", "198.18.1.1:29500",
+                          "--", "./train", "--epochs", "3"};
+  EXPECT_EQ(plan->argv, expected);
+}
+
+bool has(const Plan& plan, const std::string& word) {
+  return std::find(plan.argv.begin(), plan.argv.end(), word) != plan.argv.end();
+}
+
+TEST(OpenMpi, OnlyRootIsAllowedToRunAsRoot) {
+  Means as_root = means();
+  as_root.as_root = true;
+  EXPECT_TRUE(has(*plan_openmpi(job(), three_hosts("5.0.11", 5), as_root), "--allow-run-as-root"));
+  EXPECT_FALSE(has(*plan_openmpi(job(), three_hosts("5.0.11", 5), means()), "--allow-run-as-root"));
+}
+
+TEST(OpenMpi, ALauncherOnAnotherNetworkMeetsTheHostsThere) {
+  auto layout = three_hosts("5.0.11", 5);
+  layout.launcher_subnet = "192.168.7.0/24";
+  const auto plan = plan_openmpi(job(), layout, means());
+  EXPECT_TRUE(has(*plan, "198.18.0.0/16,192.168.7.0/24"));  // the launcher's own connections
+  EXPECT_TRUE(has(*plan, "198.18.0.0/16"));                 // the ranks' traffic stays
+}
+
+TEST(OpenMpi, AUsersOwnSettingWinsAndIsSaid) {
+  Means with_settings = means();
+  with_settings.user_env = {"OMPI_MCA_btl_tcp_if_include", "PRTE_MCA_plm_ssh_agent",
+                            "OMP_NUM_THREADS"};
+  const auto plan = plan_openmpi(job(), three_hosts("5.0.11", 5), with_settings);
+  EXPECT_FALSE(has(*plan, "btl_tcp_if_include"));
+  EXPECT_FALSE(has(*plan, "plm_ssh_agent"));
+  EXPECT_EQ(plan->env, (Words{"MUSTER_FORWARD=NCCL_DEBUG,OMP_NUM_THREADS"}));
+  EXPECT_EQ(plan->notes.size(), 3U);
+}
+
+TEST(OpenMpi, AFlagGivenToTheEngineIsNotGivenTwice) {
+  auto with_args = job();
+  with_args.engine_args = {"--mca", "btl_tcp_if_include", "eth7"};
+  const auto plan = plan_openmpi(with_args, three_hosts("4.1.4", 4), means());
+  EXPECT_EQ(std::count(plan->argv.begin(), plan->argv.end(), "btl_tcp_if_include"), 1);
+  EXPECT_TRUE(has(*plan, "eth7"));
+}
+
+TEST(OpenMpi, ManyHostsGoIntoAFile) {
+  auto layout = three_hosts("5.0.11", 5);
+  layout.placements.clear();
+  for (int i = 0; i < 65; ++i) {
+    layout.placements.push_back(
+        {.host = "h" + std::to_string(i), .first_rank = i, .ranks = 1});
+  }
+  layout.ranks = 65;
+  const auto plan = plan_openmpi(job(), layout, means());
+  ASSERT_EQ(plan->files.size(), 1U);
+  EXPECT_EQ(plan->files[0].path, "/home/dev/runs/r1/hosts");
+  EXPECT_EQ(plan->files[0].content.substr(0, 24), "h0 slots=1\nh1 slots=1\nh2");
+  EXPECT_TRUE(has(*plan, "--hostfile"));
+  EXPECT_FALSE(has(*plan, "--host"));
+}
+
+TEST(OpenMpi, TooManyRanksForTheCoresGiveWay) {
+  auto layout = three_hosts("5.0.11", 5);
+  layout.oversubscribed = true;
+  EXPECT_TRUE(has(*plan_openmpi(job(), layout, means()), "mpi_yield_when_idle"));
+}
+
+TEST(OpenMpi, AnSshPathWithABlankIsRefused) {
+  Means blank = means();
+  blank.ssh.back() = "ControlPath=/a b/%C";
+  EXPECT_FALSE(plan_openmpi(job(), three_hosts("5.0.11", 5), blank));
+}
+
+TEST(Plan, IsACommandLineToPaste) {
+  const Plan plan{.argv = {"mpirun", "a b"}, .env = {"X=1 2", "Y=3"}};
+  EXPECT_EQ(to_command_line(plan), "X='1 2' Y=3 mpirun 'a b'");
+}
+
+}  // namespace
+}  // namespace muster::launch

@@ -1,0 +1,79 @@
+#include "run/push.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "sys/file.hpp"
+#include "sys/process.hpp"
+
+namespace muster::run {
+namespace {
+
+// The lines run in a real shell; a small script stands for the binary.
+class PushTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/muster-push-XXXXXX";
+    folder_ = ::mkdtemp(pattern);
+    base_ = folder_ + "/base";
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] int shell(const std::string& line, const std::string& input = {}) const {
+    const auto ended = sys::run({.argv = {"/bin/sh", "-c", line},
+                                 .input = std::make_shared<const std::string>(input)});
+    return ended ? ended->code : -1;
+  }
+  [[nodiscard]] int push(const std::string& content) const {
+    return shell(push_line(base_, binary_), content);
+  }
+
+  std::string folder_;
+  std::string base_;
+  std::string content_ = "#!/bin/sh\n[ $# = 2 ] && echo abc123 || exit 42\n";
+  Binary binary_{.hash = "abc123", .bytes = content_.size()};
+};
+
+TEST_F(PushTest, BringsTheBinaryOnceAndThenRunsIt) {
+  EXPECT_EQ(shell(agent_line(base_, binary_)), kNotThere);
+  EXPECT_EQ(push(content_), 0);
+  struct stat status = {};
+  ASSERT_EQ(::stat(binary_path(base_, binary_).c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0700U);
+  ASSERT_EQ(::stat(base_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 07777, 0700U);
+  EXPECT_EQ(shell(agent_line(base_, binary_)), 42);  // it ran: `agent`, one word
+}
+
+TEST_F(PushTest, ATruncatedOrForeignBinaryIsNotKept) {
+  EXPECT_EQ(push(content_.substr(0, 20)), kCannotRun);
+  binary_.hash = "other";
+  EXPECT_EQ(push(content_), kCannotRun);
+  EXPECT_EQ(shell(agent_line(base_, binary_)), kNotThere);
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(base_)) {
+    files += entry.is_regular_file() ? 1 : 0;
+  }
+  EXPECT_EQ(files, 0U);
+}
+
+TEST_F(PushTest, AFolderThatOthersCanWriteIsRefused) {
+  ASSERT_EQ(::mkdir(base_.c_str(), 0700), 0);
+  ASSERT_EQ(::chmod(base_.c_str(), 0777), 0);
+  EXPECT_EQ(push(content_), kNotOurs);
+  EXPECT_EQ(shell(agent_line(base_, binary_)), kNotOurs);
+}
+
+TEST_F(PushTest, ALinkInItsPlaceIsRefused) {
+  ASSERT_EQ(::mkdir((folder_ + "/elsewhere").c_str(), 0700), 0);
+  std::filesystem::create_directory_symlink(folder_ + "/elsewhere", base_);
+  EXPECT_EQ(push(content_), kNotOurs);
+  EXPECT_EQ(shell(agent_line(base_, binary_)), kNotOurs);
+}
+
+}  // namespace
+}  // namespace muster::run

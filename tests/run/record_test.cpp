@@ -1,0 +1,139 @@
+#include "run/record.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::run {
+namespace {
+
+constexpr int exited(int code) {
+  return code << 8;
+}
+
+Record six_ranks() {
+  Record record{.id = "r1", .engine = "Open MPI 5.0.11"};
+  for (int i = 0; i < 6; ++i) {
+    record.ranks.push_back({.rank = i,
+                            .host = "n" + std::to_string(i / 2 + 1),
+                            .start = agent::RankStart{.rank = i},
+                            .end = agent::RankEnd{.rank = i, .time_s = 100.0 + i}});
+  }
+  return record;
+}
+
+TEST(Verdict, AllWell) {
+  const Verdict verdict = judge(six_ranks());
+  EXPECT_EQ(verdict.code, 0);
+  EXPECT_EQ(verdict.text, "");
+}
+
+TEST(Verdict, TheFirstFailingRankGivesTheCodeThoughTheEngineReturnsAnother) {
+  Record record = six_ranks();
+  record.ranks[4].end->status = exited(3);
+  record.ranks[4].end->time_s = 50;
+  record.ranks[1].end->status = exited(5);
+  record.ranks[1].end->time_s = 51;
+  record.engine_code = 5;
+  const Verdict verdict = judge(record);
+  EXPECT_EQ(verdict.code, 3);
+  EXPECT_EQ(verdict.first_failed_rank, 4);
+  EXPECT_EQ(verdict.text,
+            "rank 4 on n3 ended with exit code 3; after it 1 rank of 6 ended badly too");
+}
+
+TEST(Verdict, ClocksAreCorrectedBeforeTheFirstIsChosen) {
+  Record record = six_ranks();
+  record.ranks[4].end->status = exited(3);
+  record.ranks[4].end->time_s = 150;  // n3's clock is 100 s ahead
+  record.ranks[1].end->status = exited(5);
+  record.ranks[1].end->time_s = 60;
+  record.clock_ahead_s = {{"n3", 100}};
+  EXPECT_EQ(judge(record).first_failed_rank, 4);
+}
+
+TEST(Verdict, ASignalIs128PlusIts) {
+  Record record = six_ranks();
+  record.ranks[2].end->status = 11;
+  EXPECT_EQ(judge(record).code, 139);
+  EXPECT_EQ(judge(record).text, "rank 2 on n2 ended with signal 11 (Segmentation fault)");
+}
+
+TEST(Verdict, ALostHostIsNamedThoughTheEngineReturnsZero) {
+  Record record = six_ranks();
+  record.ranks[2].end.reset();
+  record.ranks[3].end.reset();
+  record.ranks[0].end->status = 15;  // ended by the engine, a consequence
+  record.reason = Reason::kHostLost;
+  record.lost_hosts = {"n2"};
+  const Verdict verdict = judge(record);
+  EXPECT_EQ(verdict.code, 125);
+  EXPECT_EQ(verdict.text, "host n2 was lost with ranks 2, 3");
+}
+
+TEST(Verdict, TimeoutAndInterruptComeBeforeWhatTheyCaused) {
+  Record record = six_ranks();
+  for (auto& rank : record.ranks) rank.end->status = 15;
+  record.reason = Reason::kTimeout;
+  record.timeout_s = 20;
+  EXPECT_EQ(judge(record).code, 124);
+  record.reason = Reason::kInterrupted;
+  record.signal = 2;
+  EXPECT_EQ(judge(record).code, 130);
+}
+
+TEST(Verdict, RanksThatNeverStartedAreTheEnginesFault) {
+  Record record = six_ranks();
+  for (auto& rank : record.ranks) {
+    rank.start.reset();
+    rank.end.reset();
+  }
+  record.engine_code = 213;
+  const Verdict verdict = judge(record);
+  EXPECT_EQ(verdict.code, 125);
+  EXPECT_EQ(verdict.text,
+            "Open MPI 5.0.11 ended with exit code 213 and never started ranks 0, 1, 2, 3, 4, 5");
+}
+
+TEST(Verdict, AKilledEngineIsNotSuccess) {
+  Record record = six_ranks();
+  record.ranks[5].end.reset();
+  record.engine_signal = 9;
+  EXPECT_EQ(judge(record).code, 125);
+  EXPECT_NE(judge(record).text.find("signal 9"), std::string::npos);
+}
+
+TEST(Verdict, AnEngineThatHungAfterAGoodEndDoesNotMatter) {
+  Record record = six_ranks();
+  record.reason = Reason::kEngineStuck;
+  record.engine_signal = 15;
+  EXPECT_EQ(judge(record).code, 0);
+}
+
+TEST(Verdict, AProgramThatCannotBeStartedIsSaidInItsWords) {
+  Record record = six_ranks();
+  record.ranks[0].end->status = exited(127);
+  record.ranks[0].end->failure = "cannot run 'nosuch': No such file or directory";
+  record.ranks[0].end->time_s = 1;
+  EXPECT_EQ(judge(record).code, 127);
+  EXPECT_EQ(judge(record).text, "rank 0 on n1: cannot run 'nosuch': No such file or directory");
+}
+
+TEST(Record, IsReadBackAsASummary) {
+  Record record = six_ranks();
+  record.command = "./train";
+  record.started_s = 10;
+  record.ended_s = 12.5;
+  record.ranks[2].end->status = exited(7);
+  const auto summary = parse_summary(to_json(record, judge(record)));
+  ASSERT_TRUE(summary);
+  EXPECT_EQ(summary->ranks, 6);
+  EXPECT_EQ(summary->code, 7);
+  EXPECT_EQ(summary->command, "./train");
+  EXPECT_DOUBLE_EQ(summary->ended_s, 12.5);
+}
+
+TEST(Record, HostileTextIsRefused) {
+  for (const char* text : {"", "{", "[]", "{\"id\":3}", "null"}) EXPECT_FALSE(parse_summary(text));
+}
+
+}  // namespace
+}  // namespace muster::run
