@@ -1,0 +1,67 @@
+#include "facts/elf.hpp"
+
+#include <cstring>
+
+#include <elf.h>
+#include <gtest/gtest.h>
+
+#include "facts/mapped_file.hpp"
+
+namespace muster::facts {
+namespace {
+
+template <class T>
+void put(std::string& file, std::size_t offset, const T& value) {
+  std::memcpy(file.data() + offset, &value, sizeof value);
+}
+
+TEST(Elf, of_a_real_program) {
+  const auto file = MappedFile::open("/proc/self/exe");  // this test, a dynamic program
+  ASSERT_TRUE(file);
+  EXPECT_TRUE(is_elf(file->bytes()));
+  EXPECT_TRUE(elf_interpreter(file->bytes()).value_or("").find("ld-") != std::string::npos);
+  const std::string_view constants = elf_constants(file->bytes());
+  EXPECT_LT(constants.size(), file->bytes().size());
+  EXPECT_NE(constants.find("a string that stands nowhere else but here"), std::string_view::npos);
+}
+
+TEST(Elf, of_a_script_there_is_nothing) {
+  EXPECT_FALSE(is_elf("#!/bin/sh\n"));
+  EXPECT_FALSE(elf_interpreter("#!/bin/sh\n"));
+  EXPECT_EQ(elf_constants("#!/bin/sh\n"), "#!/bin/sh\n");
+}
+
+TEST(Elf, offsets_out_of_the_file_are_harmless) {
+  for (const std::uint64_t wild : {std::uint64_t{100}, std::uint64_t{1} << 40, ~std::uint64_t{0}}) {
+    std::string file(sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), '\0');
+    Elf64_Ehdr header{};
+    std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_phoff = sizeof header;
+    header.e_phnum = 65535;
+    header.e_shoff = wild;
+    header.e_shnum = 65535;
+    header.e_shstrndx = 65535;
+    put(file, 0, header);
+    Elf64_Phdr segment{};
+    segment.p_type = PT_INTERP;
+    segment.p_offset = wild;
+    segment.p_filesz = wild;
+    put(file, sizeof header, segment);
+    EXPECT_EQ(elf_interpreter(file).value_or(""), "");
+    EXPECT_EQ(elf_constants(file), file);
+  }
+}
+
+TEST(Elf, every_cut_of_a_real_program_is_harmless) {
+  const auto file = MappedFile::open("/proc/self/exe");
+  ASSERT_TRUE(file);
+  for (std::size_t size = 0; size < 512; ++size) {
+    const std::string_view cut = file->bytes().substr(0, size);
+    (void)elf_interpreter(cut);
+    EXPECT_EQ(elf_constants(cut), cut);
+  }
+}
+
+}  // namespace
+}  // namespace muster::facts

@@ -1,0 +1,153 @@
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "facts/facts.hpp"
+
+namespace muster::facts {
+namespace {
+
+Facts full() {
+  Facts facts;
+  facts.host = "n1";
+  facts.hostname = "node";
+  facts.uid = 1000;
+  facts.user = "ada";
+  facts.os = "Debian";
+  facts.kernel = "6.1";
+  facts.cpu = {.architecture = "x86_64",
+               .model = "m",
+               .isa = {"avx2", "fma"},
+               .cores = 4,
+               .usable = 3,
+               .numa_nodes = 2};
+  facts.memory_bytes = std::int64_t{1} << 40;
+  facts.interfaces = {{.name = "ib0",
+                       .kind = InterfaceKind::kInfiniband,
+                       .up = true,
+                       .mtu = 2044,
+                       .speed_mbit = 100000,
+                       .addresses = {{.ip = "198.18.0.1", .prefix = 16}}}};
+  facts.routes = {
+      {.destination = "0.0.0.0/0", .interface = "e", .gateway = "1.2.3.4", .metric = 7}};
+  facts.own_name_resolves_to = {"127.0.1.1"};
+  facts.rdma = {{.device = "mlx5_0",
+                 .port = 2,
+                 .active = true,
+                 .link_layer = "Ethernet",
+                 .rate = "100",
+                 .gids = {{.index = 3, .gid = "fe80::", .type = "RoCE v2", .interface = "eth0"}}}};
+  facts.gpus = {"A100"};
+  facts.limits.memlock = {.soft = -1, .hard = -1};
+  facts.shm_bytes = 5;
+  facts.shm_free_bytes = 4;
+  facts.clock_s = 1794715709.25;
+  facts.port_range_first = 32768;
+  facts.port_range_last = 60999;
+  facts.listeners = {{.port = 22, .address = "::", .pid = 9, .user = "root", .command = "sshd"}};
+  facts.ssh_files = {{.path = "/home/ada", .mode = 0777, .uid = 1000, .problem = "bad"}};
+  facts.mpi = {{.kind = "openmpi",
+                .version = "5.0.11",
+                .launcher = "/m",
+                .library = {.path = "/l", .hash = "ab", .bytes = ~std::uint64_t{0}}}};
+  facts.program = Program{.name = "p", .path = "/p", .executable = true};
+  facts.program->libmpi = FileIdentity{.path = "/l", .hash = "cd", .bytes = 1};
+  facts.program->missing_libraries = {"libx.so"};
+  facts.environment = {
+      .activated = true, .failure = "", .seen = {{"PATH", "/bin"}}, .digest = {{"A", "00"}}};
+  facts.not_seen = {{.what = "routes", .why = "no"}};
+  return facts;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+TEST(FactsJson, both_ways_lose_nothing) {
+  const std::string json = to_json(full());
+  EXPECT_EQ(json.find('\n'), std::string::npos);
+  const auto read = parse_facts(json);
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(to_json(*read), json);
+  EXPECT_EQ(read->interfaces.at(0).kind, InterfaceKind::kInfiniband);
+  EXPECT_EQ(read->mpi.at(0).library.bytes, ~std::uint64_t{0});
+  EXPECT_EQ(read->clock_s, 1794715709.25);
+  EXPECT_EQ(read->program->missing_libraries, std::vector<std::string>{"libx.so"});
+  EXPECT_EQ(read->limits.memlock.soft, -1);
+}
+
+TEST(FactsJson, of_a_host_that_knows_nothing_can_be_read) {
+  const auto read = parse_facts(to_json(Facts{}));
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_FALSE(read->program);
+}
+
+TEST(FactsJson, text_that_is_no_utf8_is_replaced) {
+  Facts facts;
+  facts.gpus = {"a\xff"};
+  EXPECT_TRUE(parse_facts(to_json(facts)));
+}
+
+TEST(FactsJson, names_the_field_that_is_wrong) {
+  const std::string json = to_json(full());
+  const struct {
+    std::string from, to, says;
+  } cases[] = {
+      {R"("mtu":2044)", R"("mtu":"x")", "interfaces.mtu is no whole number"},
+      {R"("mtu":2044)", R"("mtu":1.5)", "interfaces.mtu is no whole number"},
+      {R"("mtu":2044)", R"("mtu":99999999999)", "interfaces.mtu is out of range"},
+      {R"("mtu":2044)", R"("mtu":-99999999999)", "interfaces.mtu is out of range"},
+      {R"("mtu":2044)", R"("mtv":2044)", "interfaces.mtu is missing"},
+      {R"("bytes":18446744073709551615)", R"("bytes":-1)", "mpi.library.bytes is out of range"},
+      {R"("kind":"infiniband")", R"("kind":"warp")", "interfaces.kind is no kind of interface"},
+      {R"("kind":"infiniband")", R"("kind":3)", "interfaces.kind is no kind of interface"},
+      {R"("up":true)", R"("up":1)", "interfaces.up is neither true nor false"},
+      {R"("hostname":"node")", R"("hostname":null)", "hostname is no text"},
+      {R"("gpus":["A100"])", R"("gpus":{"0":"A100"})", "gpus is no list"},
+      {R"("gpus":["A100"])", R"("gpus":["A100",7])", "gpus is no text"},
+      {R"("seen":{"PATH":"/bin"})", R"("seen":["PATH"])", "environment.seen is no object"},
+      {R"("cpu":{)", R"("cpu":7,"was":{)", "cpu is no object"},
+      {R"("clock_s":1794715709.25)", R"("clock_s":"now")", "clock_s is no number"},
+      {R"("clock_s":1794715709.25)", R"("clock_s":1e999)", ""},
+  };
+  for (const auto& one : cases) {
+    const auto read = parse_facts(replaced(json, one.from, one.to));
+    ASSERT_FALSE(read) << one.to;
+    EXPECT_NE(to_text(read.error()).find(one.says), std::string::npos) << to_text(read.error());
+  }
+}
+
+TEST(FactsJson, refuses_what_is_none) {
+  for (const std::string text : {"", "{", "[]", "7", "null", "{}", "\"x\""}) {
+    EXPECT_FALSE(parse_facts(text)) << text;
+  }
+  EXPECT_FALSE(parse_facts(std::string(100'000, '[')));
+  EXPECT_FALSE(parse_facts(std::string(20'000'000, ' ') + to_json(Facts{})));
+}
+
+TEST(FactsJson, bounds_lists_and_texts) {
+  Facts facts;
+  facts.gpus.assign(65537, "x");
+  EXPECT_FALSE(parse_facts(to_json(facts)));
+  facts.gpus = {std::string(300'000, 'x')};
+  EXPECT_FALSE(parse_facts(to_json(facts)));
+}
+
+TEST(RequestJson, both_ways_lose_nothing) {
+  const Request request{.host = "n1",
+                        .activate = "source 'x'\nexport A=\"b\"",
+                        .launchers = {"/a", "/b"},
+                        .program = "p",
+                        .folder = "/f"};
+  const auto read = parse_request(to_json(request));
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(read->activate, request.activate);
+  EXPECT_EQ(read->launchers, request.launchers);
+  EXPECT_EQ(to_json(*read), to_json(request));
+  EXPECT_FALSE(parse_request(R"({"host":7})"));
+}
+
+}  // namespace
+}  // namespace muster::facts
