@@ -1,0 +1,92 @@
+// CPUs that cannot run the same code.
+#include <algorithm>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "checks/failure_id.hpp"
+#include "checks/host_groups.hpp"
+#include "checks/participant.hpp"
+#include "checks/rules.hpp"
+#include "checks/wording.hpp"
+
+namespace muster::checks {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names sorted(Names names) {
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Names without(const Names& names, const Names& removed) {
+  Names left;
+  std::set_difference(names.begin(), names.end(), removed.begin(), removed.end(),
+                      std::back_inserter(left));
+  return left;
+}
+
+std::string isa_evidence(const Names& own, const Names& usual) {
+  const Names lacking = without(usual, own);
+  const Names more = without(own, usual);
+  std::string text;
+  if (!lacking.empty()) text = "lacks " + listed(lacking);
+  if (!more.empty()) text += (text.empty() ? "has " : "; has ") + listed(more) + " in addition";
+  return text;
+}
+
+Findings odd_architectures(const HostGroups& architectures) {
+  Findings findings;
+  const std::string& usual = architectures.usual().key;
+  for (const HostGroup& group : architectures.odd()) {
+    findings.push_back(
+        {.id = std::string(kMixedArchitecture),
+         .severity = Severity::kError,
+         .hosts = group.hosts,
+         .what = fmt::format("its architecture is {}, and that of most hosts {}", group.key, usual),
+         .fix = "leave it out with --exclude: one program cannot run on both"});
+  }
+  return findings;
+}
+
+}  // namespace
+
+Findings find_cpu(const Scene& scene) {
+  const std::vector<Participant> hosts = participants(scene);
+  HostGroups architectures;
+  for (const Participant& host : hosts) {
+    const std::string& architecture = host.facts->cpu.architecture;
+    if (!architecture.empty()) architectures.add(architecture, host.name());
+  }
+  Findings findings = odd_architectures(architectures);
+  const std::string usual_architecture = architectures.usual().key;
+  HostGroups extensions;
+  std::vector<Names> names_of;  // of each group
+  for (const Participant& host : hosts) {
+    const facts::Cpu& cpu = host.facts->cpu;
+    if (cpu.isa.empty() || cpu.architecture.empty()) continue;  // not seen
+    if (cpu.architecture != usual_architecture) continue;
+    Names names = sorted(cpu.isa);
+    extensions.add(fmt::format("{}", fmt::join(names, " ")), host.name());
+    if (extensions.all().size() > names_of.size()) names_of.push_back(std::move(names));
+  }
+  const HostGroup* most = &extensions.usual();
+  for (std::size_t i = 0; i < names_of.size(); ++i) {
+    const HostGroup& group = extensions.all()[i];
+    if (&group == most) continue;
+    const auto at = static_cast<std::size_t>(most - extensions.all().data());
+    findings.push_back(
+        {.id = std::string(kMixedIsa),
+         .severity = Severity::kWarning,
+         .hosts = group.hosts,
+         .what = "its CPU has other instructions than those of most hosts: what was built for the "
+                 "one may die of SIGILL on the other",
+         .evidence = isa_evidence(names_of[i], names_of[at]),
+         .fix = "build for what all have (-march=x86-64-v3, not native), and keep compilation "
+                "caches of hosts apart"});
+  }
+  return findings;
+}
+
+}  // namespace muster::checks

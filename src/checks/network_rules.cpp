@@ -1,0 +1,184 @@
+// Whether the hosts can meet, and through which interface.
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "checks/failure_id.hpp"
+#include "checks/host_groups.hpp"
+#include "checks/participant.hpp"
+#include "checks/rules.hpp"
+#include "checks/shared_addresses.hpp"
+#include "checks/wording.hpp"
+#include "hosts/fold.hpp"
+#include "layout/network.hpp"
+#include "layout/subnet.hpp"
+
+namespace muster::checks {
+namespace {
+
+bool is_loopback(const std::string& address) {
+  const auto ip = layout::parse_ipv4(address);
+  return address == "::1" || (ip && layout::is_loopback(*ip));
+}
+
+std::string own_name_fix(const Participant& host) {
+  const std::string entry = fmt::format("{} {}", host.placement->address, host.facts->hostname);
+  if (host.placement->interface.empty()) {
+    return "give the name the host's own address in /etc/hosts or DNS";
+  }
+  return fmt::format(
+      "nothing for muster's own runs: GLOO_SOCKET_IFNAME={} is set for the ranks there; for other "
+      "launchers, have /etc/hosts say: {}",
+      host.placement->interface, entry);
+}
+
+// Networks through which hosts could meet, with the hosts that are in each.
+using Reach = std::map<layout::Network, std::vector<std::string>>;
+
+Reach reach_of(std::span<const Participant> hosts) {
+  Reach reach;
+  for (const Participant& host : hosts) {
+    std::set<layout::Network> own;
+    for (const layout::Door& door : layout::doors(*host.facts)) own.insert(door.network);
+    for (const layout::Network& network : own) reach[network].push_back(host.name());
+  }
+  return reach;
+}
+
+std::string networks_of(const facts::Facts& facts) {
+  std::vector<std::string> texts;
+  for (const layout::Door& door : layout::doors(facts)) {
+    texts.push_back(fmt::format("{}/{} ({})", layout::ipv4_text(door.address), door.network.prefix,
+                                door.interface->name));
+  }
+  return texts.empty() ? "no network that leads out of the host" : listed(texts, 4);
+}
+
+// The hosts outside the network that most are in; all of them where no two share one.
+std::vector<const Participant*> outsiders(std::span<const Participant> hosts, const Reach& reach) {
+  const auto most = std::max_element(
+      reach.begin(), reach.end(),
+      [](const auto& one, const auto& two) { return one.second.size() < two.second.size(); });
+  std::set<std::string_view> inside;
+  if (most != reach.end() && most->second.size() > 1) {
+    inside.insert(most->second.begin(), most->second.end());
+  }
+  std::vector<const Participant*> out;
+  for (const Participant& host : hosts) {
+    if (!inside.contains(host.name())) out.push_back(&host);
+  }
+  return out;
+}
+
+std::string shared_evidence(const Reach& reach) {
+  std::vector<std::string> texts;
+  for (const auto& [network, names] : reach) {
+    if (names.size() > 1) texts.push_back(on_hosts(to_text(network), names));
+  }
+  return listed(texts, 4);
+}
+
+Finding differing_names(const Scene& scene, const HostGroups& names) {
+  std::vector<std::string> texts;
+  for (const HostGroup& group : names.all()) texts.push_back(on_hosts(group.key, group.hosts));
+  return {.id = std::string(kOtherInterface),
+          .severity = Severity::kNote,
+          .what = fmt::format("the interface in {} is not called the same on all hosts",
+                              scene.layout.subnet),
+          .evidence = listed(texts),
+          .fix =
+              "nothing: muster sets each host's own name; one GLOO_SOCKET_IFNAME or "
+              "NCCL_SOCKET_IFNAME for all would fail"};
+}
+
+// But for those whose address other hosts have too: of these the rule same-address tells.
+std::vector<std::string> avoidable(const facts::Facts& facts, const SharedAddresses& shared) {
+  std::vector<std::string> texts;
+  for (const facts::Interface& interface : facts.interfaces) {
+    const bool is_avoided = interface.kind == facts::InterfaceKind::kVirtual ||
+                            interface.kind == facts::InterfaceKind::kTunnel;
+    if (!interface.up || !is_avoided) continue;
+    for (const facts::Address& address : interface.addresses) {
+      const auto ip = layout::parse_ipv4(address.ip);
+      if (!ip || layout::is_link_local(*ip) || layout::is_loopback(*ip)) continue;
+      if (shared.contains(*ip)) continue;
+      texts.push_back(interface.name);
+      break;
+    }
+  }
+  return texts;
+}
+
+}  // namespace
+
+Findings find_own_name(const Scene& scene) {
+  Findings findings;
+  if (scene.layout.placements.size() < 2) return findings;
+  for (const Participant& host : participants(scene)) {
+    const auto& addresses = host.facts->own_name_resolves_to;
+    if (!was_seen(*host.facts, "own_name")) continue;
+    if (!addresses.empty() && !is_loopback(addresses.front())) continue;
+    const bool is_unknown = addresses.empty();
+    findings.push_back(
+        {.id = std::string(is_unknown ? kOwnNameUnknown : kOwnNameLoopback),
+         .severity = Severity::kWarning,
+         .hosts = {host.name()},
+         .what = is_unknown ? "its own name does not resolve there"
+                            : "its own name resolves to itself only: Gloo would tell the others to "
+                              "connect to that address",
+         .evidence = is_unknown ? fmt::format("no address for {}", host.facts->hostname)
+                                : fmt::format("{} is {}", host.facts->hostname, addresses.front()),
+         .fix = own_name_fix(host)});
+  }
+  return findings;
+}
+
+Findings find_no_subnet(const Scene& scene) {
+  const std::vector<Participant> hosts = participants(scene);
+  if (!scene.layout.subnet.empty() || hosts.size() < 2) return {};
+  const Reach reach = reach_of(hosts);
+  const std::vector<const Participant*> out = outsiders(hosts, reach);
+  // All are in one network, but not with addresses of their own: the rule same-address says so.
+  if (out.empty()) return {};
+  Finding finding{.id = std::string(kNoCommonSubnet),
+                  .severity = Severity::kError,
+                  .what = "there is no network that all hosts share",
+                  .evidence = shared_evidence(reach),
+                  .fix =
+                      "connect the hosts named to the others' network (ip -4 addr, ip route "
+                      "there), or leave them out with --exclude"};
+  std::vector<std::string> texts;
+  for (const Participant* host : out) {
+    finding.hosts.push_back(host->name());
+    texts.push_back(fmt::format("{} has {}", host->name(), networks_of(*host->facts)));
+  }
+  if (!finding.evidence.empty()) finding.evidence += "; ";
+  finding.evidence += listed(texts, 4);
+  return {finding};
+}
+
+Findings find_interfaces(const Scene& scene) {
+  if (scene.layout.subnet.empty() || scene.layout.placements.size() < 2) return {};
+  HostGroups names;
+  const std::vector<Participant> hosts = participants(scene);
+  const SharedAddresses shared(hosts);
+  Findings findings;
+  for (const Participant& host : hosts) {
+    names.add(host.placement->interface, host.name());
+    const std::vector<std::string> avoided = avoidable(*host.facts, shared);
+    if (avoided.empty()) continue;
+    findings.push_back({.id = std::string(kOtherInterface),
+                        .severity = Severity::kNote,
+                        .hosts = {host.name()},
+                        .what = fmt::format("{} is avoided: traffic goes through {}",
+                                            listed(avoided), scene.layout.subnet),
+                        .fix = "nothing: muster names the interface to Gloo, NCCL and the engine"});
+  }
+  if (names.all().size() > 1) findings.push_back(differing_names(scene, names));
+  return findings;
+}
+
+}  // namespace muster::checks

@@ -1,0 +1,78 @@
+// The port on which rank 0 listens.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "checks/failure_id.hpp"
+#include "checks/participant.hpp"
+#include "checks/rules.hpp"
+#include "checks/wording.hpp"
+#include "layout/master_port.hpp"
+
+namespace muster::checks {
+namespace {
+
+std::string holder_text(const facts::Listener& holder) {
+  if (holder.pid == 0) {
+    return fmt::format("a process that is not ours to see{} listens on {}",
+                       holder.user.empty() ? "" : " (of " + holder.user + ")", holder.address);
+  }
+  return fmt::format("PID {} of {}: {}, listens on {}", holder.pid,
+                     holder.user.empty() ? "an unknown user" : holder.user,
+                     holder.command.empty() ? "unknown command" : holder.command, holder.address);
+}
+
+std::string other_port(std::span<const Participant> hosts) {
+  std::vector<const facts::Facts*> facts;
+  for (const Participant& host : hosts) facts.push_back(host.facts);
+  const int port = layout::choose_master_port(facts.front(), facts);
+  return port == 0 ? "another port with --master-port" : fmt::format("--master-port {}", port);
+}
+
+}  // namespace
+
+Findings find_port(const Scene& scene) {
+  const std::vector<Participant> hosts = participants(scene);
+  if (hosts.empty() || hosts.front().placement != scene.layout.placements.data()) return {};
+  const Participant& first = hosts.front();
+  const int port = scene.layout.master_port;
+  if (port == 0) {
+    return {{.id = std::string(kPortInUse),
+             .severity = Severity::kError,
+             .hosts = {first.name()},
+             .what = "there is no port for rank 0 to listen on",
+             .evidence = "each is taken, or in the ip_local_port_range of some host",
+             .fix = command_on_hosts("sudo sysctl net.ipv4.ip_local_port_range='32768 60999'")}};
+  }
+  Findings findings;
+  const auto& listeners = first.facts->listeners;
+  const auto holder = std::find_if(listeners.begin(), listeners.end(),
+                                   [&](const facts::Listener& one) { return one.port == port; });
+  if (holder != listeners.end()) {
+    findings.push_back({.id = std::string(kPortInUse),
+                        .severity = Severity::kError,
+                        .hosts = {first.name()},
+                        .what = fmt::format("the master port {} is taken", port),
+                        .evidence = holder_text(*holder),
+                        .fix = other_port(hosts)});
+    if (holder->pid != 0) {
+      findings.back().fix += fmt::format(", or end the process, if it is left over:\n{}",
+                                         command_on_hosts(fmt::format("kill {}", holder->pid)));
+    }
+  }
+  if (scene.job.master_port != 0 && layout::is_outgoing_port(*first.facts, port)) {
+    findings.push_back(
+        {.id = std::string(kPortEphemeral),
+         .severity = Severity::kWarning,
+         .hosts = {first.name()},
+         .what = fmt::format("the master port {} may be given to an outgoing connection", port),
+         .evidence = fmt::format("ip_local_port_range is {} to {}", first.facts->port_range_first,
+                                 first.facts->port_range_last),
+         .fix = fmt::format("{}, or reserve it:\n{}", other_port(hosts),
+                            command_on_hosts(fmt::format(
+                                "sudo sysctl net.ipv4.ip_local_reserved_ports={}", port)))});
+  }
+  return findings;
+}
+
+}  // namespace muster::checks

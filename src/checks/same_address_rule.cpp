@@ -1,0 +1,87 @@
+// One address on several hosts: Open MPI connects to itself, or to nothing, and hangs.
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "checks/failure_id.hpp"
+#include "checks/rules.hpp"
+#include "checks/shared_addresses.hpp"
+#include "checks/wording.hpp"
+#include "layout/network.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::checks {
+namespace {
+
+using Uses = std::vector<SharedAddresses::Use>;
+
+bool leads_out(const SharedAddresses::Use& use) {
+  return use.interface->kind == facts::InterfaceKind::kPort ||
+         use.interface->kind == facts::InterfaceKind::kInfiniband;
+}
+
+std::string interface_names(const Uses& uses) {
+  std::set<std::string> names;
+  for (const auto& use : uses) names.insert(use.interface->name);
+  return listed(std::vector(names.begin(), names.end()), 4);
+}
+
+bool are_one_machine(const Uses& uses) {
+  return std::all_of(uses.begin(), uses.end(), [&](const auto& use) {
+    return use.host->facts->hostname == uses.front().host->facts->hostname;
+  });
+}
+
+Finding on_a_port(const std::string& address, const Uses& uses, bool is_the_jobs) {
+  Finding finding{.id = std::string(kSameAddress),
+                  .severity = is_the_jobs ? Severity::kError : Severity::kWarning};
+  finding.what = fmt::format("{} is the address of {} hosts", address, uses.size());
+  if (!is_the_jobs) finding.what += ", outside the job's subnet";
+  finding.evidence = "on " + interface_names(uses);
+  if (are_one_machine(uses)) {
+    finding.evidence += fmt::format("; all call themselves {}", uses.front().host->facts->hostname);
+  }
+  finding.fix =
+      are_one_machine(uses)
+          ? "if they are one machine under several names, list it once"
+          : "give each host an address of its own; which one answers:\n  arping -c 3 -I " +
+                sys::quote(std::string_view(uses.front().interface->name)) + " " + address;
+  return finding;
+}
+
+Finding on_a_bridge(const std::string& address, const Uses& uses, const std::string& subnet) {
+  const bool is_avoided = !subnet.empty();
+  return {.id = std::string(kSameVirtualAddress),
+          .severity = is_avoided ? Severity::kNote : Severity::kWarning,
+          .what = fmt::format("{} has the same address on {} hosts{}", interface_names(uses),
+                              uses.size(), is_avoided ? " and is avoided" : ""),
+          .evidence = address,
+          .fix = is_avoided
+                     ? fmt::format("nothing: muster keeps the engine in {}; a bare mpirun hangs "
+                                   "without --mca btl_tcp_if_include {}",
+                                   subnet, subnet)
+                     : "--mca btl_tcp_if_include SUBNET keeps Open MPI away from it"};
+}
+
+}  // namespace
+
+Findings find_same_address(const Scene& scene) {
+  const std::vector<Participant> hosts = participants(scene);
+  const SharedAddresses shared(hosts);
+  const auto subnet = layout::parse_network(scene.layout.subnet);
+  Findings findings;
+  for (const auto& [ip, uses] : shared.all()) {
+    const std::string address = layout::ipv4_text(ip);
+    const auto ports = std::count_if(uses.begin(), uses.end(), leads_out);
+    if (ports == 0) {
+      findings.push_back(on_a_bridge(address, uses, scene.layout.subnet));
+    } else {
+      findings.push_back(on_a_port(address, uses, !subnet || layout::contains(*subnet, ip)));
+    }
+    for (const auto& use : uses) findings.back().hosts.push_back(use.host->name());
+  }
+  return findings;
+}
+
+}  // namespace muster::checks

@@ -1,0 +1,112 @@
+// Hosts that could not be reached, and files for which ssh or sshd will refuse a login.
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "checks/failure_id.hpp"
+#include "checks/host_groups.hpp"
+#include "checks/participant.hpp"
+#include "checks/rules.hpp"
+#include "checks/wording.hpp"
+#include "hosts/fold.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::checks {
+namespace {
+
+std::string fix_for(const std::string& id, const Error& error, std::span<const std::string> hosts) {
+  constexpr std::array<std::string_view, 4> kSetUp = {
+      "ssh-host-key-unknown", "ssh-publickey-denied", "ssh-private-key-perms",
+      "ssh-too-many-agent-keys"};
+  if (std::find(kSetUp.begin(), kSetUp.end(), id) != kSetUp.end()) {
+    return fmt::format("  muster setup {}", hosts_flag(hosts));
+  }
+  if (id == "ssh-host-key-changed") {
+    return fmt::format(
+        "find out why before anything else; if the host was reinstalled, compare the new "
+        "fingerprint at its console, then:\n  muster setup --forget {}",
+        sys::quote(std::string_view(hosts::fold(hosts))));
+  }
+  return error.hint;
+}
+
+Finding unreachable(const std::string& id, const Error& error, std::vector<std::string> hosts) {
+  std::string fix = fix_for(id, error, hosts);
+  return {.id = id.empty() ? std::string(kFactsNotGathered) : id,
+          .severity = Severity::kError,
+          .hosts = std::move(hosts),
+          .what = error.what,
+          // ssh's own words differ from host to host: the first's stand for all.
+          .evidence = error.cause ? error.cause->what : std::string(),
+          .fix = std::move(fix)};
+}
+
+bool is_server_side(const std::string& path) {
+  return !path.ends_with("/config") && path.find("/id_") == std::string::npos &&
+         !path.ends_with(".pem") && path.find("/.ssh/muster/") == std::string::npos;
+}
+
+std::string mode_fix(const facts::FileMode& file, const facts::Facts& facts) {
+  const std::string path = sys::quote(std::string_view(file.path));
+  if (file.uid != facts.uid && file.uid != 0) {
+    return fmt::format("sudo chown {} {}", sys::quote(std::string_view(facts.user)), path);
+  }
+  if (file.path.ends_with("/.ssh")) return fmt::format("chmod 700 {}", path);
+  if (file.path.find("/.ssh/") == std::string::npos) return fmt::format("chmod go-w {}", path);
+  return fmt::format("chmod 600 {}", path);
+}
+
+// Of one file; `hosts` are set by the caller.
+Finding refused_file(const facts::FileMode& file) {
+  return {
+      .id = std::string(is_server_side(file.path) ? kSshStrictModes : kSshKeyMode),
+      .severity = Severity::kWarning,
+      .what = fmt::format("{} refuses {}", is_server_side(file.path) ? "sshd" : "ssh", file.path),
+      .evidence = file.problem};
+}
+
+}  // namespace
+
+Findings find_unreachable(const Scene& scene) {
+  const SurveysByName by_name = surveys_by_name(scene);
+  const Error untold{.what = "nothing was asked of it"};
+  HostGroups groups;
+  std::vector<std::pair<std::string, const Error*>> first;  // id and error of each group
+  for (const layout::Placement& placement : scene.layout.placements) {
+    const auto found = by_name.find(placement.host);
+    if (found != by_name.end() && found->second->facts) continue;
+    const bool is_known = found != by_name.end();
+    const Error& error = is_known ? found->second->facts.error() : untold;
+    const std::string id = is_known ? found->second->failure_id : std::string();
+    groups.add(fmt::format("{}\n{}\n{}", id, error.what, error.hint), placement.host);
+    if (groups.all().size() > first.size()) first.emplace_back(id, &error);
+  }
+  Findings findings;
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    findings.push_back(unreachable(first[i].first, *first[i].second, groups.all()[i].hosts));
+  }
+  return findings;
+}
+
+Findings find_ssh_modes(const Scene& scene) {
+  Findings findings;
+  for (const Participant& host : participants(scene)) {
+    for (const facts::FileMode& file : host.facts->ssh_files) {
+      if (file.problem.empty()) continue;
+      findings.push_back(refused_file(file));
+      findings.back().hosts = {host.name()};
+      findings.back().fix = command_on_hosts(mode_fix(file, *host.facts));
+    }
+  }
+  for (const facts::FileMode& file : scene.launcher.ssh_files) {
+    if (file.problem.empty()) continue;
+    findings.push_back(refused_file(file));
+    findings.back().what += " on this machine";
+    findings.back().fix = "  " + mode_fix(file, scene.launcher);
+  }
+  return findings;
+}
+
+}  // namespace muster::checks

@@ -1,0 +1,31 @@
+// How findings say things, so that all rules say them alike. A line of a fix that begins with two
+// blanks is a command to paste.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace muster::checks {
+
+// Stands in a fix for the hosts of the finding, which are known when equal findings are one: judge
+// puts `-H n4` or `-H 'n[1-3]'` in its place.
+inline constexpr std::string_view kTheHosts = "-H HOSTS";
+
+// "-H n4", or "-H 'n[1-3]'": many shells take brackets for a pattern.
+[[nodiscard]] std::string hosts_flag(std::span<const std::string> hosts);
+
+// The line that runs `command` in the shell of each host of the finding.
+[[nodiscard]] std::string command_on_hosts(std::string_view command);
+
+// "a, b, c and 5 more".
+[[nodiscard]] std::string listed(std::span<const std::string> items, std::size_t most = 8);
+
+// The key and the hosts of each group: "5.0.11 on n[1-3], 5.0.6 on n4".
+[[nodiscard]] std::string on_hosts(std::string_view key, std::span<const std::string> hosts);
+
+[[nodiscard]] std::string bytes_text(std::int64_t bytes);  // "64 MiB"
+
+}  // namespace muster::checks

@@ -1,0 +1,155 @@
+#include <gtest/gtest.h>
+
+#include "checks/judged.hpp"
+
+namespace muster::checks {
+namespace {
+
+using layout::infiniband;
+using layout::port;
+using layout::roce;
+using layout::virtual_bridge;
+
+TEST(OwnName, WarnsOfLoopbackAndOfNothing) {
+  World world = good_world(3);
+  world.host(2).own_name_resolves_to = {"127.0.1.1"};
+  EXPECT_EQ(brief(world), "warning n2 hostname-resolves-to-loopback");
+  EXPECT_EQ(judged(world).front().evidence, "n2 is 127.0.1.1");
+  EXPECT_TRUE(has(judged(world).front().fix, "GLOO_SOCKET_IFNAME=eth0"));
+  world.host(2).own_name_resolves_to = {};
+  EXPECT_EQ(brief(world), "warning n2 hostname-unresolvable-gloo-fallback");
+  world.host(2).own_name_resolves_to = {"198.18.0.2", "127.0.0.1"};
+  EXPECT_EQ(brief(world), "");
+}
+
+TEST(OwnName, IsNotJudgedUnseenOrAlone) {
+  World world = good_world(1);
+  world.host(1).own_name_resolves_to = {"127.0.1.1"};
+  EXPECT_EQ(brief(world), "");
+  World unseen = good_world(2);
+  unseen.host(1).own_name_resolves_to = {};
+  unseen.host(1).not_seen = {{"own_name", "there is no getent"}};
+  EXPECT_EQ(brief(unseen), "note n1 facts-not-gathered");
+}
+
+TEST(NoSubnet, NamesTheHostsOutside) {
+  World world = good_world(4);
+  world.host(3).interfaces[1].addresses = {{"10.0.0.3", 24}};
+  ASSERT_EQ(brief(world), "error n3 ompi-oob-no-common-interface");
+  EXPECT_EQ(judged(world).front().evidence, "198.18.0.0/16 on n[1-2,4]; n3 has 10.0.0.3/24 (eth0)");
+  world.host(3).interfaces[1].kind = facts::InterfaceKind::kVirtual;
+  EXPECT_TRUE(has(judged(world).front().evidence, "n3 has no network that leads out of the host"));
+}
+
+TEST(NoSubnet, NamesAllWhereNoTwoMeet) {
+  World world = good_world(2);
+  world.host(2).interfaces[1].addresses = {{"10.0.0.3", 24}};
+  EXPECT_EQ(brief(world), "error n[1-2] ompi-oob-no-common-interface");
+  World alone = good_world(1);
+  alone.host(1).interfaces.clear();
+  EXPECT_EQ(brief(alone), "");
+}
+
+TEST(Interfaces, AreNotedWhenTheirNamesDiffer) {
+  World world = good_world(3);
+  world.host(3).interfaces[1].name = "ens5";
+  world.host(3).routes.clear();
+  ASSERT_EQ(brief(world), "note all nccl-picks-wrong-interface");
+  EXPECT_EQ(judged(world).front().evidence, "eth0 on n[1-2], ens5 on n3");
+}
+
+TEST(Interfaces, AreNotedWhenOneIsAvoided) {
+  World world = good_world(3);
+  world.host(2).interfaces.push_back(virtual_bridge("cni0", "10.42.2.1", 24));
+  ASSERT_EQ(brief(world), "note n2 nccl-picks-wrong-interface");
+  EXPECT_EQ(judged(world).front().what, "cni0 is avoided: traffic goes through 198.18.0.0/16");
+  world.host(2).interfaces.back().up = false;
+  EXPECT_EQ(brief(world), "");
+}
+
+TEST(SameAddress, OnABridgeIsANoteOnly) {
+  World world = good_world(3);
+  for (int number : {1, 3}) {
+    world.host(number).interfaces.push_back(virtual_bridge("docker0", "172.17.0.1"));
+  }
+  ASSERT_EQ(brief(world), "note n[1,3] ompi-btl-tcp-virtual-interfaces");
+  EXPECT_EQ(judged(world).front().what, "docker0 has the same address on 2 hosts and is avoided");
+}
+
+TEST(SameAddress, OnAPortIsAnErrorWhereTheJobRuns) {
+  World world = good_world(3);
+  world.host(3).interfaces[1].addresses = {{"198.18.0.1", 16}};
+  ASSERT_EQ(brief(world), "error n[1,3] same-address-on-two-hosts");
+  EXPECT_TRUE(has(judged(world).front().fix, "arping -c 3 -I eth0 198.18.0.1"));
+  world.host(3).hostname = "n1";
+  EXPECT_TRUE(has(judged(world).front().fix, "list it once"));
+}
+
+TEST(SameAddress, OnAnotherPortIsAWarning) {
+  World world = good_world(2);
+  for (int number : {1, 2}) world.host(number).interfaces.push_back(port("eth1", "10.0.0.1", 24));
+  EXPECT_EQ(brief(world), "warning n[1-2] same-address-on-two-hosts");
+  for (int number : {1, 2}) world.host(number).interfaces.back().addresses = {{"169.254.0.1", 16}};
+  EXPECT_EQ(brief(world), "");
+}
+
+TEST(Port, IsAnErrorWhenTakenOnTheFirstHost) {
+  World world = good_world(2);
+  world.job.master_port = 29600;
+  world.host(2).listeners = {{.port = 29600}};
+  EXPECT_EQ(brief(world), "");
+  world.host(1).listeners = {{.port = 29600,
+                              .address = "0.0.0.0",
+                              .pid = 4711,
+                              .user = "bob",
+                              .command = "python train.py"},
+                             {.port = 29500}};
+  ASSERT_EQ(brief(world), "error n1 master-port-in-use");
+  const Finding finding = judged(world).front();
+  EXPECT_EQ(finding.evidence, "PID 4711 of bob: python train.py, listens on 0.0.0.0");
+  EXPECT_EQ(finding.fix,
+            "--master-port 29501, or end the process, if it is left over:\n"
+            "  muster exec -H n1 -- 'kill 4711'");
+  world.host(1).listeners[0].pid = 0;
+  EXPECT_FALSE(has(judged(world).front().fix, "kill"));
+}
+
+TEST(Port, IsAWarningInTheRangeOfOutgoingConnections) {
+  World world = good_world(2);
+  world.job.master_port = 40000;
+  ASSERT_EQ(brief(world), "warning n1 master-port-ephemeral-collision");
+  EXPECT_EQ(judged(world).front().evidence, "ip_local_port_range is 32768 to 60999");
+  world.host(1).port_range_first = 50000;
+  EXPECT_EQ(brief(world), "");
+}
+
+TEST(Port, IsAnErrorWhenThereIsNone) {
+  World world = good_world(2);
+  world.host(2).port_range_first = 1024;
+  world.host(2).port_range_last = 65535;
+  EXPECT_EQ(brief(world), "error n1 master-port-in-use");
+}
+
+TEST(Rdma, IsMissedWhereOthersHaveIt) {
+  World world = good_world(3);
+  for (int number : {1, 2, 3}) world.host(number).rdma = {roce("mlx5_0", "eth0", number)};
+  EXPECT_EQ(brief(world), "");
+  world.host(2).rdma[0].active = false;
+  ASSERT_EQ(brief(world), "warning n2 ib-device-not-found-silent-tcp");
+  EXPECT_EQ(judged(world).front().evidence, "mlx5_0 port 1 (Ethernet) is not active");
+  EXPECT_TRUE(has(judged(world).front().what, "over TCP"));
+  for (int number : {1, 3}) world.host(number).rdma.clear();
+  EXPECT_EQ(brief(world), "");  // nobody has it
+}
+
+TEST(Rdma, NeedsTheRightGidOnEveryHost) {
+  World world = good_world(3);
+  for (int number : {1, 2, 3}) world.host(number).rdma = {roce("mlx5_0", "eth0", number)};
+  world.host(3).rdma[0].gids.pop_back();
+  EXPECT_EQ(brief(world), "warning n3 roce-wrong-gid");
+  world.host(3).rdma = {infiniband("mlx5_0")};
+  EXPECT_EQ(brief(world), "warning all ib-device-not-found-silent-tcp");
+}
+
+}  // namespace
+}  // namespace muster::checks
