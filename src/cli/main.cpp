@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/rank.hpp"
 #include "cli/command.hpp"
 #include "setup/askpass.hpp"
 
@@ -75,6 +76,8 @@ int run(int argc, char** argv) {
 
 // NOLINTNEXTLINE(bugprone-exception-escape): only running out of memory is left to throw
 int main(int argc, char** argv) {
+  // First: a rank's program inherits signals as the engine left them.
+  if (const auto code = muster::agent::rank_main(argc, argv)) return *code;
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a death
   if (const auto code = muster::setup::askpass_main(argc, argv)) return *code;
   return muster::cli::run(argc, argv);
