@@ -1,0 +1,104 @@
+#include "agent/descendants.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <dirent.h>
+#include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/record.hpp"
+#include "sys/file.hpp"
+
+namespace muster::agent {
+namespace {
+
+constexpr std::size_t kMaxList = std::size_t{8} << 20;
+
+// "12 13 14 "; a kernel without CONFIG_PROC_CHILDREN has no such file.
+std::vector<pid_t> listed_children(const std::string& text) {
+  std::vector<pid_t> pids;
+  const char* at = text.data();
+  const char* end = at + text.size();
+  while (at < end) {
+    pid_t pid = 0;
+    const auto parsed = std::from_chars(at, end, pid);
+    if (parsed.ec != std::errc()) break;
+    pids.push_back(pid);
+    at = parsed.ptr + 1;
+  }
+  return pids;
+}
+
+bool is_child(const std::string& stat) {
+  const std::size_t name_end = stat.rfind(") ");
+  if (name_end == std::string::npos || name_end + 4 >= stat.size()) return false;
+  pid_t parent = 0;
+  std::from_chars(stat.data() + name_end + 4, stat.data() + stat.size(), parent);
+  return parent == ::getpid();
+}
+
+std::vector<pid_t> searched_children() {
+  std::vector<pid_t> pids;
+  DIR* folder = ::opendir("/proc");
+  if (folder == nullptr) return pids;
+  while (const dirent* entry = ::readdir(folder)) {  // NOLINT(concurrency-mt-unsafe)
+    const std::string_view name = static_cast<const char*>(entry->d_name);
+    pid_t pid = 0;
+    const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
+    if (parsed.ec != std::errc()) continue;
+    const auto stat = sys::read_file(fmt::format("/proc/{}/stat", pid), 4096);
+    if (stat && is_child(*stat)) pids.push_back(pid);
+  }
+  ::closedir(folder);
+  return pids;
+}
+
+std::vector<pid_t> children() {
+  const auto text =
+      sys::read_file(fmt::format("/proc/self/task/{}/children", ::getpid()), kMaxList);
+  return text ? listed_children(*text) : searched_children();
+}
+
+// Reaps what has ended; false: there is no child left at all.
+bool reap() {
+  while (true) {
+    const pid_t pid = ::waitpid(-1, nullptr, WNOHANG);
+    if (pid > 0) continue;
+    return pid == 0 || errno != ECHILD;
+  }
+}
+
+void wait_for_an_end(std::chrono::milliseconds at_most) {
+  sigset_t child{};
+  sigemptyset(&child);
+  sigaddset(&child, SIGCHLD);
+  const timespec span{.tv_sec = 0, .tv_nsec = at_most.count() * 1'000'000};
+  (void)::sigtimedwait(&child, nullptr, &span);
+}
+
+}  // namespace
+
+int kill_children(std::chrono::milliseconds deadline) {
+  using Clock = std::chrono::steady_clock;
+  const auto until = Clock::now() + deadline;
+  int killed = 0;
+  std::set<pid_t> sent;
+  while (reap()) {
+    for (const pid_t pid : children()) {
+      // A child keeps its number until we reap it, so no other process can be hit.
+      if (identify(pid) && ::kill(pid, SIGKILL) == 0 && sent.insert(pid).second) ++killed;
+    }
+    if (Clock::now() >= until) break;
+    wait_for_an_end(std::chrono::milliseconds(10));
+  }
+  return killed;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,117 @@
+#include "agent/program.hpp"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sys/file.hpp"
+
+namespace muster::agent {
+namespace {
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> all;
+  all.reserve(words.size() + 1);
+  for (std::string& word : words) all.push_back(word.data());
+  all.push_back(nullptr);
+  return all;
+}
+
+std::vector<std::string> entries_of(const Environment& environment) {
+  std::vector<std::string> entries;
+  entries.reserve(environment.size());
+  for (const auto& [name, value] : environment) entries.push_back(name + "=" + value);
+  return entries;
+}
+
+// In the child. Everything that needs memory was made before the fork.
+[[noreturn]] void become(const Launch& launch, char** words, char** environment, pid_t shim,
+                         int error_pipe) {
+  (void)::setpgid(0, 0);
+  (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != shim) ::_exit(1);  // it died before the line above
+  int error = 0;
+  if (::dup2(launch.out, STDOUT_FILENO) < 0 || ::dup2(launch.err, STDERR_FILENO) < 0) {
+    error = errno;
+  }
+  if (error == 0) {
+    launch.signals.give_back();
+    environ = environment;  // execvp takes PATH from there
+    ::execvp(words[0], words);
+    error = errno;
+  }
+  (void)!::write(error_pipe, &error, sizeof error);
+  ::_exit(error == ENOENT ? 127 : 126);
+}
+
+}  // namespace
+
+Result<Launched> launch(const Launch& launch) {
+  std::vector<std::string> program = launch.program;
+  std::vector<std::string> entries = entries_of(launch.environment);
+  const std::vector<char*> words = pointers(program);
+  std::vector<char*> environment = pointers(entries);
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return unexpected(system_error("cannot make a pipe"));
+  sys::Fd reader(ends[0]);
+  const sys::Fd writer(ends[1]);
+  const pid_t shim = ::getpid();
+  const pid_t pid = ::fork();
+  if (pid < 0) return unexpected(system_error("cannot start a process"));
+  if (pid == 0) {
+    become(launch, const_cast<char**>(words.data()), environment.data(), shim, writer.get());
+  }
+  (void)::setpgid(pid, pid);  // here too: whoever comes first
+  return Launched{.pid = pid, .error_pipe = reader.release()};
+}
+
+int launch_error(const Launched& launched) {
+  const sys::Fd pipe(launched.error_pipe);
+  int error = 0;
+  const ssize_t got = ::read(pipe.get(), &error, sizeof error);
+  return got == static_cast<ssize_t>(sizeof error) ? error : 0;
+}
+
+void close_inherited() {
+  DIR* folder = ::opendir("/proc/self/fd");
+  if (folder == nullptr) return;
+  std::vector<int> numbers;
+  while (const dirent* entry = ::readdir(folder)) {  // NOLINT(concurrency-mt-unsafe)
+    const char* name = static_cast<const char*>(entry->d_name);
+    int number = -1;
+    const auto parsed = std::from_chars(name, name + std::strlen(name), number);
+    if (parsed.ec == std::errc() && number > STDERR_FILENO) numbers.push_back(number);
+  }
+  ::closedir(folder);
+  for (const int number : numbers) {
+    const int flags = ::fcntl(number, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) ::close(number);
+  }
+}
+
+int end_like(int status) {
+  if (WIFEXITED(status)) return WEXITSTATUS(status);
+  const int number = WTERMSIG(status);
+  const rlimit none{};
+  (void)::setrlimit(RLIMIT_CORE, &none);
+  (void)::prctl(PR_SET_DUMPABLE, 0);  // a core that goes to a program has no limit
+  struct sigaction standard{};
+  standard.sa_handler = SIG_DFL;
+  ::sigaction(number, &standard, nullptr);
+  sigset_t one{};
+  sigemptyset(&one);
+  sigaddset(&one, number);
+  (void)::kill(::getpid(), number);
+  ::sigprocmask(SIG_UNBLOCK, &one, nullptr);
+  return 128 + number;  // the first process of a PID namespace does not die of it
+}
+
+}  // namespace muster::agent

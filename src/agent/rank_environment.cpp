@@ -1,0 +1,107 @@
+#include "agent/rank_environment.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+
+namespace muster::agent {
+namespace {
+
+constexpr std::array<std::string_view, 12> kEnginePrefixes = {
+    "OMPI_", "OPAL_", "PMIX_",  "PMI_",  "PRTE_",  "SLURM_",
+    "HYD",  // HYDRA_..., HYDI_CONTROL_FD
+    "MPI_",  "MPIR_", "I_MPI_", "PALS_", "MUSTER_"};
+// Slurm chooses the devices of each task.
+constexpr std::array<std::string_view, 5> kEngineNames = {
+    "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK",
+    "PWD"};
+constexpr std::array<std::string_view, 12> kTorchrunNames = {
+    "RANK",        "WORLD_SIZE",       "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK",
+    "MASTER_ADDR", "GROUP_WORLD_SIZE", "ROLE_RANK",  "ROLE_WORLD_SIZE",  "ROLE_NAME",
+    "MASTER_PORT", "OMP_NUM_THREADS"};
+
+template <class Names>
+bool holds(const Names& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+bool is_engines(std::string_view name, const rankenv::Rank& rank) {
+  const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
+  if (std::any_of(kEnginePrefixes.begin(), kEnginePrefixes.end(), begins)) return true;
+  if (holds(kEngineNames, name)) return true;
+  return rank.torchrun && (name.starts_with("TORCHELASTIC_") || holds(kTorchrunNames, name));
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+void set_unless_there(Composed& composed, const std::string& name, const std::string& value) {
+  const auto [entry, is_new] = composed.environment.emplace(name, value);
+  if (is_new || entry->second == value) return;
+  composed.kept.push_back(
+      fmt::format("{}={} (not {})", name, printable(entry->second.substr(0, 100)), value));
+}
+
+}  // namespace
+
+Environment parse_environment(std::string_view text) {
+  Environment environment;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\0'), text.size());
+    const std::string_view entry = text.substr(0, end);
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string_view::npos && equals > 0) {
+      environment.insert_or_assign(std::string(entry.substr(0, equals)),
+                                   std::string(entry.substr(equals + 1)));
+    }
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return environment;
+}
+
+Environment lay_over(Environment activated, const Environment& inherited,
+                     const rankenv::Rank& rank) {
+  for (const auto& [name, value] : inherited) {
+    if (is_engines(name, rank)) activated.insert_or_assign(name, value);
+  }
+  const auto forward = inherited.find("MUSTER_FORWARD");
+  if (forward == inherited.end()) return activated;
+  for (const std::string& name : split(forward->second)) {
+    const auto found = inherited.find(name);
+    if (found != inherited.end()) activated.insert_or_assign(name, found->second);
+  }
+  return activated;
+}
+
+Composed compose(Environment base, const Wishes& wishes) {
+  Composed composed{.environment = std::move(base)};
+  for (const auto& [name, value] : rankenv::variables(wishes.rank, wishes.run_id)) {
+    if (value) {
+      composed.environment.insert_or_assign(name, *value);
+    } else {
+      composed.environment.erase(name);
+    }
+  }
+  if (!wishes.run_id.empty()) {
+    composed.environment.insert_or_assign("MUSTER_RUN_ID", wishes.run_id);
+  }
+  if (wishes.master && !wishes.rank.torchrun) {
+    set_unless_there(composed, "MASTER_ADDR", wishes.master->address);
+    set_unless_there(composed, "MASTER_PORT", wishes.master->port);
+  }
+  for (const auto& [name, value] : wishes.network) set_unless_there(composed, name, value);
+  if (wishes.unbuffered) composed.environment.emplace("PYTHONUNBUFFERED", "1");
+  return composed;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,72 @@
+#include "agent/rank_options.hpp"
+
+#include <charconv>
+#include <cstdint>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+
+namespace muster::agent {
+namespace {
+
+constexpr const char* kUsage =
+    "muster rank [--run ID] [--subnet CIDR] [--master ADDRESS:PORT] [--rdma] [--quiet-label] -- "
+    "program arguments...";
+
+Error usage(std::string what) {
+  return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = kUsage};
+}
+
+// "198.18.0.11:29500", "[fd00::1]:29500"
+Result<Master> parse_master(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  std::uint16_t port = 0;
+  if (colon != std::string::npos && colon > 0) {
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data() + colon + 1, end, port);
+    if (parsed.ptr != end || parsed.ec != std::errc()) port = 0;
+  }
+  if (port == 0) return unexpected(usage(fmt::format("no ADDRESS:PORT: '{}'", printable(text))));
+  std::string address = text.substr(0, colon);
+  if (address.size() > 2 && address.front() == '[' && address.back() == ']') {
+    address = address.substr(1, address.size() - 2);
+  }
+  return Master{.address = std::move(address), .port = std::to_string(port)};
+}
+
+}  // namespace
+
+Result<RankOptions> parse_rank_options(const std::vector<std::string>& words) {
+  RankOptions options;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") {
+      options.program.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
+      if (options.program.empty()) return unexpected(usage("no program after '--'"));
+      return options;
+    }
+    if (word == "--rdma") {
+      options.rdma = true;
+      continue;
+    }
+    if (word == "--quiet-label") {
+      options.label = false;
+      continue;
+    }
+    const bool takes_value = word == "--run" || word == "--subnet" || word == "--master";
+    if (!takes_value || i + 1 == words.size()) {
+      return unexpected(usage(fmt::format("cannot make sense of '{}'", printable(word))));
+    }
+    const std::string& value = words[++i];
+    if (word == "--run") options.run_id = value;
+    if (word == "--subnet") options.subnet = value;
+    if (word == "--master") {
+      MUSTER_TRY(options.master, parse_master(value));
+    }
+  }
+  return unexpected(usage("no '--' before the program"));
+}
+
+}  // namespace muster::agent

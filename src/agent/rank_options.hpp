@@ -1,0 +1,29 @@
+// The words of `muster rank`, which engines start and people do not.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace muster::agent {
+
+struct Master {
+  std::string address;
+  std::string port;
+};
+
+struct RankOptions {
+  std::string run_id = {};                // empty: no folder, no record
+  std::string subnet = {};                // "198.18.0.0/16"; empty: leave the interfaces alone
+  std::optional<Master> master = {};      // where rank 0 listens
+  bool rdma = false;                      // name the RDMA device too
+  bool label = true;                      // "[host:rank] " before each line
+  std::vector<std::string> program = {};  // with its arguments; never empty
+};
+
+// `words` are those after "rank".
+[[nodiscard]] Result<RankOptions> parse_rank_options(const std::vector<std::string>& words);
+
+}  // namespace muster::agent

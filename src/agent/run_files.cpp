@@ -1,0 +1,72 @@
+#include "agent/run_files.hpp"
+
+#include <array>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "agent/record.hpp"
+#include "base/printable.hpp"
+
+namespace muster::agent {
+namespace {
+
+constexpr std::size_t kMaxName = 255;
+constexpr std::size_t kMaxEnvironment = std::size_t{16} << 20;
+
+std::string own_name() {
+  std::array<char, kMaxName + 1> name{};
+  if (::gethostname(name.data(), kMaxName) != 0) return "?";
+  const std::string whole = name.data();
+  return printable(whole.substr(0, whole.find('.')));
+}
+
+}  // namespace
+
+Result<RunFiles> RunFiles::open(const std::string& run_id) {
+  RunFiles files;
+  if (run_id.empty()) return files;
+  MUSTER_TRY(files.folder_, run_folder(run_id));
+  MUSTER_CHECK(sys::make_private_folder(files.folder_.substr(0, files.folder_.rfind('/'))));
+  MUSTER_CHECK(sys::make_private_folder(files.folder_));
+  files.folder_fd_ =
+      sys::Fd(::open(files.folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!files.folder_fd_.valid()) {
+    return unexpected(system_error("cannot open the folder", files.folder_));
+  }
+  return files;
+}
+
+std::string RunFiles::host() const {
+  if (folder_.empty()) return own_name();
+  const auto text = sys::read_file(folder_ + "/host", kMaxName + 1);
+  if (!text) return own_name();
+  const std::string name = printable(text->substr(0, text->find('\n')));
+  return name.empty() ? own_name() : name;
+}
+
+Result<std::optional<Environment>> RunFiles::activated() const {
+  const std::string path = folder_ + "/env";
+  if (folder_.empty() || !sys::exists(path)) return std::optional<Environment>();
+  MUSTER_TRY(const std::string text, sys::read_file(path, kMaxEnvironment));
+  return std::optional<Environment>(parse_environment(text));
+}
+
+Result<sys::Fd> RunFiles::append(int rank, const char* suffix) const {
+  if (folder_.empty()) return sys::Fd();
+  const std::string name = fmt::format("rank.{}.{}", rank, suffix);
+  constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  sys::Fd file(::openat(folder_fd_.get(), name.c_str(), kFlags, 0600));
+  if (!file.valid()) return unexpected(system_error("cannot open the file", folder_ + "/" + name));
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    return unexpected(
+        Error{.what = "this is no ordinary file", .where = {.file = folder_ + "/" + name}});
+  }
+  return file;
+}
+
+}  // namespace muster::agent

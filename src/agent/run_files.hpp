@@ -1,0 +1,30 @@
+// A rank's files in the folder of its run.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "agent/rank_environment.hpp"
+#include "base/error.hpp"
+#include "sys/file.hpp"
+
+namespace muster::agent {
+
+class RunFiles {
+ public:
+  // Makes BASE/runs/ID, mode 0700, or verifies that it is ours. An empty id: no folder, no files.
+  [[nodiscard]] static Result<RunFiles> open(const std::string& run_id);
+
+  // The name that muster calls this host by; else the first part of the host's own.
+  [[nodiscard]] std::string host() const;
+  // Nothing: no activation was asked for.
+  [[nodiscard]] Result<std::optional<Environment>> activated() const;
+  // rank.N.SUFFIX, appended to, mode 0600. No run: no descriptor.
+  [[nodiscard]] Result<sys::Fd> append(int rank, const char* suffix) const;
+
+ private:
+  std::string folder_;
+  sys::Fd folder_fd_;
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,317 @@
+#include "rankenv/rank.hpp"
+
+#include <charconv>
+#include <initializer_list>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+
+namespace muster::rankenv {
+namespace {
+
+constexpr const char* kOwnRun = "muster:";  // begins a TORCHELASTIC_RUN_ID that is not torchrun's
+constexpr int kMaxRanks = 100'000'000;      // beyond it a number is a mistake
+
+// A number, and the variable that it came from, for messages.
+struct Told {
+  const char* name;
+  int value;
+};
+using MaybeTold = std::optional<Told>;
+
+Error refusal(std::string what, std::string hint) {
+  return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = std::move(hint)};
+}
+
+Error contradiction(const Told& a, const Told& b) {
+  return refusal(
+      fmt::format("{}={} contradicts {}={}", a.name, a.value, b.name, b.value),
+      "one of them is left over from another launcher: unset it, or start the job from a clean "
+      "environment");
+}
+
+const std::string* find(const Environment& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() || found->second.empty() ? nullptr : &found->second;
+}
+
+Result<MaybeTold> number(const Environment& environment, const char* name) {
+  const std::string* text = find(environment, name);
+  if (text == nullptr) return MaybeTold();
+  int value = -1;
+  const char* end = text->data() + text->size();
+  const auto parsed = std::from_chars(text->data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end || value < 0 || value > kMaxRanks) {
+    return unexpected(refusal(
+        fmt::format("{}='{}' is not a number of ranks", name, printable(text->substr(0, 40))),
+        "the launcher sets it; unset it if it is left over from another one"));
+  }
+  return MaybeTold(Told{name, value});
+}
+
+// The first that is set; those of the others that are set must say the same.
+Result<MaybeTold> agreed(const Environment& environment, std::initializer_list<const char*> names) {
+  MaybeTold first;
+  for (const char* name : names) {
+    MUSTER_TRY(const MaybeTold told, number(environment, name));
+    if (!told) continue;
+    if (!first) first = told;
+    if (first->value != told->value) return unexpected(contradiction(*first, *told));
+  }
+  return first;
+}
+
+// The first that is set.
+Result<MaybeTold> first_of(const Environment& environment,
+                           std::initializer_list<const char*> names) {
+  for (const char* name : names) {
+    if (find(environment, name) != nullptr) return number(environment, name);
+  }
+  return MaybeTold();
+}
+
+struct Claim {  // what one launcher says
+  MaybeTold rank;
+  MaybeTold size;
+  MaybeTold local_rank;
+  MaybeTold local_size;
+  MaybeTold host_rank = {};
+  MaybeTold host_count = {};
+};
+
+Result<void> check_below(const MaybeTold& rank, const MaybeTold& size) {
+  if (rank && size && rank->value >= size->value) return unexpected(contradiction(*rank, *size));
+  return {};
+}
+
+Error missing(const Told& rank, std::string_view what) {
+  return refusal(fmt::format("{}={} is set, but no variable tells {}", rank.name, rank.value, what),
+                 "start the job with muster run, torchrun, or an mpirun that sets both");
+}
+
+void guess_hosts(Rank& rank) {
+  const bool blocks =
+      rank.size % rank.local_size == 0 && rank.rank % rank.local_size == rank.local_rank;
+  if (!blocks) return;
+  rank.host_rank = rank.rank / rank.local_size;
+  rank.host_count = rank.size / rank.local_size;
+}
+
+Result<Rank> to_rank(const Claim& claim, const char* told_by) {
+  if (!claim.size) return unexpected(missing(*claim.rank, "the number of ranks"));
+  Rank rank{.rank = claim.rank->value, .size = claim.size->value, .told_by = told_by};
+  MUSTER_CHECK(check_below(claim.rank, claim.size));
+  MUSTER_CHECK(check_below(claim.local_rank, claim.local_size));
+  MUSTER_CHECK(check_below(claim.host_rank, claim.host_count));
+  if (claim.local_size && claim.local_size->value > rank.size) {
+    return unexpected(contradiction(*claim.local_size, *claim.size));
+  }
+  const bool local = claim.local_rank && claim.local_size;
+  if (!local && rank.size > 1) {
+    return unexpected(missing(*claim.rank, "the rank on this host and how many there are"));
+  }
+  if (local) {
+    rank.local_rank = claim.local_rank->value;
+    rank.local_size = claim.local_size->value;
+  }
+  guess_hosts(rank);
+  if (claim.host_rank) {
+    rank.host_rank = claim.host_rank->value;
+    rank.host_count.reset();
+  }
+  if (claim.host_count) rank.host_count = claim.host_count->value;
+  return rank;
+}
+
+// "2(x3),1": two tasks on each of three hosts, one on the fourth. The entry of host `index`.
+std::optional<int> tasks_on_host(std::string_view text, int index) {
+  while (!text.empty()) {
+    int tasks = 0;
+    int hosts = 1;
+    auto parsed = std::from_chars(text.data(), text.data() + text.size(), tasks);
+    if (parsed.ec != std::errc()) return std::nullopt;
+    text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
+    if (text.starts_with("(x")) {
+      parsed = std::from_chars(text.data() + 2, text.data() + text.size(), hosts);
+      if (parsed.ec != std::errc()) return std::nullopt;
+      text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
+      if (!text.starts_with(')')) return std::nullopt;
+      text.remove_prefix(1);
+    }
+    if (index < hosts) return tasks;
+    index -= hosts;
+    if (text.starts_with(',')) text.remove_prefix(1);
+  }
+  return std::nullopt;
+}
+
+// A Slurm step, not a batch script: that has SLURM_PROCID=0 and SLURM_NTASKS=8, and is alone.
+Result<std::optional<Claim>> slurm(const Environment& environment) {
+  MUSTER_TRY(const MaybeTold rank, number(environment, "SLURM_PROCID"));
+  const bool in_step = find(environment, "SLURM_STEP_NUM_TASKS") != nullptr ||
+                       find(environment, "SLURM_STEP_TASKS_PER_NODE") != nullptr;
+  if (!rank || !in_step) return std::optional<Claim>();
+  Claim claim{.rank = rank};
+  MUSTER_TRY(claim.size, first_of(environment, {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}));
+  MUSTER_TRY(claim.local_rank, number(environment, "SLURM_LOCALID"));
+  MUSTER_TRY(claim.host_rank, number(environment, "SLURM_NODEID"));
+  MUSTER_TRY(claim.host_count, first_of(environment, {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"}));
+  const std::string* tasks = find(environment, "SLURM_STEP_TASKS_PER_NODE");
+  if (tasks != nullptr && claim.host_rank) {
+    if (const auto here = tasks_on_host(*tasks, claim.host_rank->value); here && *here > 0) {
+      claim.local_size = Told{"SLURM_STEP_TASKS_PER_NODE", *here};
+    }
+  }
+  return std::optional<Claim>(claim);
+}
+
+// NODE_RANK is left alone: it is the rank on the host over all jobs, not the host's number.
+Result<std::optional<Claim>> open_mpi(const Environment& environment) {
+  if (find(environment, "OMPI_COMM_WORLD_RANK") == nullptr) return std::optional<Claim>();
+  Claim claim;
+  MUSTER_TRY(claim.rank, agreed(environment, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}));
+  MUSTER_TRY(claim.size, number(environment, "OMPI_COMM_WORLD_SIZE"));
+  MUSTER_TRY(claim.local_rank, number(environment, "OMPI_COMM_WORLD_LOCAL_RANK"));
+  MUSTER_TRY(claim.local_size, number(environment, "OMPI_COMM_WORLD_LOCAL_SIZE"));
+  return std::optional<Claim>(claim);
+}
+
+Result<std::optional<Claim>> pmi(const Environment& environment) {
+  Claim claim;
+  MUSTER_TRY(claim.rank, agreed(environment, {"PMI_RANK", "PMI_ID"}));
+  if (!claim.rank) return std::optional<Claim>();
+  MUSTER_TRY(claim.size, number(environment, "PMI_SIZE"));
+  MUSTER_TRY(claim.local_rank, number(environment, "MPI_LOCALRANKID"));
+  MUSTER_TRY(claim.local_size, number(environment, "MPI_LOCALNRANKS"));
+  return std::optional<Claim>(claim);
+}
+
+// Complete, and not what a rank shim wrote for a program that now starts another job.
+bool is_torchrun(const Environment& environment) {
+  for (const char* name : {"TORCHELASTIC_RUN_ID", "RANK", "WORLD_SIZE", "LOCAL_RANK",
+                           "LOCAL_WORLD_SIZE", "GROUP_RANK", "ROLE_RANK"}) {
+    if (find(environment, name) == nullptr) return false;
+  }
+  return !find(environment, "TORCHELASTIC_RUN_ID")->starts_with(kOwnRun);
+}
+
+// RANK and WORLD_SIZE alone, as a pod has them, mean one process a host.
+Result<Rank> by_torch_names(const Environment& environment, const char* told_by) {
+  Claim claim;
+  MUSTER_TRY(claim.rank, number(environment, "RANK"));
+  MUSTER_TRY(claim.size, number(environment, "WORLD_SIZE"));
+  MUSTER_TRY(claim.local_rank, number(environment, "LOCAL_RANK"));
+  MUSTER_TRY(claim.local_size, number(environment, "LOCAL_WORLD_SIZE"));
+  MUSTER_TRY(claim.host_rank, number(environment, "GROUP_RANK"));
+  MUSTER_TRY(claim.host_count, number(environment, "GROUP_WORLD_SIZE"));
+  if (!claim.local_rank && !claim.local_size) {
+    claim.local_rank = Told{"LOCAL_RANK", 0};
+    claim.local_size = Told{"LOCAL_WORLD_SIZE", 1};
+  }
+  return to_rank(claim, told_by);
+}
+
+// PET_* are torchrun's flags: they describe hosts. With one process a host they describe it too.
+Result<Rank> by_pet(const Environment& environment) {
+  const std::string* processes = find(environment, "PET_NPROC_PER_NODE");
+  if (processes != nullptr && *processes != "1") {
+    return unexpected(
+        refusal(fmt::format("PET_NPROC_PER_NODE={} tells how many processes this host has, not "
+                            "which of them this one is",
+                            printable(processes->substr(0, 40))),
+                "start the program with torchrun, which reads the PET_ variables"));
+  }
+  Claim claim{.local_rank = Told{"PET_NPROC_PER_NODE", 0},
+              .local_size = Told{"PET_NPROC_PER_NODE", 1}};
+  MUSTER_TRY(claim.rank, number(environment, "PET_NODE_RANK"));
+  MUSTER_TRY(claim.size, number(environment, "PET_NNODES"));
+  return to_rank(claim, "PET");
+}
+
+bool same(const MaybeTold& a, const MaybeTold& b) {
+  return a && b && a->value == b->value;
+}
+
+void fill_from(Claim& claim, const Claim& other) {
+  for (auto member : {&Claim::size, &Claim::local_rank, &Claim::local_size, &Claim::host_rank,
+                      &Claim::host_count}) {
+    if (!(claim.*member)) claim.*member = other.*member;
+  }
+}
+
+// srun --mpi=pmix and --mpi=pmi2: the MPI's variables are the step's own.
+Result<std::optional<Rank>> by_step(const Environment& environment, const Claim& step) {
+  MUSTER_TRY(const MaybeTold rank, agreed(environment, {"SLURM_PROCID", "PMIX_RANK"}));
+  Claim claim = step;
+  claim.rank = rank;
+  MUSTER_TRY(const Rank told, to_rank(claim, "Slurm"));
+  return std::optional<Rank>(told);
+}
+
+Result<std::optional<Rank>> by_launcher(const Environment& environment) {
+  MUSTER_TRY(const auto ompi, open_mpi(environment));
+  MUSTER_TRY(auto hydra, pmi(environment));
+  MUSTER_TRY(const auto step, slurm(environment));
+  const bool hydra_is_step = hydra && step && same(hydra->rank, step->rank);
+  if (ompi && hydra && !hydra_is_step && !same(ompi->rank, hydra->rank)) {
+    return unexpected(contradiction(*ompi->rank, *hydra->rank));
+  }
+  if (ompi) {
+    MUSTER_TRY(const Rank rank, to_rank(*ompi, "Open MPI"));
+    return std::optional<Rank>(rank);
+  }
+  if (hydra) {
+    if (hydra_is_step) fill_from(*hydra, *step);
+    MUSTER_TRY(const Rank rank, to_rank(*hydra, "PMI"));
+    return std::optional<Rank>(rank);
+  }
+  if (step) return by_step(environment, *step);
+  MUSTER_TRY(const MaybeTold pmix, number(environment, "PMIX_RANK"));
+  if (pmix) return unexpected(missing(*pmix, "the number of ranks"));
+  return std::optional<Rank>();
+}
+
+}  // namespace
+
+Result<Rank> read(const Environment& environment) {
+  if (is_torchrun(environment)) {
+    MUSTER_TRY(Rank rank, by_torch_names(environment, "torchrun"));
+    rank.torchrun = true;
+    return rank;
+  }
+  MUSTER_TRY(const auto told, by_launcher(environment));
+  if (told) return *told;
+  if (find(environment, "RANK") != nullptr) return by_torch_names(environment, "RANK");
+  if (find(environment, "PET_NODE_RANK") != nullptr) return by_pet(environment);
+  return Rank{.host_rank = 0, .host_count = 1};
+}
+
+std::map<std::string, std::optional<std::string>> variables(const Rank& rank,
+                                                            const std::string& run_id) {
+  if (rank.torchrun) return {};
+  const auto text = [](std::optional<int> value) {
+    return value ? std::optional<std::string>(std::to_string(*value)) : std::nullopt;
+  };
+  return {
+      {"RANK", text(rank.rank)},
+      {"WORLD_SIZE", text(rank.size)},
+      {"LOCAL_RANK", text(rank.local_rank)},
+      {"LOCAL_WORLD_SIZE", text(rank.local_size)},
+      {"GROUP_RANK", text(rank.host_rank)},
+      {"GROUP_WORLD_SIZE", text(rank.host_count)},
+      {"ROLE_NAME", "default"},
+      {"ROLE_RANK", text(rank.rank)},
+      {"ROLE_WORLD_SIZE", text(rank.size)},
+      {"TORCHELASTIC_RUN_ID", kOwnRun + run_id},
+      {"TORCHELASTIC_RESTART_COUNT", "0"},
+      {"TORCHELASTIC_MAX_RESTARTS", "0"},
+      // torchrun's agent would hold the store; here rank 0 does.
+      {"TORCHELASTIC_USE_AGENT_STORE", "False"},
+  };
+}
+
+}  // namespace muster::rankenv
