@@ -48,7 +48,7 @@ std::string read_user(Facts& facts) {
   facts.user = me == users.end() ? "" : me->second.name;
   // sshd goes by the user's entry, not by $HOME.
   const std::string home = me == users.end() ? sys::home_folder() : me->second.home;
-  facts.ssh_files = read_ssh_files(home, facts.uid);
+  facts.ssh_files = read_ssh_files(home, facts.uid, users);
   Listeners listeners = take(read_listeners(users), "listeners", facts);
   facts.listeners = std::move(listeners.list);
   if (!listeners.not_seen.empty()) {
@@ -84,7 +84,9 @@ void read_launchers(const Request& request, const Variables& environment, Facts&
   for (const std::string& launcher : launchers) {
     if (std::find(done.begin(), done.end(), launcher) != done.end()) continue;
     done.push_back(launcher);
-    if (!find_in_path(launcher, "").empty()) facts.mpi.push_back(read_mpi(launcher, environment));
+    // One that is not there is not in the list.
+    const bool is_there = launcher.starts_with('/') && !find_in_path(launcher, "").empty();
+    if (is_there) facts.mpi.push_back(read_mpi(launcher, environment));
   }
 }
 

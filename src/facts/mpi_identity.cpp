@@ -11,6 +11,7 @@ namespace muster::facts {
 namespace {
 
 bool contains(std::string_view text, std::string_view part) {
+  if (text.empty()) return false;
   return ::memmem(text.data(), text.size(), part.data(), part.size()) != nullptr;
 }
 

@@ -32,7 +32,7 @@ struct Message {
 template <class T>
 [[nodiscard]] T value_of(std::string_view bytes) {
   T value{};
-  std::memcpy(&value, bytes.data(), std::min(sizeof value, bytes.size()));
+  if (!bytes.empty()) std::memcpy(&value, bytes.data(), std::min(sizeof value, bytes.size()));
   return value;
 }
 

@@ -16,8 +16,10 @@ Users parse_passwd(std::string_view text) {
     const auto parts = split(line, ':');
     if (parts.size() < 6) continue;
     const auto uid = number<unsigned>(parts[2]);
-    if (!uid || parts[0].empty()) continue;
-    users.try_emplace(*uid, User{.name = std::string(parts[0]), .home = std::string(parts[5])});
+    const auto gid = number<unsigned>(parts[3]);
+    if (!uid || !gid || parts[0].empty()) continue;
+    users.try_emplace(
+        *uid, User{.name = std::string(parts[0]), .home = std::string(parts[5]), .gid = *gid});
   }
   return users;
 }

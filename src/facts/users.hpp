@@ -11,6 +11,7 @@ namespace muster::facts {
 struct User {
   std::string name;
   std::string home;
+  unsigned gid = 0;
 };
 
 using Users = std::map<unsigned, User>;  // by uid

@@ -38,13 +38,41 @@ TEST(SshProblem, says_why) {
             "ssh ignores this key: others may use it (mode 0604)");
 }
 
+TEST(SshProblem, a_group_that_is_trusted_may_write) {
+  EXPECT_EQ(ssh_problem(SshFile::kTrusted, 0775, 1000, 1000, true), "");
+  EXPECT_NE(ssh_problem(SshFile::kTrusted, 0777, 1000, 1000, true), "");
+  EXPECT_NE(ssh_problem(SshFile::kKey, 0640, 1000, 1000, true), "");
+}
+
+TEST(PrivateGroup, holds_the_user_alone) {
+  const Users users =
+      parse_passwd("ada:x:1000:1000::/h:\nbob:x:1001:1001::/h:\neve:x:1002:1001::/h:\n");
+  const auto is_private = [&users](unsigned gid, const char* groups) {
+    return is_private_group(gid, 1000, users, groups);
+  };
+  EXPECT_TRUE(is_private(1000, "ada:x:1000:\n"));
+  EXPECT_TRUE(is_private(1000, "ada:x:1000:ada\n"));
+  EXPECT_TRUE(is_private(7, "own:x:7:ada\n"));
+  EXPECT_FALSE(is_private(1000, "ada:x:1000:ada,bob\n"));
+  EXPECT_FALSE(is_private(1000, "ada:x:1000:bob\n"));
+  EXPECT_FALSE(is_private(1001, "bob:x:1001:\n"));  // somebody else's
+  EXPECT_FALSE(is_private(7, "empty:x:7:\n"));
+  EXPECT_FALSE(is_private(1000, "other:x:5:\n"));  // of no name
+}
+
+TEST(PrivateGroup, is_trusted_on_debian_and_its_kin) {
+  EXPECT_TRUE(trusts_private_groups("NAME=x\nID=debian\n"));
+  EXPECT_TRUE(trusts_private_groups("ID=ubuntu\nID_LIKE=debian\n"));
+  EXPECT_FALSE(trusts_private_groups("ID=\"rhel\"\nHOME_URL=\"debian\"\n"));
+}
+
 TEST(SshFiles, those_that_are_there) {
   FakeTree home;
   home.write(".ssh/authorized_keys", "", 0600);
   home.write(".ssh/id_ed25519", "", 0644);
   home.write(".ssh/id_ed25519.pub", "", 0644);
   home.write(".ssh/known_hosts", "", 0644);
-  const auto files = read_ssh_files(home.root(), static_cast<int>(::geteuid()));
+  const auto files = read_ssh_files(home.root(), static_cast<int>(::geteuid()), {});
   ASSERT_EQ(files.size(), 4U);  // home, .ssh, authorized_keys, the key
   EXPECT_EQ(files[3].path, home.root() + "/.ssh/id_ed25519");
   EXPECT_EQ(files[3].mode, 0644);

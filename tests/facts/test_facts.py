@@ -151,6 +151,35 @@ def test_what_is_broken_on_a_host_is_seen(lab_up):
 
 
 @pytest.mark.lab
+def test_what_is_refused_is_what_sshd_refuses(lab_up):
+    lab = lab_up(hosts=1)
+    lab.shell("launcher", "mkdir -m 700 -p ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519")
+    lab.shell("n1", "mkdir -m 700 -p ~/.ssh")
+    lab.write("n1", f"/home/{lab.user}/.ssh/authorized_keys", lab.shell("launcher", "cat ~/.ssh/id_ed25519.pub"), mode="600")
+    lab.write("launcher", f"/home/{lab.user}/.ssh/known_hosts", "n1 " + lab.shell("n1", "cat /etc/ssh/ssh_host_ed25519_key.pub"))
+    logins = []
+    for home, folder, keys in (("755", "700", "600"), ("775", "775", "664"), ("755", "700", "666"), ("777", "700", "600"),
+                               ("755", "707", "600")):
+        lab.shell("n1", f"chmod {home} ~; chmod {folder} ~/.ssh; chmod {keys} ~/.ssh/authorized_keys")
+        problems = [one["problem"] for one in on_host(lab, "n1")["ssh_files"] if one["problem"]]
+        login = lab.exec("launcher", "ssh", "-o", "BatchMode=yes", "n1", "true")
+        assert (login.returncode == 0) == (problems == []), (home, folder, keys, problems, login.stderr)
+        logins.append(login.returncode == 0)
+    assert logins[0] and not all(logins)
+
+
+@pytest.mark.lab
+def test_a_key_that_others_may_read_is_refused_by_ssh(lab_up):
+    lab = lab_up(hosts=1)
+    lab.shell("n1", "mkdir -m 700 -p ~/.ssh && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/id_ed25519 && chmod 640 ~/.ssh/id_ed25519;"
+              "touch ~/.ssh/config; chmod 666 ~/.ssh/config")
+    problems = {os.path.basename(one["path"]): one["problem"] for one in on_host(lab, "n1")["ssh_files"] if one["problem"]}
+    assert problems.keys() == {"id_ed25519", "config"}
+    assert "Bad owner or permissions" in lab.exec("n1", "ssh", "-G", "localhost").stderr
+    assert "UNPROTECTED" in lab.exec("n1", "ssh-keygen", "-y", "-P", "", "-f", f"/home/{lab.user}/.ssh/id_ed25519").stderr
+
+
+@pytest.mark.lab
 def test_a_listener_has_its_owner(lab_up):
     lab = lab_up(hosts=1)
     listen = "import os, socket, sys; s = socket.create_server(('', 29501)); print(os.getpid(), flush=True); sys.stdin.read()"
