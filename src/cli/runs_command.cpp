@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include <fcntl.h>
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/inotify.h>
@@ -32,7 +31,8 @@ std::string local_time(double unix_s) {
   const auto seconds = static_cast<std::time_t>(unix_s);
   std::tm local{};
   (void)::localtime_r(&seconds, &local);
-  return fmt::format("{:%Y-%m-%d %H:%M:%S}", local);
+  std::array<char, 32> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &local)};
 }
 
 std::string state_of(const std::string& folder) {

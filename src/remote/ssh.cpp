@@ -65,7 +65,11 @@ class SshSession : public Session {
   }
   SshSession(const SshSession&) = delete;
   SshSession& operator=(const SshSession&) = delete;
-  ~SshSession() override { close_input(); }
+  ~SshSession() override {
+    state_->plan.on_output = nullptr;  // nobody listens any more
+    state_->plan.on_end = nullptr;
+    close_input();
+  }
 
   void start(sys::Loop& loop, std::vector<std::string> argv) {
     auto made = sys::make_private_folder(control_folder());
@@ -121,7 +125,9 @@ class SshSession : public Session {
         if (const auto known = diagnose(err)) end.failure_id = known->id;
         end.ended = outcome_of(plan.host, std::move(end.ended), false).ended;
       }
-      if (plan.on_end) plan.on_end(std::move(end));
+      const auto on_end = std::move(plan.on_end);  // it may end the session itself
+      plan.on_output = nullptr;
+      if (on_end) on_end(std::move(end));
     }
   };
 

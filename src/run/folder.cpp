@@ -1,12 +1,12 @@
 #include "run/folder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <filesystem>
 #include <random>
 #include <sstream>
 
-#include <fmt/chrono.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -24,7 +24,9 @@ std::string new_run_id() {
   const std::time_t now = std::time(nullptr);
   std::tm utc{};
   (void)::gmtime_r(&now, &utc);
-  return fmt::format("{:%Y%m%d-%H%M%S}-{:04x}", utc, random() & 0xffffU);
+  std::array<char, 32> time{};
+  (void)std::strftime(time.data(), time.size(), "%Y%m%d-%H%M%S", &utc);
+  return fmt::format("{}-{:04x}", time.data(), random() & 0xffffU);
 }
 
 Result<std::string> make_run_folder(const std::string& id) {
