@@ -12,8 +12,8 @@
 namespace muster::checks {
 namespace {
 
-constexpr double kWarnAbove_s = 1;
-constexpr double kErrorAbove_s = 5;
+constexpr double kWarnSeconds = 1;
+constexpr double kErrorSeconds = 5;
 
 struct Reading {
   double ahead_s = 0;  // of the launcher's clock
@@ -46,10 +46,10 @@ Findings find_clock(const Scene& scene) {
     const double skew = host.survey->clock_ahead_s - middle.ahead_s;
     const double doubt = host.survey->clock_doubt_s + middle.doubt_s;
     const double certain = std::abs(skew) - doubt;
-    if (!(certain > kWarnAbove_s)) continue;
+    if (!(certain > kWarnSeconds)) continue;
     findings.push_back(
         {.id = std::string(kClockSkew),
-         .severity = certain > kErrorAbove_s ? Severity::kError : Severity::kWarning,
+         .severity = certain > kErrorSeconds ? Severity::kError : Severity::kWarning,
          .hosts = {host.name()},
          .what = "its clock is wrong",
          .evidence = fmt::format("{:.1f} s {} the other hosts, give or take {:.1f} s",

@@ -83,8 +83,9 @@ Findings find_cpu(const Scene& scene) {
          .what = "its CPU has other instructions than those of most hosts: what was built for the "
                  "one may die of SIGILL on the other",
          .evidence = isa_evidence(names_of[i], names_of[at]),
-         .fix = "build for what all have (-march=x86-64-v3, not native), and keep compilation "
-                "caches of hosts apart"});
+         .fix =
+             "build for what all have (-march=x86-64-v2 or -v3, not native), and keep compilation "
+             "caches of hosts apart"});
   }
   return findings;
 }

@@ -112,7 +112,11 @@ Findings find_not_seen(const Scene& scene) {
   Findings findings;
   for (const Participant& host : participants(scene)) {
     const bool is_first = host.placement == scene.layout.placements.data();
-    for (const facts::NotSeen& one : host.facts->not_seen) {
+    std::vector<facts::NotSeen> unseen = host.facts->not_seen;
+    if (!scene.job.program.empty() && !host.facts->program) {
+      unseen.push_back({.what = "program", .why = "the host was not asked for it"});
+    }
+    for (const facts::NotSeen& one : unseen) {
       if (!matters(one, is_first)) continue;
       findings.push_back({.id = std::string(kFactsNotGathered),
                           .severity = Severity::kNote,

@@ -11,8 +11,8 @@ void HostGroups::add(const std::string& key, const std::string& host) {
 }
 
 const HostGroup& HostGroups::usual() const {
-  static const HostGroup kNone;
-  if (groups_.empty()) return kNone;
+  static const HostGroup none;
+  if (groups_.empty()) return none;
   return *std::max_element(groups_.begin(), groups_.end(),
                            [](const HostGroup& one, const HostGroup& two) {
                              return one.hosts.size() < two.hosts.size();

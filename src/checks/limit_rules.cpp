@@ -66,7 +66,7 @@ Findings find_shm(const Scene& scene) {
     const std::int64_t needed = kShmOfRank * ranks;
     const std::int64_t size = host.facts->shm_bytes;
     const std::int64_t free = host.facts->shm_free_bytes;
-    const std::string rule = fmt::format("{} ranks, {} each", ranks, bytes_text(kShmOfRank));
+    const std::string rule = fmt::format("{} a rank, {} on it", bytes_text(kShmOfRank), ranks);
     Finding finding{.id = std::string(kShmSmall), .hosts = {host.name()}, .fix = shm_fix(needed)};
     if (size < 0) {
       finding.what = "there is no /dev/shm";

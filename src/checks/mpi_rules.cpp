@@ -80,11 +80,11 @@ std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& ther
   return finding;
 }
 
-Finding singletons(const layout::Engine& engine, const Participant& host) {
-  const facts::Program& program = *host.facts->program;
+Finding singletons(const layout::Engine& engine, const facts::Program& program,
+                   const std::string& host) {
   return {.id = std::string(kAllRanksZero),
           .severity = Severity::kError,
-          .hosts = {host.name()},
+          .hosts = {host},
           .what =
               "the program is linked to another MPI than the one that starts it: every rank "
               "would be rank 0 of 1",
@@ -128,7 +128,7 @@ Findings find_libmpi(const Scene& scene) {
     if (!engine.kind.empty() && !program.libmpi_kind.empty() &&
         !layout::speak_the_same(engine.kind, engine.version, program.libmpi_kind,
                                 program.libmpi_version)) {
-      findings.push_back(singletons(engine, host));
+      findings.push_back(singletons(engine, program, host.name()));
     }
     if (program.libmpi && !program.libmpi->hash.empty()) {
       builds.add(fmt::format("{} ({} {}, {})", program.libmpi->path, program.libmpi_kind,

@@ -25,14 +25,11 @@ bool is_loopback(const std::string& address) {
 }
 
 std::string own_name_fix(const Participant& host) {
-  const std::string entry = fmt::format("{} {}", host.placement->address, host.facts->hostname);
-  if (host.placement->interface.empty()) {
-    return "give the name the host's own address in /etc/hosts or DNS";
-  }
-  return fmt::format(
-      "nothing for muster's own runs: GLOO_SOCKET_IFNAME={} is set for the ranks there; for other "
-      "launchers, have /etc/hosts say: {}",
-      host.placement->interface, entry);
+  const std::string fix = "give the host's name its own address in /etc/hosts or DNS";
+  return host.placement->interface.empty() ? fix
+                                           : "nothing for muster's runs, which name the interface "
+                                             "to Gloo; for other launchers, " +
+                                                 fix;
 }
 
 // Networks through which hosts could meet, with the hosts that are in each.
@@ -129,8 +126,7 @@ Findings find_own_name(const Scene& scene) {
          .what = is_unknown ? "its own name does not resolve there"
                             : "its own name resolves to itself only: Gloo would tell the others to "
                               "connect to that address",
-         .evidence = is_unknown ? fmt::format("no address for {}", host.facts->hostname)
-                                : fmt::format("{} is {}", host.facts->hostname, addresses.front()),
+         .evidence = is_unknown ? "no address" : addresses.front(),
          .fix = own_name_fix(host)});
   }
   return findings;

@@ -55,7 +55,7 @@ Findings find_port(const Scene& scene) {
                         .what = fmt::format("the master port {} is taken", port),
                         .evidence = holder_text(*holder),
                         .fix = other_port(hosts)});
-    if (holder->pid != 0) {
+    if (holder->pid != 0 && holder->user == first.facts->user) {
       findings.back().fix += fmt::format(", or end the process, if it is left over:\n{}",
                                          command_on_hosts(fmt::format("kill {}", holder->pid)));
     }

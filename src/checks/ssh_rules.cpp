@@ -44,8 +44,7 @@ Finding unreachable(const std::string& id, const Error& error, std::vector<std::
 }
 
 bool is_server_side(const std::string& path) {
-  return !path.ends_with("/config") && path.find("/id_") == std::string::npos &&
-         !path.ends_with(".pem") && path.find("/.ssh/muster/") == std::string::npos;
+  return !path.ends_with("/.ssh/config") && path.find("/.ssh/id_") == std::string::npos;
 }
 
 std::string mode_fix(const facts::FileMode& file, const facts::Facts& facts) {

@@ -32,7 +32,7 @@ TEST(Shm, MustHoldEveryRanksPart) {
   world.host(2).shm_bytes = world.host(2).shm_free_bytes = 64 * kMiB;  // a container's
   ASSERT_EQ(brief(world), "warning n2 nccl-dev-shm-full");
   EXPECT_EQ(judged(world).front().evidence,
-            "64 MiB, and more than 64 MiB are wanted (1 ranks, 64 MiB each)");
+            "64 MiB, and more than 64 MiB are wanted (64 MiB a rank, 1 on it)");
   world.host(2).shm_bytes = world.host(2).shm_free_bytes = 65 * kMiB;
   EXPECT_EQ(brief(world), "");
   world.cluster.hosts[1].slots = 2;

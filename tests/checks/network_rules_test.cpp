@@ -14,8 +14,11 @@ TEST(OwnName, WarnsOfLoopbackAndOfNothing) {
   World world = good_world(3);
   world.host(2).own_name_resolves_to = {"127.0.1.1"};
   EXPECT_EQ(brief(world), "warning n2 hostname-resolves-to-loopback");
-  EXPECT_EQ(judged(world).front().evidence, "n2 is 127.0.1.1");
-  EXPECT_TRUE(has(judged(world).front().fix, "GLOO_SOCKET_IFNAME=eth0"));
+  EXPECT_EQ(judged(world).front().evidence, "127.0.1.1");
+  EXPECT_TRUE(has(judged(world).front().fix, "nothing for muster's runs"));
+  world.host(3).own_name_resolves_to = {"127.0.1.1"};
+  EXPECT_EQ(brief(world), "warning n[2-3] hostname-resolves-to-loopback");
+  world.host(3).own_name_resolves_to = {"198.18.0.3"};
   world.host(2).own_name_resolves_to = {};
   EXPECT_EQ(brief(world), "warning n2 hostname-unresolvable-gloo-fallback");
   world.host(2).own_name_resolves_to = {"198.18.0.2", "127.0.0.1"};
@@ -101,15 +104,17 @@ TEST(Port, IsAnErrorWhenTakenOnTheFirstHost) {
   world.host(1).listeners = {{.port = 29600,
                               .address = "0.0.0.0",
                               .pid = 4711,
-                              .user = "bob",
+                              .user = "alice",
                               .command = "python train.py"},
                              {.port = 29500}};
   ASSERT_EQ(brief(world), "error n1 master-port-in-use");
   const Finding finding = judged(world).front();
-  EXPECT_EQ(finding.evidence, "PID 4711 of bob: python train.py, listens on 0.0.0.0");
+  EXPECT_EQ(finding.evidence, "PID 4711 of alice: python train.py, listens on 0.0.0.0");
   EXPECT_EQ(finding.fix,
             "--master-port 29501, or end the process, if it is left over:\n"
             "  muster exec -H n1 -- 'kill 4711'");
+  world.host(1).listeners[0].user = "bob";  // not ours to end
+  EXPECT_FALSE(has(judged(world).front().fix, "kill"));
   world.host(1).listeners[0].pid = 0;
   EXPECT_FALSE(has(judged(world).front().fix, "kill"));
 }

@@ -71,6 +71,12 @@ TEST(Program, IsMissing) {
   EXPECT_EQ(judged(world).front().evidence, "PATH is /bin");
 }
 
+TEST(Program, ThatWasNotLookedAtIsNotTakenForGood) {
+  World world = good_world_with_program(3);
+  world.host(2).program.reset();
+  EXPECT_EQ(brief(world), "note n2 facts-not-gathered");
+}
+
 TEST(Program, CannotBeExecuted) {
   World world = good_world_with_program(3);
   world.host(3).program->executable = false;
