@@ -102,6 +102,10 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool
   return prepared;
 }
 
+void remark(Stream& err, std::string_view what) {
+  err.say(fmt::format("muster: {}\n", what));
+}
+
 // Runs from the fork to the program's end.
 class Shim {
  public:
@@ -121,6 +125,7 @@ class Shim {
   void step();
   void handle_signals();
   void look_at_children();
+  void report_file_errors();
 
   pid_t program_;
   Stream& out_;
@@ -168,6 +173,17 @@ void Shim::handle_signals() {
   }
 }
 
+// The output goes on to the engine.
+void Shim::report_file_errors() {
+  for (Stream* stream : {&out_, &err_}) {
+    const int error = stream->take_file_error();
+    if (error == 0) continue;
+    remark(err_, fmt::format("the file of standard {} is incomplete from here: {}",
+                             stream == &out_ ? "output" : "error",
+                             std::generic_category().message(error)));
+  }
+}
+
 void Shim::step() {
   std::array<pollfd, 5> entries{};
   entries[0] = {.fd = signals_, .events = POLLIN, .revents = 0};
@@ -182,6 +198,7 @@ void Shim::step() {
   if (entries[0].revents != 0) handle_signals();
   out_.handle(&entries[1]);
   err_.handle(&entries[3]);
+  report_file_errors();
 }
 
 void Shim::run() {
@@ -216,10 +233,6 @@ std::string cannot_run(const std::string& program, int error) {
   return fmt::format("cannot run '{}': {}{}", printable(program),
                      std::generic_category().message(error),
                      no_interpreter ? " (the file is there, what it names to run it is not)" : "");
-}
-
-void remark(Stream& err, std::string_view what) {
-  err.say(fmt::format("muster: {}\n", what));
 }
 
 // Everything that can fail before the program is tried.

@@ -30,9 +30,8 @@ Result<int> SignalGuard::open_descriptor() const {
 std::optional<int> next_signal(int descriptor) {
   signalfd_siginfo info{};
   while (::read(descriptor, &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
-    const auto number = static_cast<int>(info.ssi_signo);
-    const bool own = number == SIGPIPE && info.ssi_pid == static_cast<unsigned>(::getpid());
-    if (!own) return number;
+    const bool own = info.ssi_pid == static_cast<unsigned>(::getpid());
+    if (!own) return static_cast<int>(info.ssi_signo);
   }
   return std::nullopt;
 }

@@ -22,8 +22,8 @@ class SignalGuard {
   struct sigaction child_ended_{};
 };
 
-// The next signal that was sent to us; nothing: there is none now. SIGPIPE that our own writing
-// caused is nobody's business and left out.
+// The next signal that was sent to us; nothing: there is none now. What our own writing caused
+// (SIGPIPE, SIGXFSZ) is nobody else's business and left out.
 [[nodiscard]] std::optional<int> next_signal(int descriptor);
 
 }  // namespace muster::agent

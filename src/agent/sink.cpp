@@ -23,14 +23,13 @@ constexpr std::size_t kTerminalPiece = 1792;  // bytes that it queues in one go
 constexpr nanoseconds kFirstPause = microseconds(10);
 constexpr nanoseconds kLongestPause = std::chrono::milliseconds(2);
 
-// How much a pseudo-terminal's reader has left unread cannot be asked for on our side. So what was
-// written is taken to be read after a rest: long in the first kBurstBlocks blocks, which is all
-// that a program prints in a normal step or a traceback; short after that, or much output would
-// crawl.
-constexpr nanoseconds kLongRest = std::chrono::milliseconds(1);
-constexpr nanoseconds kShortRest = microseconds(100);
-constexpr nanoseconds kBurstOver = std::chrono::milliseconds(20);
-constexpr int kBurstBlocks = 256;
+// What was written into a terminal is taken to be read when its reader slept since, not before the
+// kernel has surely handed it over; when the watch has not ended a wait in time; or, where the
+// reader cannot be watched or is another process, after a rest.
+constexpr nanoseconds kHandOver = microseconds(150);
+constexpr nanoseconds kWatchAtMost = std::chrono::milliseconds(50);
+constexpr int kUnansweredAtMost = 8;
+constexpr nanoseconds kRest = microseconds(200);
 
 }  // namespace
 
@@ -41,6 +40,7 @@ Sink::Sink(int fd) : fd_(fd) {
   if (S_ISSOCK(status.st_mode)) kind_ = Kind::kSocket;
   if (S_ISCHR(status.st_mode) && ::isatty(fd) == 1) kind_ = Kind::kTerminal;
   if (kind_ != Kind::kPipe && kind_ != Kind::kTerminal) return;
+  if (kind_ == Kind::kTerminal) reader_.emplace(::getppid());
   // Fails where the engine made it as another user; then poll has to do.
   own_ = sys::Fd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(),
                         O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -58,18 +58,23 @@ void Sink::back_off() {
   pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);
 }
 
-bool Sink::terminal_has_rested(std::size_t bytes) {
+bool Sink::terminal_has_room(std::size_t bytes) {
+  if (maybe_unread_ == 0 || maybe_unread_ + bytes <= kTerminalRead) return true;
   const nanoseconds since = Clock::now() - last_write_;
-  if (since >= kBurstOver) burst_blocks_ = 0;
-  const nanoseconds rest = burst_blocks_ < kBurstBlocks ? kLongRest : kShortRest;
-  if (since >= rest) unrested_ = 0;
-  if (unrested_ == 0 || unrested_ + bytes <= kTerminalRead) return true;
-  pause_ = rest - since;
-  return false;
+  if (reader_ && since >= kHandOver && reader_->has_slept().value_or(false)) {
+    unanswered_ = 0;
+  } else if (since < (reader_ ? kWatchAtMost : kRest)) {
+    back_off();
+    return false;
+  } else if (reader_ && ++unanswered_ == kUnansweredAtMost) {
+    reader_.reset();
+  }
+  maybe_unread_ = 0;
+  return true;
 }
 
 bool Sink::has_room(std::size_t bytes) {
-  if (kind_ == Kind::kTerminal) return terminal_has_rested(bytes);
+  if (kind_ == Kind::kTerminal) return terminal_has_room(bytes);
   if (kind_ == Kind::kOther) return true;
   int unread = 0;
   const unsigned long request = kind_ == Kind::kPipe ? FIONREAD : TIOCOUTQ;
@@ -96,6 +101,7 @@ ssize_t Sink::write_now(std::string_view block) const {
 std::size_t Sink::put(std::string_view block) {
   if (closed_) return block.size();
   if (!has_room(block.size())) return 0;
+  if (reader_) reader_->before_write();
   const ssize_t put = write_now(block);
   full_ = put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
   if (full_ || (put < 0 && errno == EINTR)) return 0;
@@ -104,8 +110,7 @@ std::size_t Sink::put(std::string_view block) {
     return block.size();
   }
   pause_ = nanoseconds(0);
-  unrested_ += static_cast<std::size_t>(put);
-  ++burst_blocks_;
+  maybe_unread_ += static_cast<std::size_t>(put);
   last_write_ = Clock::now();
   return static_cast<std::size_t>(put);
 }

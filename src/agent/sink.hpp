@@ -5,8 +5,10 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <string_view>
 
+#include "agent/reader_watch.hpp"
 #include "sys/file.hpp"
 
 namespace muster::agent {
@@ -36,7 +38,7 @@ class Sink {
   enum class Kind { kPipe, kTerminal, kSocket, kOther };
 
   [[nodiscard]] bool has_room(std::size_t bytes);
-  [[nodiscard]] bool terminal_has_rested(std::size_t bytes);
+  [[nodiscard]] bool terminal_has_room(std::size_t bytes);
   void back_off();
   [[nodiscard]] ssize_t write_now(std::string_view block) const;
 
@@ -46,9 +48,10 @@ class Sink {
   bool closed_ = false;
   bool full_ = false;
   std::chrono::nanoseconds pause_{0};
-  // A terminal does not tell what is unread: see sink.cpp.
-  std::size_t unrested_ = 0;
-  int burst_blocks_ = 0;
+  // A terminal does not tell what is unread.
+  std::optional<ReaderWatch> reader_;
+  std::size_t maybe_unread_ = 0;
+  int unanswered_ = 0;  // waits in a row that the watch did not end
   Clock::time_point last_write_ = {};
 };
 

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include <poll.h>
 
@@ -46,7 +48,8 @@ class Stream {
   [[nodiscard]] bool ended() const { return !source_.valid(); }
   [[nodiscard]] bool done() const { return ended() && lines_.waiting() == 0; }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  [[nodiscard]] int file_error() const { return file_error_; }  // errno, 0: none
+  // Why the file is no longer written (errno); told once, then 0, as when all is well.
+  [[nodiscard]] int take_file_error() { return std::exchange(file_error_, 0); }
   // A line of our own, with its newline, for the engine alone.
   void say(std::string_view line) { lines_.say(line); }
 
