@@ -1,6 +1,7 @@
 #include "cli/survey.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -45,6 +46,22 @@ Result<void> keep_first(hosts::Cluster& cluster, int nodes) {
   return {};
 }
 
+// The mpirun that belongs to the program's own MPI on the hosts, where it is here too and was not
+// looked at yet: it suits the program better than whichever comes first in PATH.
+void look_at_launchers_of_hosts(Surveyed& all) {
+  std::set<std::string> new_ones;
+  for (const facts::Survey& survey : all.surveys) {
+    if (!survey.facts || !survey.facts->program || !survey.facts->program->libmpi) continue;
+    for (const facts::Mpi& mpi : survey.facts->mpi) new_ones.insert(mpi.launcher);
+  }
+  for (const facts::Mpi& known : all.launcher.mpi) new_ones.erase(known.launcher);
+  if (new_ones.empty()) return;
+  const auto here = facts::gather({.launchers = {new_ones.begin(), new_ones.end()}});
+  for (const facts::Mpi& mpi : here.facts.mpi) {
+    if (new_ones.contains(mpi.launcher)) all.launcher.mpi.push_back(mpi);
+  }
+}
+
 }  // namespace
 
 Surveyed::~Surveyed() {
@@ -86,6 +103,7 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   all->surveys = all->crew->survey([&] {
     if (all->launcher.hostname.empty()) look_here();
   });
+  look_at_launchers_of_hosts(*all);
   MUSTER_TRY(all->layout, layout::decide(all->job, all->cluster, all->surveys, all->launcher));
   all->findings = checks::judge({.job = all->job,
                                  .cluster = all->cluster,

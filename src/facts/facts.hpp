@@ -157,7 +157,7 @@ struct Facts {
   int port_range_last = 0;
   std::vector<Listener> listeners = {};
   std::vector<FileMode> ssh_files = {};
-  std::vector<Mpi> mpi = {};       // the launchers asked for and the one in PATH, no path twice
+  std::vector<Mpi> mpi = {};       // the launchers asked for, the one in PATH and the program's own
   std::optional<Program> program;  // when one was asked for
   Environment environment;
   std::vector<NotSeen> not_seen = {};

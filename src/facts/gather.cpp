@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 
 #include <unistd.h>
 
@@ -76,8 +77,20 @@ Variables read_environment(const Request& request, Gathered& gathered) {
   return result;
 }
 
+// The mpirun of the MPI that the program is linked to: PREFIX/bin beside PREFIX/lib.
+std::string launcher_of(const FileIdentity& libmpi) {
+  std::filesystem::path folder = std::filesystem::path(libmpi.path).parent_path();
+  while (folder.has_relative_path() && folder.filename() != "lib" && folder.filename() != "lib64") {
+    folder = folder.parent_path();
+  }
+  return folder.has_relative_path() ? folder.parent_path() / "bin/mpirun" : "";
+}
+
 void read_launchers(const Request& request, const Variables& environment, Facts& facts) {
   std::vector<std::string> launchers = request.launchers;
+  if (facts.program && facts.program->libmpi) {
+    launchers.push_back(launcher_of(*facts.program->libmpi));
+  }
   const auto path = environment.find("PATH");
   if (path != environment.end()) launchers.push_back(find_in_path("mpirun", path->second));
   std::vector<std::string> done = {""};
@@ -104,11 +117,11 @@ Gathered gather(const Request& request) {
   read_system(facts);
   const std::string home = read_user(facts);
   const Variables environment = read_environment(request, gathered);
-  read_launchers(request, environment, facts);
   if (!request.program.empty()) {
     const std::string folder = request.folder.empty() ? home : request.folder;
     facts.program = read_program(request.program, folder, environment, facts.not_seen);
   }
+  read_launchers(request, environment, facts);
   facts.clock_s = now_s();
   return gathered;
 }

@@ -38,16 +38,42 @@ TEST(OpenMpi, Version5IsToldInPrrtesWords) {
   const auto plan = plan_openmpi(job(), three_hosts("5.0.11", 5), means());
   ASSERT_TRUE(plan);
   const Words expected = {"/opt/mpi/bin/mpirun",
-                          "--prtemca", "plm_ssh_agent", "ssh -o ControlPath=/s/%C",
-                          "--prtemca", "plm_ssh_no_tree_spawn", "1",
-                          "--prtemca", "prte_if_include", "198.18.0.0/16",
-                          "--mca", "btl_tcp_if_include", "198.18.0.0/16",
-                          "--host", "n1:2,n2:2,n3:2", "-n", "6",
-                          "--bind-to", "none",
-                          "-x", "NCCL_DEBUG", "-x", "OMP_NUM_THREADS", "-x", "MUSTER_FORWARD",
-                          "/tmp/muster-1000/abc/muster", "rank", "--run", "r1",
-                          "--subnet", "198.18.0.0/16", "--master", "198.18.1.1:29500",
-                          "--", "./train", "--epochs", "3"};
+                          "--prtemca",
+                          "plm_ssh_agent",
+                          "ssh -o ControlPath=/s/%C",
+                          "--prtemca",
+                          "plm_ssh_no_tree_spawn",
+                          "1",
+                          "--prtemca",
+                          "prte_if_include",
+                          "198.18.0.0/16",
+                          "--mca",
+                          "btl_tcp_if_include",
+                          "198.18.0.0/16",
+                          "--host",
+                          "n1:2,n2:2,n3:2",
+                          "-n",
+                          "6",
+                          "--bind-to",
+                          "none",
+                          "-x",
+                          "NCCL_DEBUG",
+                          "-x",
+                          "OMP_NUM_THREADS",
+                          "-x",
+                          "MUSTER_FORWARD",
+                          "/tmp/muster-1000/abc/muster",
+                          "rank",
+                          "--run",
+                          "r1",
+                          "--subnet",
+                          "198.18.0.0/16",
+                          "--master",
+                          "198.18.1.1:29500",
+                          "--",
+                          "./train",
+                          "--epochs",
+                          "3"};
   EXPECT_EQ(plan->argv, expected);
   EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "MUSTER_FORWARD=NCCL_DEBUG,OMP_NUM_THREADS"}));
   EXPECT_TRUE(plan->files.empty());
@@ -58,16 +84,42 @@ TEST(OpenMpi, Version4IsToldInOrtesWords) {
   const auto plan = plan_openmpi(job(), three_hosts("4.1.4", 4), means());
   ASSERT_TRUE(plan);
   const Words expected = {"/opt/mpi/bin/mpirun",
-                          "--mca", "plm_rsh_agent", "ssh -o ControlPath=/s/%C",
-                          "--mca", "plm_rsh_no_tree_spawn", "1",
-                          "--mca", "oob_tcp_if_include", "198.18.0.0/16",
-                          "--mca", "btl_tcp_if_include", "198.18.0.0/16",
-                          "--host", "n1:2,n2:2,n3:2", "-n", "6",
-                          "--bind-to", "none",
-                          "-x", "NCCL_DEBUG", "-x", "OMP_NUM_THREADS", "-x", "MUSTER_FORWARD",
-                          "/tmp/muster-1000/abc/muster", "rank", "--run", "r1",
-                          "--subnet", "198.18.0.0/16", "--master", "198.18.1.1:29500",
-                          "--", "./train", "--epochs", "3"};
+                          "--mca",
+                          "plm_rsh_agent",
+                          "ssh -o ControlPath=/s/%C",
+                          "--mca",
+                          "plm_rsh_no_tree_spawn",
+                          "1",
+                          "--mca",
+                          "oob_tcp_if_include",
+                          "198.18.0.0/16",
+                          "--mca",
+                          "btl_tcp_if_include",
+                          "198.18.0.0/16",
+                          "--host",
+                          "n1:2,n2:2,n3:2",
+                          "-n",
+                          "6",
+                          "--bind-to",
+                          "none",
+                          "-x",
+                          "NCCL_DEBUG",
+                          "-x",
+                          "OMP_NUM_THREADS",
+                          "-x",
+                          "MUSTER_FORWARD",
+                          "/tmp/muster-1000/abc/muster",
+                          "rank",
+                          "--run",
+                          "r1",
+                          "--subnet",
+                          "198.18.0.0/16",
+                          "--master",
+                          "198.18.1.1:29500",
+                          "--",
+                          "./train",
+                          "--epochs",
+                          "3"};
   EXPECT_EQ(plan->argv, expected);
 }
 
@@ -113,8 +165,7 @@ TEST(OpenMpi, ManyHostsGoIntoAFile) {
   auto layout = three_hosts("5.0.11", 5);
   layout.placements.clear();
   for (int i = 0; i < 65; ++i) {
-    layout.placements.push_back(
-        {.host = "h" + std::to_string(i), .first_rank = i, .ranks = 1});
+    layout.placements.push_back({.host = "h" + std::to_string(i), .first_rank = i, .ranks = 1});
   }
   layout.ranks = 65;
   const auto plan = plan_openmpi(job(), layout, means());

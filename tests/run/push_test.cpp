@@ -24,8 +24,8 @@ class PushTest : public testing::Test {
   void TearDown() override { std::filesystem::remove_all(folder_); }
 
   [[nodiscard]] int shell(const std::string& line, const std::string& input = {}) const {
-    const auto ended = sys::run({.argv = {"/bin/sh", "-c", line},
-                                 .input = std::make_shared<const std::string>(input)});
+    const auto ended = sys::run(
+        {.argv = {"/bin/sh", "-c", line}, .input = std::make_shared<const std::string>(input)});
     return ended ? ended->code : -1;
   }
   [[nodiscard]] int push(const std::string& content) const {
