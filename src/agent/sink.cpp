@@ -28,6 +28,7 @@ constexpr nanoseconds kLongestPause = std::chrono::milliseconds(2);
 // reader cannot be watched or is another process, after a rest.
 constexpr nanoseconds kHandOver = microseconds(150);
 constexpr nanoseconds kWatchAtMost = std::chrono::milliseconds(50);
+constexpr nanoseconds kSoon = std::chrono::milliseconds(5);
 constexpr int kUnansweredAtMost = 8;
 constexpr nanoseconds kRest = microseconds(200);
 
@@ -55,7 +56,9 @@ std::size_t Sink::wanted_block() const {
 }
 
 void Sink::back_off() {
-  pause_ = std::clamp(pause_ * 2, kFirstPause, kLongestPause);
+  // Nothing tells that the reader is awake again: look often at first, then seldom.
+  const bool soon = kind_ == Kind::kTerminal && Clock::now() - last_write_ < kSoon;
+  pause_ = std::clamp(pause_ * 2, kFirstPause, soon ? kHandOver : kLongestPause);
 }
 
 bool Sink::terminal_has_room(std::size_t bytes) {

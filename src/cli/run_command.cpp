@@ -25,6 +25,8 @@ namespace muster::cli {
 namespace {
 
 constexpr int kOwnFault = 125;
+constexpr int kCannotRun = 126;
+constexpr int kNotFound = 127;
 
 struct RunOptions {
   JobOptions job;
@@ -181,10 +183,11 @@ Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Pl
 }
 
 // A program that is not there, or cannot be run, has codes of its own.
-int refusal_code(const std::vector<checks::Finding>& findings) {
-  for (const checks::Finding& finding : findings) {
-    if (finding.id == "program-not-found" && finding.severity == checks::Severity::kError)
-      return 127;
+int refusal_code(const std::vector<facts::Survey>& surveys) {
+  for (const facts::Survey& survey : surveys) {
+    if (!survey.facts || !survey.facts->program) continue;
+    if (survey.facts->program->path.empty()) return kNotFound;
+    if (!survey.facts->program->executable) return kCannotRun;
   }
   return kOwnFault;
 }
@@ -196,12 +199,13 @@ Result<int> run_job(const RunOptions& options, const Program& program) {
     if (const auto code = detach(run_id)) return *code;  // in the parent, after the start
   }
   MUSTER_TRY(const auto all, survey(options.job, program, run_id, false));
-  if (!all->findings.empty() && !options.quiet) {
+  const bool refused = checks::has_errors(all->findings) && !options.force;
+  if (!all->findings.empty() && (refused || !options.quiet)) {
     fmt::print(stderr, "{}", checks::to_text(all->findings));
   }
-  if (checks::has_errors(all->findings) && !options.force) {
+  if (refused) {
     fmt::print(stderr, "muster: not started; see above (--force starts it anyway)\n");
-    return refusal_code(all->findings);
+    return refusal_code(all->surveys);
   }
   MUSTER_TRY(const std::string folder, run::make_run_folder(run_id));
   MUSTER_CHECK(run::write_owner(folder));

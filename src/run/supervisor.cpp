@@ -15,7 +15,7 @@ using std::chrono::milliseconds;
 constexpr double kSilence_s = 6;  // then a host is asked again over a new connection
 constexpr double kTryAgain_s = 3;
 constexpr double kStuck_s = 3;            // the engine, after the last rank
-constexpr double kFailedRankEnds_s = 10;  // the engine ends the job after a failed rank, or we do
+constexpr double kFailedRankEnds_s = 5;  // the engine ends the job after a failed rank, or we do
 constexpr double kGrace_s = 2;            // from SIGTERM to SIGKILL
 
 double seconds_since(std::chrono::steady_clock::time_point then) {
