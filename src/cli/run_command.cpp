@@ -180,13 +180,15 @@ Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Pl
   return verdict.code;
 }
 
-// A program that is not there, or cannot be run, has codes of its own.
-int refusal_code(const std::vector<checks::Finding>& findings) {
-  for (const checks::Finding& finding : findings) {
-    if (finding.id == "program-not-found" && finding.severity == checks::Severity::kError)
-      return 127;
+// A program that is not there, or may not be executed, has codes of its own.
+int refusal_code(const std::vector<facts::Survey>& surveys) {
+  int code = kOwnFault;
+  for (const facts::Survey& survey : surveys) {
+    if (!survey.facts || !survey.facts->program) continue;
+    if (survey.facts->program->path.empty()) return 127;
+    if (!survey.facts->program->executable) code = 126;
   }
-  return kOwnFault;
+  return code;
 }
 
 Result<int> run_job(const RunOptions& options, const Program& program) {
@@ -201,7 +203,7 @@ Result<int> run_job(const RunOptions& options, const Program& program) {
   }
   if (checks::has_errors(all->findings) && !options.force) {
     fmt::print(stderr, "muster: not started; see above (--force starts it anyway)\n");
-    return refusal_code(all->findings);
+    return refusal_code(all->surveys);
   }
   MUSTER_TRY(const std::string folder, run::make_run_folder(run_id));
   MUSTER_CHECK(run::write_owner(folder));
