@@ -77,13 +77,16 @@ Variables read_environment(const Request& request, Gathered& gathered) {
   return result;
 }
 
-// The mpirun of the MPI that the program is linked to: PREFIX/bin beside PREFIX/lib.
+// The mpirun of the MPI that the program is linked to: PREFIX/bin beside PREFIX/lib. The loader may
+// say /lib for /usr/lib, and an Open MPI 4 that is called /bin/mpirun refuses "/" as its prefix.
 std::string launcher_of(const FileIdentity& libmpi) {
   std::filesystem::path folder = std::filesystem::path(libmpi.path).parent_path();
   while (folder.has_relative_path() && folder.filename() != "lib" && folder.filename() != "lib64") {
     folder = folder.parent_path();
   }
-  return folder.has_relative_path() ? folder.parent_path() / "bin/mpirun" : "";
+  if (!folder.has_relative_path()) return "";
+  const std::filesystem::path prefix = folder.parent_path();
+  return (prefix.has_relative_path() ? prefix : "/usr") / "bin/mpirun";
 }
 
 void read_launchers(const Request& request, const Variables& environment, Facts& facts) {

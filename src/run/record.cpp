@@ -77,11 +77,23 @@ Verdict rank_failed(const Record& record, const RankRecord& first) {
           .first_failed_rank = first.rank};
 }
 
+bool is_lost(const Record& record, const std::string& host) {
+  const auto& lost = record.lost_hosts;
+  return std::find(lost.begin(), lost.end(), host) != lost.end();
+}
+
+// A host that was lost with its ranks is the cause: engines, and MPI in the other ranks, notice a
+// broken connection long before we give the host up, and end ranks that are well.
+bool lost_with_ranks(const Record& record) {
+  return std::any_of(record.ranks.begin(), record.ranks.end(), [&](const RankRecord& rank) {
+    return !rank.end && is_lost(record, rank.host);
+  });
+}
+
 Verdict host_lost(const Record& record) {
   std::vector<int> ranks;
   for (const RankRecord& rank : record.ranks) {
-    const auto& lost = record.lost_hosts;
-    if (std::find(lost.begin(), lost.end(), rank.host) != lost.end()) ranks.push_back(rank.rank);
+    if (is_lost(record, rank.host)) ranks.push_back(rank.rank);
   }
   return {.code = kOwnFault,
           .text = fmt::format("host {} was lost with {}", fmt::join(record.lost_hosts, ", "),
@@ -186,7 +198,8 @@ Verdict judge(const Record& record) {
             .hint = fmt::format("what the ranks said last: muster logs {}", record.id)};
   }
   const RankRecord* first = first_failed(record);
-  if (!record.lost_hosts.empty() && (!first || record.reason == Reason::kHostLost)) {
+  const bool lost = !record.lost_hosts.empty();
+  if (lost && (!first || record.reason == Reason::kHostLost || lost_with_ranks(record))) {
     return host_lost(record);
   }
   if (first) return rank_failed(record, *first);

@@ -69,6 +69,26 @@ TEST(Verdict, ALostHostIsNamedThoughTheEngineReturnsZero) {
   EXPECT_EQ(verdict.text, "host n2 was lost with ranks 2, 3");
 }
 
+TEST(Verdict, ALostHostIsTheCauseThoughTheEngineEndedTheOthersFirst) {
+  Record record = six_ranks();
+  record.ranks[2].end.reset();
+  record.ranks[3].end.reset();
+  record.ranks[0].end->status = 15;
+  record.engine_code = 205;
+  record.lost_hosts = {"n2"};
+  const Verdict verdict = judge(record);
+  EXPECT_EQ(verdict.code, 125);
+  EXPECT_EQ(verdict.text, "host n2 was lost with ranks 2, 3");
+}
+
+TEST(Verdict, AHostLostAfterItsRanksEndedIsNotTheCause) {
+  Record record = six_ranks();
+  record.ranks[4].end->status = exited(3);
+  record.lost_hosts = {"n2"};
+  EXPECT_EQ(judge(record).code, 3);
+  EXPECT_EQ(judge(record).first_failed_rank, 4);
+}
+
 TEST(Verdict, TimeoutAndInterruptComeBeforeWhatTheyCaused) {
   Record record = six_ranks();
   for (auto& rank : record.ranks) rank.end->status = 15;
