@@ -1,0 +1,91 @@
+"""What every bench shares: a lab to measure on, interleaved timing, one JSON line a comparison."""
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+import uuid
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MUSTER = Path(os.environ.get("MUSTER", ROOT / "build/release/bin/muster")).resolve()
+DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
+
+
+class Lab:
+    """A lab whose hosts the launcher reaches by key."""
+
+    def __init__(self, name, hosts):
+        self.name, self.hosts = name, [f"n{i + 1}" for i in range(hosts)]
+        self.expression = f"n[1-{hosts}]"
+
+    def lab(self, *words, **options):
+        return subprocess.run([MUSTER, "lab", words[0], "--name", self.name, *words[1:]], check=True,
+                              capture_output=True, text=True, timeout=300, **options).stdout
+
+    def words(self, argv, env=None):
+        pairs = [f"{name}={value}" for name, value in (env or {}).items()]
+        return [str(MUSTER), "lab", "exec", "--name", self.name, "launcher", "--", "env", *pairs, *argv]
+
+    def run(self, argv, env=None, timeout=120):
+        """On the launcher, as the ordinary user; the whole result."""
+        return subprocess.run(self.words(argv, env), capture_output=True, text=True, timeout=timeout,
+                              stdin=subprocess.DEVNULL)
+
+    def set_up(self):
+        password = json.loads(self.lab("status", "--json"))["password"]
+        script = ("cd && umask 077 && cat > pw && muster setup -H \"$1\" --password-file pw --yes && rm pw")
+        subprocess.run(self.words(["sh", "-c", script, "sh", self.expression]), input=password, text=True, check=True,
+                       capture_output=True, timeout=600)
+
+    def close_connections(self):
+        """Every shared connection of the launcher's, muster's and plain ssh's: the next login is a cold one."""
+        script = ('for s in "$HOME"/.ssh/muster/cm/*; do [ -S "$s" ] && ssh -o ControlPath="$s" -O exit x; done 2>/dev/null; '
+                  'for i in $(seq 100); do ls "$HOME"/.ssh/muster/cm/* >/dev/null 2>&1 || exit 0; sleep 0.05; done; exit 1')
+        done = self.run(["sh", "-c", script])
+        assert done.returncode == 0, "a connection stays open"
+
+
+@contextmanager
+def lab(hosts):
+    one = Lab("b" + uuid.uuid4().hex[:8], hosts)
+    say(f"bringing up {hosts} hosts")
+    one.lab("up", "--hosts", str(hosts))
+    try:
+        one.set_up()
+        yield one
+    finally:
+        one.lab("down")
+
+
+def compare(name, sides, count, note=""):
+    """Runs the sides in turn, `count` times each, and prints their medians as one comparison.
+
+    `sides` is {"ours": f, "peer": f}; each makes ready, and returns the seconds that it measured.
+    """
+    times = {side: [] for side in sides}
+    for number in range(count):
+        # Who goes first changes, so that neither always pays for what the other left.
+        order = list(sides.items()) if number % 2 == 0 else list(sides.items())[::-1]
+        for side, measure in order:
+            times[side].append(measure())
+        say(f"{name} {number + 1}/{count}: " + ", ".join(f"{side} {values[-1]:.3f} s" for side, values in times.items()))
+    ours, peer = (statistics.median(times[side]) for side in ("ours", "peer"))
+    spread = {side: [round(min(v), 4), round(max(v), 4)] for side, v in times.items()}
+    print(json.dumps({"name": name, "ours": round(ours, 4), "peer": round(peer, 4), "ratio": round(ours / peer, 4), "n": count,
+                      "unit": "s", "spread": spread, **({"note": note} if note else {})}), flush=True)
+
+
+def timed(run, accept):
+    """Seconds that `run` took; what it says must be accepted."""
+    start = time.perf_counter()
+    result = run()
+    seconds = time.perf_counter() - start
+    assert accept(result), f"exit code {result.returncode}\n{result.stdout}\n{result.stderr}"
+    return seconds
