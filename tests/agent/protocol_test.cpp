@@ -1,0 +1,64 @@
+#include "agent/protocol.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::agent {
+namespace {
+
+TEST(Protocol, OrdersAreReadBack) {
+  Order hello{.kind = Order::Kind::kHello, .run_id = "r1"};
+  hello.request = facts::Request{.host = "n1", .activate = "source 'x'\n", .program = "./a \"b\""};
+  const auto again = parse_order(to_line(hello));
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->run_id, "r1");
+  ASSERT_TRUE(again->request);
+  EXPECT_EQ(again->request->activate, "source 'x'\n");
+  EXPECT_EQ(again->request->program, "./a \"b\"");
+  const Order rejoin{.kind = Order::Kind::kHello, .run_id = "r1"};
+  EXPECT_FALSE(parse_order(to_line(rejoin))->request);
+  const Order begin{.kind = Order::Kind::kBegin, .orphan_after_s = 7};
+  EXPECT_EQ(parse_order(to_line(begin))->orphan_after_s, 7);
+  const Order end{.kind = Order::Kind::kEnd, .grace_s = 1.5};
+  EXPECT_EQ(parse_order(to_line(end))->grace_s, 1.5);
+  const Order bye{.kind = Order::Kind::kBye, .keep = true};
+  EXPECT_TRUE(parse_order(to_line(bye))->keep);
+}
+
+TEST(Protocol, ReportsAreReadBack) {
+  Report facts{.kind = Report::Kind::kFacts};
+  facts.facts.hostname = "n\n1";
+  EXPECT_EQ(parse_report(to_line(facts))->facts.hostname, "n\n1");
+  const Report event{.kind = Report::Kind::kEvent,
+                     .event = {.start = std::nullopt, .end = RankEnd{.rank = 3, .status = 768}}};
+  const auto again = parse_report(to_line(event));
+  ASSERT_TRUE(again && again->event.end);
+  EXPECT_EQ(again->event.end->rank, 3);
+  EXPECT_EQ(again->event.end->status, 768);
+  const Report done{.kind = Report::Kind::kDone, .ended = 4};
+  EXPECT_EQ(parse_report(to_line(done))->ended, 4);
+  const Report beat{.kind = Report::Kind::kBeat, .clock_s = 12.25};
+  EXPECT_EQ(parse_report(to_line(beat))->clock_s, 12.25);
+}
+
+TEST(Protocol, OneMessageIsOneLine) {
+  Report failed{.kind = Report::Kind::kFailed, .text = "two\nlines \xff"};
+  const std::string line = to_line(failed);
+  EXPECT_EQ(line.find('\n'), line.size() - 1);
+}
+
+TEST(Protocol, HostileLinesAreRefusedNotObeyed) {
+  for (const char* line :
+       {"", "{", "null", "[]", "{}", "{\"order\":3}", "{\"order\":\"dance\"}",
+        "{\"order\":\"hello\"}", "{\"order\":\"begin\",\"orphan_after_s\":\"soon\"}",
+        "{\"order\":\"end\"}", "{\"order\":\"hello\",\"run\":\"r\",\"request\":\"[]\"}"}) {
+    EXPECT_FALSE(parse_order(line)) << line;
+  }
+  for (const char* line :
+       {"Welcome to n1!", "{\"report\":\"facts\",\"facts\":\"{}\"}", "{\"report\":\"event\"}",
+        "{\"report\":\"event\",\"event\":\"{}\"}", "{\"report\":\"done\",\"ended\":\"x\"}"}) {
+    EXPECT_FALSE(parse_report(line)) << line;
+  }
+}
+
+}  // namespace
+}  // namespace muster::agent

@@ -1,0 +1,121 @@
+#include "sys/loop.hpp"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace muster::sys {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::shared_ptr<const std::string> bytes(std::string text) {
+  return std::make_shared<const std::string>(std::move(text));
+}
+
+TEST(Loop, AProgramIsSpokenToAndAnswers) {
+  Loop loop;
+  std::string said;
+  std::shared_ptr<Process> process;
+  int code = -1;
+  process = *loop.start({.argv = {"cat"},
+                         .input = Input::kPipe,
+                         .on_output =
+                             [&](Stream, std::string_view chunk) {
+                               said += chunk;
+                               if (said == "one") process->write(bytes("two"));
+                               if (said == "onetwo") process->close_input();
+                             },
+                         .on_end = [&](int ended, int) { code = ended; }});
+  process->write(bytes("one"));
+  loop.run();
+  EXPECT_EQ(said, "onetwo");
+  EXPECT_EQ(code, 0);
+  EXPECT_FALSE(process->running());
+  process->write(bytes("nobody reads this"));  // harmless
+  process->kill(SIGTERM);
+}
+
+TEST(Loop, AProgramThatIsNotThereIsAnError) {
+  Loop loop;
+  const auto process = loop.start({.argv = {"/no/such/program"}});
+  ASSERT_FALSE(process);
+  EXPECT_EQ(process.error().code, ErrorCode::kEngineMissing);
+  loop.run();
+}
+
+TEST(Loop, TellsTheSignalThatEndedAProgram) {
+  Loop loop;
+  int signal = 0;
+  const auto process =
+      loop.start({.argv = {"sleep", "60"}, .on_end = [&](int, int ended) { signal = ended; }});
+  (*process)->kill(SIGKILL);
+  loop.run();
+  EXPECT_EQ(signal, SIGKILL);
+}
+
+TEST(Loop, ADescendantThatKeepsTheOutputIsGivenUp) {
+  Loop loop;
+  bool exited = false, ended = false;
+  pid_t left = 0;
+  const auto process = loop.start(
+      {.argv = {"sh", "-c", "sleep 60 & echo $!"},
+       .on_output = [&](Stream, std::string_view chunk) { left = std::stoi(std::string(chunk)); },
+       .on_end = [&](int, int) { ended = exited; },
+       .on_exit = [&] { exited = true; }});
+  ASSERT_TRUE(process);
+  loop.run();
+  EXPECT_TRUE(ended);
+  ASSERT_GT(left, 0);
+  ::kill(left, SIGKILL);
+}
+
+TEST(Loop, GivesDescriptorsAndNoOthers) {
+  int pair[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+  Loop loop;
+  std::string said;
+  const auto process =
+      loop.start({.argv = {"sh", "-c", "echo hello >&3; ls /proc/self/fd | wc -l"},
+                  .descriptors = {pair[1]},
+                  .on_output = [&](Stream, std::string_view chunk) { said += chunk; }});
+  ASSERT_TRUE(process);
+  loop.run();
+  char buffer[16] = {};
+  EXPECT_EQ(::read(pair[0], buffer, sizeof buffer), 6);
+  EXPECT_STREQ(buffer, "hello\n");
+  EXPECT_EQ(std::stoi(said), 5);  // 0 to 3, and the folder that ls reads
+  ::close(pair[0]);
+  ::close(pair[1]);
+}
+
+TEST(Loop, TimersRepeatUntilTheyGoAndSignalsAreCalls) {
+  Loop loop;
+  int ticks = 0;
+  bool interrupted = false;
+  loop.on_signal(SIGUSR1, [&] { interrupted = true; });
+  std::shared_ptr<Timer> timer;
+  timer = loop.timer(milliseconds(1), milliseconds(1), [&] {
+    if (++ticks == 2) ::raise(SIGUSR1);
+    if (interrupted) timer = nullptr;
+  });
+  loop.run();
+  EXPECT_TRUE(interrupted);
+  EXPECT_GE(ticks, 2);
+}
+
+TEST(Loop, StopsWhenTold) {
+  Loop loop;
+  const auto process = loop.start({.argv = {"sleep", "60"}});
+  const auto timer = loop.timer(milliseconds(1), {}, [&] { loop.stop(); });
+  loop.run();
+  EXPECT_TRUE((*process)->running());
+  (*process)->kill(SIGKILL);
+  loop.run();
+  EXPECT_FALSE((*process)->running());
+}
+
+}  // namespace
+}  // namespace muster::sys
