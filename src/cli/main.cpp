@@ -5,6 +5,9 @@
 #include <string>
 #include <vector>
 
+#include <linux/close_range.h>
+#include <unistd.h>
+
 #include "agent/agent.hpp"
 #include "agent/rank.hpp"
 #include "cli/command.hpp"
@@ -89,5 +92,7 @@ int main(int argc, char** argv) {
   if (const auto code = muster::run::keeper_main(argc, argv)) return *code;
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a death
   if (const auto code = muster::setup::askpass_main(argc, argv)) return *code;
+  // What muster starts may outlive it (shared connections do) and must not hold the caller's files.
+  (void)::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   return muster::cli::run(argc, argv);
 }

@@ -33,7 +33,7 @@ struct Program {
   std::vector<std::string> env = {};  // "NAME=value", on top of our own environment
   std::string folder = {};            // where it starts; empty: where we are
   Input input = Input::kNone;
-  std::vector<int> descriptors = {};  // ours that it gets as 3, 4, ...; all others are closed to it
+  std::vector<int> descriptors = {};  // ours that it gets as 3, 4, ...
   bool own_session = false;           // setsid: a terminal's signals do not reach it
   OnOutput on_output = nullptr;
   // Called once, after the program ended and its outputs were closed; a descendant that keeps them
