@@ -101,11 +101,6 @@ run::Record new_record(const Surveyed& all, const std::string& run_id) {
                      .command = sys::quote(all.job.program),
                      .engine = engine_name(all.layout.engine),
                      .started_s = unix_time()};
-  for (const facts::Survey& survey : all.surveys) {
-    if (survey.facts && survey.clock_doubt_s > 0) {
-      record.clock_ahead_s[survey.host] = survey.clock_ahead_s;
-    }
-  }
   for (const layout::Placement& placement : all.layout.placements) {
     for (int i = 0; i < placement.ranks; ++i) {
       record.ranks.push_back({.rank = placement.first_rank + i, .host = placement.host});
@@ -173,6 +168,11 @@ Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Pl
   const bool complete = complete_output(all, record, *output);
   supervisor.dismiss(!complete);
   for (const std::string& host : record.lost_hosts) all.ssh->forget(host);
+  output->show_rest();
+  if (!output->not_kept().empty()) {
+    fmt::print(stderr, "muster: {} does not hold all of the output: {}\n", folder,
+               output->not_kept());
+  }
   const run::Verdict verdict = judge(record);
   MUSTER_CHECK(sys::write_file(folder + "/record.json", to_json(record, verdict), 0600));
   if (!verdict.text.empty()) {
@@ -215,6 +215,9 @@ Result<int> run_job(const RunOptions& options, const Program& program) {
     if (!options.quiet) fmt::print(stderr, "muster: {}\n", note);
   }
   if (options.dry_run) {
+    for (std::size_t i = 0; i < all->cluster.hosts.size(); ++i) {
+      all->crew->send(i, {.kind = agent::Order::Kind::kBye, .keep = true});
+    }
     fmt::print("{}\n", to_command_line(plan));
     return 0;
   }

@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstring>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -120,13 +121,19 @@ Result<std::unique_ptr<Output>> Output::open(const std::string& folder,
 Output::Output(std::string folder, Demultiplexer demultiplexer)
     : folder_(std::move(folder)), demultiplexer_(std::move(demultiplexer)) {}
 
-Output::~Output() {
+Output::~Output() = default;
+
+void Output::show_rest() {
   screen_ = nullptr;
+}
+
+void Output::keep(int descriptor, std::string_view bytes) {
+  if (!write_all(descriptor, bytes)) not_kept_ = std::strerror(errno);
 }
 
 void Output::take(sys::Stream stream, std::string_view chunk) {
   const bool is_out = stream == sys::Stream::kOut;
-  (void)write_all(is_out ? out_.get() : err_.get(), chunk);
+  keep(is_out ? out_.get() : err_.get(), chunk);
   if (screen_) screen_->grown(stream, chunk.size());
   std::string& unfinished = is_out ? unfinished_out_ : unfinished_err_;
   for (std::size_t end = 0; (end = chunk.find('\n')) != std::string_view::npos;
@@ -158,7 +165,7 @@ void Output::take_line(sys::Stream stream, std::string_view line) {
 // Opened for each write: a thousand ranks must not need two thousand descriptors.
 void Output::write_out(int rank, sys::Stream stream, RankFile& file) {
   const sys::Fd log = open_log(rank_file(rank, stream));
-  (void)write_all(log.get(), file.unwritten);
+  keep(log.get(), file.unwritten);
   file.unwritten.clear();
 }
 

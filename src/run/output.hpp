@@ -75,7 +75,10 @@ class Output {
   ~Output();
 
   void take(sys::Stream stream, std::string_view chunk);
-  void finish();  // what is left of unfinished lines, and everything to the files
+  void finish();     // what is left of unfinished lines, and everything to the files
+  void show_rest();  // waits until the screen has it all
+  // Why some of it could not be kept; empty: all of it was.
+  [[nodiscard]] const std::string& not_kept() const { return not_kept_; }
 
   // Bytes of the rank's that came through the engine, for comparison with what its shim counted.
   [[nodiscard]] std::uint64_t bytes(int rank, sys::Stream stream) const;
@@ -92,6 +95,7 @@ class Output {
 
   Output(std::string folder, Demultiplexer demultiplexer);
   void take_line(sys::Stream stream, std::string_view line);
+  void keep(int descriptor, std::string_view bytes);
   void write_out(int rank, sys::Stream stream, RankFile& file);
 
   std::string folder_;
@@ -102,6 +106,7 @@ class Output {
   std::string unfinished_err_;
   std::map<int, RankFile> rank_out_;
   std::map<int, RankFile> rank_err_;
+  std::string not_kept_;
   std::unique_ptr<Screen> screen_;
 };
 

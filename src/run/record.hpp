@@ -40,7 +40,7 @@ struct Record {
   int engine_code = 0;
   int engine_signal = 0;
   std::vector<std::string> lost_hosts = {};
-  std::map<std::string, double> clock_ahead_s = {};  // of hosts whose clock was compared
+  std::map<std::string, double> clock_ahead_s = {};  // of each host's clock
   std::vector<RankRecord> ranks = {};                // by rank
 };
 

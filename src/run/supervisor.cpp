@@ -14,9 +14,9 @@ using std::chrono::milliseconds;
 
 constexpr double kSilence_s = 6;  // then a host is asked again over a new connection
 constexpr double kTryAgain_s = 3;
-constexpr double kStuck_s = 3;            // the engine, after the last rank
+constexpr double kStuck_s = 3;           // the engine, after the last rank
 constexpr double kFailedRankEnds_s = 5;  // the engine ends the job after a failed rank, or we do
-constexpr double kGrace_s = 2;            // from SIGTERM to SIGKILL
+constexpr double kGrace_s = 2;           // from SIGTERM to SIGKILL
 
 double seconds_since(std::chrono::steady_clock::time_point then) {
   return duration<double>(std::chrono::steady_clock::now() - then).count();
@@ -105,11 +105,20 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
     case agent::Report::Kind::kDone:
       host.done = true;
       return check_over();
+    case agent::Report::Kind::kBeat:
+      return compare_clock(host, report.clock_s);
     case agent::Report::Kind::kFailed:
     case agent::Report::Kind::kFacts:
-    case agent::Report::Kind::kBeat:
       return;
   }
+}
+
+// The beat that was least delayed on its way tells most.
+void Supervisor::compare_clock(const Host& host, double clock_s) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const double ahead = clock_s - duration<double>(now).count();
+  const auto [known, is_new] = record_.clock_ahead_s.try_emplace(host.name, ahead);
+  if (!is_new) known->second = std::max(known->second, ahead);
 }
 
 void Supervisor::on_event(std::size_t index, const agent::Event& event) {

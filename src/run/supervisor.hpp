@@ -47,6 +47,7 @@ class Supervisor {
   Result<void> start_engine(const launch::Plan& plan);
   void engine_ended(int code, int signal);
   void on_report(std::size_t index, const agent::Report& report);
+  void compare_clock(const Host& host, double clock_s);
   void on_event(std::size_t index, const agent::Event& event);
   void on_beat();
   void look_after(std::size_t index);

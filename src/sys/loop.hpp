@@ -13,7 +13,7 @@
 
 #include "base/error.hpp"
 
-struct uv_loop_s;
+struct uv_loop_s;  // NOLINT(readability-identifier-naming): libuv's name
 
 namespace muster::sys {
 
