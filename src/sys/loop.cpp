@@ -289,7 +289,9 @@ Loop::~Loop() {
       },
       nullptr);
   uv_run(loop_.get(), UV_RUN_NOWAIT);
-  if (uv_loop_close(loop_.get()) == UV_EBUSY) (void)loop_.release();  // a program outlives us
+  if (uv_loop_close(loop_.get()) != UV_EBUSY) return;
+  const uv_loop_s* const used = loop_.release();  // by a program that outlives us
+  (void)used;
 }
 
 Result<std::shared_ptr<Process>> Loop::start(Program program) {
