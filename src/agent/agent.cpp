@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -132,7 +133,12 @@ Result<void> serve(Channel& launcher, const Order& hello) {
     send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = unix_time()}));
     next = await_order(launcher);
   }
-  if (!next || next->kind != Order::Kind::kBegin || folder.empty()) return {};  // a check
+  if (!next || next->kind != Order::Kind::kBegin || folder.empty()) {  // a check, or not started
+    const bool keep = next && next->kind == Order::Kind::kBye && next->keep;
+    std::error_code error;
+    if (hello.request && !folder.empty() && !keep) std::filesystem::remove_all(folder, error);
+    return {};
+  }
   // From now on the connection may break: sshd's end must not be ours.
   (void)::setsid();
   (void)std::signal(SIGHUP, SIG_IGN);
