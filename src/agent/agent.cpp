@@ -138,7 +138,7 @@ Result<void> serve(Channel& launcher, const Order& hello) {
     // The run was refused, or (keep) is to be started by hand.
     const bool keep = next && next->kind == Order::Kind::kBye && next->keep;
     std::error_code error;
-    if (!keep) std::filesystem::remove_all(folder, error);
+    if (hello.request && !keep) std::filesystem::remove_all(folder, error);
     return {};
   }
   // From now on the connection may break: sshd's end must not be ours.

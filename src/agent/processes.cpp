@@ -50,6 +50,12 @@ bool carries(pid_t pid, std::string_view entry) {
   return false;
 }
 
+bool is_engine(pid_t pid) {
+  std::string name = read_proc(pid, "comm");
+  if (!name.empty() && name.back() == '\n') name.pop_back();
+  return std::find(kDaemons.begin(), kDaemons.end(), name) != kDaemons.end();
+}
+
 std::vector<pid_t> all_of_ours() {
   std::vector<pid_t> pids;
   std::error_code error;
@@ -106,13 +112,21 @@ std::vector<ProcessId> engine_daemons(std::span<const RankStart> starts) {
   for (const RankStart& start : starts) {
     const ProcessId& daemon = start.daemon;
     if (daemon.pid <= 1 || !is_alive(daemon) || !is_ours(daemon.pid)) continue;
-    std::string name = read_proc(daemon.pid, "comm");
-    if (!name.empty() && name.back() == '\n') name.pop_back();
-    const bool known = std::find(kDaemons.begin(), kDaemons.end(), name) != kDaemons.end();
     const bool listed = std::find(daemons.begin(), daemons.end(), daemon) != daemons.end();
-    if (known && !listed) daemons.push_back(daemon);
+    if (is_engine(daemon.pid) && !listed) daemons.push_back(daemon);
   }
   return daemons;
+}
+
+std::optional<ProcessId> engine_of(const std::string& run_id) {
+  using std::string_literals::operator""s;
+  const std::string words = "\0--run\0"s + run_id + "\0"s;
+  for (const pid_t pid : all_of_ours()) {
+    if (is_engine(pid) && read_proc(pid, "cmdline").find(words) != std::string::npos) {
+      return identify(pid);
+    }
+  }
+  return std::nullopt;
 }
 
 void send_signal(const ProcessId& process, int signal) {

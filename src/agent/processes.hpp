@@ -1,6 +1,7 @@
 // The processes of one run on this host, found so that no other is ever taken for one of them.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,6 +19,9 @@ namespace muster::agent {
 // The engine's daemons above the shims that are alive: only a process whose program is a known
 // daemon or launcher of an engine, never a shell or a service manager.
 [[nodiscard]] std::vector<ProcessId> engine_daemons(std::span<const RankStart> starts);
+
+// The engine's launcher on this host that starts the ranks of this run; found by its command line.
+[[nodiscard]] std::optional<ProcessId> engine_of(const std::string& run_id);
 
 // Sends the signal if that process is still the same.
 void send_signal(const ProcessId& process, int signal);

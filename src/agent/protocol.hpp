@@ -4,7 +4,8 @@
 //   launcher                        agent
 //   hello (run id, request)   ->    makes the run's folder, runs the activation, gathers
 //                             <-    facts
-//   (closes: the agent ends)        a check ends here
+//   (closes: the agent ends)        a check ends here, and a run that is not started; its folder
+//                                   is removed unless bye (keep) was said
 //   begin                     ->    stays, from now on as the run's warden
 //                             <-    ready, then every event of the ranks so far and to come
 //   beat                     <->    every 2 s; before begin each is answered, for the clocks

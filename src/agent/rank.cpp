@@ -237,6 +237,7 @@ std::string cannot_run(const std::string& program, int error) {
 
 // Everything that can fail before the program is tried.
 struct Ready {
+  RunFiles files;
   Prepared prepared;
   sys::Fd record;
   Channel out;
@@ -247,7 +248,8 @@ struct Ready {
 };
 
 Result<Ready> make_ready(const RankOptions& options, const SignalGuard& guard) {
-  MUSTER_TRY(const RunFiles files, RunFiles::open(options.run_id));
+  MUSTER_TRY(RunFiles files, RunFiles::open(options.run_id));
+  if (files.over()) return unexpected(Error{.what = "this run has been ended already"});
   MUSTER_TRY(Channel out, open_channel(STDOUT_FILENO));
   MUSTER_TRY(Channel err, open_channel(STDERR_FILENO));
   MUSTER_TRY(Prepared prepared, prepare(options, files, out.terminal));
@@ -259,7 +261,8 @@ Result<Ready> make_ready(const RankOptions& options, const SignalGuard& guard) {
   const std::string label = options.label ? fmt::format("[{}:{}] ", prepared.host, rank) : "";
   Stream out_stream(std::move(out.shim_end), std::move(out_file), STDOUT_FILENO, label);
   Stream err_stream(std::move(err.shim_end), std::move(err_file), STDERR_FILENO, label);
-  return Ready{.prepared = std::move(prepared),
+  return Ready{.files = std::move(files),
+               .prepared = std::move(prepared),
                .record = std::move(record),
                .out = std::move(out),
                .err = std::move(err),
@@ -279,6 +282,7 @@ Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
                                               .signals = guard}));
   (void)::prctl(PR_SET_TIMERSLACK, 1000);  // ns; our waits for the engine are short
   append_line(ready.record, start_line(ready.prepared.rank, launched.pid));
+  if (ready.files.over()) (void)::kill(launched.pid, SIGKILL);
   ready.out.program_end = sys::Fd();
   ready.err.program_end = sys::Fd();
   close_inherited();

@@ -55,6 +55,10 @@ Result<std::optional<Environment>> RunFiles::activated() const {
   return std::optional<Environment>(parse_environment(text));
 }
 
+bool RunFiles::over() const {
+  return !folder_.empty() && sys::exists(folder_ + "/" + kOverMark);
+}
+
 Result<sys::Fd> RunFiles::append(int rank, const char* suffix) const {
   if (folder_.empty()) return sys::Fd();
   const std::string name = fmt::format("rank.{}.{}", rank, suffix);

@@ -10,6 +10,9 @@
 
 namespace muster::agent {
 
+// In the run's folder once its warden ends it.
+constexpr const char* kOverMark = "over";
+
 class RunFiles {
  public:
   // Makes BASE/runs/ID, mode 0700, or verifies that it is ours. An empty id: no folder, no files.
@@ -19,6 +22,9 @@ class RunFiles {
   [[nodiscard]] std::string host() const;
   // Nothing: no activation was asked for.
   [[nodiscard]] Result<std::optional<Environment>> activated() const;
+  // The warden has begun to end the run: nothing more may start. A rank that was recorded before
+  // this is asked is seen by the warden; any other sees this.
+  [[nodiscard]] bool over() const;
   // rank.N.SUFFIX, appended to, mode 0600. No run: no descriptor.
   [[nodiscard]] Result<sys::Fd> append(int rank, const char* suffix) const;
 

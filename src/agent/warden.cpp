@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/processes.hpp"
+#include "agent/run_files.hpp"
 
 namespace muster::agent {
 namespace {
@@ -197,6 +198,7 @@ void Warden::note_shims_gone() {
 void Warden::start_ending(double grace_s) {
   if (ending_) return;
   ending_ = true;
+  (void)sys::write_file(folder_ + "/" + kOverMark, "", 0600);  // for ranks that start from now on
   pass_on_news();
   kill_at_ = Clock::now() + ms(grace_s);
   for (const auto& [rank, start] : starts_) {

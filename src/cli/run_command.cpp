@@ -192,6 +192,17 @@ int refusal_code(const std::vector<facts::Survey>& surveys) {
   return kOwnFault;
 }
 
+// For pasting: with the values that were given with -x, and the hosts keep what the shim needs.
+void show_command(Surveyed& all, const RunOptions& options, launch::Plan plan) {
+  for (const std::string& given : options.job.variables) {
+    if (given.find('=') != std::string::npos) plan.env.push_back(given);
+  }
+  fmt::print("{}\n", to_command_line(plan));
+  for (std::size_t i = 0; i < all.cluster.hosts.size(); ++i) {
+    all.crew->send(i, {.kind = agent::Order::Kind::kBye, .keep = true});
+  }
+}
+
 Result<int> run_job(const RunOptions& options, const Program& program) {
   if (program.empty()) return unexpected(no_program("muster run -H n[1-3] -- python train.py"));
   const std::string run_id = run::new_run_id();
@@ -215,10 +226,7 @@ Result<int> run_job(const RunOptions& options, const Program& program) {
     if (!options.quiet) fmt::print(stderr, "muster: {}\n", note);
   }
   if (options.dry_run) {
-    for (std::size_t i = 0; i < all->cluster.hosts.size(); ++i) {
-      all->crew->send(i, {.kind = agent::Order::Kind::kBye, .keep = true});
-    }
-    fmt::print("{}\n", to_command_line(plan));
+    show_command(*all, options, plan);
     return 0;
   }
   if (!options.quiet) fmt::print(stderr, "{}", understood(*all, run_id));

@@ -12,6 +12,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "agent/processes.hpp"
 #include "agent/protocol.hpp"
 #include "agent/record.hpp"
 
@@ -23,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kFirstDescriptor = 3;
 constexpr double kGrace_s = 1;
 constexpr std::chrono::seconds kEndsWithin{5};
+constexpr std::chrono::seconds kEngineShows{1};  // at most, from its fork to its own command line
 
 // What muster says on our standard input: "engine PID START" and, at an orderly end, "quit".
 struct Told {
@@ -72,25 +74,41 @@ void wait_for_sessions(int pairs, Clock::time_point until) {
   }
 }
 
-void end_run(const Told& told, int pairs) {
+// muster may have been killed between the engine's start and its word of it to us.
+agent::ProcessId find_engine(const std::string& run_id) {
+  const auto until = Clock::now() + kEngineShows;
+  do {
+    if (const auto engine = agent::engine_of(run_id)) return *engine;
+    (void)::poll(nullptr, 0, 20);
+  } while (Clock::now() < until);
+  return {};
+}
+
+void end_run(const std::string& run_id, const Told& told, int pairs) {
   const std::string orders =
       to_line(agent::Order{.kind = agent::Order::Kind::kEnd, .grace_s = kGrace_s}) +
       to_line(agent::Order{.kind = agent::Order::Kind::kBye, .keep = true});
   const auto until = Clock::now() + kEndsWithin;
-  if (told.engine.pid > 0 && is_alive(told.engine)) (void)::kill(told.engine.pid, SIGTERM);
+  agent::ProcessId engine = told.engine;
+  agent::send_signal(engine, SIGTERM);
   for (int i = 0; i < pairs; ++i) send(kFirstDescriptor + 2 * i, orders);
+  if (engine.pid == 0) {
+    engine = find_engine(run_id);
+    agent::send_signal(engine, SIGTERM);
+  }
   wait_for_sessions(pairs, until);
-  if (told.engine.pid > 0 && is_alive(told.engine)) (void)::kill(told.engine.pid, SIGKILL);
+  agent::send_signal(engine, SIGKILL);
 }
 
 }  // namespace
 
-Result<void> Keeper::start(sys::Loop& loop, const std::vector<int>& descriptors) {
-  auto process =
-      loop.start({.argv = {"/proc/self/exe", "keeper", std::to_string(descriptors.size() / 2)},
-                  .input = sys::Input::kPipe,
-                  .descriptors = descriptors,
-                  .own_session = true});
+Result<void> Keeper::start(sys::Loop& loop, const std::string& run_id,
+                           const std::vector<int>& descriptors) {
+  auto process = loop.start(
+      {.argv = {"/proc/self/exe", "keeper", run_id, std::to_string(descriptors.size() / 2)},
+       .input = sys::Input::kPipe,
+       .descriptors = descriptors,
+       .own_session = true});
   if (!process) return unexpected(because(process.error(), "cannot start the keeper"));
   process_ = *std::move(process);
   return {};
@@ -111,11 +129,10 @@ void Keeper::dismiss() {
 }
 
 std::optional<int> keeper_main(int argc, char** argv) {
-  if (argc != 3 || std::string_view(argv[1]) != "keeper") return std::nullopt;
+  if (argc != 4 || std::string_view(argv[1]) != "keeper") return std::nullopt;
   for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, SIG_IGN);
-  const int pairs = std::atoi(argv[2]);
   const Told told = listen_to_muster();
-  if (!told.quit) end_run(told, pairs);
+  if (!told.quit) end_run(argv[2], told, std::atoi(argv[3]));
   return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <sys/types.h>
@@ -16,7 +17,8 @@ namespace muster::run {
 class Keeper {
  public:
   // `descriptors`: pairs of a session's input and output.
-  [[nodiscard]] Result<void> start(sys::Loop& loop, const std::vector<int>& descriptors);
+  [[nodiscard]] Result<void> start(sys::Loop& loop, const std::string& run_id,
+                                   const std::vector<int>& descriptors);
   void tell_engine(pid_t engine);
   // The run is over, or another keeper takes its place.
   void dismiss();

@@ -109,6 +109,24 @@ std::string engine_end(const Record& record) {
   return fmt::format("exit code {}", record.engine_code);
 }
 
+// The engine died of a signal that is not ours, and the ranks because of it. An engine that ends
+// because a rank did exits with a code.
+bool engine_died(const Record& record) {
+  return record.reason == Reason::kEngineEnded && record.engine_signal != 0;
+}
+
+Verdict engine_died_first(const Record& record) {
+  std::vector<int> ranks;
+  for (const RankRecord& rank : record.ranks) {
+    if (!rank.end || rank.end->status != 0) ranks.push_back(rank.rank);
+  }
+  return {.code = kOwnFault,
+          .text = fmt::format("{} ended with {}, and with it {}",
+                              record.engine.empty() ? "the engine" : record.engine,
+                              engine_end(record), rank_list(ranks)),
+          .hint = "who killed it? on this machine: dmesg, journalctl"};
+}
+
 // No rank failed and no host was lost: whether every rank ended, and the engine.
 Verdict plain_end(const Record& record) {
   std::vector<int> not_started, not_ended;
@@ -202,6 +220,7 @@ Verdict judge(const Record& record) {
   if (lost && (!first || record.reason == Reason::kHostLost || lost_with_ranks(record))) {
     return host_lost(record);
   }
+  if (first && engine_died(record)) return engine_died_first(record);
   if (first) return rank_failed(record, *first);
   return plain_end(record);
 }

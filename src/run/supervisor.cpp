@@ -84,7 +84,8 @@ Result<void> Supervisor::start_engine(const launch::Plan& plan) {
 // A keeper knows the connections of the moment; when one is made anew, so is the keeper.
 void Supervisor::hold_connections() {
   auto keeper = std::make_unique<Keeper>();
-  (void)keeper->start(loop_, crew_.descriptors());  // without one only SIGKILL of us costs more
+  // Without one only SIGKILL of us costs more.
+  (void)keeper->start(loop_, record_.id, crew_.descriptors());
   if (engine_) keeper->tell_engine(engine_->pid());
   if (keeper_) keeper_->dismiss();
   keeper_ = std::move(keeper);

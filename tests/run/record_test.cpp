@@ -89,6 +89,18 @@ TEST(Verdict, AHostLostAfterItsRanksEndedIsNotTheCause) {
   EXPECT_EQ(judge(record).first_failed_rank, 4);
 }
 
+TEST(Verdict, AKilledEngineIsTheCauseOfItsRanksEnds) {
+  Record record = six_ranks();
+  for (auto& rank : record.ranks) rank.end->status = 9;
+  record.engine_signal = 9;
+  const Verdict verdict = judge(record);
+  EXPECT_EQ(verdict.code, 125);
+  EXPECT_EQ(verdict.text,
+            "Open MPI 5.0.11 ended with signal 9 (Killed), and with it ranks 0, 1, 2, 3, 4, 5");
+  record.reason = Reason::kRankFailed;  // muster killed it, because of a rank
+  EXPECT_EQ(judge(record).code, 137);
+}
+
 TEST(Verdict, TimeoutAndInterruptComeBeforeWhatTheyCaused) {
   Record record = six_ranks();
   for (auto& rank : record.ranks) rank.end->status = 15;
