@@ -80,6 +80,13 @@ std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& ther
   return finding;
 }
 
+// The program loads the engine's own library, of which the rule engine speaks already.
+bool is_told_by_engine(const facts::Mpi* here, const facts::Mpi* there,
+                       const facts::Program& program) {
+  return here != nullptr && there != nullptr && there->library.hash == program.libmpi->hash &&
+         difference(*here, *there).has_value();
+}
+
 Finding singletons(const layout::Engine& engine, const facts::Program& program,
                    const std::string& host) {
   return {.id = std::string(kAllRanksZero),
@@ -121,28 +128,29 @@ Findings find_engine(const Scene& scene) {
 Findings find_libmpi(const Scene& scene) {
   Findings findings;
   HostGroups builds;
+  const layout::Engine& engine = scene.layout.engine;
+  const facts::Mpi* here = find_mpi(scene.launcher, engine.launcher);
   for (const Participant& host : participants(scene)) {
     if (!host.facts->program) continue;
     const facts::Program& program = *host.facts->program;
-    const layout::Engine& engine = scene.layout.engine;
     if (!engine.kind.empty() && !program.libmpi_kind.empty() &&
         !layout::speak_the_same(engine.kind, engine.version, program.libmpi_kind,
                                 program.libmpi_version)) {
       findings.push_back(singletons(engine, program, host.name()));
-    }
-    if (program.libmpi && !program.libmpi->hash.empty()) {
+    } else if (program.libmpi && !program.libmpi->hash.empty() &&
+               !is_told_by_engine(here, find_mpi(*host.facts, engine.launcher), program)) {
       builds.add(fmt::format("{} ({} {}, {})", program.libmpi->path, program.libmpi_kind,
                              program.libmpi_version, program.libmpi->hash.substr(0, 12)),
                  host.name());
     }
   }
-  const std::string& usual = builds.usual().key;
+  const std::string usual = builds.usual_hosts();
   for (const HostGroup& group : builds.odd()) {
     findings.push_back({.id = std::string(kEngineVersion),
                         .severity = Severity::kWarning,
                         .hosts = group.hosts,
-                        .what = "the program loads another libmpi than on most hosts",
-                        .evidence = fmt::format("{}; most have {}", group.key, usual),
+                        .what = fmt::format("the program loads another libmpi than on {}", usual),
+                        .evidence = fmt::format("{}; on {} {}", group.key, usual, builds.usual().key),
                         .fix = "install the same MPI at the same path on all hosts, or activate "
                                "the same environment"});
   }

@@ -76,14 +76,14 @@ Findings find_program(const Scene& scene) {
                  host.name());
     }
   }
-  const std::string& usual = builds.usual().key;
+  const std::string usual = builds.usual_hosts();
   for (const HostGroup& group : builds.odd()) {
     const std::string path = group.key.substr(0, group.key.rfind(" ("));
     findings.push_back({.id = std::string(kProgramDiffers),
                         .severity = Severity::kWarning,
                         .hosts = group.hosts,
-                        .what = "the program is not the same as on most hosts",
-                        .evidence = fmt::format("{}; most have {}", group.key, usual),
+                        .what = fmt::format("the program is not the same as on {}", usual),
+                        .evidence = fmt::format("{}; on {} {}", group.key, usual, builds.usual().key),
                         .fix = copy_fix(path)});
   }
   return findings;
