@@ -41,13 +41,12 @@ Findings odd_architectures(const HostGroups& architectures) {
   const std::string& usual = architectures.usual().key;
   const std::string usual_hosts = architectures.usual_hosts();
   for (const HostGroup& group : architectures.odd()) {
-    findings.push_back(
-        {.id = std::string(kMixedArchitecture),
-         .severity = Severity::kError,
-         .hosts = group.hosts,
-         .what = fmt::format("its architecture is {}, and that of {} {}", group.key,
-                             usual_hosts, usual),
-         .fix = "leave it out with --exclude: one program cannot run on both"});
+    findings.push_back({.id = std::string(kMixedArchitecture),
+                        .severity = Severity::kError,
+                        .hosts = group.hosts,
+                        .what = fmt::format("its architecture is {}, and that of {} {}", group.key,
+                                            usual_hosts, usual),
+                        .fix = "leave it out with --exclude: one program cannot run on both"});
   }
   return findings;
 }

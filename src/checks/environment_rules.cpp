@@ -102,14 +102,14 @@ Findings find_environment(const Scene& scene) {
     for (const std::string& name : found->second) {
       texts.push_back(oddity(name, host.facts->environment));
     }
-    findings.push_back({.id = std::string(kEnvironmentDiffers),
-                        .severity = Severity::kWarning,
-                        .hosts = {host.name()},
-                        .what = fmt::format("activation gives it another environment than {}",
-                                            usual[host.name()]),
-                        .evidence = listed(texts),
-                        .fix = "activate the same on all hosts; settings of NCCL, UCX and Open MPI "
-                               "that differ make the first collective hang"});
+    findings.push_back(
+        {.id = std::string(kEnvironmentDiffers),
+         .severity = Severity::kWarning,
+         .hosts = {host.name()},
+         .what = fmt::format("activation gives it another environment than {}", usual[host.name()]),
+         .evidence = listed(texts),
+         .fix = "activate the same on all hosts; settings of NCCL, UCX and Open MPI "
+                "that differ make the first collective hang"});
   }
   return findings;
 }

@@ -69,11 +69,10 @@ std::string rdma_text(const Known& known) {
   std::vector<std::pair<std::string, std::vector<std::string>>> ports;
   for (const Placement* placement : known.placements) {
     const Rdma& rdma = *placement->rdma;
-    const std::string text =
-        rdma.gid_index < 0
-            ? fmt::format("{} port {} (InfiniBand)", rdma.device, rdma.port)
-            : fmt::format("{} port {}, GID index {} (RoCE v2, IPv4)", rdma.device, rdma.port,
-                          rdma.gid_index);
+    const std::string text = rdma.gid_index < 0
+                                 ? fmt::format("{} port {} (InfiniBand)", rdma.device, rdma.port)
+                                 : fmt::format("{} port {}, GID index {} (RoCE v2, IPv4)",
+                                               rdma.device, rdma.port, rdma.gid_index);
     auto at = std::find_if(ports.begin(), ports.end(),
                            [&](const auto& one) { return one.first == text; });
     if (at == ports.end()) at = ports.insert(ports.end(), {text, {}});
@@ -113,6 +112,7 @@ void decide_rdma(const Known& known, Layout& layout) {
 
 void decide_master(const Job& job, const Known& known, Layout& layout) {
   const Placement& first = layout.placements.front();
+  const bool is_known = !known.placements.empty() && known.placements.front() == &first;
   if (!job.master_address.empty()) {
     layout.master_address = job.master_address;
     layout.why.push_back(fmt::format("master address {}: asked for", job.master_address));
@@ -120,7 +120,7 @@ void decide_master(const Job& job, const Known& known, Layout& layout) {
     layout.master_address = first.address;
     layout.why.push_back(fmt::format("master address {}: {}, which runs rank 0, in the subnet",
                                      first.address, first.host));
-  } else if (layout.placements.size() == 1) {
+  } else if (layout.placements.size() == 1 && is_known) {
     layout.master_address = "127.0.0.1";
     layout.why.emplace_back("master address 127.0.0.1: there is one host, and no network");
   }
@@ -129,12 +129,14 @@ void decide_master(const Job& job, const Known& known, Layout& layout) {
     layout.why.push_back(fmt::format("master port {}: asked for", job.master_port));
     return;
   }
-  const bool is_known = !known.placements.empty() && known.placements.front() == &first;
   layout.master_port = choose_master_port(is_known ? known.facts.front() : nullptr, known.facts);
   if (layout.master_port != 0) {
     layout.why.push_back(
-        fmt::format("master port {}: {} on {} and outside the ports of outgoing connections",
-                    layout.master_port, is_known ? "free" : "not looked for", first.host));
+        is_known ? fmt::format("master port {}: free on {} and outside the ports of outgoing "
+                               "connections",
+                               layout.master_port, first.host)
+                 : fmt::format("master port {}: the usual one; {} could not be asked",
+                               layout.master_port, first.host));
   }
 }
 
@@ -148,11 +150,10 @@ void decide_cpus(const Job& job, const Known& known, Layout& layout) {
     share = std::min(share.value_or(usable / ranks), usable / ranks);
   }
   layout.threads = job.threads > 0 ? job.threads : std::max(share.value_or(1), 1);
-  layout.why.push_back(
-      job.threads > 0
-          ? fmt::format("{} a rank: asked for", counted(job.threads, "thread"))
-          : fmt::format("{} a rank: what the fullest host has CPUs for",
-                        counted(layout.threads, "thread")));
+  layout.why.push_back(job.threads > 0
+                           ? fmt::format("{} a rank: asked for", counted(job.threads, "thread"))
+                           : fmt::format("{} a rank: what the fullest host has CPUs for",
+                                         counted(layout.threads, "thread")));
   layout.bind_to = job.bind_to.empty() ? "none" : job.bind_to;
   layout.why.push_back(job.bind_to.empty()
                            ? "bind to none: a rank of several threads is never left on one core"
