@@ -39,13 +39,14 @@ std::string isa_evidence(const Names& own, const Names& usual) {
 Findings odd_architectures(const HostGroups& architectures) {
   Findings findings;
   const std::string& usual = architectures.usual().key;
+  const std::string usual_hosts = architectures.usual_hosts();
   for (const HostGroup& group : architectures.odd()) {
-    findings.push_back(
-        {.id = std::string(kMixedArchitecture),
-         .severity = Severity::kError,
-         .hosts = group.hosts,
-         .what = fmt::format("its architecture is {}, and that of most hosts {}", group.key, usual),
-         .fix = "leave it out with --exclude: one program cannot run on both"});
+    findings.push_back({.id = std::string(kMixedArchitecture),
+                        .severity = Severity::kError,
+                        .hosts = group.hosts,
+                        .what = fmt::format("its architecture is {}, and that of {} {}", group.key,
+                                            usual_hosts, usual),
+                        .fix = "leave it out with --exclude: one program cannot run on both"});
   }
   return findings;
 }
@@ -72,6 +73,7 @@ Findings find_cpu(const Scene& scene) {
     if (extensions.all().size() > names_of.size()) names_of.push_back(std::move(names));
   }
   const HostGroup* most = &extensions.usual();
+  const std::string usual_hosts = extensions.usual_hosts();
   for (std::size_t i = 0; i < names_of.size(); ++i) {
     const HostGroup& group = extensions.all()[i];
     if (&group == most) continue;
@@ -80,8 +82,9 @@ Findings find_cpu(const Scene& scene) {
         {.id = std::string(kMixedIsa),
          .severity = Severity::kWarning,
          .hosts = group.hosts,
-         .what = "its CPU has other instructions than those of most hosts: what was built for the "
-                 "one may die of SIGILL on the other",
+         .what = fmt::format("its CPU has other instructions than that of {}: what was built for "
+                             "the one may die of SIGILL on the other",
+                             usual_hosts),
          .evidence = isa_evidence(names_of[i], names_of[at]),
          .fix =
              "build for what all have (-march=x86-64-v2 or -v3, not native), and keep compilation "

@@ -84,9 +84,14 @@ Findings find_environment(const Scene& scene) {
   std::vector<Participant> hosts = participants(scene);
   std::erase_if(hosts, [](const Participant& host) { return !host.facts->environment.activated; });
   std::map<std::string, std::vector<std::string>> odd;  // host: its variables
+  std::map<std::string, std::string> usual;             // host: those that have the first otherwise
   for (const auto& [name, groups] : digests_of(hosts)) {
+    const std::string usual_hosts = groups.usual_hosts();
     for (const HostGroup& group : groups.odd()) {
-      for (const std::string& host : group.hosts) odd[host].push_back(name);
+      for (const std::string& host : group.hosts) {
+        odd[host].push_back(name);
+        usual.emplace(host, usual_hosts);
+      }
     }
   }
   Findings findings;
@@ -97,13 +102,14 @@ Findings find_environment(const Scene& scene) {
     for (const std::string& name : found->second) {
       texts.push_back(oddity(name, host.facts->environment));
     }
-    findings.push_back({.id = std::string(kEnvironmentDiffers),
-                        .severity = Severity::kWarning,
-                        .hosts = {host.name()},
-                        .what = "activation gives it another environment than most hosts have",
-                        .evidence = listed(texts),
-                        .fix = "activate the same on all hosts; settings of NCCL, UCX and Open MPI "
-                               "that differ make the first collective hang"});
+    findings.push_back(
+        {.id = std::string(kEnvironmentDiffers),
+         .severity = Severity::kWarning,
+         .hosts = {host.name()},
+         .what = fmt::format("activation gives it another environment than {}", usual[host.name()]),
+         .evidence = listed(texts),
+         .fix = "activate the same on all hosts; settings of NCCL, UCX and Open MPI "
+                "that differ make the first collective hang"});
   }
   return findings;
 }

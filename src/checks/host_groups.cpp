@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "hosts/fold.hpp"
+
 namespace muster::checks {
 
 void HostGroups::add(const std::string& key, const std::string& host) {
@@ -17,6 +19,13 @@ const HostGroup& HostGroups::usual() const {
                            [](const HostGroup& one, const HostGroup& two) {
                              return one.hosts.size() < two.hosts.size();
                            });
+}
+
+std::string HostGroups::usual_hosts() const {
+  std::size_t count = 0;
+  for (const HostGroup& group : groups_) count += group.hosts.size();
+  const HostGroup& most = usual();
+  return 2 * most.hosts.size() > count ? "most hosts" : hosts::fold(most.hosts);
 }
 
 std::vector<HostGroup> HostGroups::odd() const {

@@ -21,6 +21,9 @@ class HostGroups {
   [[nodiscard]] const std::vector<HostGroup>& all() const { return groups_; }
   // The largest, of equal ones the first: what most hosts have. Cost: linear in groups.
   [[nodiscard]] const HostGroup& usual() const;
+  // "most hosts" where they are, else their names: of two hosts neither is the usual one. Cost:
+  // linear in hosts.
+  [[nodiscard]] std::string usual_hosts() const;
   [[nodiscard]] std::vector<HostGroup> odd() const;  // all others
 
  private:

@@ -13,6 +13,8 @@
 namespace muster::checks {
 namespace {
 
+using layout::mpi_name;
+
 const facts::Mpi* find_mpi(const facts::Facts& facts, const std::string& launcher) {
   const auto found = std::find_if(facts.mpi.begin(), facts.mpi.end(),
                                   [&](const facts::Mpi& mpi) { return mpi.launcher == launcher; });
@@ -22,8 +24,7 @@ const facts::Mpi* find_mpi(const facts::Facts& facts, const std::string& launche
 std::string found_text(const facts::Facts& facts) {
   std::vector<std::string> texts;
   for (const facts::Mpi& mpi : facts.mpi) {
-    texts.push_back(fmt::format("{} {} at {}", mpi.kind.empty() ? "unknown MPI" : mpi.kind,
-                                mpi.version, mpi.launcher));
+    texts.push_back(fmt::format("{} at {}", mpi_name(mpi.kind, mpi.version), mpi.launcher));
   }
   return texts.empty() ? "no mpirun was found" : "found " + listed(texts, 4);
 }
@@ -42,13 +43,13 @@ Finding none_here(const Scene& scene) {
 }
 
 Finding none_there(const layout::Engine& engine, const Participant& host) {
-  return {
-      .id = std::string(kEngineMissing),
-      .severity = Severity::kError,
-      .hosts = {host.name()},
-      .what = fmt::format("{} {} is not at {} there", engine.kind, engine.version, engine.launcher),
-      .evidence = found_text(*host.facts),
-      .fix = "install it there at the same path, as on this machine"};
+  return {.id = std::string(kEngineMissing),
+          .severity = Severity::kError,
+          .hosts = {host.name()},
+          .what = fmt::format("{} is not at {} there", mpi_name(engine.kind, engine.version),
+                              engine.launcher),
+          .evidence = found_text(*host.facts),
+          .fix = "install it there at the same path, as on this machine"};
 }
 
 // How the host's engine differs from the launcher's; nothing: not at all.
@@ -57,8 +58,8 @@ std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& ther
   const layout::Version other = layout::parse_version(there.version);
   Finding finding{.id = std::string(kEngineVersion),
                   .severity = Severity::kWarning,
-                  .evidence = fmt::format("{} {} there, {} {} here", there.kind, there.version,
-                                          here.kind, here.version),
+                  .evidence = fmt::format("{} there, {} here", mpi_name(there.kind, there.version),
+                                          mpi_name(here.kind, here.version)),
                   .fix = "install the same version at the same path on all hosts and here"};
   if (there.kind.empty() || here.kind != there.kind) {
     finding.severity = Severity::kError;
@@ -80,6 +81,13 @@ std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& ther
   return finding;
 }
 
+// The program loads the engine's own library, of which the rule engine speaks already.
+bool is_told_by_engine(const facts::Mpi* here, const facts::Mpi* there,
+                       const facts::Program& program) {
+  return here != nullptr && there != nullptr && there->library.hash == program.libmpi->hash &&
+         difference(*here, *there).has_value();
+}
+
 Finding singletons(const layout::Engine& engine, const facts::Program& program,
                    const std::string& host) {
   return {.id = std::string(kAllRanksZero),
@@ -88,10 +96,10 @@ Finding singletons(const layout::Engine& engine, const facts::Program& program,
           .what =
               "the program is linked to another MPI than the one that starts it: every rank "
               "would be rank 0 of 1",
-          .evidence = fmt::format("{} loads {} {}{}; the engine is {} {}", program.path,
-                                  program.libmpi_kind, program.libmpi_version,
+          .evidence = fmt::format("{} loads {}{}; the engine is {}", program.path,
+                                  mpi_name(program.libmpi_kind, program.libmpi_version),
                                   program.libmpi ? " (" + program.libmpi->path + ")" : "",
-                                  engine.kind, engine.version),
+                                  mpi_name(engine.kind, engine.version)),
           .fix =
               "start it with the mpirun of the MPI that it was linked to, or build it again "
               "with this one's mpicxx"};
@@ -121,30 +129,33 @@ Findings find_engine(const Scene& scene) {
 Findings find_libmpi(const Scene& scene) {
   Findings findings;
   HostGroups builds;
+  const layout::Engine& engine = scene.layout.engine;
+  const facts::Mpi* here = find_mpi(scene.launcher, engine.launcher);
   for (const Participant& host : participants(scene)) {
     if (!host.facts->program) continue;
     const facts::Program& program = *host.facts->program;
-    const layout::Engine& engine = scene.layout.engine;
     if (!engine.kind.empty() && !program.libmpi_kind.empty() &&
         !layout::speak_the_same(engine.kind, engine.version, program.libmpi_kind,
                                 program.libmpi_version)) {
       findings.push_back(singletons(engine, program, host.name()));
-    }
-    if (program.libmpi && !program.libmpi->hash.empty()) {
-      builds.add(fmt::format("{} ({} {}, {})", program.libmpi->path, program.libmpi_kind,
-                             program.libmpi_version, program.libmpi->hash.substr(0, 12)),
+    } else if (program.libmpi && !program.libmpi->hash.empty() &&
+               !is_told_by_engine(here, find_mpi(*host.facts, engine.launcher), program)) {
+      builds.add(fmt::format("{} ({}, {})", program.libmpi->path,
+                             mpi_name(program.libmpi_kind, program.libmpi_version),
+                             program.libmpi->hash.substr(0, 12)),
                  host.name());
     }
   }
-  const std::string& usual = builds.usual().key;
+  const std::string usual = builds.usual_hosts();
   for (const HostGroup& group : builds.odd()) {
-    findings.push_back({.id = std::string(kEngineVersion),
-                        .severity = Severity::kWarning,
-                        .hosts = group.hosts,
-                        .what = "the program loads another libmpi than on most hosts",
-                        .evidence = fmt::format("{}; most have {}", group.key, usual),
-                        .fix = "install the same MPI at the same path on all hosts, or activate "
-                               "the same environment"});
+    findings.push_back(
+        {.id = std::string(kEngineVersion),
+         .severity = Severity::kWarning,
+         .hosts = group.hosts,
+         .what = fmt::format("the program loads another libmpi than on {}", usual),
+         .evidence = fmt::format("{}; on {} {}", group.key, usual, builds.usual().key),
+         .fix = "install the same MPI at the same path on all hosts, or activate "
+                "the same environment"});
   }
   return findings;
 }

@@ -17,7 +17,7 @@ std::string folder_of(const std::string& path) {
 }
 
 std::string copy_fix(const std::string& path) {
-  return fmt::format("copy it there, from the host that has the right one:\n  muster sync {} {}",
+  return fmt::format("copy its folder there; where the right one is:\n  muster sync {} {}",
                      kTheHosts, sys::quote(std::string_view(folder_of(path))));
 }
 
@@ -76,15 +76,16 @@ Findings find_program(const Scene& scene) {
                  host.name());
     }
   }
-  const std::string& usual = builds.usual().key;
+  const std::string usual = builds.usual_hosts();
   for (const HostGroup& group : builds.odd()) {
     const std::string path = group.key.substr(0, group.key.rfind(" ("));
-    findings.push_back({.id = std::string(kProgramDiffers),
-                        .severity = Severity::kWarning,
-                        .hosts = group.hosts,
-                        .what = "the program is not the same as on most hosts",
-                        .evidence = fmt::format("{}; most have {}", group.key, usual),
-                        .fix = copy_fix(path)});
+    findings.push_back(
+        {.id = std::string(kProgramDiffers),
+         .severity = Severity::kWarning,
+         .hosts = group.hosts,
+         .what = fmt::format("the program is not the same as on {}", usual),
+         .evidence = fmt::format("{}; on {} {}", group.key, usual, builds.usual().key),
+         .fix = copy_fix(path)});
   }
   return findings;
 }

@@ -79,7 +79,8 @@ Findings find_unreachable(const Scene& scene) {
     const bool is_known = found != by_name.end();
     const Error& error = is_known ? found->second->facts.error() : untold;
     const std::string id = is_known ? found->second->failure_id : std::string();
-    groups.add(fmt::format("{}\n{}\n{}", id, error.what, error.hint), placement.host);
+    // Without the hint: it may name the host, as in "try: ssh n2 true".
+    groups.add(fmt::format("{}\n{}", id, error.what), placement.host);
     if (groups.all().size() > first.size()) first.emplace_back(id, &error);
   }
   Findings findings;

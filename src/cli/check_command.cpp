@@ -14,7 +14,7 @@ struct CheckOptions {
   bool json = false;
 };
 
-// "3 hosts: Open MPI 5.0.11, network 198.18.0.0/16 (eth0), 6 ranks" - what was decided.
+// What was decided and why, a line each.
 std::string decision_text(const Surveyed& all) {
   std::string text;
   for (const std::string& why : all.layout.why) text += fmt::format("  {}\n", why);
@@ -28,7 +28,8 @@ void print_json(const Surveyed& all) {
 void print_text(const Surveyed& all) {
   std::size_t answered = 0;
   for (const facts::Survey& survey : all.surveys) answered += survey.facts ? 1 : 0;
-  fmt::print("{} of {} hosts answered\n{}", answered, all.surveys.size(), decision_text(all));
+  fmt::print("{} of {} hosts answered\n", answered, all.surveys.size());
+  if (answered > 0) fmt::print("{}", decision_text(all));  // else it would be made up
   if (all.findings.empty()) {
     fmt::print("nothing found: ready to run\n");
   } else {

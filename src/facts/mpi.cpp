@@ -60,7 +60,8 @@ std::vector<std::string> library_folders(const std::string& launcher, const std:
   std::vector<std::string> folders;
   utsname kernel{};
   (void)::uname(&kernel);
-  for (const std::string& path : {launcher, real}) {
+  // The real one first: /usr/bin/mpirun may be a link into another prefix.
+  for (const std::string& path : {real, launcher}) {
     const std::string prefix = folder_of(folder_of(path));
     const std::string triplet = std::string("/lib/") + kernel.machine + "-linux-gnu";
     for (const std::string& folder :

@@ -7,6 +7,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -72,6 +73,8 @@ Result<void> hold_port(const Spec& spec, int host, const std::string& argument) 
   }
   int listener = -1;  // kept open by the process that stays
   const auto prepare = [&]() -> Result<void> {
+    // Changing the user hid it from that user, and no other process of theirs is hidden.
+    (void)::prctl(PR_SET_DUMPABLE, 1);
     listener = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in any{};
     any.sin_family = AF_INET;
@@ -118,7 +121,46 @@ Result<void> fake_rdma(const Spec& spec, int host, const std::string& /*argument
   return shell(spec, host, fake_rdma_script(spec, host));
 }
 
-constexpr std::array<Breakage, 7> kBreakages = {{
+// What a container without --shm-size has.
+Result<void> small_shm(const Spec& spec, int host, const std::string& /*argument*/) {
+  return shell(spec, host, "mount -o remount,size=64m /dev/shm");
+}
+
+// On sshd, so that logins have it, as with limits.d; the soft limit and the hard one.
+Result<void> login_limit(const Spec& spec, int host, const std::string& limit) {
+  const std::size_t equals = limit.find('=');
+  const auto is_in = [](std::string_view text, std::string_view characters) {
+    return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
+  };
+  const std::string_view name = std::string_view(limit).substr(0, equals);
+  const std::string_view value =
+      equals == std::string::npos ? "" : std::string_view(limit).substr(equals + 1);
+  if (!is_in(name, "abcdefghijklmnopqrstuvwxyz") || !is_in(value, "0123456789")) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = fmt::format("'{}' is no limit", limit),
+                            .hint = "as prlimit has it: nofile=256"});
+  }
+  return shell(spec, host,
+               fmt::format("prlimit --pid \"$(cat /run/sshd.pid)\" --{0}={1}:{1}", name, value));
+}
+
+// Without what compilers and libraries choose their fastest code by.
+Result<void> other_cpu(const Spec& spec, int host, const std::string& /*argument*/) {
+  return shell(spec, host,
+               "sed -E '/^(flags|Features)/ s/ (avx|fma|sve|atomics|asimddp)[a-z0-9_]*//g' "
+               "/proc/cpuinfo > /run/cpuinfo\n"
+               "mount --bind /run/cpuinfo /proc/cpuinfo\n");
+}
+
+Result<void> duplicate_address(const Spec& spec, int host, const std::string& other) {
+  MUSTER_TRY(const int owner, host_number(spec, other));
+  const int nic = spec.nics - 1;
+  return shell(spec, host,
+               fmt::format("ip addr flush dev {0}\nip addr add {1}/{2} dev {0}\n",
+                           nic_name(spec, host, nic), address(owner, nic), prefix_length(nic)));
+}
+
+constexpr std::array<Breakage, 11> kBreakages = {{
     {"docker0", "", "a bridge docker0 with the same address wherever it is made", docker0},
     {"loopback-name", "", "/etc/hosts gives the host's own name 127.0.1.1", loopback_name},
     {"no-such-binary", "PATH", "this file is missing on the host", no_such_binary},
@@ -126,6 +168,11 @@ constexpr std::array<Breakage, 7> kBreakages = {{
     {"host-key", "", "sshd has another host key, as after a reinstallation", host_key},
     {"port", "PORT", "a process of the user listens on this TCP port", hold_port},
     {"fake-rdma", "", "/sys shows a RoCE card mlx5_bond_0 (it carries nothing)", fake_rdma},
+    {"small-shm", "", "/dev/shm has 64 MB, as in a container", small_shm},
+    {"limit", "NAME=N", "logins from now on have this limit, e.g. nofile=256", login_limit},
+    {"other-cpu", "", "/proc/cpuinfo shows a CPU without AVX, FMA, SVE", other_cpu},
+    {"duplicate-address", "HOST", "on its last network it has the address of HOST",
+     duplicate_address},
 }};
 
 }  // namespace

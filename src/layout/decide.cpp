@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "hosts/fold.hpp"
 #include "layout/engine.hpp"
 #include "layout/layout.hpp"
 #include "layout/master_port.hpp"
@@ -24,6 +25,10 @@ struct Known {
   std::vector<const Facts*> facts;
   std::vector<Placement*> placements;
 };
+
+std::string counted(int count, std::string_view what) {
+  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+}
 
 Known known_hosts(Layout& layout, std::span<const facts::Survey> surveys) {
   std::unordered_map<std::string_view, const Facts*> by_name;
@@ -59,6 +64,27 @@ void decide_network(const Job& job, const Facts& launcher, const Known& known, L
   }
 }
 
+// "RDMA: mlx5_0 port 1, GID index 3 on n[1-3]; mlx5_1 port 1, GID index 5 on n4"
+std::string rdma_text(const Known& known) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> ports;
+  for (const Placement* placement : known.placements) {
+    const Rdma& rdma = *placement->rdma;
+    const std::string text = rdma.gid_index < 0
+                                 ? fmt::format("{} port {} (InfiniBand)", rdma.device, rdma.port)
+                                 : fmt::format("{} port {}, GID index {} (RoCE v2, IPv4)",
+                                               rdma.device, rdma.port, rdma.gid_index);
+    auto at = std::find_if(ports.begin(), ports.end(),
+                           [&](const auto& one) { return one.first == text; });
+    if (at == ports.end()) at = ports.insert(ports.end(), {text, {}});
+    at->second.push_back(placement->host);
+  }
+  std::string result = "RDMA:";
+  for (const auto& [text, names] : ports) {
+    result += fmt::format("{} {} on {}", result.back() == ':' ? "" : ";", text, hosts::fold(names));
+  }
+  return result;
+}
+
 // All hosts or none: where one side speaks RDMA and the other TCP, the first collective hangs.
 void decide_rdma(const Known& known, Layout& layout) {
   std::size_t native = 0;
@@ -68,20 +94,25 @@ void decide_rdma(const Known& known, Layout& layout) {
     rdma = choose_rdma(*known.facts[i], known.placements[i]->interface);
     if (rdma) ++(rdma->gid_index < 0 ? native : roce);
   }
-  if (native + roce == 0) return;
+  if (known.facts.empty() || layout.placements.size() < 2) return;
+  if (native + roce == 0) {
+    layout.why.emplace_back("no RDMA on any host: traffic goes over TCP");
+    return;
+  }
   if (std::max(native, roce) == layout.placements.size()) {
-    layout.why.emplace_back(native > 0 ? "RDMA: InfiniBand on all hosts"
-                                       : "RDMA: RoCE v2 on all hosts, by the GID of IPv4");
+    layout.why.push_back(rdma_text(known));
     return;
   }
   for (Placement* placement : known.placements) placement->rdma.reset();
   layout.why.push_back(fmt::format(
-      "no RDMA: {} of {} hosts have InfiniBand and {} RoCE v2, and it takes all of them", native,
-      layout.placements.size(), roce));
+      "no RDMA: {} of {} hosts have InfiniBand and {} RoCE v2, and it takes all of them; traffic "
+      "goes over TCP",
+      native, layout.placements.size(), roce));
 }
 
 void decide_master(const Job& job, const Known& known, Layout& layout) {
   const Placement& first = layout.placements.front();
+  const bool is_known = !known.placements.empty() && known.placements.front() == &first;
   if (!job.master_address.empty()) {
     layout.master_address = job.master_address;
     layout.why.push_back(fmt::format("master address {}: asked for", job.master_address));
@@ -89,7 +120,7 @@ void decide_master(const Job& job, const Known& known, Layout& layout) {
     layout.master_address = first.address;
     layout.why.push_back(fmt::format("master address {}: {}, which runs rank 0, in the subnet",
                                      first.address, first.host));
-  } else if (layout.placements.size() == 1) {
+  } else if (layout.placements.size() == 1 && is_known) {
     layout.master_address = "127.0.0.1";
     layout.why.emplace_back("master address 127.0.0.1: there is one host, and no network");
   }
@@ -98,12 +129,14 @@ void decide_master(const Job& job, const Known& known, Layout& layout) {
     layout.why.push_back(fmt::format("master port {}: asked for", job.master_port));
     return;
   }
-  const bool is_known = !known.placements.empty() && known.placements.front() == &first;
   layout.master_port = choose_master_port(is_known ? known.facts.front() : nullptr, known.facts);
   if (layout.master_port != 0) {
     layout.why.push_back(
-        fmt::format("master port {}: {} on {} and outside the ports of outgoing connections",
-                    layout.master_port, is_known ? "free" : "not looked for", first.host));
+        is_known ? fmt::format("master port {}: free on {} and outside the ports of outgoing "
+                               "connections",
+                               layout.master_port, first.host)
+                 : fmt::format("master port {}: the usual one; {} could not be asked",
+                               layout.master_port, first.host));
   }
 }
 
@@ -117,10 +150,10 @@ void decide_cpus(const Job& job, const Known& known, Layout& layout) {
     share = std::min(share.value_or(usable / ranks), usable / ranks);
   }
   layout.threads = job.threads > 0 ? job.threads : std::max(share.value_or(1), 1);
-  layout.why.push_back(
-      job.threads > 0
-          ? fmt::format("{} threads a rank: asked for", job.threads)
-          : fmt::format("{} threads a rank: what the fullest host has CPUs for", layout.threads));
+  layout.why.push_back(job.threads > 0
+                           ? fmt::format("{} a rank: asked for", counted(job.threads, "thread"))
+                           : fmt::format("{} a rank: what the fullest host has CPUs for",
+                                         counted(layout.threads, "thread")));
   layout.bind_to = job.bind_to.empty() ? "none" : job.bind_to;
   layout.why.push_back(job.bind_to.empty()
                            ? "bind to none: a rank of several threads is never left on one core"
@@ -154,8 +187,10 @@ Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
   Layout layout;
   MUSTER_TRY(layout.placements, place_ranks(job, cluster));
   for (const Placement& placement : layout.placements) layout.ranks += placement.ranks;
-  layout.why.push_back(fmt::format("{} ranks on {} hosts, each host filled before the next",
-                                   layout.ranks, layout.placements.size()));
+  layout.why.push_back(layout.placements.size() == 1
+                           ? fmt::format("{} on one host", counted(layout.ranks, "rank"))
+                           : fmt::format("{} ranks on {} hosts, each host filled before the next",
+                                         layout.ranks, layout.placements.size()));
   const Known known = known_hosts(layout, surveys);
   EngineChoice choice = choose_engine(job, known.facts, launcher);
   layout.engine = std::move(choice.engine);

@@ -45,8 +45,8 @@ int likeness(const facts::Mpi& mpi, const facts::Program& program) {
 EngineChoice named_launcher(const Job& job, const facts::Facts& launcher) {
   for (const facts::Mpi& mpi : launcher.mpi) {
     if (mpi.launcher == job.launcher && !mpi.kind.empty()) {
-      return {to_engine(mpi),
-              fmt::format("engine {} {} at {}: asked for", mpi.kind, mpi.version, mpi.launcher)};
+      return {to_engine(mpi), fmt::format("engine {} at {}: asked for",
+                                          mpi_name(mpi.kind, mpi.version), mpi.launcher)};
     }
   }
   return {{.launcher = job.launcher},
@@ -61,6 +61,15 @@ Version parse_version(std::string_view text) {
   version.minor = take_number(text);
   version.patch = take_number(text);
   return version;
+}
+
+std::string mpi_name(std::string_view kind, std::string_view version) {
+  std::string name = kind == "openmpi" ? "Open MPI"
+                     : kind == "mpich" ? "MPICH"
+                     : kind == "intel" ? "Intel MPI"
+                     : kind.empty()    ? "an unknown MPI"
+                                       : std::string(kind);
+  return version.empty() ? name : fmt::format("{} {}", name, version);
 }
 
 bool speak_the_same(std::string_view kind, std::string_view version, std::string_view other_kind,
@@ -88,13 +97,13 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
       if (likeness(mpi, *program) <= most) continue;
       most = likeness(mpi, *program);
       best = &mpi;
-      why = fmt::format("the program is linked to {} {}", program->libmpi_kind,
-                        program->libmpi_version);
+      why = fmt::format("the program is linked to {}",
+                        mpi_name(program->libmpi_kind, program->libmpi_version));
     }
   }
-  if (best == nullptr) return {{}, fmt::format("no engine: there is no {} here", kind)};
-  return {to_engine(*best),
-          fmt::format("engine {} {} at {}: {}", best->kind, best->version, best->launcher, why)};
+  if (best == nullptr) return {{}, fmt::format("no engine: there is no {} here", mpi_name(kind))};
+  return {to_engine(*best), fmt::format("engine {} at {}: {}", mpi_name(best->kind, best->version),
+                                        best->launcher, why)};
 }
 
 }  // namespace muster::layout

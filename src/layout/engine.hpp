@@ -19,6 +19,9 @@ struct Version {
 };
 [[nodiscard]] Version parse_version(std::string_view text);
 
+// For people: "Open MPI 5.0.11".
+[[nodiscard]] std::string mpi_name(std::string_view kind, std::string_view version = {});
+
 // Whether ranks linked to one are known to the launcher of the other. MPICH's launcher and Intel's
 // speak the same protocol, in every version; Open MPI's only within a major version.
 [[nodiscard]] bool speak_the_same(std::string_view kind, std::string_view version,

@@ -11,21 +11,21 @@ TEST(Engine, IsMissingHere) {
   World world = good_world(2);
   world.launcher.mpi = {{.kind = "mpich", .version = "5.0.2", .launcher = "/m/bin/mpirun"}};
   ASSERT_EQ(brief(world), "error all remote-daemon-not-in-path");
-  EXPECT_EQ(judged(world).front().evidence, "found mpich 5.0.2 at /m/bin/mpirun");
+  EXPECT_EQ(judged(world).front().evidence, "found MPICH 5.0.2 at /m/bin/mpirun");
 }
 
 TEST(Engine, IsMissingOnAHost) {
   World world = good_world(3);
   world.host(2).mpi = {open_mpi("5.0.11", "/elsewhere")};
   ASSERT_EQ(brief(world), "error n2 remote-daemon-not-in-path");
-  EXPECT_EQ(judged(world).front().evidence, "found openmpi 5.0.11 at /elsewhere/bin/mpirun");
+  EXPECT_EQ(judged(world).front().evidence, "found Open MPI 5.0.11 at /elsewhere/bin/mpirun");
 }
 
 TEST(Engine, DiffersOnAHost) {
   World world = good_world(3);
   world.host(3).mpi = {open_mpi("5.1.0")};
   ASSERT_EQ(brief(world), "error n3 ompi-version-mismatch");
-  EXPECT_EQ(judged(world).front().evidence, "openmpi 5.1.0 there, openmpi 5.0.11 here");
+  EXPECT_EQ(judged(world).front().evidence, "Open MPI 5.1.0 there, Open MPI 5.0.11 here");
   world.host(3).mpi = {open_mpi("5.0.6")};
   EXPECT_EQ(brief(world), "warning n3 ompi-version-mismatch");
   world.host(3).mpi = {open_mpi("5.0.11")};
@@ -41,9 +41,9 @@ TEST(Libmpi, OfAnotherMpiMakesSingletons) {
   World world = good_world_with_program(3);
   world.host(2).program->libmpi_kind = "mpich";
   world.host(2).program->libmpi_version = "5.0.2";
-  ASSERT_EQ(brief(world), "error n2 all-ranks-zero; warning n2 ompi-version-mismatch");
+  ASSERT_EQ(brief(world), "error n2 all-ranks-zero");
   EXPECT_EQ(judged(world).front().evidence,
-            "/opt/job/train loads mpich 5.0.2 (/opt/ompi/lib/libmpi.so); the engine is openmpi "
+            "/opt/job/train loads MPICH 5.0.2 (/opt/ompi/lib/libmpi.so); the engine is Open MPI "
             "5.0.11");
 }
 
@@ -59,6 +59,17 @@ TEST(Libmpi, OfAnotherBuildIsAWarning) {
   EXPECT_EQ(brief(world), "warning n1 ompi-version-mismatch");
   world.host(1).program->libmpi.reset();
   EXPECT_EQ(brief(world), "");
+}
+
+TEST(Libmpi, OfTheEngineIsToldOfOnce) {
+  World world = good_world_with_program(3);
+  for (int number : {1, 2, 3}) {
+    world.host(number).program->libmpi->hash = world.host(number).mpi[0].library.hash;
+  }
+  world.host(2).mpi[0].library.hash = world.host(2).program->libmpi->hash = "another";
+  ASSERT_EQ(brief(world), "warning n2 ompi-version-mismatch");
+  EXPECT_EQ(judged(world).front().what,
+            "its MPI has the same version as on this machine but is another build");
 }
 
 TEST(Program, IsMissing) {
@@ -96,7 +107,10 @@ TEST(Program, Differs) {
   world.host(1).program->identity.hash = "p2";
   ASSERT_EQ(brief(world), "warning n1 program-differs-between-hosts");
   EXPECT_EQ(judged(world).front().evidence,
-            "/opt/job/train (10 bytes, p2); most have /opt/job/train (10 bytes, p1)");
+            "/opt/job/train (10 bytes, p2); on most hosts /opt/job/train (10 bytes, p1)");
+  world = good_world_with_program(2);
+  world.host(2).program->identity.hash = "p2";  // neither is the usual one
+  EXPECT_EQ(judged(world).front().what, "the program is not the same as on n1");
   world.host(1).program->identity.hash = "";
   EXPECT_EQ(brief(world), "");
 }

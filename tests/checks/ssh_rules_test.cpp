@@ -25,6 +25,16 @@ TEST(Unreachable, SaysHowToPinAnUnknownKey) {
   EXPECT_EQ(finding.fix, "  muster setup -H 'n[2-3]'");
 }
 
+TEST(Unreachable, IsToldOnceOfHostsThatAreSilent) {
+  World world = good_world(3);
+  for (int number : {2, 3}) {
+    Error silent{.what = "no answer within 3 s", .hint = fmt::format("ssh n{} true", number)};
+    world.lose(number, "ssh-connect-refused-or-timeout", std::move(silent));
+  }
+  ASSERT_EQ(brief(world), "error n[2-3] ssh-connect-refused-or-timeout");
+  EXPECT_EQ(judged(world).front().fix, "ssh n2 true");
+}
+
 TEST(Unreachable, KeepsReasonsApart) {
   World world = good_world(4);
   world.lose(1, "ssh-connect-refused-or-timeout", unreachable("down", ""));

@@ -84,6 +84,25 @@ TEST(Mpi, is_found_in_the_library_beside_the_launcher) {
   EXPECT_GT(mpi.library.bytes, 0U);
 }
 
+// As an administrator makes it: /usr/bin/mpirun is the new one, and the old one's library is left.
+TEST(Mpi, behind_a_link_is_the_one_that_it_leads_to) {
+  FakeTree tree;
+  const auto library = [](const std::string& version) {
+    return "\x7f"
+           "ELF\0Open MPI v%d.%d.%d\0"s +
+           version + '\0';
+  };
+  tree.write("usr/lib/libmpi.so.40", library("4.1.4"));
+  tree.write("opt/lib/libmpi.so.40", library("5.0.11"));
+  const std::string real = tree.write("opt/bin/mpirun", "#!/bin/sh\nexit 1\n", 0755);
+  std::filesystem::create_directories(tree.root() + "/usr/bin");
+  const std::string launcher = tree.root() + "/usr/bin/mpirun";
+  std::filesystem::create_symlink(real, launcher);
+  const Mpi mpi = read_mpi(launcher, {});
+  EXPECT_EQ(mpi.version, "5.0.11");
+  EXPECT_EQ(mpi.launcher, launcher);
+}
+
 TEST(Mpi, a_library_of_another_family_is_not_taken) {
   FakeTree tree;
   tree.write("lib/libmpi.so.40",

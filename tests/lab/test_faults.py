@@ -195,6 +195,10 @@ BREAKS = {
     "ssh-modes": ([], "[ $(stat -c %a ~) = 777 ]"),
     "port": (["29500"], "ss -Hltn sport = :29500 | grep ."),
     "fake-rdma": ([], "grep 'RoCE v2' $(grep -l 0000:ffff /sys/class/infiniband/mlx5_bond_0/ports/1/gids/* | sed s/gids/gid_attrs\\\\/types/)"),
+    "small-shm": ([], "[ $(df -m --output=size /dev/shm | tail -1) -eq 64 ]"),
+    "limit": (["nofile=256"], "grep -E '^Max open files +256 +256 ' /proc/$(cat /run/sshd.pid)/limits"),
+    "other-cpu": ([], "! grep -wE 'avx|fma|atomics' /proc/cpuinfo"),
+    "duplicate-address": (["n1"], "[ $(hostname) = n2 ] && ip -o -4 addr | grep -w 198.18.1.1"),
 }
 
 
@@ -207,6 +211,12 @@ def test_break_shows_on_that_host_only(lab_up, what):
     lab.command("break", "n2", what, *arguments)
     assert lab.exec("n2", "bash", "-c", sign).returncode == 0
     assert lab.exec("n1", "bash", "-c", sign).returncode != 0
+
+
+def test_break_refuses_what_it_does_not_understand(lab_up):
+    lab = lab_up(hosts=1)
+    for words in (["limit", "nofile"], ["limit", "nofile=1;reboot"], ["duplicate-address", "n9"], ["docker0", "x"], ["limit"]):
+        assert lab.command("break", "n1", *words, check=False).returncode == 2, words
 
 
 def test_break_docker0_gives_every_host_the_same_address(lab_up):

@@ -53,14 +53,26 @@ TEST(Decide, UsesLoopbackOnlyForASingleHostWithoutANetwork) {
   EXPECT_EQ(world.layout().subnet, "");
 }
 
+bool says(const World& world, std::string_view line) {
+  const std::vector<std::string> why = world.layout().why;
+  return std::find(why.begin(), why.end(), line) != why.end();
+}
+
 TEST(Decide, UsesRdmaOnAllHostsOrNone) {
   World world = good_world(2);
   for (int number : {1, 2}) world.host(number).rdma = {roce("mlx5_0", "eth0", number)};
   EXPECT_EQ(world.layout().placements[1].rdma->gid_index, 3);
+  EXPECT_TRUE(says(world, "RDMA: mlx5_0 port 1, GID index 3 (RoCE v2, IPv4) on n[1-2]"));
+  world.host(2).rdma[0].device = "mlx5_7";
+  EXPECT_TRUE(says(world,
+                   "RDMA: mlx5_0 port 1, GID index 3 (RoCE v2, IPv4) on n1; mlx5_7 port 1, GID "
+                   "index 3 (RoCE v2, IPv4) on n2"));
   world.host(2).rdma = {infiniband("mlx5_0")};
   EXPECT_FALSE(world.layout().placements[0].rdma);
   world.host(2).rdma.clear();
   EXPECT_FALSE(world.layout().placements[0].rdma);
+  world.host(1).rdma.clear();
+  EXPECT_TRUE(says(world, "no RDMA on any host: traffic goes over TCP"));
 }
 
 TEST(Decide, DividesTheCpusOfTheFullestHost) {

@@ -45,7 +45,7 @@ TEST(Engine, FollowsTheLibraryOfTheProgram) {
   const Layout layout = world.layout();
   EXPECT_EQ(layout.engine.version, "4.1.4");
   EXPECT_EQ(layout.why.at(1),
-            "engine openmpi 4.1.4 at /usr/bin/mpirun: the program is linked to openmpi 4.1.2");
+            "engine Open MPI 4.1.4 at /usr/bin/mpirun: the program is linked to Open MPI 4.1.2");
   world.job.launcher = "/opt/ompi/bin/mpirun";  // the user's word wins
   EXPECT_EQ(chosen(world).version, "5.0.11");
 }
