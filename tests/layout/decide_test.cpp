@@ -75,6 +75,13 @@ TEST(Decide, UsesRdmaOnAllHostsOrNone) {
   EXPECT_TRUE(says(world, "no RDMA on any host: traffic goes over TCP"));
 }
 
+TEST(Decide, MakesNothingUpForAHostThatIsNotKnown) {
+  World world = good_world(1);
+  world.lose(1, "ssh-connect-refused-or-timeout", {.what = "down"});
+  EXPECT_EQ(world.layout().master_address, "");
+  EXPECT_TRUE(says(world, "master port 29500: the usual one; n1 could not be asked"));
+}
+
 TEST(Decide, DividesTheCpusOfTheFullestHost) {
   World world = good_world(2);
   world.cluster.hosts[1].slots = 16;
