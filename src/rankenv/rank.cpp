@@ -102,6 +102,7 @@ void guess_hosts(Rank& rank) {
 }
 
 Result<Rank> to_rank(const Claim& claim, const char* told_by) {
+  if (!claim.rank) return unexpected(Error{.what = "there is no rank"});
   if (!claim.size) return unexpected(missing(*claim.rank, "the number of ranks"));
   Rank rank{.rank = claim.rank->value, .size = claim.size->value, .told_by = told_by};
   MUSTER_CHECK(check_below(claim.rank, claim.size));
@@ -257,7 +258,8 @@ Result<std::optional<Rank>> by_launcher(const Environment& environment) {
   MUSTER_TRY(auto hydra, pmi(environment));
   MUSTER_TRY(const auto step, slurm(environment));
   const bool hydra_is_step = hydra && step && same(hydra->rank, step->rank);
-  if (ompi && hydra && !hydra_is_step && !same(ompi->rank, hydra->rank)) {
+  const bool both = ompi && hydra && ompi->rank && hydra->rank;
+  if (both && !hydra_is_step && !same(ompi->rank, hydra->rank)) {
     return unexpected(contradiction(*ompi->rank, *hydra->rank));
   }
   if (ompi) {

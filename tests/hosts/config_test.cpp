@@ -61,7 +61,7 @@ TEST(Config, RefusesUnknownKeysWithTheNearest) {
             "muster.yaml:3:1: 'host_file' is not known here\n  hint: did you mean 'hostfile'?");
   EXPECT_EQ(refusal(parse("zzzzzzzz: 1\n")),
             "muster.yaml:1:1: 'zzzzzzzz' is not known here\n"
-            "  hint: known are: hosts, hostfile, user, port, include, exclude");
+            "  hint: known are: hosts, hostfile, user, port, include, exclude, activate");
 }
 
 TEST(Config, RefusesAKeyGivenTwice) {
