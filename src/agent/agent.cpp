@@ -127,7 +127,11 @@ Result<void> serve(Channel& launcher, const Order& hello) {
   if (!hello.run_id.empty()) {
     MUSTER_TRY(folder, prepare_folder(hello));
   }
-  if (hello.request) MUSTER_CHECK(tell_facts(launcher, hello, folder));
+  if (hello.request) {
+    // It may take a while: the launcher hears first that it has reached us.
+    send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = unix_time()}));
+    MUSTER_CHECK(tell_facts(launcher, hello, folder));
+  }
   auto next = await_order(launcher);
   while (next && next->kind == Order::Kind::kBeat) {
     send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = unix_time()}));

@@ -3,7 +3,7 @@
 //
 //   launcher                        agent
 //   hello (run id, request)   ->    makes the run's folder, runs the activation, gathers
-//                             <-    facts
+//                             <-    beat at once, then facts
 //   (closes: the agent ends)        a check ends here, and a run that is not started; its folder
 //                                   is removed unless bye (keep) was said
 //   begin                     ->    stays, from now on as the run's warden

@@ -31,6 +31,14 @@ Error no_answer(const std::string& host, std::chrono::milliseconds deadline) {
           .hint = "is it up, and is its network? try: ssh " + host + " true"};
 }
 
+Error too_slow(const std::string& host, std::chrono::milliseconds deadline) {
+  return {.what = fmt::format("it was reached, and did not tell what it is within {:.0f} s",
+                              std::chrono::duration<double>(deadline).count()),
+          .where = {.host = host},
+          .hint = "is the activation waiting for something, or a file system hanging? "
+                  "--answer-within gives it longer"};
+}
+
 Error agent_ended(const std::string& host, const sys::Ended& ended) {
   std::string said = printable_lines(ended.err);
   while (!said.empty() && said.back() == '\n') said.pop_back();
@@ -54,6 +62,7 @@ struct Crew::Member {
   int generation = 0;         // of the session; what an earlier one still says does not count
   int generations = 0;
   std::shared_ptr<sys::Timer> deadline = {};
+  bool reached = false;  // its agent has spoken
   Clock::time_point heard = {};
   double pinged_s = 0;  // when the clock was asked for; 0: not
 };
@@ -159,6 +168,7 @@ void Crew::take_line(std::size_t index, const std::string& line) {
   if (!report) return;  // a banner or a shell's greeting: not ours
   if (on_report_) return on_report_(index, *report);
   if (member.state != Member::State::kAsked) return;
+  member.reached = true;
   if (report->kind == agent::Report::Kind::kFacts) {
     member.survey.facts = std::move(report->facts);
     if (!options_.compare_clocks) return surveyed(member);
@@ -215,10 +225,22 @@ void Crew::end_of_session(std::size_t index, remote::SessionEnd end) {
   if (--pending_ == 0) loop_.stop();
 }
 
-// The session's end tells the rest.
+// At once: a session on a dead connection may take long to end.
 void Crew::give_up(std::size_t index) {
-  members_[index]->survey.failure_id = "ssh-connect-refused-or-timeout";
-  members_[index]->session->abandon();
+  Member& member = *members_[index];
+  if (member.reached) {
+    member.survey.failure_id = "facts-not-gathered";
+    member.survey.facts = unexpected(too_slow(member.host, options_.deadline));
+  } else {
+    member.survey.failure_id = "ssh-connect-refused-or-timeout";
+  }
+  member.session->abandon();
+  member.session = nullptr;
+  member.generation = 0;  // nothing that it still says counts
+  member.state = Member::State::kFailed;
+  member.deadline = nullptr;
+  open_next();
+  if (--pending_ == 0) loop_.stop();
 }
 
 void Crew::push(const std::vector<std::size_t>& members) {
