@@ -63,9 +63,8 @@ class Lab:
         self.exec(host, "sh", "-c", f"cat > '{path}' && chmod {mode} '{path}'", input=content, root=root, check=True)
 
 
-@pytest.fixture
-def lab_up(muster):
-    """lab_up(hosts=3, nics=2, share=[...]) -> Lab; taken down after the test."""
+def labs(muster):
+    """Yields the function that makes labs, and takes them down afterwards."""
     names = []
 
     def up(hosts, **flags):
@@ -83,3 +82,15 @@ def lab_up(muster):
     yield up
     gone = [subprocess.run([muster, "lab", "down", "--name", name], capture_output=True, text=True, timeout=60) for name in names]
     assert [down.stderr for down in gone if down.returncode] == []
+
+
+@pytest.fixture
+def lab_up(muster):
+    """lab_up(hosts=3, nics=2, share=[...]) -> Lab; taken down after the test."""
+    yield from labs(muster)
+
+
+@pytest.fixture(scope="module")
+def module_lab_up(muster):
+    """The same for a lab that all tests of a file use."""
+    yield from labs(muster)
