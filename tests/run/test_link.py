@@ -1,0 +1,21 @@
+"""A link that is cut for ten seconds does not end a run."""
+import time
+
+import pytest
+
+pytestmark = pytest.mark.lab
+
+
+def test_a_cut_of_ten_seconds(cluster, engines):
+    """Both Open MPIs side by side; the programs exchange messages all the time."""
+    before = cluster.processes()
+    runs = [cluster.start(engine, "--", engine.pi, "16") for engine in engines.values()]
+    for run in runs:
+        run.wait_for("first round", 3)
+    cluster.lab.command("cut", "n2")
+    time.sleep(10)  # the length of the cut is what is tested
+    cluster.lab.command("mend", "n2")
+    for run in runs:
+        assert run.end(60) == 0, run.said()
+        assert len([line for line in run.out if "pi is right" in line]) == 3
+    cluster.settles(before, 5)

@@ -1,0 +1,23 @@
+"""Very short programs on twelve hosts: Open MPI 5 alone is known to hang at their end."""
+import time
+
+import pytest
+
+pytestmark = pytest.mark.lab
+
+RUNS = 20
+
+
+@pytest.mark.timeout(RUNS * 20)
+def test_twenty_runs_of_hostname(lab_up, make_cluster, engines):
+    cluster = make_cluster(lab_up(hosts=12))
+    before = cluster.processes()
+    slowest = 0
+    for _ in range(RUNS):
+        started = time.monotonic()
+        run = cluster.run(engines["openmpi5"], "--", "hostname", within=20)
+        slowest = max(slowest, time.monotonic() - started)
+        assert run.code == 0, run.said()
+        assert sorted(run.out) == sorted(f"[n{i + 1}:{i}] n{i + 1}" for i in range(12))
+    cluster.settles(before, 5)
+    print(f"the slowest of {RUNS} took {slowest:.1f} s")
