@@ -258,8 +258,8 @@ Result<std::optional<Rank>> by_launcher(const Environment& environment) {
   MUSTER_TRY(auto hydra, pmi(environment));
   MUSTER_TRY(const auto step, slurm(environment));
   const bool hydra_is_step = hydra && step && same(hydra->rank, step->rank);
-  const bool both = ompi && hydra && ompi->rank && hydra->rank;
-  if (both && !hydra_is_step && !same(ompi->rank, hydra->rank)) {
+  if (ompi && hydra && ompi->rank && hydra->rank && !hydra_is_step &&
+      !same(ompi->rank, hydra->rank)) {
     return unexpected(contradiction(*ompi->rank, *hydra->rank));
   }
   if (ompi) {
