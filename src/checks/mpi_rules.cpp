@@ -84,8 +84,8 @@ std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& ther
 // The program loads the engine's own library, of which the rule engine speaks already.
 bool is_told_by_engine(const facts::Mpi* here, const facts::Mpi* there,
                        const facts::Program& program) {
-  return here != nullptr && there != nullptr && there->library.hash == program.libmpi->hash &&
-         difference(*here, *there).has_value();
+  return here != nullptr && there != nullptr && program.libmpi &&
+         there->library.hash == program.libmpi->hash && difference(*here, *there).has_value();
 }
 
 Finding singletons(const layout::Engine& engine, const facts::Program& program,

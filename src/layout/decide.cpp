@@ -68,6 +68,7 @@ void decide_network(const Job& job, const Facts& launcher, const Known& known, L
 std::string rdma_text(const Known& known) {
   std::vector<std::pair<std::string, std::vector<std::string>>> ports;
   for (const Placement* placement : known.placements) {
+    if (!placement->rdma) continue;
     const Rdma& rdma = *placement->rdma;
     const std::string text = rdma.gid_index < 0
                                  ? fmt::format("{} port {} (InfiniBand)", rdma.device, rdma.port)
