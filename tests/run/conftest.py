@@ -35,7 +35,7 @@ class Engine:
         self.path = f"{BIN[name]}:{SYSTEM_PATH}"
         self.mpirun = f"{BIN[name]}/mpirun"
         self.pi = str(folder / f"pi-{name}")
-        subprocess.run([f"{BIN[name]}/mpicxx", "-O1", "-o", self.pi, Path(__file__).with_name("pi.cpp")], check=True, timeout=60)
+        subprocess.run([f"{BIN[name]}/mpicxx", "-O1", "-o", self.pi, Path(__file__).with_name("pi.cxx")], check=True, timeout=60)
 
 
 @pytest.fixture(scope="session")

@@ -1,6 +1,8 @@
 // An MPI program that knows whether it worked: rank 0 tells every rank how fine to cut, the ranks
 // add up pi by the trapezoid rule, and every rank compares. Exit code 1: the result is wrong.
 //
+// A program of users, no part of muster's build: the tests compile it with each MPI's own mpicxx.
+//
 //   pi [SECONDS]   says "pi is right" after one round, or goes on for so long, a round every 10 ms
 #include <chrono>
 #include <cmath>
