@@ -3,10 +3,8 @@
 #include <cstdio>
 #include <set>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "cli/command.hpp"
@@ -14,6 +12,7 @@
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
 #include "launch/plan.hpp"
+#include "run/collect.hpp"
 #include "run/folder.hpp"
 #include "run/supervisor.hpp"
 #include "sys/file.hpp"
@@ -109,47 +108,6 @@ run::Record new_record(const Surveyed& all, const std::string& run_id) {
   return record;
 }
 
-// The engine carries the ranks' output; what it lost on the way is brought from the host. True:
-// everything is here.
-bool complete_output(Surveyed& all, const run::Record& record, run::Output& output) {
-  struct Missing {
-    int rank;
-    sys::Stream stream;
-    std::string host;
-  };
-  std::vector<Missing> missing;
-  for (const run::RankRecord& rank : record.ranks) {
-    if (!rank.end) continue;
-    for (const sys::Stream stream : {sys::Stream::kOut, sys::Stream::kErr}) {
-      const bool is_out = stream == sys::Stream::kOut;
-      const std::uint64_t wanted = is_out ? rank.end->out_bytes : rank.end->err_bytes;
-      const std::uint64_t have = output.bytes(rank.rank, stream);
-      if (have == wanted + 1) output.drop_added_newline(rank.rank, stream);
-      if (have != wanted && have != wanted + 1) missing.push_back({rank.rank, stream, rank.host});
-    }
-  }
-  std::vector<remote::Task> tasks;
-  for (const Missing& one : missing) {
-    const std::string path = output.rank_file(one.rank, one.stream);
-    const auto file = std::make_shared<sys::Fd>(
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    tasks.push_back(
-        {.host = one.host,
-         .command = fmt::format("cat {}/runs/{}/rank.{}.{}", all.crew->base(), record.id, one.rank,
-                                one.stream == sys::Stream::kOut ? "out" : "err"),
-         .on_output = [file](sys::Stream stream, std::string_view chunk) {
-           if (stream == sys::Stream::kOut) {
-             (void)!::write(file->get(), chunk.data(), chunk.size());
-           }
-         }});
-  }
-  bool complete = true;
-  for (const remote::Outcome& outcome : all.ssh->run(tasks, std::chrono::minutes(10))) {
-    complete = complete && outcome.ended && outcome.ended->ok();
-  }
-  return complete;
-}
-
 Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Plan& plan,
                       const std::string& run_id, const std::string& folder) {
   std::set<std::string, std::less<>> hosts;
@@ -165,7 +123,7 @@ Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Pl
   MUSTER_CHECK(supervisor.run(plan));
   output->finish();
   record.ended_s = unix_time();
-  const bool complete = complete_output(all, record, *output);
+  const bool complete = collect_missing(*all.ssh, all.crew->base(), record, *output);
   supervisor.dismiss(!complete);
   for (const std::string& host : record.lost_hosts) all.ssh->forget(host);
   output->show_rest();

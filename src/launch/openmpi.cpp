@@ -107,14 +107,29 @@ class Writer {
     if (layout_.oversubscribed) set_mpi("mpi_yield_when_idle", "1");
   }
 
-  void add_variables() {
-    if (means_.user_env.contains("OMP_NUM_THREADS")) {
-      plan_.notes.emplace_back("OMP_NUM_THREADS is set in your environment and stays");
+  [[nodiscard]] bool uses_rdma() const {
+    const auto& placements = layout_.placements;
+    return !placements.empty() && std::all_of(placements.begin(), placements.end(),
+                                              [](const auto& one) { return one.rdma.has_value(); });
+  }
+
+  // A variable for the ranks unless the user has set it.
+  void set_variable(const std::string& name, const std::string& value) {
+    if (means_.user_env.contains(name)) {
+      plan_.notes.push_back(fmt::format("{} is set in your environment and stays", name));
     } else {
-      plan_.env.push_back(fmt::format("OMP_NUM_THREADS={}", layout_.threads));
+      plan_.env.push_back(fmt::format("{}={}", name, value));
     }
+  }
+
+  void add_variables() {
     std::vector<std::string> names = job_.env;
+    set_variable("OMP_NUM_THREADS", std::to_string(layout_.threads));
     names.emplace_back("OMP_NUM_THREADS");
+    if (!uses_rdma()) {  // not on all hosts: NCCL must not use it on some
+      set_variable("NCCL_IB_DISABLE", "1");
+      names.emplace_back("NCCL_IB_DISABLE");
+    }
     std::sort(names.begin(), names.end());
     names.erase(std::unique(names.begin(), names.end()), names.end());
     plan_.env.push_back(fmt::format("MUSTER_FORWARD={}", fmt::join(names, ",")));
@@ -128,6 +143,7 @@ class Writer {
     if (!layout_.master_address.empty()) {
       add({"--master", fmt::format("{}:{}", layout_.master_address, layout_.master_port)});
     }
+    if (uses_rdma()) add({"--rdma"});
     add({"--"});
     add(job_.program);
   }

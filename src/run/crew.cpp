@@ -35,8 +35,9 @@ Error too_slow(const std::string& host, std::chrono::milliseconds deadline) {
   return {.what = fmt::format("it was reached, and did not tell what it is within {:.0f} s",
                               std::chrono::duration<double>(deadline).count()),
           .where = {.host = host},
-          .hint = "is the activation waiting for something, or a file system hanging? "
-                  "--answer-within gives it longer"};
+          .hint =
+              "is the activation waiting for something, or a file system hanging? "
+              "--answer-within gives it longer"};
 }
 
 Error agent_ended(const std::string& host, const sys::Ended& ended) {

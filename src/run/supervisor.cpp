@@ -69,8 +69,11 @@ Result<void> Supervisor::start_engine(const launch::Plan& plan) {
        .input = sys::Input::kInherit,
        // A terminal's Ctrl-C is for us, unless rank 0 reads from it: then the engine must stay.
        .own_session = ::isatty(STDIN_FILENO) == 0,
-       .on_output = [this](sys::Stream stream,
-                           std::string_view chunk) { output_.take(stream, chunk); },
+       .on_output =
+           [this](sys::Stream stream, std::string_view chunk) {
+             said_ = Clock::now();
+             output_.take(stream, chunk);
+           },
        .on_end = [this](int code, int signal) { engine_ended(code, signal); }});
   if (!engine) {
     keeper_->dismiss();
@@ -133,11 +136,19 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   ++ranks_ended_;
   if (engine_over_ || ending_) return;
   if (ranks_ended_ == static_cast<int>(record_.ranks.size())) {
-    timers_.push_back(after(kStuck_s, [this] { end_run(Reason::kEngineStuck); }));
+    end_if_stuck();
   } else if (rank.end->status != 0 && !rank_failed_) {
     rank_failed_ = true;
     timers_.push_back(after(kFailedRankEnds_s, [this] { end_run(Reason::kRankFailed); }));
   }
+}
+
+// An engine that still passes on what the ranks said is not stuck.
+void Supervisor::end_if_stuck() {
+  timers_.push_back(after(kStuck_s, [this] {
+    if (seconds_since(said_) < kStuck_s) return end_if_stuck();
+    end_run(Reason::kEngineStuck);
+  }));
 }
 
 void Supervisor::on_beat() {

@@ -49,6 +49,7 @@ class Supervisor {
   void on_report(std::size_t index, const agent::Report& report);
   void compare_clock(const Host& host, double clock_s);
   void on_event(std::size_t index, const agent::Event& event);
+  void end_if_stuck();
   void on_beat();
   void look_after(std::size_t index);
   void end_run(Reason reason);
@@ -67,6 +68,7 @@ class Supervisor {
   std::unique_ptr<Keeper> keeper_;
   std::shared_ptr<sys::Process> engine_;
   std::vector<std::shared_ptr<sys::Timer>> timers_;
+  Clock::time_point said_ = {};  // the engine, last
   int ranks_ended_ = 0;
   bool rank_failed_ = false;
   bool engine_over_ = false;
