@@ -85,7 +85,7 @@ void wait_for_an_end(std::chrono::milliseconds at_most) {
 
 }  // namespace
 
-int kill_children(std::chrono::milliseconds deadline) {
+int kill_children(std::chrono::milliseconds deadline, pid_t own) {
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + deadline;
   int killed = 0;
@@ -93,7 +93,8 @@ int kill_children(std::chrono::milliseconds deadline) {
   while (reap()) {
     for (const pid_t pid : children()) {
       // A child keeps its number until we reap it, so no other process can be hit.
-      if (identify(pid) && ::kill(pid, SIGKILL) == 0 && sent.insert(pid).second) ++killed;
+      const bool hit = identify(pid) && ::kill(pid, SIGKILL) == 0;
+      if (hit && pid != own && sent.insert(pid).second) ++killed;
     }
     if (Clock::now() >= until) break;
     wait_for_an_end(std::chrono::milliseconds(10));

@@ -2,10 +2,7 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
-#include <cstring>
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -78,23 +75,6 @@ int launch_error(const Launched& launched) {
   int error = 0;
   const ssize_t got = ::read(pipe.get(), &error, sizeof error);
   return got == static_cast<ssize_t>(sizeof error) ? error : 0;
-}
-
-void close_inherited() {
-  DIR* folder = ::opendir("/proc/self/fd");
-  if (folder == nullptr) return;
-  std::vector<int> numbers;
-  while (const dirent* entry = ::readdir(folder)) {  // NOLINT(concurrency-mt-unsafe)
-    const char* name = static_cast<const char*>(entry->d_name);
-    int number = -1;
-    const auto parsed = std::from_chars(name, name + std::strlen(name), number);
-    if (parsed.ec == std::errc() && number > STDERR_FILENO) numbers.push_back(number);
-  }
-  ::closedir(folder);
-  for (const int number : numbers) {
-    const int flags = ::fcntl(number, F_GETFD);
-    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) ::close(number);
-  }
 }
 
 int end_like(int status) {

@@ -32,10 +32,6 @@ struct Launched {
 // Waits until the program runs; 0, or errno of the attempt. Closes the pipe.
 [[nodiscard]] int launch_error(const Launched& launched);
 
-// Closes every descriptor above 2 that is not close-on-exec, that is: every one that was inherited
-// and was not made here. The engine must see the end of its sockets when the program ends.
-void close_inherited();
-
 // Ends this process as `status` (of waitpid) says: with the exit code, which is returned, or by the
 // same signal, leaving no core of ours behind.
 [[nodiscard]] int end_like(int status);

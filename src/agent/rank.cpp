@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -20,6 +19,8 @@
 #include <unistd.h>
 
 #include "agent/descendants.hpp"
+#include "agent/descriptors.hpp"
+#include "agent/group_guard.hpp"
 #include "agent/network.hpp"
 #include "agent/program.hpp"
 #include "agent/rank_environment.hpp"
@@ -57,14 +58,6 @@ Environment inherited_environment() {
     environment.merge(parse_environment(*entry));
   }
   return environment;
-}
-
-// A missing 0, 1 or 2 would be taken by the next file opened. Close-on-exec, so that the program
-// finds standard input as the engine left it.
-void keep_standard_descriptors() {
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (::fcntl(fd, F_GETFD) < 0) (void)!::open("/dev/null", O_RDWR | O_CLOEXEC);
-  }
 }
 
 // What the program gets, and what is to be said about it.
@@ -240,8 +233,8 @@ struct Ready {
   RunFiles files;
   Prepared prepared;
   sys::Fd record;
-  Channel out;
-  Channel err;
+  OutputChannel out;
+  OutputChannel err;
   Stream out_stream;
   Stream err_stream;
   sys::Fd signals;
@@ -250,8 +243,8 @@ struct Ready {
 Result<Ready> make_ready(const RankOptions& options, const SignalGuard& guard) {
   MUSTER_TRY(RunFiles files, RunFiles::open(options.run_id));
   if (files.over()) return unexpected(Error{.what = "this run has been ended already"});
-  MUSTER_TRY(Channel out, open_channel(STDOUT_FILENO));
-  MUSTER_TRY(Channel err, open_channel(STDERR_FILENO));
+  MUSTER_TRY(OutputChannel out, open_channel(STDOUT_FILENO));
+  MUSTER_TRY(OutputChannel err, open_channel(STDERR_FILENO));
   MUSTER_TRY(Prepared prepared, prepare(options, files, out.terminal));
   const int rank = prepared.rank.rank;
   MUSTER_TRY(sys::Fd record, files.append(rank, "jsonl"));
@@ -286,7 +279,9 @@ Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
   ready.out.program_end = sys::Fd();
   ready.err.program_end = sys::Fd();
   close_inherited();
+  auto group = GroupGuard::start(launched.pid);
   for (const std::string& text : ready.prepared.remarks) remark(ready.err_stream, text);
+  if (!group) remark(ready.err_stream, group.error().what);
   RankEnd end{.rank = ready.prepared.rank.rank};
   if (const int error = launch_error(launched); error != 0) {
     end.failure = cannot_run(options.program.front(), error);
@@ -294,11 +289,12 @@ Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
   }
   Shim shim(launched.pid, ready.out_stream, ready.err_stream, ready.signals.get());
   shim.run();
+  if (group) group->dismiss();
   rusage usage{};
   if (::wait4(launched.pid, &end.status, 0, &usage) < 0) {
     return unexpected(system_error("cannot learn how the program ended"));
   }
-  end.left_over = kill_children(kCleanUp);
+  end.left_over = kill_children(kCleanUp, group ? group->pid() : 0);
   end.time_s = shim.end_time_s();
   end.user_s = seconds(usage.ru_utime);
   end.system_s = seconds(usage.ru_stime);

@@ -20,7 +20,9 @@ std::string_view field(std::string_view status, std::string_view name) {
 
 // The main thread's: engines read there.
 ReaderWatch::ReaderWatch(pid_t reader)
-    : status_(
+    : wait_channel_(
+          ::open(fmt::format("/proc/{0}/task/{0}/wchan", reader).c_str(), O_RDONLY | O_CLOEXEC)),
+      status_(
           ::open(fmt::format("/proc/{0}/task/{0}/status", reader).c_str(), O_RDONLY | O_CLOEXEC)) {}
 
 std::optional<ReaderWatch::State> ReaderWatch::look() const {
@@ -35,6 +37,16 @@ std::optional<ReaderWatch::State> ReaderWatch::look() const {
   return state;
 }
 
+// A kernel that does not tell says "0" or nothing.
+bool ReaderWatch::waits_for_input() const {
+  std::array<char, 64> text{};
+  const ssize_t got = ::pread(wait_channel_.get(), text.data(), text.size(), 0);
+  const std::string_view where(text.data(), got > 0 ? static_cast<std::size_t>(got) : 0);
+  const bool told = !where.empty() && where != "0";
+  return !told || where.find("poll") != std::string_view::npos ||
+         where.find("select") != std::string_view::npos;
+}
+
 void ReaderWatch::before_write() {
   before_ = look();
 }
@@ -42,7 +54,7 @@ void ReaderWatch::before_write() {
 std::optional<bool> ReaderWatch::has_slept() const {
   const auto now = look();
   if (!before_ || !now) return std::nullopt;
-  return now->asleep && now->sleeps > before_->sleeps;
+  return now->asleep && now->sleeps > before_->sleeps && waits_for_input();
 }
 
 }  // namespace muster::agent

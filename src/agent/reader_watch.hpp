@@ -1,8 +1,8 @@
 // Tells whether the engine has read what was written into its pseudo-terminal.
 //
 // Nobody can ask a pseudo-terminal that on our side. But the process that reads it is our parent,
-// one loop that sleeps only when nothing is left to read: once it has gone to sleep after our
-// write, it has read it.
+// one loop that waits for input only when nothing is left to read: once it has gone to sleep there
+// after our write, it has read it.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,10 @@ class ReaderWatch {
   };
   [[nodiscard]] std::optional<State> look() const;
 
-  sys::Fd status_;  // /proc/PID/status of the reader
+  [[nodiscard]] bool waits_for_input() const;  // asleep it may also wait for who reads from it
+
+  sys::Fd wait_channel_;  // /proc/PID/wchan of the reader
+  sys::Fd status_;        // /proc/PID/status of the reader
   std::optional<State> before_ = std::nullopt;
 };
 

@@ -27,7 +27,7 @@ constexpr nanoseconds kLongestPause = std::chrono::milliseconds(2);
 // kernel has surely handed it over; when the watch has not ended a wait in time; or, where the
 // reader cannot be watched or is another process, after a rest.
 constexpr nanoseconds kHandOver = microseconds(150);
-constexpr nanoseconds kWatchAtMost = std::chrono::milliseconds(50);
+constexpr nanoseconds kWatchAtMost = std::chrono::milliseconds(100);
 constexpr nanoseconds kSoon = std::chrono::milliseconds(5);
 constexpr int kUnansweredAtMost = 8;
 constexpr nanoseconds kRest = microseconds(200);

@@ -21,10 +21,10 @@ constexpr std::size_t kReadBytes = std::size_t{64} << 10;
 constexpr std::size_t kWaitingBytes = std::size_t{64} << 10;
 constexpr std::size_t kWaitingBytesAfterEnd = std::size_t{4} << 20;
 
-Result<Channel> open_pipe() {
+Result<OutputChannel> open_pipe() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) return unexpected(system_error("cannot make a pipe"));
-  Channel channel{.program_end = sys::Fd(ends[1]), .shim_end = sys::Fd(ends[0])};
+  OutputChannel channel{.program_end = sys::Fd(ends[1]), .shim_end = sys::Fd(ends[0])};
   if (::fcntl(channel.shim_end.get(), F_SETFL, O_NONBLOCK) != 0) {
     return unexpected(system_error("cannot set up a pipe"));
   }
@@ -43,8 +43,8 @@ sys::Fd open_slave(int master) {
   return sys::Fd(::open(fmt::format("/dev/pts/{}", number).c_str(), kFlags));
 }
 
-Result<Channel> open_terminal(int like) {
-  Channel channel{.terminal = true};
+Result<OutputChannel> open_terminal(int like) {
+  OutputChannel channel{.terminal = true};
   channel.shim_end = sys::Fd(::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC));
   if (channel.shim_end.valid()) channel.program_end = open_slave(channel.shim_end.get());
   termios modes{};
@@ -64,7 +64,7 @@ Result<Channel> open_terminal(int like) {
 
 }  // namespace
 
-Result<Channel> open_channel(int like) {
+Result<OutputChannel> open_channel(int like) {
   if (::isatty(like) == 1) {
     if (auto channel = open_terminal(like)) return channel;
   }

@@ -18,7 +18,7 @@
 namespace muster::agent {
 
 // What the program writes into and what the shim reads from.
-struct Channel {
+struct OutputChannel {
   sys::Fd program_end;
   sys::Fd shim_end;  // does not block
   bool terminal = false;
@@ -26,7 +26,7 @@ struct Channel {
 
 // A pseudo-terminal that changes no byte when `like` is a terminal, so that C programs write line
 // by line as they would there; else, and where none is to be had, a pipe.
-[[nodiscard]] Result<Channel> open_channel(int like);
+[[nodiscard]] Result<OutputChannel> open_channel(int like);
 
 class Stream {
  public:

@@ -4,8 +4,11 @@ import os
 import re
 import select
 import shutil
+import signal
 import subprocess
 import sys
+import time
+import uuid
 from pathlib import Path
 
 import pytest
@@ -31,7 +34,7 @@ while True:
 """
 
     def __init__(self, base, muster, host="n1"):
-        self.base, self.binary, self.run_id = base, base / "hash/muster", "run-1"
+        self.base, self.binary, self.run_id = base, base / "hash/muster", "run-" + uuid.uuid4().hex
         self.folder = base / "runs" / self.run_id
         self.binary.parent.mkdir(parents=True)
         shutil.copy(muster, self.binary)
@@ -58,6 +61,17 @@ while True:
 
     def events(self, rank=1):
         return [json.loads(line) for line in self.bytes(rank, "jsonl").splitlines()]
+
+    def processes(self):
+        """What runs of the run: every program has its name in its environment, and hands it on."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            try:
+                if f"MUSTER_RUN_ID={self.run_id}\0".encode() in (folder / "environ").read_bytes() + b"\0":
+                    found.append((int(folder.name), (folder / "cmdline").read_bytes()))
+            except OSError:
+                pass
+        return found
 
     @staticmethod
     def python(code):
@@ -93,4 +107,11 @@ while True:
 
 @pytest.fixture
 def place(tmp_path, muster):
-    return Place(tmp_path / "base", muster)
+    place = Place(tmp_path / "base", muster)
+    yield place
+    deadline = time.monotonic() + 5  # after the shim's own end the guard may take its moment
+    while (left := place.processes()) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    for pid, _ in left:
+        os.kill(pid, signal.SIGKILL)
+    assert not left, "processes outlived their rank"

@@ -99,7 +99,7 @@ def test_records_what_was_used(place):
 def test_tells_the_rank_whichever_engine(place):
     variables = seen(place, "--master", "10.0.0.1:29511")
     expected = {"RANK": "1", "WORLD_SIZE": "4", "LOCAL_RANK": "1", "LOCAL_WORLD_SIZE": "2", "GROUP_RANK": "0",
-                "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29511", "MUSTER_RUN_ID": "run-1",
+                "MASTER_ADDR": "10.0.0.1", "MASTER_PORT": "29511", "MUSTER_RUN_ID": place.run_id,
                 "TORCHELASTIC_RESTART_COUNT": "0", "TORCHELASTIC_USE_AGENT_STORE": "False", "PYTHONUNBUFFERED": "1"}
     assert {name: variables.get(name) for name in expected} == expected
     hydra = {"PMI_RANK": "2", "PMI_SIZE": "3", "MPI_LOCALRANKID": "0", "MPI_LOCALNRANKS": "1"}
@@ -373,13 +373,17 @@ def test_stop_and_continue_are_passed_on(place):
     shim.communicate(timeout=TIMEOUT)
 
 
-def test_killed_shim_takes_the_program_along(place):
-    shim = place.start(["sh", "-c", "trap '' TERM HUP INT; echo $$; while :; do sleep 1000; done"], "--quiet-label")
-    pid = int(shim.stdout.readline())
-    assert place.events()[0]["program"]["pid"] == pid
-    os.kill(shim.pid, signal.SIGKILL)
+def test_killed_shim_takes_the_programs_group_along(place):
+    """The kernel kills the program, but a shell's child only dies because somebody sees to it."""
+    program = ["sh", "-c", "trap '' TERM HUP INT; sleep 1000 & echo $$ $!; wait; sleep 1000"]
+    shim = place.start(program, "--quiet-label")
+    pids = [int(word) for word in shim.stdout.readline().split()]
+    assert place.events()[0]["program"]["pid"] == pids[0]
+    os.killpg(shim.pid, signal.SIGKILL)  # as engines do
     shim.wait(TIMEOUT)
-    place.wait_for_end(pid)
+    for pid in pids:
+        place.wait_for_end(pid)
+    assert shim.stdout.read() == b""  # nobody keeps the engine's end open
     shim.stdout.close()
     shim.stderr.close()
 
