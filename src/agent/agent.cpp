@@ -8,14 +8,17 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "agent/descendants.hpp"
 #include "agent/protocol.hpp"
 #include "agent/warden.hpp"
 #include "facts/gather.hpp"
@@ -26,7 +29,8 @@ namespace muster::agent {
 namespace {
 
 constexpr int kFailed = 125;
-constexpr int kPatience_ms = 600'000;  // for the launcher's next line before the run begins
+constexpr std::chrono::milliseconds kChildrenEnd{1000};
+constexpr int kPatienceMs = 600'000;  // for the launcher's next line before the run begins
 
 double unix_time() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -37,7 +41,7 @@ Result<Order> await_order(Channel& launcher) {
   while (launcher.open()) {
     if (auto line = launcher.next_line()) return parse_order(*line);
     pollfd watched = {launcher.in(), POLLIN, 0};
-    if (::poll(&watched, 1, kPatience_ms) <= 0) break;
+    if (::poll(&watched, 1, kPatienceMs) <= 0) break;
     launcher.receive();
   }
   if (auto line = launcher.next_line()) return parse_order(*line);
@@ -49,7 +53,7 @@ void send_all(Channel& launcher, const std::string& line) {
   launcher.send(line);
   while (launcher.open() && launcher.has_unsent()) {
     pollfd watched = {launcher.out(), POLLOUT, 0};
-    if (::poll(&watched, 1, kPatience_ms) <= 0) return;
+    if (::poll(&watched, 1, kPatienceMs) <= 0) return;
     launcher.flush();
   }
 }
@@ -113,13 +117,76 @@ int carry(sys::Fd warden) {
   }
 }
 
+// While the facts are gathered nobody reads the launcher's lines; when it goes meanwhile, an
+// activation that takes long must not stay.
+class LauncherWatch {
+ public:
+  explicit LauncherWatch(int launcher) : launcher_(launcher) {
+    (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);  // what the activation starts is ours to end
+    thread_ = std::thread([this] { work(); });
+  }
+  LauncherWatch(const LauncherWatch&) = delete;
+  LauncherWatch& operator=(const LauncherWatch&) = delete;
+  ~LauncherWatch() {
+    over_.notify();
+    thread_.join();
+  }
+
+ private:
+  // A pipe that becomes readable once.
+  class Event {
+   public:
+    Event() {
+      int ends[2] = {-1, -1};
+      (void)!::pipe2(ends, O_CLOEXEC);
+      read_ = sys::Fd(ends[0]);
+      write_ = sys::Fd(ends[1]);
+    }
+    [[nodiscard]] int descriptor() const { return read_.get(); }
+    void notify() { write_ = sys::Fd(); }
+
+   private:
+    sys::Fd read_;
+    sys::Fd write_;
+  };
+
+  void work() const {
+    pollfd watched[2] = {{launcher_, 0, 0}, {over_.descriptor(), POLLIN, 0}};
+    if (::poll(watched, 2, -1) <= 0 || watched[0].revents == 0) return;
+    (void)kill_children(kChildrenEnd, 0);
+    ::_exit(kFailed);
+  }
+
+  int launcher_;
+  Event over_;
+  std::thread thread_;
+};
+
 Result<void> tell_facts(Channel& launcher, const Order& hello, const std::string& folder) {
-  const facts::Gathered gathered = facts::gather(*hello.request);
+  facts::Gathered gathered;
+  {
+    const LauncherWatch watch(launcher.in());
+    gathered = facts::gather(hello.request.value_or(facts::Request{}));
+  }
   if (!folder.empty() && !gathered.environment.empty()) {
     MUSTER_CHECK(sys::write_file(folder + "/env", joined(gathered.environment), 0600));
   }
   send_all(launcher, to_line(Report{.kind = Report::Kind::kFacts, .facts = gathered.facts}));
   return {};
+}
+
+// The order that decides what becomes of us; nothing: the launcher is gone.
+Result<std::optional<Order>> await_decision(Channel& launcher, const std::string& folder) {
+  while (auto order = await_order(launcher)) {
+    if (order->kind == Order::Kind::kBeat) {
+      send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = unix_time()}));
+    } else if (order->kind != Order::Kind::kPlace) {
+      return std::optional<Order>(*std::move(order));
+    } else if (!folder.empty()) {
+      MUSTER_CHECK(sys::write_file(folder + "/placement", to_json(order->placement), 0600));
+    }
+  }
+  return std::optional<Order>();
 }
 
 Result<void> serve(Channel& launcher, const Order& hello) {
@@ -132,11 +199,7 @@ Result<void> serve(Channel& launcher, const Order& hello) {
     send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = unix_time()}));
     MUSTER_CHECK(tell_facts(launcher, hello, folder));
   }
-  auto next = await_order(launcher);
-  while (next && next->kind == Order::Kind::kBeat) {
-    send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = unix_time()}));
-    next = await_order(launcher);
-  }
+  MUSTER_TRY(const auto next, await_decision(launcher, folder));
   if (folder.empty()) return {};  // a check
   if (!next || next->kind != Order::Kind::kBegin) {
     // The run was refused, or (keep) is to be started by hand.
@@ -149,9 +212,9 @@ Result<void> serve(Channel& launcher, const Order& hello) {
   (void)::setsid();
   (void)std::signal(SIGHUP, SIG_IGN);
   (void)::chdir("/");
-  Warden warden(hello.run_id, folder, std::move(launcher));
+  Warden warden(hello.run_id, folder);
   MUSTER_CHECK(warden.prepare());
-  warden.serve(next->orphan_after_s);
+  warden.serve(std::move(launcher), next->orphan_after_s);
   return {};
 }
 

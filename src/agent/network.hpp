@@ -1,5 +1,4 @@
-// The host's own names for the job's network: an interface has another name on every host, so each
-// rank finds it from the subnet.
+// The host's own names for the job's network: an interface has another name on every host.
 #pragma once
 
 #include <map>
@@ -23,21 +22,16 @@ struct Subnet {
 [[nodiscard]] Result<Subnet> parse_subnet(const std::string& text);
 
 struct RdmaDevice {
-  std::string port;  // "mlx5_0:1"
-  int gid_index = 0;
+  std::string port;                   // "mlx5_0:1"
+  std::optional<int> gid_index = {};  // none: native InfiniBand
 };
-
-// The RoCE v2 entry with an IPv4 address that belongs to `interface`. `folder`:
-// /sys/class/infiniband.
-[[nodiscard]] std::optional<RdmaDevice> find_rdma(const std::string& folder,
-                                                  const std::string& interface);
 
 // The variables that tell Gloo, NCCL, TensorPipe, UCX, libfabric and oneCCL which interface to use.
 [[nodiscard]] std::map<std::string, std::string> network_variables(
     const std::string& interface, const std::optional<RdmaDevice>& rdma);
 
-// The same for the interface of this host in that subnet; an Error when there is none that is up.
-[[nodiscard]] Result<std::map<std::string, std::string>> network_variables(
-    const std::string& subnet, bool rdma);
+// The first interface of this host in that subnet that is up and not loopback; for a rank that no
+// Layout was made for. An Error when there is none.
+[[nodiscard]] Result<std::string> interface_in(const std::string& subnet);
 
 }  // namespace muster::agent

@@ -10,7 +10,8 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 5> kOrders = {"hello", "begin", "beat", "end", "bye"};
+constexpr std::array<std::string_view, 6> kOrders = {"hello", "place", "begin",
+                                                     "beat",  "end",   "bye"};
 constexpr std::array<std::string_view, 6> kReports = {"facts", "ready", "beat",
                                                       "event", "done",  "failed"};
 
@@ -42,6 +43,12 @@ Order read_order(const json& value) {
       auto request = facts::parse_request(value.at("request").get<std::string>());
       if (!request) throw std::invalid_argument(request.error().what);
       order.request = *std::move(request);
+      break;
+    }
+    case Order::Kind::kPlace: {
+      const auto placement = parse_placement(value.at("placement").get<std::string>());
+      if (!placement) throw std::invalid_argument("no placement");
+      order.placement = *placement;
       break;
     }
     case Order::Kind::kBegin:
@@ -98,6 +105,8 @@ std::string to_line(const Order& order) {
   if (order.kind == Order::Kind::kHello) {
     value["run"] = order.run_id;
     if (order.request) value["request"] = facts::to_json(*order.request);
+  } else if (order.kind == Order::Kind::kPlace) {
+    value["placement"] = to_json(order.placement);
   } else if (order.kind == Order::Kind::kBegin) {
     value["orphan_after_s"] = order.orphan_after_s;
   } else if (order.kind == Order::Kind::kEnd) {

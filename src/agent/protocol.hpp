@@ -6,6 +6,7 @@
 //                             <-    beat at once, then facts
 //   (closes: the agent ends)        a check ends here, and a run that is not started; its folder
 //                                   is removed unless bye (keep) was said
+//   place                     ->    keeps for the ranks what was decided for this host
 //   begin                     ->    stays, from now on as the run's warden
 //                             <-    ready, then every event of the ranks so far and to come
 //   beat                     <->    every 2 s; before begin each is answered, for the clocks
@@ -22,20 +23,22 @@
 #include <optional>
 #include <string>
 
+#include "agent/placement.hpp"
 #include "agent/record.hpp"
 #include "base/error.hpp"
 #include "facts/facts.hpp"
 
 namespace muster::agent {
 
-constexpr double kBeatEvery_s = 2;
+constexpr double kBeatEverySeconds = 2;
 constexpr std::size_t kMaxLine = std::size_t{8} << 20;
 
 struct Order {
-  enum class Kind { kHello, kBegin, kBeat, kEnd, kBye };
+  enum class Kind { kHello, kPlace, kBegin, kBeat, kEnd, kBye };
   Kind kind = Kind::kBeat;
   std::string run_id = {};                // hello; empty: no run, facts only
   std::optional<facts::Request> request;  // hello; nothing: no facts are wanted
+  Placement placement = {};               // place
   double orphan_after_s = 60;             // begin
   double grace_s = 2;                     // end: from SIGTERM to SIGKILL
   bool keep = false;                      // bye

@@ -68,6 +68,13 @@ struct Prepared {
   std::vector<std::string> remarks = {};
 };
 
+std::map<std::string, std::string> decided_network(const Placement& placement) {
+  std::optional<RdmaDevice> rdma;
+  if (!placement.rdma.empty()) rdma = RdmaDevice{.port = placement.rdma};
+  if (rdma && placement.gid_index >= 0) rdma->gid_index = placement.gid_index;
+  return network_variables(placement.interface, rdma);
+}
+
 Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool out_is_terminal) {
   const Environment inherited = inherited_environment();
   Prepared prepared{.host = files.host()};
@@ -76,13 +83,14 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool
                 .run_id = options.run_id,
                 .master = options.master,
                 .unbuffered = !out_is_terminal};
-  if (!options.subnet.empty()) {
-    auto network = network_variables(options.subnet, options.rdma);
-    if (network) {
-      wishes.network = *std::move(network);
-    } else {
-      prepared.remarks.push_back(network.error().what);
-    }
+  if (const auto placement = files.placement()) {
+    wishes.rank.host_rank = placement->host_rank;
+    wishes.rank.host_count = placement->host_count;
+    if (!placement->interface.empty()) wishes.network = decided_network(*placement);
+  } else if (!options.subnet.empty()) {
+    const auto interface = interface_in(options.subnet);
+    if (interface) wishes.network = network_variables(*interface, std::nullopt);
+    if (!interface) prepared.remarks.push_back(interface.error().what);
   }
   MUSTER_TRY(auto activated, files.activated());
   Composed composed = compose(

@@ -74,12 +74,18 @@ Environment lay_over(Environment activated, const Environment& inherited,
   for (const auto& [name, value] : inherited) {
     if (is_engines(name, rank)) activated.insert_or_assign(name, value);
   }
-  const auto forward = inherited.find("MUSTER_FORWARD");
-  if (forward == inherited.end()) return activated;
-  for (const std::string& name : split(forward->second)) {
-    const auto found = inherited.find(name);
-    if (found != inherited.end()) activated.insert_or_assign(name, found->second);
-  }
+  const auto take_over = [&](const char* list, bool wins) {
+    const auto names = inherited.find(list);
+    if (names == inherited.end()) return;
+    for (const std::string& name : split(names->second)) {
+      const auto found = inherited.find(name);
+      if (found == inherited.end()) continue;
+      if (wins) activated.insert_or_assign(name, found->second);
+      if (!wins) activated.emplace(name, found->second);
+    }
+  };
+  take_over("MUSTER_FORWARD", true);
+  take_over("MUSTER_DEFAULT", false);
   return activated;
 }
 

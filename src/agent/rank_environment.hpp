@@ -19,7 +19,7 @@ using rankenv::Environment;
 
 // The activated environment with what the engine set for this very process laid over it: the
 // engine's own variables, what Slurm gives a task of the devices, and those named in
-// MUSTER_FORWARD.
+// MUSTER_FORWARD. Those named in MUSTER_DEFAULT count where activation says nothing.
 [[nodiscard]] Environment lay_over(Environment activated, const Environment& inherited,
                                    const rankenv::Rank& rank);
 

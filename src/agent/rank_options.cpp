@@ -12,7 +12,7 @@ namespace muster::agent {
 namespace {
 
 constexpr const char* kUsage =
-    "muster rank [--run ID] [--subnet CIDR] [--master ADDRESS:PORT] [--rdma] [--quiet-label] -- "
+    "muster rank [--run ID] [--subnet CIDR] [--master ADDRESS:PORT] [--quiet-label] -- "
     "program arguments...";
 
 Error usage(std::string what) {
@@ -46,10 +46,6 @@ Result<RankOptions> parse_rank_options(const std::vector<std::string>& words) {
       options.program.assign(words.begin() + static_cast<std::ptrdiff_t>(i) + 1, words.end());
       if (options.program.empty()) return unexpected(usage("no program after '--'"));
       return options;
-    }
-    if (word == "--rdma") {
-      options.rdma = true;
-      continue;
     }
     if (word == "--quiet-label") {
       options.label = false;

@@ -18,7 +18,6 @@ struct RankOptions {
   std::string run_id = {};                // empty: no folder, no record
   std::string subnet = {};                // "198.18.0.0/16"; empty: leave the interfaces alone
   std::optional<Master> master = {};      // where rank 0 listens
-  bool rdma = false;                      // name the RDMA device too
   bool label = true;                      // "[host:rank] " before each line
   std::vector<std::string> program = {};  // with its arguments; never empty
 };

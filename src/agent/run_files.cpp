@@ -55,6 +55,13 @@ Result<std::optional<Environment>> RunFiles::activated() const {
   return std::optional<Environment>(parse_environment(text));
 }
 
+std::optional<Placement> RunFiles::placement() const {
+  const std::string path = folder_ + "/placement";
+  if (folder_.empty() || !sys::exists(path)) return std::nullopt;
+  const auto text = sys::read_file(path, kMaxEnvironment);
+  return text ? parse_placement(*text) : std::nullopt;
+}
+
 bool RunFiles::over() const {
   return !folder_.empty() && sys::exists(folder_ + "/" + kOverMark);
 }

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "agent/placement.hpp"
 #include "agent/rank_environment.hpp"
 #include "base/error.hpp"
 #include "sys/file.hpp"
@@ -22,6 +23,9 @@ class RunFiles {
   [[nodiscard]] std::string host() const;
   // Nothing: no activation was asked for.
   [[nodiscard]] Result<std::optional<Environment>> activated() const;
+  // What was decided for this host, as the agent wrote it (see placement.hpp); nothing: it is not
+  // known.
+  [[nodiscard]] std::optional<Placement> placement() const;
   // The warden has begun to end the run: nothing more may start. A rank that was recorded before
   // this is asked is seen by the warden; any other sees this.
   [[nodiscard]] bool over() const;

@@ -61,10 +61,9 @@ void end_daemons(const std::string& run_id, const std::vector<RankStart>& starts
 
 }  // namespace
 
-Warden::Warden(std::string run_id, std::string folder, Channel launcher)
+Warden::Warden(std::string run_id, std::string folder)
     : run_id_(std::move(run_id)),
       folder_(std::move(folder)),
-      launcher_(std::move(launcher)),
       heard_(Clock::now()),
       next_beat_(Clock::now()) {}
 
@@ -87,7 +86,8 @@ Result<void> Warden::prepare() {
   return {};
 }
 
-void Warden::serve(double orphan_after_s) {
+void Warden::serve(Channel launcher, double orphan_after_s) {
+  launcher_ = std::move(launcher);
   orphan_after_s_ = orphan_after_s;
   begin();
   while (!over_) {
@@ -103,7 +103,7 @@ void Warden::serve(double orphan_after_s) {
     note_shims_gone();
     if (Clock::now() >= next_beat_) {
       launcher_.send(to_line(Report{.kind = Report::Kind::kBeat, .clock_s = unix_time()}));
-      next_beat_ = Clock::now() + ms(kBeatEvery_s);
+      next_beat_ = Clock::now() + ms(kBeatEverySeconds);
     }
     if (!ending_ && Clock::now() - heard_ > ms(orphan_after_s_)) {
       launcher_.close();
@@ -146,6 +146,7 @@ void Warden::obey(const Order& order) {
       bye_ = order.keep;  // once the ranks have ended
       return;
     case Order::Kind::kHello:
+    case Order::Kind::kPlace:
     case Order::Kind::kBeat:
       return;
   }

@@ -17,13 +17,13 @@ namespace muster::agent {
 class Warden {
  public:
   // `folder` is the run's, there already.
-  Warden(std::string run_id, std::string folder, Channel launcher);
+  Warden(std::string run_id, std::string folder);
 
   // Opens the socket on which a launcher that lost its connection is let in again.
   [[nodiscard]] Result<void> prepare();
 
   // Until bye, or until the launcher was gone for `orphan_after_s`.
-  void serve(double orphan_after_s);
+  void serve(Channel launcher, double orphan_after_s);
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -61,11 +61,12 @@ std::optional<Result<int>> detach(const std::string& run_id) {
   return std::nullopt;
 }
 
-void announce_detached() {
-  if (announce_to < 0) return;
-  (void)!::write(announce_to, "r", 1);
+bool announce_detached() {
+  if (announce_to < 0) return true;
+  const bool heard = ::write(announce_to, "r", 1) == 1;
   (void)::close(announce_to);
   announce_to = -1;
+  return heard;
 }
 
 }  // namespace muster::cli

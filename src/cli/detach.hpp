@@ -12,7 +12,8 @@ namespace muster::cli {
 // one that goes on: nothing; its output goes to the run's folder.
 [[nodiscard]] std::optional<Result<int>> detach(const std::string& run_id);
 
-// Tells the waiting process that the run has begun; without one it does nothing.
-void announce_detached();
+// Tells the waiting process that the run has begun; false: it has gone. Without one it does
+// nothing.
+[[nodiscard]] bool announce_detached();
 
 }  // namespace muster::cli

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <linux/close_range.h>
@@ -54,6 +56,19 @@ Line split(int argc, char** argv) {
   return line;
 }
 
+// The value of -x NAME=value may be a secret; what is in argv, everybody can see.
+void hide_values(int argc, char** argv) {
+  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
+    const std::string_view word = argv[i];
+    const bool is_flag = word == "-x" || word == "--env";
+    char* given = nullptr;
+    if (is_flag && i + 1 < argc) given = argv[i + 1];
+    if (word.starts_with("--env=")) given = argv[i] + 6;
+    char* value = given == nullptr ? nullptr : std::strchr(given, '=');
+    if (value != nullptr) std::memset(value + 1, '*', std::strlen(value + 1));
+  }
+}
+
 int run(int argc, char** argv) {
   CLI::App app("muster takes a list of hosts to a checked, running, distributed PyTorch job.");
   app.name("muster");
@@ -61,6 +76,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   Action action;
   const Line line = split(argc, argv);
+  hide_values(argc, argv);
   add_lab(app, action, line.program);
   add_hosts(app, action);
   add_setup(app, action);

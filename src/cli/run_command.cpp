@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -119,20 +120,28 @@ Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Pl
   run::Record record = new_record(all, run_id);
   MUSTER_TRY(const auto output, run::Output::open(folder, hosts, all.layout.ranks, true));
   run::Supervisor supervisor(*all.loop, *all.crew, names, options.patience, record, *output);
-  announce_detached();
-  MUSTER_CHECK(supervisor.run(plan));
+  bool wanted = true;
+  auto ended = supervisor.run(plan, [&] {
+    wanted = announce_detached();
+    if (!wanted) (void)::raise(SIGINT);  // who asked for it is gone before it began
+  });
+  if (!ended) {
+    supervisor.dismiss(false);
+    return unexpected(ended.error());
+  }
   output->finish();
   record.ended_s = unix_time();
+  for (const std::string& host : record.lost_hosts) all.ssh->forget(host);
   const bool complete = collect_missing(*all.ssh, all.crew->base(), record, *output);
   supervisor.dismiss(!complete);
-  for (const std::string& host : record.lost_hosts) all.ssh->forget(host);
+  const run::Verdict verdict = judge(record);
+  const auto kept = sys::write_file(folder + "/record.json", to_json(record, verdict), 0600);
   output->show_rest();
   if (!output->not_kept().empty()) {
     fmt::print(stderr, "muster: {} does not hold all of the output: {}\n", folder,
                output->not_kept());
   }
-  const run::Verdict verdict = judge(record);
-  MUSTER_CHECK(sys::write_file(folder + "/record.json", to_json(record, verdict), 0600));
+  if (!kept) fmt::print(stderr, "muster: {}\n", to_text(kept.error()));
   if (!verdict.text.empty()) {
     fmt::print(stderr, "muster: {}\n", verdict.text);
     if (!verdict.hint.empty()) fmt::print(stderr, "  hint: {}\n", verdict.hint);
@@ -148,6 +157,26 @@ int refusal_code(const std::vector<facts::Survey>& surveys) {
     if (!survey.facts->program->executable) return kCannotRun;
   }
   return kOwnFault;
+}
+
+// Each host keeps for its ranks what was decided for it.
+void tell_placements(Surveyed& all) {
+  int number = 0;
+  for (const layout::Placement& placement : all.layout.placements) {
+    const auto& hosts = all.cluster.hosts;
+    const auto host = std::find_if(hosts.begin(), hosts.end(), [&](const hosts::Host& one) {
+      return one.name == placement.host;
+    });
+    agent::Placement told{.interface = placement.interface,
+                          .host_rank = number++,
+                          .host_count = static_cast<int>(all.layout.placements.size())};
+    if (placement.rdma) {
+      told.rdma = fmt::format("{}:{}", placement.rdma->device, placement.rdma->port);
+      told.gid_index = placement.rdma->gid_index;
+    }
+    all.crew->send(static_cast<std::size_t>(host - hosts.begin()),
+                   {.kind = agent::Order::Kind::kPlace, .placement = told});
+  }
 }
 
 // For pasting: with the values that were given with -x, and the hosts keep what the shim needs.
@@ -167,7 +196,7 @@ Result<int> run_job(const RunOptions& options, const Program& program) {
   if (options.detach) {
     if (const auto code = detach(run_id)) return *code;  // in the parent, after the start
   }
-  MUSTER_TRY(const auto all, survey(options.job, program, run_id, false));
+  MUSTER_TRY(const auto all, survey(options.job, program, run_id, true));
   const bool refused = checks::has_errors(all->findings) && !options.force;
   if (!all->findings.empty() && (refused || !options.quiet)) {
     fmt::print(stderr, "{}", checks::to_text(all->findings));
@@ -183,6 +212,7 @@ Result<int> run_job(const RunOptions& options, const Program& program) {
   for (const std::string& note : plan.notes) {
     if (!options.quiet) fmt::print(stderr, "muster: {}\n", note);
   }
+  tell_placements(*all);
   if (options.dry_run) {
     show_command(*all, options, plan);
     return 0;
@@ -217,20 +247,20 @@ void add_run(CLI::App& app, Action& action, const Program& program) {
       app.add_subcommand("run", "Run the program after -- on all hosts, as one distributed job");
   command->footer(kMore);
   add_job_options(*command, options->job);
-  const auto seconds = CLI::Range(0.1, 1e9);
+  constexpr double kLong = 1e9;
   command
       ->add_option("--timeout", options->patience.timeout_s, "Seconds after which the run is ended")
-      ->check(seconds);
+      ->check(CLI::Range(0.1, kLong));
   command
       ->add_option("--lost-after", options->patience.lost_after_s,
                    "Seconds without a sign of life after which a host is lost, and the run ended")
       ->capture_default_str()
-      ->check(seconds);
+      ->check(CLI::Range(3 * agent::kBeatEverySeconds, kLong));
   command
       ->add_option("--orphan-after", options->patience.orphan_after_s,
                    "Seconds after which hosts that cannot reach the launcher end their ranks")
       ->capture_default_str()
-      ->check(seconds);
+      ->check(CLI::Range(2.5 * agent::kBeatEverySeconds, kLong));
   auto* detach = command->add_flag("-d,--detach", options->detach,
                                    "Return once it runs; muster attach ID comes back to it");
   command->add_flag("--dry-run", options->dry_run, "Print the engine's command and start nothing")

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <ctime>
@@ -64,17 +65,20 @@ Result<int> list(const RunsOptions& options) {
   return 0;
 }
 
-// Copies what the file holds from `offset` on.
-void copy_new(const std::string& path, std::uint64_t& offset, int to) {
+// Copies what the file holds from `offset` on; false: nobody takes it.
+bool copy_new(const std::string& path, std::uint64_t& offset, int to) {
   const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 65536> bytes{};
   while (file.valid()) {
     const ssize_t count =
         ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (count <= 0) return;
-    offset += static_cast<std::uint64_t>(count);
-    (void)!::write(to, bytes.data(), static_cast<std::size_t>(count));
+    if (count <= 0) return true;
+    const ssize_t written = ::write(to, bytes.data(), static_cast<std::size_t>(count));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    offset += static_cast<std::uint64_t>(written);
   }
+  return true;
 }
 
 Result<int> logs(const RunsOptions& options) {
@@ -83,27 +87,38 @@ Result<int> logs(const RunsOptions& options) {
   const std::string path = options.rank < 0
                                ? folder + "/" + stream
                                : fmt::format("{}/ranks/{}.{}", folder, options.rank, stream);
+  const auto record = sys::read_file(folder + "/record.json");
+  const auto summary = run::parse_summary(record ? *record : "");
+  if (summary && options.rank >= summary->ranks) {
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = fmt::format("there is no rank {}: the run had {}", options.rank, summary->ranks)});
+  }
   if (options.rank >= 0 && !sys::exists(path)) {
-    fmt::print(stderr, "muster: rank {} said nothing there; what it said on the other stream: {}\n",
-               options.rank, options.errors ? "without --err" : "--err");
+    fmt::print(stderr, "muster: rank {} said nothing on its standard {}\n", options.rank,
+               options.errors ? "error" : "output; with --err its standard error is shown");
     return 0;
   }
   std::uint64_t offset = 0;
-  copy_new(path, offset, STDOUT_FILENO);
+  if (!copy_new(path, offset, STDOUT_FILENO)) {
+    return unexpected(system_error("cannot write the log to standard output"));
+  }
   return 0;
 }
 
 volatile std::sig_atomic_t interrupted = 0;
 
-// Shows the run's output as it grows, until it is over. Ctrl-C is passed on to the run.
-void follow(const std::string& folder) {
+// Until the run is over; shows its output as it grows. Ctrl-C is passed on to the run.
+void follow(const std::string& folder, bool show) {
   const sys::Fd notices(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   (void)::inotify_add_watch(notices.get(), folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
   std::uint64_t out = 0, err = 0;
   while (true) {
     const bool over = sys::exists(folder + "/record.json") || run::living_owner(folder) == 0;
-    copy_new(folder + "/out", out, STDOUT_FILENO);
-    copy_new(folder + "/err", err, STDERR_FILENO);
+    if (show) {
+      (void)copy_new(folder + "/out", out, STDOUT_FILENO);
+      (void)copy_new(folder + "/err", err, STDERR_FILENO);
+    }
     if (over) return;
     if (interrupted != 0) {
       interrupted = 0;
@@ -122,7 +137,12 @@ Result<int> attach(const RunsOptions& options) {
   struct sigaction pass_on = {};
   pass_on.sa_handler = [](int /*signal*/) { interrupted = 1; };
   (void)::sigaction(SIGINT, &pass_on, nullptr);
-  follow(folder);
+  if (!sys::exists(folder + "/out")) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "this run was never started",
+                            .where = {.file = folder}});
+  }
+  follow(folder, true);
   const auto text = sys::read_file(folder + "/record.json");
   if (!text) {
     return unexpected(Error{.what = "the run has no record: muster was killed",
@@ -142,7 +162,8 @@ Result<int> stop(const RunsOptions& options) {
         Error{.code = ErrorCode::kUsage, .what = "this run is over", .where = {.file = folder}});
   }
   (void)::kill(owner, SIGTERM);
-  follow(folder);
+  follow(folder, false);
+  fmt::print(stderr, "muster: {} has been ended\n", folder.substr(folder.rfind('/') + 1));
   return 0;
 }
 

@@ -113,28 +113,28 @@ class Writer {
                                               [](const auto& one) { return one.rdma.has_value(); });
   }
 
-  // A variable for the ranks unless the user has set it.
-  void set_variable(const std::string& name, const std::string& value) {
+  // A variable of ours for the ranks: what the user or the activation says wins.
+  void set_default(const std::string& name, const std::string& value) {
     if (means_.user_env.contains(name)) {
       plan_.notes.push_back(fmt::format("{} is set in your environment and stays", name));
-    } else {
-      plan_.env.push_back(fmt::format("{}={}", name, value));
+      return forwarded_.push_back(name);
     }
+    plan_.env.push_back(fmt::format("{}={}", name, value));
+    defaults_.push_back(name);
   }
 
   void add_variables() {
-    std::vector<std::string> names = job_.env;
-    set_variable("OMP_NUM_THREADS", std::to_string(layout_.threads));
-    names.emplace_back("OMP_NUM_THREADS");
-    if (!uses_rdma()) {  // not on all hosts: NCCL must not use it on some
-      set_variable("NCCL_IB_DISABLE", "1");
-      names.emplace_back("NCCL_IB_DISABLE");
-    }
-    std::sort(names.begin(), names.end());
-    names.erase(std::unique(names.begin(), names.end()), names.end());
-    plan_.env.push_back(fmt::format("MUSTER_FORWARD={}", fmt::join(names, ",")));
-    names.emplace_back("MUSTER_FORWARD");
-    for (const std::string& name : names) add({"-x", name});  // values never stand in argv
+    forwarded_ = job_.env;
+    set_default("OMP_NUM_THREADS", std::to_string(layout_.threads));
+    if (!uses_rdma()) set_default("NCCL_IB_DISABLE", "1");  // or NCCL uses it on some hosts
+    std::sort(forwarded_.begin(), forwarded_.end());
+    forwarded_.erase(std::unique(forwarded_.begin(), forwarded_.end()), forwarded_.end());
+    plan_.env.push_back(fmt::format("MUSTER_FORWARD={}", fmt::join(forwarded_, ",")));
+    plan_.env.push_back(fmt::format("MUSTER_DEFAULT={}", fmt::join(defaults_, ",")));
+    // Values never stand in argv.
+    for (const std::string& name : forwarded_) add({"-x", name});
+    for (const std::string& name : defaults_) add({"-x", name});
+    add({"-x", "MUSTER_FORWARD", "-x", "MUSTER_DEFAULT"});
   }
 
   void add_shim() {
@@ -143,7 +143,6 @@ class Writer {
     if (!layout_.master_address.empty()) {
       add({"--master", fmt::format("{}:{}", layout_.master_address, layout_.master_port)});
     }
-    if (uses_rdma()) add({"--rdma"});
     add({"--"});
     add(job_.program);
   }
@@ -152,6 +151,8 @@ class Writer {
   const layout::Layout& layout_;
   const Means& means_;
   const Dialect& dialect_;
+  std::vector<std::string> forwarded_;  // variables that win over the activation's
+  std::vector<std::string> defaults_;   // variables that the activation's win over
   Plan plan_;
 };
 

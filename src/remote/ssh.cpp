@@ -169,6 +169,7 @@ std::vector<std::string> ssh_words(const SshOptions& options) {
   set("BatchMode=yes");
   set("RemoteCommand=none");  // the command is ours, whatever the user's configuration runs
   set("StrictHostKeyChecking=yes");
+  set("ClearAllForwardings=yes");  // no port is opened, and none that is taken stops us
   set(fmt::format("ConnectTimeout={}", options.connect_timeout.count()));
   set("ServerAliveInterval=15");
   set("ServerAliveCountMax=4");

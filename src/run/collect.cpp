@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <vector>
@@ -22,6 +23,7 @@ struct Missing {
   std::string host = {};
   sys::Stream stream = sys::Stream::kOut;
   std::uint64_t have = 0;
+  std::uint64_t wanted = 0;
   std::string ours = {};  // the file here
   std::string part = {};  // the file as it is being brought
 };
@@ -29,7 +31,8 @@ struct Missing {
 std::vector<Missing> find_missing(const Record& record, Output& output) {
   std::vector<Missing> missing;
   for (const RankRecord& rank : record.ranks) {
-    if (!rank.end) continue;
+    const auto& lost = record.lost_hosts;
+    if (!rank.end || std::find(lost.begin(), lost.end(), rank.host) != lost.end()) continue;
     for (const sys::Stream stream : {sys::Stream::kOut, sys::Stream::kErr}) {
       const bool is_out = stream == sys::Stream::kOut;
       const std::uint64_t wanted = is_out ? rank.end->out_bytes : rank.end->err_bytes;
@@ -41,6 +44,7 @@ std::vector<Missing> find_missing(const Record& record, Output& output) {
                          .host = rank.host,
                          .stream = stream,
                          .have = have,
+                         .wanted = wanted,
                          .ours = ours,
                          .part = ours + ".part"});
     }
@@ -55,9 +59,9 @@ remote::Task fetch_task(const Missing& one, const std::string& folder) {
           .command = fmt::format("cat {}/rank.{}.{}", folder, one.rank,
                                  one.stream == sys::Stream::kOut ? "out" : "err"),
           .on_output = [file](sys::Stream stream, std::string_view chunk) {
-            if (stream == sys::Stream::kOut) {
-              (void)!::write(file->get(), chunk.data(), chunk.size());
-            }
+            if (stream != sys::Stream::kOut || !file->valid()) return;
+            const auto size = static_cast<ssize_t>(chunk.size());
+            if (::write(file->get(), chunk.data(), chunk.size()) != size) *file = sys::Fd();
           }};
 }
 
@@ -89,7 +93,7 @@ void show_the_rest(const Missing& one, Output& output) {
 bool collect_missing(remote::Transport& transport, const std::string& base, const Record& record,
                      Output& output) {
   const std::vector<Missing> missing = find_missing(record, output);
-  if (missing.empty()) return true;
+  if (missing.empty()) return output.not_kept().empty();
   std::vector<remote::Task> tasks;
   for (const Missing& one : missing) {
     tasks.push_back(fetch_task(one, fmt::format("{}/runs/{}", base, record.id)));
@@ -97,20 +101,22 @@ bool collect_missing(remote::Transport& transport, const std::string& base, cons
   const std::vector<remote::Outcome> outcomes = transport.run(tasks, kDeadline);
   tasks.clear();  // closes the files
   bool complete = true;
+  std::vector<bool> brought(missing.size());
   for (std::size_t i = 0; i < missing.size(); ++i) {
-    const bool brought = outcomes[i].ended && outcomes[i].ended->ok();
-    complete = complete && brought;
-    if (brought) show_the_rest(missing[i], output);
+    std::error_code error;
+    brought[i] = outcomes[i].ended && outcomes[i].ended->ok() &&
+                 std::filesystem::file_size(missing[i].part, error) == missing[i].wanted;
+    complete = complete && brought[i];
+    if (brought[i]) show_the_rest(missing[i], output);
   }
   output.finish();
   for (std::size_t i = 0; i < missing.size(); ++i) {
-    const bool brought = outcomes[i].ended && outcomes[i].ended->ok();
-    if (brought)
+    if (brought[i])
       (void)::rename(missing[i].part.c_str(), missing[i].ours.c_str());
     else
       (void)::unlink(missing[i].part.c_str());
   }
-  return complete;
+  return complete && output.not_kept().empty();
 }
 
 }  // namespace muster::run

@@ -270,7 +270,8 @@ void Crew::listen(OnReport on_report, OnLost on_lost) {
 }
 
 void Crew::send(std::size_t member, const agent::Order& order) {
-  if (members_[member]->session) members_[member]->session->write(to_line(order));
+  if (member < members_.size() && members_[member]->session)
+    members_[member]->session->write(to_line(order));
 }
 
 bool Crew::connected(std::size_t member) const {
@@ -317,6 +318,14 @@ void Crew::rejoin(std::size_t index, double orphan_after_s) {
   member.rejoining->write(
       to_line(agent::Order{.kind = agent::Order::Kind::kHello, .run_id = options_.run_id}) +
       to_line(agent::Order{.kind = agent::Order::Kind::kBegin, .orphan_after_s = orphan_after_s}));
+}
+
+void Crew::hear_all() {
+  for (const auto& member : members_) member->heard = Clock::now();
+}
+
+int Crew::session_number(std::size_t member) const {
+  return members_[member]->generation;
 }
 
 std::vector<int> Crew::descriptors() const {

@@ -52,6 +52,11 @@ class Crew {
   // The last sign of life.
   [[nodiscard]] std::chrono::steady_clock::time_point heard(std::size_t member) const;
 
+  // As if all had just been heard: after we ourselves stood still.
+  void hear_all();
+  // Counts the member's sessions; another number: another connection.
+  [[nodiscard]] int session_number(std::size_t member) const;
+
   // Descriptors of all sessions, for the keeper.
   [[nodiscard]] std::vector<int> descriptors() const;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <random>
@@ -21,12 +22,16 @@ std::string runs_folder() {
 
 std::string new_run_id() {
   std::random_device random;
-  const std::time_t now = std::time(nullptr);
+  const auto now = std::chrono::system_clock::now();
+  const std::time_t seconds = std::chrono::system_clock::to_time_t(now);
+  const auto since = now.time_since_epoch() % std::chrono::seconds(1);
   std::tm utc{};
-  (void)::gmtime_r(&now, &utc);
+  (void)::gmtime_r(&seconds, &utc);
   std::array<char, 32> time{};
   (void)std::strftime(time.data(), time.size(), "%Y%m%d-%H%M%S", &utc);
-  return fmt::format("{}-{:04x}", time.data(), random() & 0xffffU);
+  return fmt::format("{}-{:03}{:02x}", time.data(),
+                     std::chrono::duration_cast<std::chrono::milliseconds>(since).count(),
+                     random() & 0xffU);
 }
 
 Result<std::string> make_run_folder(const std::string& id) {
@@ -48,7 +53,11 @@ std::vector<std::string> list_runs() {
 
 Result<std::string> find_run(const std::string& name) {
   const std::vector<std::string> ids = list_runs();
-  if (name == "last" && !ids.empty()) return runs_folder() + "/" + ids.back();
+  if (name == "last") {  // of those that were started
+    for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+      if (sys::exists(runs_folder() + "/" + *id + "/out")) return runs_folder() + "/" + *id;
+    }
+  }
   std::vector<std::string> matching;
   for (const std::string& id : ids) {
     if (id == name) return runs_folder() + "/" + id;

@@ -10,7 +10,7 @@ namespace muster::run {
 
 [[nodiscard]] std::string runs_folder();
 
-// "20261115-040812-3f9a": sorts by time, and two in one second differ.
+// "20261115-040812-3219a": sorts by time, to the millisecond; the last two digits are random.
 [[nodiscard]] std::string new_run_id();
 
 // Made with mode 0700: what programs print may be secret.

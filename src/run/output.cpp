@@ -127,14 +127,17 @@ void Output::show_rest() {
   screen_ = nullptr;
 }
 
-void Output::keep(int descriptor, std::string_view bytes) {
-  if (!write_all(descriptor, bytes)) not_kept_ = std::strerror(errno);
+bool Output::keep(int descriptor, std::string_view bytes) {
+  const bool kept = write_all(descriptor, bytes);
+  if (!kept) not_kept_ = std::strerror(errno);
+  return kept;
 }
 
 void Output::take(sys::Stream stream, std::string_view chunk) {
   const bool is_out = stream == sys::Stream::kOut;
-  keep(is_out ? out_.get() : err_.get(), chunk);
-  if (screen_) screen_->grown(stream, chunk.size());
+  const bool kept = keep(is_out ? out_.get() : err_.get(), chunk);
+  if (screen_ && kept) screen_->grown(stream, chunk.size());
+  if (screen_ && !kept) (void)write_all(is_out ? STDOUT_FILENO : STDERR_FILENO, chunk);
   std::string& unfinished = is_out ? unfinished_out_ : unfinished_err_;
   for (std::size_t end = 0; (end = chunk.find('\n')) != std::string_view::npos;
        chunk.remove_prefix(end + 1)) {
@@ -165,7 +168,7 @@ void Output::take_line(sys::Stream stream, std::string_view line) {
 // Opened for each write: a thousand ranks must not need two thousand descriptors.
 void Output::write_out(int rank, sys::Stream stream, RankFile& file) {
   const sys::Fd log = open_log(rank_file(rank, stream));
-  keep(log.get(), file.unwritten);
+  (void)keep(log.get(), file.unwritten);
   file.unwritten.clear();
 }
 
@@ -193,7 +196,7 @@ std::string Output::rank_file(int rank, sys::Stream stream) const {
 
 void Output::drop_added_newline(int rank, sys::Stream stream) {
   auto& files = stream == sys::Stream::kOut ? rank_out_ : rank_err_;
-  if (files[rank].bytes == 0) return;
+  if (files[rank].bytes == 0 || !not_kept_.empty()) return;
   --files[rank].bytes;
   (void)::truncate(rank_file(rank, stream).c_str(), static_cast<off_t>(files[rank].bytes));
 }

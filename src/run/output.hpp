@@ -95,7 +95,7 @@ class Output {
 
   Output(std::string folder, Demultiplexer demultiplexer);
   void take_line(sys::Stream stream, std::string_view line);
-  void keep(int descriptor, std::string_view bytes);
+  bool keep(int descriptor, std::string_view bytes);
   void write_out(int rank, sys::Stream stream, RankFile& file);
 
   std::string folder_;

@@ -18,13 +18,19 @@ int code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
+// Of a rank that has ended.
+const agent::RankEnd& end_of(const RankRecord& rank) {
+  static const agent::RankEnd kNone;
+  return rank.end ? *rank.end : kNone;
+}
+
 bool failed(const RankRecord& rank) {
-  return rank.end && rank.end->status != 0;
+  return end_of(rank).status != 0;
 }
 
 double corrected_end(const Record& record, const RankRecord& rank) {
   const auto ahead = record.clock_ahead_s.find(rank.host);
-  return rank.end->time_s - (ahead == record.clock_ahead_s.end() ? 0 : ahead->second);
+  return end_of(rank).time_s - (ahead == record.clock_ahead_s.end() ? 0 : ahead->second);
 }
 
 const RankRecord* first_failed(const Record& record) {
@@ -42,17 +48,18 @@ std::string how_many(std::size_t count, const char* what) {
 
 std::string rank_list(const std::vector<int>& ranks) {
   constexpr std::size_t kMost = 8;
-  const std::vector<int> shown(ranks.begin(), ranks.begin() + std::min(ranks.size(), kMost));
+  std::vector<int> shown = ranks;
+  shown.resize(std::min(ranks.size(), kMost));
   return fmt::format("{} {}{}", ranks.size() == 1 ? "rank" : "ranks", fmt::join(shown, ", "),
                      ranks.size() > kMost ? fmt::format(" and {} more", ranks.size() - kMost) : "");
 }
 
 std::string describe_failure(const RankRecord& rank) {
-  if (!rank.end->failure.empty()) {
-    return fmt::format("rank {} on {}: {}", rank.rank, rank.host, rank.end->failure);
+  if (!end_of(rank).failure.empty()) {
+    return fmt::format("rank {} on {}: {}", rank.rank, rank.host, end_of(rank).failure);
   }
   return fmt::format("rank {} on {} ended with {}", rank.rank, rank.host,
-                     describe_status(rank.end->status));
+                     describe_status(end_of(rank).status));
 }
 
 // What else ended badly, in words; the first is told already.
@@ -71,9 +78,9 @@ std::string log_hint(const Record& record, int rank) {
 }
 
 Verdict rank_failed(const Record& record, const RankRecord& first) {
-  return {.code = code_of(first.end->status),
+  return {.code = code_of(end_of(first).status),
           .text = describe_failure(first) + others_text(record, first),
-          .hint = log_hint(record, first.rank),
+          .hint = end_of(first).failure.empty() ? log_hint(record, first.rank) : std::string(),
           .first_failed_rank = first.rank};
 }
 
@@ -92,8 +99,22 @@ bool lost_with_ranks(const Record& record) {
 
 Verdict host_lost(const Record& record) {
   std::vector<int> ranks;
+  bool all_well = true;
   for (const RankRecord& rank : record.ranks) {
-    if (is_lost(record, rank.host)) ranks.push_back(rank.rank);
+    all_well = all_well && rank.end && !failed(rank);
+    if (!rank.end && is_lost(record, rank.host)) ranks.push_back(rank.rank);
+  }
+  if (all_well) {
+    return {.code = 0,
+            .text = fmt::format("all ranks ended well, then {} was lost: what muster left there is "
+                                "ended when it is back",
+                                fmt::join(record.lost_hosts, ", ")),
+            .hint = {}};
+  }
+  if (ranks.empty()) {  // those there had ended
+    return {.code = kOwnFault,
+            .text = fmt::format("host {} was lost", fmt::join(record.lost_hosts, ", ")),
+            .hint = fmt::format("the run's logs: muster logs {}", record.id)};
   }
   return {.code = kOwnFault,
           .text = fmt::format("host {} was lost with {}", fmt::join(record.lost_hosts, ", "),
@@ -165,6 +186,8 @@ std::string reason_name(Reason reason) {
       return "rank failed";
     case Reason::kHostLost:
       return "host lost";
+    case Reason::kAgentFailed:
+      return "agent failed";
     case Reason::kTimeout:
       return "timeout";
     case Reason::kInterrupted:
@@ -180,7 +203,7 @@ nlohmann::json rank_json(const RankRecord& rank) {
     value["started"] = rank.start->time_s;
   }
   if (rank.end) {
-    value["ended"] = rank.end->time_s;
+    value["ended"] = end_of(rank).time_s;
     value["status"] = rank.end->status;
     value["end"] = describe_status(rank.end->status);
     value["failure"] = rank.end->failure;
@@ -214,6 +237,9 @@ Verdict judge(const Record& record) {
     return {.code = kTimedOut,
             .text = fmt::format("the time limit of {:g} s passed", record.timeout_s),
             .hint = fmt::format("what the ranks said last: muster logs {}", record.id)};
+  }
+  if (record.reason == Reason::kAgentFailed) {
+    return {.code = kOwnFault, .text = record.failure, .hint = {}};
   }
   const RankRecord* first = first_failed(record);
   const bool lost = !record.lost_hosts.empty();

@@ -24,6 +24,7 @@ enum class Reason {
   kEngineStuck,  // all ranks had ended and the engine had not: muster ended it
   kRankFailed,   // a rank had failed and the engine did not end: muster ended it
   kHostLost,
+  kAgentFailed,  // muster's agent on a host could not do its work
   kTimeout,
   kInterrupted,  // a signal to muster
 };
@@ -39,6 +40,7 @@ struct Record {
   double timeout_s = 0;  // the one that passed
   int engine_code = 0;
   int engine_signal = 0;
+  std::string failure = {};  // of the agent
   std::vector<std::string> lost_hosts = {};
   std::map<std::string, double> clock_ahead_s = {};  // of each host's clock
   std::vector<RankRecord> ranks = {};                // by rank

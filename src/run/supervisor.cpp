@@ -5,6 +5,8 @@
 
 #include <unistd.h>
 
+#include "base/printable.hpp"
+
 namespace muster::run {
 namespace {
 
@@ -12,11 +14,17 @@ using std::chrono::duration;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-constexpr double kSilence_s = 6;  // then a host is asked again over a new connection
-constexpr double kTryAgain_s = 3;
-constexpr double kStuck_s = 3;           // the engine, after the last rank
-constexpr double kFailedRankEnds_s = 5;  // the engine ends the job after a failed rank, or we do
-constexpr double kGrace_s = 2;           // from SIGTERM to SIGKILL
+constexpr double kSilenceSeconds = 6;  // then a host is asked again over a new connection
+constexpr double kTryAgainSeconds = 3;
+constexpr double kStuckSeconds = 3;  // the engine, after the last rank
+constexpr double kFailedRankEndsSeconds =
+    5;                               // the engine ends the job after a failed rank, or we do
+constexpr double kGraceSeconds = 2;  // from SIGTERM to SIGKILL
+
+bool is_ignored(int signal) {
+  struct sigaction current = {};
+  return ::sigaction(signal, nullptr, &current) == 0 && current.sa_handler == SIG_IGN;
+}
 
 double seconds_since(std::chrono::steady_clock::time_point then) {
   return duration<double>(std::chrono::steady_clock::now() - then).count();
@@ -30,13 +38,15 @@ Supervisor::Supervisor(sys::Loop& loop, Crew& crew, std::vector<std::string> hos
   for (std::string& host : hosts) hosts_.push_back({.name = std::move(host)});
 }
 
-Result<void> Supervisor::run(const launch::Plan& plan) {
+Result<void> Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_started) {
+  beat_ = Clock::now();
   crew_.listen([this](std::size_t i, const agent::Report& report) { on_report(i, report); },
                [this](std::size_t i, const std::string& /*why*/) { look_after(i); });
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     crew_.send(i, {.kind = agent::Order::Kind::kBegin, .orphan_after_s = patience_.orphan_after_s});
   }
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (is_ignored(signal)) continue;  // nohup, or a script's background job
     loop_.on_signal(signal, [this, signal] {
       if (ending_) return kill_engine();  // the second time without patience
       record_.signal = signal;
@@ -45,7 +55,8 @@ Result<void> Supervisor::run(const launch::Plan& plan) {
   }
   hold_connections();
   MUSTER_CHECK(start_engine(plan));
-  const milliseconds beat = duration_cast<milliseconds>(duration<double>(agent::kBeatEvery_s));
+  on_started();
+  const milliseconds beat = duration_cast<milliseconds>(duration<double>(agent::kBeatEverySeconds));
   timers_.push_back(loop_.timer(beat, beat, [this] { on_beat(); }));
   if (patience_.timeout_s > 0) {
     timers_.push_back(after(patience_.timeout_s, [this] {
@@ -55,6 +66,7 @@ Result<void> Supervisor::run(const launch::Plan& plan) {
   }
   loop_.run();
   timers_.clear();
+  loop_.drop_signals();  // from here on they mean what they mean to everybody
   return {};
 }
 
@@ -89,6 +101,7 @@ void Supervisor::hold_connections() {
   auto keeper = std::make_unique<Keeper>();
   // Without one only SIGKILL of us costs more.
   (void)keeper->start(loop_, record_.id, crew_.descriptors());
+  for (std::size_t i = 0; i < hosts_.size(); ++i) hosts_[i].session = crew_.session_number(i);
   if (engine_) keeper->tell_engine(engine_->pid());
   if (keeper_) keeper_->dismiss();
   keeper_ = std::move(keeper);
@@ -98,10 +111,9 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
   Host& host = hosts_[index];
   switch (report.kind) {
     case agent::Report::Kind::kReady:
-      if (host.ready) hold_connections();
-      host.ready = true;
+      if (host.session != crew_.session_number(index)) hold_connections();
       if (hosts_ending_) {
-        crew_.send(index, {.kind = agent::Order::Kind::kEnd, .grace_s = kGrace_s});
+        crew_.send(index, {.kind = agent::Order::Kind::kEnd, .grace_s = kGraceSeconds});
       }
       return;
     case agent::Report::Kind::kEvent:
@@ -112,6 +124,8 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
     case agent::Report::Kind::kBeat:
       return compare_clock(host, report.clock_s);
     case agent::Report::Kind::kFailed:
+      record_.failure = host.name + ": " + printable(report.text);
+      return end_run(Reason::kAgentFailed);
     case agent::Report::Kind::kFacts:
       return;
   }
@@ -126,6 +140,7 @@ void Supervisor::compare_clock(const Host& host, double clock_s) {
 }
 
 void Supervisor::on_event(std::size_t index, const agent::Event& event) {
+  if (!event.start && !event.end) return;
   const int number = event.start ? event.start->rank : event.end->rank;
   if (number < 0 || static_cast<std::size_t>(number) >= record_.ranks.size()) return;
   RankRecord& rank = record_.ranks[static_cast<std::size_t>(number)];
@@ -139,19 +154,23 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
     end_if_stuck();
   } else if (rank.end->status != 0 && !rank_failed_) {
     rank_failed_ = true;
-    timers_.push_back(after(kFailedRankEnds_s, [this] { end_run(Reason::kRankFailed); }));
+    timers_.push_back(after(kFailedRankEndsSeconds, [this] { end_run(Reason::kRankFailed); }));
   }
 }
 
 // An engine that still passes on what the ranks said is not stuck.
 void Supervisor::end_if_stuck() {
-  timers_.push_back(after(kStuck_s, [this] {
-    if (seconds_since(said_) < kStuck_s) return end_if_stuck();
+  timers_.push_back(after(kStuckSeconds, [this] {
+    if (seconds_since(said_) < kStuckSeconds) return end_if_stuck();
     end_run(Reason::kEngineStuck);
   }));
 }
 
 void Supervisor::on_beat() {
+  // After a Ctrl-Z, or a machine that slept, the beats that waited come after this.
+  const bool stood_still = seconds_since(beat_) > kSilenceSeconds;
+  if (stood_still) crew_.hear_all();
+  beat_ = Clock::now();
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     crew_.send(i, {.kind = agent::Order::Kind::kBeat});
     look_after(i);
@@ -169,8 +188,8 @@ void Supervisor::look_after(std::size_t index) {
     if (!engine_over_) end_run(Reason::kHostLost);
     return check_over();
   }
-  if (crew_.connected(index) && silent_s < kSilence_s) return;
-  if (seconds_since(host.tried) < kTryAgain_s) return;
+  if (crew_.connected(index) && silent_s < kSilenceSeconds) return;
+  if (seconds_since(host.tried) < kTryAgainSeconds) return;
   host.tried = Clock::now();
   crew_.rejoin(index, patience_.orphan_after_s);
 }
@@ -180,7 +199,7 @@ void Supervisor::engine_ended(int code, int signal) {
   record_.engine_code = code;
   record_.engine_signal = signal;
   if (!ending_) record_.reason = Reason::kEngineEnded;
-  end_hosts(kGrace_s);
+  end_hosts(kGraceSeconds);
   check_over();
 }
 
@@ -189,8 +208,8 @@ void Supervisor::end_run(Reason reason) {
   ending_ = true;
   record_.reason = reason;
   engine_->kill(SIGTERM);
-  timers_.push_back(after(kGrace_s, [this] { kill_engine(); }));
-  end_hosts(kGrace_s);
+  timers_.push_back(after(kGraceSeconds, [this] { kill_engine(); }));
+  end_hosts(kGraceSeconds);
 }
 
 void Supervisor::kill_engine() {

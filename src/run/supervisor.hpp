@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,7 +30,8 @@ class Supervisor {
 
   // Returns when nothing of the run is left on any host that can be reached; `record` tells the
   // rest. An Error only when the engine could not be started.
-  [[nodiscard]] Result<void> run(const launch::Plan& plan);
+  // `on_started` is called once the engine runs.
+  [[nodiscard]] Result<void> run(const launch::Plan& plan, const std::function<void()>& on_started);
 
   // The last words to the wardens: `keep` leaves the run's folder on the hosts.
   void dismiss(bool keep);
@@ -38,7 +40,7 @@ class Supervisor {
   using Clock = std::chrono::steady_clock;
   struct Host {
     std::string name;
-    bool ready = false;
+    int session = 0;  // that the keeper knows
     bool done = false;
     bool lost = false;
     Clock::time_point tried = {};  // to rejoin
@@ -68,6 +70,7 @@ class Supervisor {
   std::unique_ptr<Keeper> keeper_;
   std::shared_ptr<sys::Process> engine_;
   std::vector<std::shared_ptr<sys::Timer>> timers_;
+  Clock::time_point beat_ = {};  // ours, last
   Clock::time_point said_ = {};  // the engine, last
   int ranks_ended_ = 0;
   bool rank_failed_ = false;

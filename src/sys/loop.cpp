@@ -317,6 +317,14 @@ void Loop::on_signal(int signal, std::function<void()> on_signal) {
   uv_unref(as_handle(&watched->uv));  // it alone keeps no loop running
 }
 
+void Loop::drop_signals() {
+  const auto drop = [](uv_handle_t* handle, void* /*unused*/) {
+    if (handle->type != UV_SIGNAL || uv_is_closing(handle) != 0) return;
+    static_cast<Watched<uv_signal_t>*>(handle->data)->close();
+  };
+  uv_walk(loop_.get(), drop, nullptr);
+}
+
 void Loop::on_readable(int descriptor, std::function<void()> on_readable) {
   auto* watched = new Watched<uv_poll_t>{{}, std::move(on_readable)};
   uv_poll_init(loop_.get(), &watched->uv, descriptor);

@@ -79,8 +79,11 @@ class Loop {
                                              std::chrono::milliseconds repeat,
                                              std::function<void()> on_time);
 
-  // Instead of what the signal would do, until the Loop goes.
+  // Instead of what the signal would do.
   void on_signal(int signal, std::function<void()> on_signal);
+
+  // Signals mean again what they meant before on_signal.
+  void drop_signals();
 
   // Calls `on_readable` whenever `descriptor` can be read, until the Loop goes.
   void on_readable(int descriptor, std::function<void()> on_readable);

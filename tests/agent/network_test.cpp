@@ -6,6 +6,8 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
+#include "agent/placement.hpp"
+
 namespace muster::agent {
 namespace {
 
@@ -39,45 +41,6 @@ TEST(Subnet, RefusesWhatIsNone) {
   }
 }
 
-class Rdma : public testing::Test {
- protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "rdmaXXXXXX";
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  void gid(const std::string& device, int index, const std::string& gid, const std::string& type,
-           const std::string& interface) {
-    const auto port = folder_ / device / "ports/1";
-    write(port / "gids", index, gid);
-    write(port / "gid_attrs/types", index, type);
-    write(port / "gid_attrs/ndevs", index, interface);
-  }
-
-  std::filesystem::path folder_;
-
- private:
-  static void write(const std::filesystem::path& folder, int index, const std::string& text) {
-    std::filesystem::create_directories(folder);
-    std::ofstream(folder / std::to_string(index)) << text << "\n";
-  }
-};
-
-TEST_F(Rdma, TakesTheIpv4EntryOfRoceV2) {
-  gid("mlx5_0", 0, "fe80:0000:0000:0000:0000:0000:0000:0001", "RoCE v2", "eth1");
-  gid("mlx5_0", 1, "0000:0000:0000:0000:0000:ffff:c612:000b", "RoCE v2", "eth0");
-  gid("mlx5_1", 2, "0000:0000:0000:0000:0000:ffff:c612:000b", "IB/RoCE v1", "eth1");
-  gid("mlx5_1", 3, "0000:0000:0000:0000:0000:ffff:c612:000b", "RoCE v2", "eth1");
-  const auto found = find_rdma(folder_, "eth1");
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->port, "mlx5_1:1");
-  EXPECT_EQ(found->gid_index, 3);
-  EXPECT_FALSE(find_rdma(folder_, "eth2"));
-  EXPECT_FALSE(find_rdma(folder_ / "nothing", "eth1"));
-}
-
 TEST(NetworkVariables, NameTheInterfaceInEveryLayersWords) {
   const auto tcp = network_variables("eth1", std::nullopt);
   EXPECT_EQ(tcp.at("GLOO_SOCKET_IFNAME"), "eth1");
@@ -90,11 +53,25 @@ TEST(NetworkVariables, NameTheInterfaceInEveryLayersWords) {
   EXPECT_FALSE(rdma.contains("UCX_NET_DEVICES"));
 }
 
-TEST(NetworkVariables, FindTheInterfaceOfTheSubnet) {
-  const auto found = network_variables("127.0.0.0/8", false);
-  ASSERT_TRUE(found) << to_text(found.error());
-  EXPECT_EQ(found->at("GLOO_SOCKET_IFNAME"), "lo");
-  EXPECT_FALSE(network_variables("203.0.113.0/24", false));
+TEST(InterfaceIn, NeverTakesLoopback) {
+  EXPECT_FALSE(interface_in("127.0.0.0/8"));
+  EXPECT_FALSE(interface_in("203.0.113.0/24"));
+  EXPECT_FALSE(interface_in("nonsense"));
+}
+
+TEST(NetworkVariables, NativeInfinibandNeedsNoGidIndex) {
+  const auto native = network_variables("ib0", RdmaDevice{.port = "mlx5_0:1"});
+  EXPECT_EQ(native.at("NCCL_IB_HCA"), "=mlx5_0:1");
+  EXPECT_FALSE(native.contains("NCCL_IB_GID_INDEX"));
+  EXPECT_FALSE(native.contains("UCX_NET_DEVICES"));
+}
+
+TEST(Placement, IsReadBackAndHostileTextIsNot) {
+  const Placement placement{
+      .interface = "ens5", .rdma = "mlx5_0:1", .gid_index = 3, .host_rank = 1, .host_count = 2};
+  EXPECT_EQ(parse_placement(to_json(placement)), placement);
+  for (const char* text : {"", "{}", "[]", "{\"interface\":3}"})
+    EXPECT_FALSE(parse_placement(text));
 }
 
 }  // namespace

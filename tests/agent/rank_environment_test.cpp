@@ -86,5 +86,18 @@ TEST(Compose, TorchrunsMasterIsItsOwn) {
   EXPECT_TRUE(composed.kept.empty());
 }
 
+TEST(LayOver, OurDefaultsGiveWayToTheActivation) {
+  const Environment inherited = {{"MUSTER_FORWARD", "A"},
+                                 {"MUSTER_DEFAULT", "OMP_NUM_THREADS,B"},
+                                 {"A", "user"},
+                                 {"OMP_NUM_THREADS", "2"},
+                                 {"B", "ours"}};
+  const Environment activated = {{"A", "activated"}, {"OMP_NUM_THREADS", "7"}};
+  const Environment both = lay_over(activated, inherited, {});
+  EXPECT_EQ(both.at("A"), "user");
+  EXPECT_EQ(both.at("OMP_NUM_THREADS"), "7");
+  EXPECT_EQ(both.at("B"), "ours");
+}
+
 }  // namespace
 }  // namespace muster::agent

@@ -10,14 +10,13 @@ using Words = std::vector<std::string>;
 TEST(RankOptions, AllOfThem) {
   const auto options =
       parse_rank_options({"--run", "r1", "--subnet", "10.0.0.0/8", "--master", "10.0.0.1:29500",
-                          "--rdma", "--quiet-label", "--", "prog", "--run", "--", "x"});
+                          "--quiet-label", "--", "prog", "--run", "--", "x"});
   ASSERT_TRUE(options) << to_text(options.error());
   EXPECT_EQ(options->run_id, "r1");
   EXPECT_EQ(options->subnet, "10.0.0.0/8");
   ASSERT_TRUE(options->master);
   EXPECT_EQ(options->master->address, "10.0.0.1");
   EXPECT_EQ(options->master->port, "29500");
-  EXPECT_TRUE(options->rdma);
   EXPECT_FALSE(options->label);
   EXPECT_EQ(options->program, (Words{"prog", "--run", "--", "x"}));
 }

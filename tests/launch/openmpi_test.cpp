@@ -59,11 +59,13 @@ TEST(OpenMpi, Version5IsToldInPrrtesWords) {
                           "-x",
                           "NCCL_DEBUG",
                           "-x",
-                          "NCCL_IB_DISABLE",
-                          "-x",
                           "OMP_NUM_THREADS",
                           "-x",
+                          "NCCL_IB_DISABLE",
+                          "-x",
                           "MUSTER_FORWARD",
+                          "-x",
+                          "MUSTER_DEFAULT",
                           "/tmp/muster-1000/abc/muster",
                           "rank",
                           "--run",
@@ -77,8 +79,8 @@ TEST(OpenMpi, Version5IsToldInPrrtesWords) {
                           "--epochs",
                           "3"};
   EXPECT_EQ(plan->argv, expected);
-  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "NCCL_IB_DISABLE=1",
-                              "MUSTER_FORWARD=NCCL_DEBUG,NCCL_IB_DISABLE,OMP_NUM_THREADS"}));
+  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG",
+                              "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE"}));
   EXPECT_TRUE(plan->files.empty());
   EXPECT_TRUE(plan->notes.empty());
 }
@@ -108,11 +110,13 @@ TEST(OpenMpi, Version4IsToldInOrtesWords) {
                           "-x",
                           "NCCL_DEBUG",
                           "-x",
-                          "NCCL_IB_DISABLE",
-                          "-x",
                           "OMP_NUM_THREADS",
                           "-x",
+                          "NCCL_IB_DISABLE",
+                          "-x",
                           "MUSTER_FORWARD",
+                          "-x",
+                          "MUSTER_DEFAULT",
                           "/tmp/muster-1000/abc/muster",
                           "rank",
                           "--run",
@@ -154,8 +158,8 @@ TEST(OpenMpi, AUsersOwnSettingWinsAndIsSaid) {
   const auto plan = plan_openmpi(job(), three_hosts("5.0.11", 5), with_settings);
   EXPECT_FALSE(has(*plan, "btl_tcp_if_include"));
   EXPECT_FALSE(has(*plan, "plm_ssh_agent"));
-  EXPECT_EQ(plan->env, (Words{"NCCL_IB_DISABLE=1",
-                              "MUSTER_FORWARD=NCCL_DEBUG,NCCL_IB_DISABLE,OMP_NUM_THREADS"}));
+  EXPECT_EQ(plan->env, (Words{"NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG,OMP_NUM_THREADS",
+                              "MUSTER_DEFAULT=NCCL_IB_DISABLE"}));
   EXPECT_EQ(plan->notes.size(), 3U);
 }
 
@@ -191,10 +195,8 @@ TEST(OpenMpi, TooManyRanksForTheCoresGiveWay) {
 TEST(OpenMpi, RdmaIsUsedOnAllHostsOrOnNone) {
   auto layout = three_hosts("5.0.11", 5);
   for (auto& placement : layout.placements) placement.rdma = layout::Rdma{.device = "mlx5_0"};
-  EXPECT_TRUE(has(*plan_openmpi(job(), layout, means()), "--rdma"));
   EXPECT_FALSE(has(*plan_openmpi(job(), layout, means()), "NCCL_IB_DISABLE"));
   layout.placements[1].rdma.reset();
-  EXPECT_FALSE(has(*plan_openmpi(job(), layout, means()), "--rdma"));
   EXPECT_TRUE(has(*plan_openmpi(job(), layout, means()), "NCCL_IB_DISABLE"));
 }
 

@@ -101,6 +101,22 @@ TEST(Verdict, AKilledEngineIsTheCauseOfItsRanksEnds) {
   EXPECT_EQ(judge(record).code, 137);
 }
 
+TEST(Verdict, AHostLostAfterAGoodEndDoesNotSpoilIt) {
+  Record record = six_ranks();
+  record.lost_hosts = {"n2"};
+  const Verdict verdict = judge(record);
+  EXPECT_EQ(verdict.code, 0);
+  EXPECT_NE(verdict.text.find("n2"), std::string::npos);
+}
+
+TEST(Verdict, AnAgentThatCannotWorkIsSaidInItsWords) {
+  Record record = six_ranks();
+  record.reason = Reason::kAgentFailed;
+  record.failure = "n2: cannot watch the run's folder";
+  EXPECT_EQ(judge(record).code, 125);
+  EXPECT_EQ(judge(record).text, "n2: cannot watch the run's folder");
+}
+
 TEST(Verdict, TimeoutAndInterruptComeBeforeWhatTheyCaused) {
   Record record = six_ranks();
   for (auto& rank : record.ranks) rank.end->status = 15;

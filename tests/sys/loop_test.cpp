@@ -107,6 +107,15 @@ TEST(Loop, TimersRepeatUntilTheyGoAndSignalsAreCalls) {
   EXPECT_GE(ticks, 2);
 }
 
+TEST(Loop, DroppedSignalsMeanWhatTheyDid) {
+  Loop loop;
+  loop.on_signal(SIGUSR2, [] {});
+  loop.drop_signals();
+  struct sigaction now = {};
+  ASSERT_EQ(::sigaction(SIGUSR2, nullptr, &now), 0);
+  EXPECT_EQ(now.sa_handler, SIG_DFL);
+}
+
 TEST(Loop, StopsWhenTold) {
   Loop loop;
   const auto process = loop.start({.argv = {"sleep", "60"}});

@@ -1,0 +1,29 @@
+#include "agent/placement.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace muster::agent {
+
+std::string to_json(const Placement& placement) {
+  const nlohmann::json value = {{"interface", placement.interface},
+                                {"rdma", placement.rdma},
+                                {"gid_index", placement.gid_index},
+                                {"host_rank", placement.host_rank},
+                                {"host_count", placement.host_count}};
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::optional<Placement> parse_placement(const std::string& json) {
+  try {
+    const auto value = nlohmann::json::parse(json);
+    return Placement{.interface = value.at("interface"),
+                     .rdma = value.at("rdma"),
+                     .gid_index = value.at("gid_index"),
+                     .host_rank = value.at("host_rank"),
+                     .host_count = value.at("host_count")};
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace muster::agent

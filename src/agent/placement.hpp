@@ -1,0 +1,23 @@
+// What was decided for one host of a run: it travels to the host's agent, which writes it into the
+// run's folder, where the ranks read it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace muster::agent {
+
+struct Placement {
+  std::string interface = {};  // the one in the job's subnet; empty: not known
+  std::string rdma = {};       // "mlx5_0:1"; empty: none is used
+  int gid_index = -1;          // -1: none is needed
+  int host_rank = 0;
+  int host_count = 1;
+
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+[[nodiscard]] std::string to_json(const Placement& placement);
+[[nodiscard]] std::optional<Placement> parse_placement(const std::string& json);
+
+}  // namespace muster::agent
