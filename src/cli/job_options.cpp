@@ -87,7 +87,9 @@ void add_job_options(CLI::App& command, JobOptions& options) {
       ->check(CLI::IsMember({"openmpi"}))
       ->group(group);
   command
-      .add_option("--launcher", job.launcher, "The engine's mpirun here; default: the one in PATH")
+      .add_option(
+          "--launcher", job.launcher,
+          "The engine's mpirun here; default: that of the program's MPI, else the one in PATH")
       ->group(group);
   command
       .add_option("--engine-arg", job.engine_args, "A word more for the engine; may be repeated")

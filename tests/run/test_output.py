@@ -55,8 +55,6 @@ def test_every_line_is_in_the_file_of_its_rank_and_nothing_is_left(cluster, engi
     assert cluster.run_folders() == {name: [] for name in cluster.lab.hosts}
 
 
-@pytest.mark.xfail(strict=False, reason="a defect of muster, cause not found: under Open MPI 5 3 of 6 runs showed 22 to 56 % of these lines, under 4 1 of 6 broke "
-                   "two of 18,000; bare mpirun 5 lost none of them in 6 runs")
 def test_lines_on_the_screen_are_whole_and_labelled(cluster, engine):
     run = cluster.run(engine, "--nproc-per-node", "2", "--", "python3", "-c", LINES)
     assert run.code == 0, run.errors
