@@ -14,6 +14,17 @@ TEST(Engine, IsMissingHere) {
   EXPECT_EQ(judged(world).front().evidence, "found MPICH 5.0.2 at /m/bin/mpirun");
 }
 
+TEST(Engine, ThatWasNamedIsNotThereOrNone) {
+  World world = good_world(2);
+  world.job.launcher = "/bin/nothere";
+  ASSERT_EQ(brief(world), "error all remote-daemon-not-in-path");
+  EXPECT_TRUE(has(judged(world).front().what, "/bin/nothere is not there on this machine"));
+  EXPECT_TRUE(has(judged(world).front().fix, "--launcher"));
+  world.launcher.mpi.push_back({.launcher = "/bin/nothere"});
+  EXPECT_EQ(judged(world).front().what,
+            "/bin/nothere on this machine is no MPI launcher that is known");
+}
+
 TEST(Engine, IsMissingOnAHost) {
   World world = good_world(3);
   world.host(2).mpi = {open_mpi("5.0.11", "/elsewhere")};
