@@ -14,6 +14,7 @@ inline constexpr std::string_view kEnvironmentDiffers = "nccl-env-differs-per-ho
 inline constexpr std::string_view kEngineMissing = "remote-daemon-not-in-path";
 inline constexpr std::string_view kEngineVersion = "ompi-version-mismatch";
 inline constexpr std::string_view kFactsNotGathered = "facts-not-gathered";
+inline constexpr std::string_view kFolderMissing = "remote-cwd-missing";
 inline constexpr std::string_view kLibraryMissing = "remote-shared-library-missing";
 inline constexpr std::string_view kMemlock = "rdma-memlock";
 inline constexpr std::string_view kMixedArchitecture = "mixed-endian-or-arch";
@@ -42,6 +43,6 @@ inline constexpr std::array kFailureIds = {
     kNofile,           kOtherInterface,    kOwnNameLoopback,  kOwnNameUnknown,
     kPortEphemeral,    kPortInUse,         kProgramDiffers,   kProgramMissing,
     kRdmaMissing,      kRoceGid,           kSameAddress,      kSameVirtualAddress,
-    kShmSmall,         kSshKeyMode,        kSshStrictModes};
+    kShmSmall,         kSshKeyMode,        kSshStrictModes,   kFolderMissing};
 
 }  // namespace muster::checks

@@ -50,7 +50,11 @@ Finding raised_limit(std::string_view id, const std::string& host, const std::st
   return {
       .id = std::string(id),
       .hosts = {host},
-      .fix = fmt::format("then log in anew (muster's open connections keep the old limit):\n{}",
+      // "stop" and not "exit": a run that goes on over the connection keeps it.
+      .fix = fmt::format("{}\n"
+                         "then log in anew; muster's open connection to a host keeps the old limit "
+                         "until it is closed, for each of them:\n"
+                         "  ssh -o ControlPath=~/.ssh/muster/cm/%C -O stop HOST",
                          command_on_hosts(fmt::format(
                              "echo '* - {} {}' | sudo tee /etc/security/limits.d/muster-{}.conf",
                              name, value, name)))};
@@ -102,7 +106,7 @@ Findings find_nofile(const Scene& scene) {
     finding.evidence = fmt::format("ulimit -n is {}, and at most {}", limit_text(limit.soft),
                                    limit_text(limit.hard));
     if (may_raise)
-      finding.fix = fmt::format("ulimit -n {} before the program, or: {}",
+      finding.fix = fmt::format("ulimit -n {} before the program, or for good:\n{}",
                                 std::max<std::int64_t>(needed, 4096), finding.fix);
     findings.push_back(std::move(finding));
   }
@@ -120,8 +124,9 @@ Findings find_memlock(const Scene& scene) {
     finding.what = "RDMA needs locked memory, and a rank may lock too little";
     finding.evidence =
         fmt::format("ulimit -l is {}; it should be unlimited", bytes_text(limit.soft));
-    finding.fix = "in a container: docker run --ulimit memlock=-1 --cap-add IPC_LOCK; on a host, " +
-                  finding.fix;
+    finding.fix =
+        "in a container: docker run --ulimit memlock=-1 --cap-add IPC_LOCK; on a host:\n" +
+        finding.fix;
     findings.push_back(std::move(finding));
   }
   return findings;

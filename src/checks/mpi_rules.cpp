@@ -29,8 +29,18 @@ std::string found_text(const facts::Facts& facts) {
   return texts.empty() ? "no mpirun was found" : "found " + listed(texts, 4);
 }
 
+// The launcher that was asked for is no program here: what is one is among the facts.
+Finding not_there(const Scene& scene, const std::string& asked) {
+  return {.id = std::string(kEngineMissing),
+          .severity = Severity::kError,
+          .what = fmt::format("{} is not there on this machine, or may not be executed", asked),
+          .evidence = found_text(scene.launcher),
+          .fix = "give --launcher the path of an mpirun, or leave it out: then one is chosen"};
+}
+
 Finding none_here(const Scene& scene) {
   const std::string& asked = scene.layout.engine.launcher;
+  if (!asked.empty() && find_mpi(scene.launcher, asked) == nullptr) return not_there(scene, asked);
   return {.id = std::string(kEngineMissing),
           .severity = Severity::kError,
           .what = asked.empty()

@@ -1,4 +1,8 @@
-// The program that is to run.
+// The program that is to run, and the folder in which it starts.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "checks/failure_id.hpp"
@@ -11,27 +15,79 @@
 namespace muster::checks {
 namespace {
 
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == std::string::npos || slash == 0 ? path : path.substr(0, slash);
+bool is_path(std::string_view word) {
+  return word.find('/') != std::string_view::npos;
 }
 
-std::string copy_fix(const std::string& path) {
+// The job's own word for the program: what a host calls it is no word for a command here.
+std::string word_of(const Scene& scene) {
+  return scene.job.program.empty() ? std::string() : scene.job.program.front();
+}
+
+// Of a system: copied from another host it would be a mixture of two.
+bool is_of_the_system(std::string_view path) {
+  constexpr std::array<std::string_view, 4> kFolders = {"/usr/", "/bin/", "/sbin/", "/lib"};
+  return std::any_of(kFolders.begin(), kFolders.end(),
+                     [&](std::string_view folder) { return path.starts_with(folder); });
+}
+
+// The folder of the program, absolute and without "." and "..".
+std::filesystem::path folder_here(const Scene& scene) {
+  const auto program = std::filesystem::path(scene.job.folder) / word_of(scene);
+  return program.parent_path().lexically_normal() / "";
+}
+
+// Nobody wants a whole home folder on all hosts, with its keys, nor a whole system.
+bool is_too_much(const std::filesystem::path& folder, const std::string& home) {
+  return folder == "/" || (!home.empty() && folder == std::filesystem::path(home) / "");
+}
+
+std::string copy_fix(const Scene& scene) {
+  const std::string word = word_of(scene);
+  if (!is_path(word) || is_of_the_system(word)) {
+    return "install the same version, or activate the same environment, on all hosts";
+  }
+  if (is_too_much(folder_here(scene), scene.launcher.home)) {
+    return "put it into a folder of its own and copy that with muster sync";
+  }
   return fmt::format("copy its folder there; where the right one is:\n  muster sync {} {}",
-                     kTheHosts, sys::quote(std::string_view(folder_of(path))));
+                     kTheHosts, sys::quote(std::string_view(word.substr(0, word.rfind('/')))));
 }
 
-Finding missing(const facts::Program& program, const facts::Facts& facts) {
-  const bool is_path = program.name.find('/') != std::string::npos;
+Finding missing(const Scene& scene, const facts::Program& program, const facts::Facts& facts) {
+  const std::string word = word_of(scene);
   const auto path = facts.environment.seen.find("PATH");
-  return {.id = std::string(kProgramMissing),
-          .severity = Severity::kError,
-          .what = fmt::format("{} is not there", program.name),
-          .evidence = is_path || path == facts.environment.seen.end() ? std::string()
-                                                                      : "PATH is " + path->second,
-          .fix = is_path ? copy_fix(program.name)
-                         : "install it there, or give its absolute path, or activate the "
-                           "environment that holds it"};
+  Finding finding{.id = std::string(kProgramMissing),
+                  .severity = Severity::kError,
+                  .what = fmt::format("{} is not there", word)};
+  if (is_path(word)) {
+    finding.fix = copy_fix(scene);
+    return finding;
+  }
+  if (path != facts.environment.seen.end()) finding.evidence = "PATH is " + path->second;
+  if (program.only_in_folder) {
+    finding.what = fmt::format("{} is not there: the folder holds one, PATH does not", word);
+    finding.fix = "give its path: " + sys::quote(std::string_view("./" + word));
+  } else {
+    finding.fix =
+        "install it there, or give its absolute path, or activate the environment that holds it";
+  }
+  return finding;
+}
+
+Finding lacks_interpreter(const facts::Program& program) {
+  Finding finding{
+      .id = std::string(kProgramMissing),
+      .severity = Severity::kError,
+      .what = fmt::format("{} cannot start there: its interpreter {} is missing", program.path,
+                          program.missing_interpreter),
+      .fix = "install the interpreter there, or activate the environment that holds it"};
+  if (program.missing_interpreter.ends_with('\r')) {
+    finding.what = fmt::format("{} cannot start there: its lines end as on Windows", program.path);
+    finding.fix =
+        command_on_hosts("sed -i 's/\\r$//' " + sys::quote(std::string_view(program.path)));
+  }
+  return finding;
 }
 
 Finding not_executable(const facts::Program& program) {
@@ -51,9 +107,11 @@ Finding lacks_libraries(const facts::Program& program) {
 }
 
 // At most one: what is missing has no mode and no libraries.
-std::optional<Finding> trouble(const facts::Program& program, const facts::Facts& facts) {
-  if (program.path.empty()) return missing(program, facts);
+std::optional<Finding> trouble(const Scene& scene, const facts::Program& program,
+                               const facts::Facts& facts) {
+  if (program.path.empty()) return missing(scene, program, facts);
   if (!program.executable) return not_executable(program);
+  if (!program.missing_interpreter.empty()) return lacks_interpreter(program);
   if (!program.missing_libraries.empty()) return lacks_libraries(program);
   return std::nullopt;
 }
@@ -66,7 +124,7 @@ Findings find_program(const Scene& scene) {
   for (const Participant& host : participants(scene)) {
     if (!host.facts->program) continue;
     const facts::Program& program = *host.facts->program;
-    if (auto finding = trouble(program, *host.facts)) {
+    if (auto finding = trouble(scene, program, *host.facts)) {
       finding->hosts = {host.name()};
       findings.push_back(*std::move(finding));
     }
@@ -78,14 +136,33 @@ Findings find_program(const Scene& scene) {
   }
   const std::string usual = builds.usual_hosts();
   for (const HostGroup& group : builds.odd()) {
-    const std::string path = group.key.substr(0, group.key.rfind(" ("));
     findings.push_back(
         {.id = std::string(kProgramDiffers),
          .severity = Severity::kWarning,
          .hosts = group.hosts,
          .what = fmt::format("the program is not the same as on {}", usual),
          .evidence = fmt::format("{}; on {} {}", group.key, usual, builds.usual().key),
-         .fix = copy_fix(path)});
+         .fix = copy_fix(scene)});
+  }
+  return findings;
+}
+
+Findings find_folder(const Scene& scene) {
+  const std::string& folder = scene.job.folder;
+  // Where the ranks would start without it.
+  if (scene.job.program.empty() || folder.empty() || folder == scene.launcher.home) return {};
+  Findings findings;
+  for (const Participant& host : participants(scene)) {
+    if (host.facts->folder_exists.value_or(true)) continue;
+    findings.push_back(
+        {.id = std::string(kFolderMissing),
+         .severity = Severity::kWarning,
+         .hosts = {host.name()},
+         .what = fmt::format("the current folder {} is not there: its ranks would start in the "
+                             "home folder, and files with relative paths would not be found",
+                             folder),
+         .fix =
+             fmt::format("  muster sync {} {}", kTheHosts, sys::quote(std::string_view(folder)))});
   }
   return findings;
 }

@@ -117,6 +117,9 @@ struct Program {
   std::string libmpi_kind = {};        // as Mpi::kind
   std::string libmpi_version = {};
   std::vector<std::string> missing_libraries = {};  // it cannot start without them
+  std::string missing_interpreter = {};  // nor without this: of its `#!` line, or its loader
+  bool only_in_folder =
+      false;  // a name that is not in PATH, but the job's folder holds such a file
 };
 
 // A probe that could not look, and why: never taken for good.
@@ -139,8 +142,10 @@ struct Facts {
   std::string hostname;  // what it calls itself
   int uid = 0;
   std::string user;
-  std::string os;      // "Debian GNU/Linux 12 (bookworm)"
-  std::string kernel;  // "6.1.0-18-amd64"
+  std::string home = {};                             // the user's folder, links resolved
+  std::optional<bool> folder_exists = std::nullopt;  // Request::folder, when one was given
+  std::string os;                                    // "Debian GNU/Linux 12 (bookworm)"
+  std::string kernel;                                // "6.1.0-18-amd64"
   Cpu cpu;
   std::int64_t memory_bytes = 0;
   std::vector<Interface> interfaces = {};

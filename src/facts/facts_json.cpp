@@ -91,6 +91,7 @@ void fields(V& v, Program& p) {
   v("name", p.name), v("path", p.path), v("executable", p.executable), v("identity", p.identity);
   v("libmpi", p.libmpi), v("libmpi_kind", p.libmpi_kind), v("libmpi_version", p.libmpi_version);
   v("missing_libraries", p.missing_libraries);
+  v("missing_interpreter", p.missing_interpreter), v("only_in_folder", p.only_in_folder);
 }
 
 template <class V>
@@ -105,7 +106,8 @@ void fields(V& v, Environment& e) {
 
 template <class V>
 void fields(V& v, Facts& f) {
-  v("host", f.host), v("hostname", f.hostname), v("uid", f.uid), v("user", f.user), v("os", f.os);
+  v("host", f.host), v("hostname", f.hostname), v("uid", f.uid), v("user", f.user);
+  v("home", f.home), v("folder_exists", f.folder_exists), v("os", f.os);
   v("kernel", f.kernel), v("cpu", f.cpu), v("memory_bytes", f.memory_bytes);
   v("interfaces", f.interfaces), v("routes", f.routes);
   v("own_name_resolves_to", f.own_name_resolves_to), v("rdma", f.rdma), v("gpus", f.gpus);

@@ -49,6 +49,9 @@ std::string read_user(Facts& facts) {
   facts.user = me == users.end() ? "" : me->second.name;
   // sshd goes by the user's entry, not by $HOME.
   const std::string home = me == users.end() ? sys::home_folder() : me->second.home;
+  std::error_code failed;
+  const std::filesystem::path real = std::filesystem::canonical(home, failed);
+  facts.home = failed ? home : real.string();
   facts.ssh_files = read_ssh_files(home, facts.uid, users);
   Listeners listeners = take(read_listeners(users), "listeners", facts);
   facts.listeners = std::move(listeners.list);
@@ -120,6 +123,10 @@ Gathered gather(const Request& request) {
   read_system(facts);
   const std::string home = read_user(facts);
   const Variables environment = read_environment(request, gathered);
+  if (!request.folder.empty()) {
+    std::error_code failed;
+    facts.folder_exists = std::filesystem::is_directory(request.folder, failed);
+  }
   if (!request.program.empty()) {
     const std::string folder = request.folder.empty() ? home : request.folder;
     facts.program = read_program(request.program, folder, environment, facts.not_seen);

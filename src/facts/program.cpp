@@ -3,11 +3,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "facts/interpreter.hpp"
 #include "facts/libraries.hpp"
+#include "facts/mapped_file.hpp"
 #include "facts/mpi_identity.hpp"
 
 namespace muster::facts {
 namespace {
+
+constexpr const char* kDefaultPath = "/bin:/usr/bin";  // execvp's, where there is no PATH
 
 bool is_file(const std::string& path) {
   struct stat status{};
@@ -27,22 +31,28 @@ void add_libraries(const Libraries& libraries, Program& program) {
 
 std::string find_program_file(const std::string& name, const std::string& folder,
                               const std::string& path) {
-  const bool is_path = name.find('/') != std::string::npos;
-  if (!is_path) {
-    if (std::string found = find_in_path(name, path); !found.empty()) return found;
-  }
-  const std::string candidate = name.starts_with('/') ? name : folder + "/" + name;
+  if (name.find('/') == std::string::npos) return find_executable(name, folder, path);
+  std::string candidate = name.starts_with('/') ? name : folder + "/" + name;
   return is_file(candidate) ? candidate : "";
 }
 
 Program read_program(const std::string& name, const std::string& folder,
                      const Variables& environment, std::vector<NotSeen>& not_seen) {
   Program program{.name = name};
-  const auto path = environment.find("PATH");
-  program.path = find_program_file(name, folder, path == environment.end() ? "" : path->second);
-  if (program.path.empty()) return program;
+  const auto variable = environment.find("PATH");
+  const std::string path = variable == environment.end() ? kDefaultPath : variable->second;
+  program.path = find_program_file(name, folder, path);
+  if (program.path.empty()) {
+    program.only_in_folder =
+        !name.empty() && name.find('/') == std::string::npos && is_file(folder + "/" + name);
+    return program;
+  }
   program.executable = ::access(program.path.c_str(), X_OK) == 0;
   program.identity = identity_of(program.path);
+  if (const auto file = MappedFile::open(program.path)) {
+    program.missing_interpreter = missing_interpreter(file->bytes(), folder, path);
+  }
+  if (!program.missing_interpreter.empty()) return program;
   const auto libraries = read_libraries(program.path, environment);
   if (libraries) {
     add_libraries(*libraries, program);

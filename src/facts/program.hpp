@@ -6,8 +6,8 @@
 
 namespace muster::facts {
 
-// Where a program lies: a path with '/' from `folder`; a name in PATH and else, for scripts, in
-// `folder`. Empty: nowhere.
+// Where a program lies: a path with '/' from `folder`, executable or not; a name in `path` (as of
+// PATH) only, as exec does. Empty: nowhere.
 [[nodiscard]] std::string find_program_file(const std::string& name, const std::string& folder,
                                             const std::string& path);
 

@@ -86,7 +86,11 @@ void add_network(std::string& lines, const Facts& facts) {
 }
 
 void add_program(std::string& lines, const Program& program) {
-  if (program.path.empty()) return add(lines, "program", program.name + " is not there");
+  if (program.path.empty()) {
+    return add(lines, "program",
+               program.name + (program.only_in_folder ? " is not in PATH, but in the folder"
+                                                      : " is not there"));
+  }
   add(lines, "program",
       fmt::format("{}{}, {}", program.path, program.executable ? "" : " (not executable)",
                   program.identity.hash));
@@ -96,6 +100,9 @@ void add_program(std::string& lines, const Program& program) {
                     program.libmpi_version));
   }
   for (const std::string& name : program.missing_libraries) add(lines, "", name + " is missing");
+  if (!program.missing_interpreter.empty()) {
+    add(lines, "", "its interpreter " + program.missing_interpreter + " is missing");
+  }
 }
 
 void add_software(std::string& lines, const Facts& facts) {

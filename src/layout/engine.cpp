@@ -43,14 +43,18 @@ int likeness(const facts::Mpi& mpi, const facts::Program& program) {
 }
 
 EngineChoice named_launcher(const Job& job, const facts::Facts& launcher) {
-  for (const facts::Mpi& mpi : launcher.mpi) {
-    if (mpi.launcher == job.launcher && !mpi.kind.empty()) {
-      return {to_engine(mpi), fmt::format("engine {} at {}: asked for",
-                                          mpi_name(mpi.kind, mpi.version), mpi.launcher)};
-    }
+  const auto found =
+      std::find_if(launcher.mpi.begin(), launcher.mpi.end(),
+                   [&](const facts::Mpi& mpi) { return mpi.launcher == job.launcher; });
+  if (found == launcher.mpi.end()) {
+    return {{.launcher = job.launcher}, fmt::format("no engine: {} is not there", job.launcher)};
   }
-  return {{.launcher = job.launcher},
-          fmt::format("no engine: {} is not an MPI launcher that muster knows", job.launcher)};
+  if (found->kind.empty()) {
+    return {{.launcher = job.launcher},
+            fmt::format("no engine: {} is not an MPI launcher that muster knows", job.launcher)};
+  }
+  return {to_engine(*found), fmt::format("engine {} at {}: asked for",
+                                         mpi_name(found->kind, found->version), found->launcher)};
 }
 
 }  // namespace

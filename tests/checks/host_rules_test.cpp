@@ -56,6 +56,13 @@ TEST(Nofile, MustSufficeForTheJob) {
   world.cluster.hosts[1].slots = 97;
   ASSERT_EQ(brief(world), "warning n[1-2] nofile-limit");
   EXPECT_EQ(judged(world).front().what, "a rank may open 1024 files, and 193 ranks need 1028");
+  EXPECT_EQ(judged(world).front().fix,
+            "ulimit -n 4096 before the program, or for good:\n"
+            "  muster exec -H 'n[1-2]' -- 'echo '\\''* - nofile 65536'\\'' | sudo tee "
+            "/etc/security/limits.d/muster-nofile.conf'\n"
+            "then log in anew; muster's open connection to a host keeps the old limit until it is "
+            "closed, for each of them:\n"
+            "  ssh -o ControlPath=~/.ssh/muster/cm/%C -O stop HOST");
   world.host(2).limits.nofile = {1024, 1024};
   EXPECT_EQ(brief(world), "error n2 nofile-limit; warning n1 nofile-limit");
   world.host(2).limits.nofile = {-1, -1};

@@ -14,6 +14,17 @@ TEST(Engine, IsMissingHere) {
   EXPECT_EQ(judged(world).front().evidence, "found MPICH 5.0.2 at /m/bin/mpirun");
 }
 
+TEST(Engine, ThatWasNamedIsNotThereOrNone) {
+  World world = good_world(2);
+  world.job.launcher = "/bin/nothere";
+  ASSERT_EQ(brief(world), "error all remote-daemon-not-in-path");
+  EXPECT_TRUE(has(judged(world).front().what, "/bin/nothere is not there on this machine"));
+  EXPECT_TRUE(has(judged(world).front().fix, "--launcher"));
+  world.launcher.mpi.push_back({.launcher = "/bin/nothere"});
+  EXPECT_EQ(judged(world).front().what,
+            "/bin/nothere on this machine is no MPI launcher that is known");
+}
+
 TEST(Engine, IsMissingOnAHost) {
   World world = good_world(3);
   world.host(2).mpi = {open_mpi("5.0.11", "/elsewhere")};
@@ -77,9 +88,73 @@ TEST(Program, IsMissing) {
   world.host(2).program = facts::Program{.name = "/opt/job/train"};
   ASSERT_EQ(brief(world), "error n2 remote-exe-not-found");
   EXPECT_TRUE(has(judged(world).front().fix, "  muster sync -H n2 /opt/job"));
-  world.host(2).program->name = "train";
+  world.job.program = {"train"};
   world.host(2).environment.seen["PATH"] = "/bin";
   EXPECT_EQ(judged(world).front().evidence, "PATH is /bin");
+  EXPECT_TRUE(has(judged(world).front().fix, "install it there"));
+  world.host(2).program->only_in_folder = true;
+  EXPECT_EQ(brief(world), "error n2 remote-exe-not-found");
+  EXPECT_TRUE(has(judged(world).front().what, "train is not there"));
+  EXPECT_EQ(judged(world).front().fix, "give its path: ./train");
+}
+
+TEST(Program, LacksItsInterpreter) {
+  World world = good_world_with_program(3);
+  world.host(2).program->missing_interpreter = "/opt/venv/bin/python";
+  ASSERT_EQ(brief(world), "error n2 remote-exe-not-found");
+  EXPECT_EQ(judged(world).front().what,
+            "/opt/job/train cannot start there: its interpreter /opt/venv/bin/python is missing");
+  world.host(2).program->missing_interpreter = "/bin/sh\r";
+  EXPECT_TRUE(has(judged(world).front().what, "as on Windows"));
+  EXPECT_TRUE(has(judged(world).front().fix, "sed -i"));
+}
+
+TEST(Program, IsCopiedByTheJobsOwnWord) {
+  constexpr std::string_view kInstall =
+      "install the same version, or activate the same environment, on all hosts";
+  const struct {
+    std::string word, folder;
+    std::string_view fix;
+  } cases[] = {
+      {"./train", "/opt/job", "  muster sync -H n2 ."},
+      {"bin/train", "/home/alice", "  muster sync -H n2 bin"},
+      {"/data/my job/train", "/", "  muster sync -H n2 '/data/my job'"},
+      {"./train", "/home/alice", "put it into a folder of its own"},
+      {"/home/alice/train", "/", "put it into a folder of its own"},
+      {"/train", "/opt", "put it into a folder of its own"},
+      {"python3", "/opt/job", kInstall},
+      {"/usr/bin/python3", "/opt/job", kInstall},
+  };
+  for (const auto& one : cases) {
+    World world = good_world_with_program(3);
+    world.job.program = {one.word};
+    world.job.folder = one.folder;
+    world.host(2).program->path = "/usr/bin/evil";
+    ASSERT_EQ(brief(world), "warning n2 program-differs-between-hosts") << one.word;
+    const std::string fix = judged(world).front().fix;
+    EXPECT_TRUE(has(fix, one.fix)) << fix;
+    EXPECT_FALSE(has(fix, "/usr/bin")) << fix;
+    EXPECT_EQ(has(fix, "  muster sync"), has(one.fix, "  muster sync")) << fix;
+  }
+}
+
+TEST(Folder, IsMissing) {
+  World world = good_world_with_program(3);
+  world.job.folder = "/data/my job";
+  for (int number : {2, 3}) world.host(number).folder_exists = false;
+  ASSERT_EQ(brief(world), "warning n[2-3] remote-cwd-missing");
+  EXPECT_EQ(judged(world).front().fix, "  muster sync -H 'n[2-3]' '/data/my job'");
+  world.job.folder = "/home/alice";  // where the ranks start without it
+  EXPECT_EQ(brief(world), "");
+  world.job.folder = "/data/my job";
+  world.job.program = {};
+  EXPECT_EQ(brief(world), "");
+}
+
+TEST(Folder, ThatWasNotAskedForIsNotMissing) {
+  World world = good_world_with_program(2);
+  world.host(2).folder_exists.reset();
+  EXPECT_EQ(brief(world), "");
 }
 
 TEST(Program, ThatWasNotLookedAtIsNotTakenForGood) {

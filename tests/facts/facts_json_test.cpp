@@ -13,6 +13,8 @@ Facts full() {
   facts.hostname = "node";
   facts.uid = 1000;
   facts.user = "ada";
+  facts.home = "/home/ada";
+  facts.folder_exists = false;
   facts.os = "Debian";
   facts.kernel = "6.1";
   facts.cpu = {.architecture = "x86_64",
@@ -53,6 +55,8 @@ Facts full() {
   facts.program = Program{.name = "p", .path = "/p", .executable = true};
   facts.program->libmpi = FileIdentity{.path = "/l", .hash = "cd", .bytes = 1};
   facts.program->missing_libraries = {"libx.so"};
+  facts.program->missing_interpreter = "/no/python";
+  facts.program->only_in_folder = true;
   facts.environment = {
       .activated = true, .failure = "", .seen = {{"PATH", "/bin"}}, .digest = {{"A", "00"}}};
   facts.not_seen = {{.what = "routes", .why = "no"}};
@@ -76,12 +80,17 @@ TEST(FactsJson, both_ways_lose_nothing) {
   EXPECT_EQ(read->clock_s, 1794715709.25);
   EXPECT_EQ(read->program->missing_libraries, std::vector<std::string>{"libx.so"});
   EXPECT_EQ(read->limits.memlock.soft, -1);
+  EXPECT_EQ(read->home, "/home/ada");
+  EXPECT_EQ(read->folder_exists, std::optional(false));
+  EXPECT_EQ(read->program->missing_interpreter, "/no/python");
+  EXPECT_TRUE(read->program->only_in_folder);
 }
 
 TEST(FactsJson, of_a_host_that_knows_nothing_can_be_read) {
   const auto read = parse_facts(to_json(Facts{}));
   ASSERT_TRUE(read) << to_text(read.error());
   EXPECT_FALSE(read->program);
+  EXPECT_FALSE(read->folder_exists);
 }
 
 TEST(FactsJson, text_that_is_no_utf8_is_replaced) {
@@ -103,6 +112,7 @@ TEST(FactsJson, names_the_field_that_is_wrong) {
       {R"("bytes":18446744073709551615)", R"("bytes":-1)", "mpi.library.bytes is out of range"},
       {R"("kind":"infiniband")", R"("kind":"warp")", "interfaces.kind is no kind of interface"},
       {R"("kind":"infiniband")", R"("kind":3)", "interfaces.kind is no kind of interface"},
+      {R"("folder_exists":false)", R"("folder_exists":0)", "folder_exists is neither"},
       {R"("up":true)", R"("up":1)", "interfaces.up is neither true nor false"},
       {R"("hostname":"node")", R"("hostname":null)", "hostname is no text"},
       {R"("gpus":["A100"])", R"("gpus":{"0":"A100"})", "gpus is no list"},

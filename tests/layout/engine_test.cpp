@@ -33,6 +33,10 @@ TEST(Engine, IsTheFirstOpenMpiUnlessOneIsNamed) {
   EXPECT_EQ(chosen(world).version, "4.1.4");
   world.job.launcher = "/not/there";
   EXPECT_EQ(chosen(world).kind, "");
+  EXPECT_EQ(world.layout().why.at(1), "no engine: /not/there is not there");
+  world.launcher.mpi.push_back({.launcher = "/not/there"});
+  EXPECT_EQ(world.layout().why.at(1),
+            "no engine: /not/there is not an MPI launcher that muster knows");
   world.job.launcher = "";
   world.job.engine = "mpich";
   EXPECT_EQ(chosen(world).launcher, "/m/bin/mpirun");

@@ -59,6 +59,7 @@ inline facts::Mpi open_mpi(const std::string& version, const std::string& folder
 inline facts::Facts good_host(const std::string& name, int last_byte) {
   const std::string ip = fmt::format("198.18.0.{}", last_byte);
   facts::Facts host{.host = name, .hostname = name, .uid = 1000, .user = "alice"};
+  host.home = "/home/alice";
   host.cpu = {.architecture = "x86_64",
               .model = "a CPU",
               .isa = {"avx", "avx2", "fma"},
@@ -114,7 +115,9 @@ inline World good_world(int hosts) {
 inline World good_world_with_program(int hosts) {
   World world = good_world(hosts);
   world.job.program = {"/opt/job/train"};
+  world.job.folder = "/opt/job";
   for (int number = 1; number <= hosts; ++number) {
+    world.host(number).folder_exists = true;
     world.host(number).program =
         facts::Program{.name = "/opt/job/train",
                        .path = "/opt/job/train",

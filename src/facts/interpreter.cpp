@@ -1,0 +1,76 @@
+#include "facts/interpreter.hpp"
+
+#include "facts/elf.hpp"
+#include "facts/mpi.hpp"
+#include "facts/pseudo_file.hpp"
+
+namespace muster::facts {
+namespace {
+
+constexpr std::size_t kLineBytes = 255;  // the kernel's BINPRM_BUF_SIZE, without the NUL
+constexpr std::string_view kBlank = " \t";
+
+std::string_view without_blanks(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+}
+
+std::string below(const std::string& folder, std::string_view path) {
+  if (path.starts_with('/')) return std::string(path);
+  return path.empty() ? folder : folder + "/" + std::string(path);
+}
+
+// What `env` is told to start; empty: it takes options or variables that are its own business.
+std::string program_of_env(std::string_view argument) {
+  if (argument.starts_with("-S")) {
+    argument = without_blanks(argument.substr(2));
+    argument = argument.substr(0, argument.find_first_of(kBlank));
+  }
+  const bool is_plain =
+      !argument.starts_with('-') && argument.find_first_of("='\"\\$") == std::string_view::npos;
+  return is_plain ? std::string(argument) : "";
+}
+
+}  // namespace
+
+std::optional<Shebang> parse_shebang(std::string_view file) {
+  if (!file.starts_with("#!")) return std::nullopt;
+  std::string_view line = file.substr(2, kLineBytes - 2);
+  line = without_blanks(line.substr(0, line.find_first_of(std::string_view("\n\0", 2))));
+  const std::size_t end = line.find_first_of(kBlank);
+  if (line.empty()) return std::nullopt;
+  if (end == std::string_view::npos) return Shebang{.interpreter = std::string(line)};
+  return Shebang{.interpreter = std::string(line.substr(0, end)),
+                 .argument = std::string(without_blanks(line.substr(end)))};
+}
+
+std::string find_executable(const std::string& name, const std::string& folder,
+                            std::string_view path) {
+  if (name.empty()) return {};
+  if (name.find('/') != std::string::npos) return find_in_path(below(folder, name), "");
+  if (path.empty()) return find_in_path(folder + "/" + name, "");
+  for (const std::string_view one : split(path, ':')) {
+    std::string found = find_in_path(below(folder, one) + "/" + name, "");
+    if (!found.empty()) return found;
+  }
+  return {};
+}
+
+std::string missing_interpreter(std::string_view file, const std::string& folder,
+                                std::string_view path) {
+  if (is_elf(file)) {
+    const auto loader = elf_interpreter(file);
+    return loader && find_executable(*loader, folder, path).empty() ? *loader : "";
+  }
+  const auto shebang = parse_shebang(file);
+  if (!shebang) return {};
+  const std::string& interpreter = shebang->interpreter;
+  // The kernel looks in no PATH: a bare name lies in the folder.
+  if (find_in_path(below(folder, interpreter), "").empty()) return interpreter;
+  if (!interpreter.ends_with("/env")) return {};
+  const std::string program = program_of_env(shebang->argument);
+  return !program.empty() && find_executable(program, folder, path).empty() ? program : "";
+}
+
+}  // namespace muster::facts
