@@ -51,73 +51,80 @@ Result<std::string> export_variable(const std::string& given) {
   return name;
 }
 
+constexpr const char* kGroup = "Job";
+constexpr int kMostRanks = 1'000'000;
+
+void add_engine_options(CLI::App& command, layout::Job& job) {
+  command.add_option("--engine", job.engine, "What starts the ranks; default: found out")
+      ->check(CLI::IsMember({"openmpi"}))
+      ->group(kGroup);
+  command
+      .add_option(
+          "--launcher", job.launcher,
+          "The engine's mpirun here; default: that of the program's MPI, else the one in PATH")
+      ->group(kGroup);
+  command
+      .add_option("--engine-arg", job.engine_args, "A word more for the engine; may be repeated")
+      ->take_all()
+      ->expected(1)
+      ->group(kGroup);
+  command
+      .add_option("--master-addr", job.master_address,
+                  "Default: the first host's, in the job's network")
+      ->group(kGroup);
+  command
+      .add_option("--master-port", job.master_port,
+                  "Default: a free one outside ip_local_port_range")
+      ->check(CLI::Range(1, 65535))
+      ->group(kGroup);
+  command.add_option("--bind-to", job.bind_to, "As the engine has it; default: none")
+      ->group(kGroup);
+  command.add_option("--map-by", job.map_by, "As the engine has it")->group(kGroup);
+  command
+      .add_option("--threads", job.threads,
+                  "OMP_NUM_THREADS; default: a host's CPUs over its ranks")
+      ->check(CLI::Range(1, kMostRanks))
+      ->group(kGroup);
+}
+
 }  // namespace
 
 void add_job_options(CLI::App& command, JobOptions& options) {
   add_cluster_options(command, options.cluster);
   layout::Job& job = options.job;
-  const auto* group = "Job";
-  const auto count = CLI::Range(1, 1'000'000);
+  const auto count = CLI::Range(1, kMostRanks);
   command
       .add_option("--nproc-per-node,--ppn,--ntasks-per-node", job.ranks_per_host,
                   "Ranks on each host; default: its slots, else 1")
       ->check(count)
-      ->group(group);
+      ->group(kGroup);
   command
       .add_option("-n,--np,--ntasks", job.ranks, "Ranks in all, filling one host after the other")
       ->check(count)
-      ->group(group);
+      ->group(kGroup);
   command
       .add_option("-N,--nnodes,--nodes", job.nodes, "Hosts, the first of the list (as srun's -N)")
       ->check(count)
-      ->group(group);
+      ->group(kGroup);
   command
       .add_option("-x,--env", options.variables,
                   "Hand this variable to the ranks: NAME or NAME=value. NCCL_*, TORCH_*, GLOO_*, "
                   "UCX_*, FI_*, CCL_* and OMP_* are handed on anyway")
       ->take_all()
       ->expected(1)
-      ->group(group);
+      ->group(kGroup);
   command
       .add_option("--activate", job.activate,
                   "Shell lines that make the environment ready, run once on each host: "
                   "'source ~/venv/bin/activate'")
-      ->group(group);
-  command.add_option("--engine", job.engine, "What starts the ranks; default: found out")
-      ->check(CLI::IsMember({"openmpi"}))
-      ->group(group);
-  command
-      .add_option(
-          "--launcher", job.launcher,
-          "The engine's mpirun here; default: that of the program's MPI, else the one in PATH")
-      ->group(group);
-  command
-      .add_option("--engine-arg", job.engine_args, "A word more for the engine; may be repeated")
-      ->take_all()
-      ->expected(1)
-      ->group(group);
-  command
-      .add_option("--master-addr", job.master_address,
-                  "Default: the first host's, in the job's network")
-      ->group(group);
-  command
-      .add_option("--master-port", job.master_port,
-                  "Default: a free one outside ip_local_port_range")
-      ->check(CLI::Range(1, 65535))
-      ->group(group);
-  command.add_option("--bind-to", job.bind_to, "As the engine has it; default: none")->group(group);
-  command.add_option("--map-by", job.map_by, "As the engine has it")->group(group);
-  command
-      .add_option("--threads", job.threads,
-                  "OMP_NUM_THREADS; default: a host's CPUs over its ranks")
-      ->check(count)
-      ->group(group);
+      ->group(kGroup);
+  add_engine_options(command, job);
   command
       .add_option("--answer-within", options.answer_within_s,
                   "Seconds after which a host that says nothing is given up")
       ->capture_default_str()
       ->check(CLI::Range(1, 3600))
-      ->group(group);
+      ->group(kGroup);
 }
 
 Result<layout::Job> read_job(const JobOptions& options, const Program& program) {

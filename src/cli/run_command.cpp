@@ -152,9 +152,11 @@ Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Pl
 // A program that is not there, or cannot be run, has codes of its own.
 int refusal_code(const std::vector<facts::Survey>& surveys) {
   for (const facts::Survey& survey : surveys) {
-    if (!survey.facts || !survey.facts->program) continue;
-    if (survey.facts->program->path.empty()) return kNotFound;
-    if (!survey.facts->program->executable) return kCannotRun;
+    if (!survey.facts) continue;
+    const std::optional<facts::Program>& program = survey.facts->program;
+    if (!program) continue;
+    if (program->path.empty()) return kNotFound;
+    if (!program->executable) return kCannotRun;
   }
   return kOwnFault;
 }

@@ -11,7 +11,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr int kActivationTakes_s = 60;  // at most; facts::gather gives up then
+constexpr int kActivationSeconds = 60;  // at most; facts::gather gives up then
 
 // The engine's launcher here, as far as it is known before anything was looked at.
 std::vector<std::string> launchers(const layout::Job& job) {
@@ -51,7 +51,9 @@ Result<void> keep_first(hosts::Cluster& cluster, int nodes) {
 void look_at_launchers_of_hosts(Surveyed& all) {
   std::set<std::string> new_ones;
   for (const facts::Survey& survey : all.surveys) {
-    if (!survey.facts || !survey.facts->program || !survey.facts->program->libmpi) continue;
+    if (!survey.facts) continue;
+    const std::optional<facts::Program>& program = survey.facts->program;
+    if (!program || !program->libmpi) continue;
     for (const facts::Mpi& mpi : survey.facts->mpi) new_ones.insert(mpi.launcher);
   }
   for (const facts::Mpi& known : all.launcher.mpi) new_ones.erase(known.launcher);
@@ -88,7 +90,7 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
     look_here();  // only the activated environment knows which mpirun the hosts are to have
     for (const facts::Mpi& mpi : all->launcher.mpi) request.launchers = {mpi.launcher};
   }
-  const int patience_s = options.answer_within_s + (activates ? kActivationTakes_s : 0);
+  const int patience_s = options.answer_within_s + (activates ? kActivationSeconds : 0);
   all->loop = std::make_unique<sys::Loop>();
   all->ssh = std::make_unique<remote::Ssh>(remote::SshOptions{
       .user = all->cluster.user,
