@@ -20,8 +20,8 @@ int code_of(int status) {
 
 // Of a rank that has ended.
 const agent::RankEnd& end_of(const RankRecord& rank) {
-  static const agent::RankEnd kNone;
-  return rank.end ? *rank.end : kNone;
+  static const agent::RankEnd none;
+  return rank.end ? *rank.end : none;
 }
 
 bool failed(const RankRecord& rank) {

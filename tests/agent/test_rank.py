@@ -1,5 +1,6 @@
 """The rank shim, started by hand with Open MPI's variables. test_engines.py has real mpiruns."""
 import hashlib
+import json
 import os
 import pty
 import re
@@ -116,12 +117,16 @@ def test_contradiction_is_refused(place):
 def test_stale_rank_is_overwritten_and_the_users_setting_wins(place):
     user = {"RANK": "9", "LOCAL_RANK": "9", "MASTER_PORT": "1234", "GLOO_SOCKET_IFNAME": "mine"}
     rank0 = place.ENGINE | {"OMPI_COMM_WORLD_RANK": "0", "PMIX_RANK": "0", "OMPI_COMM_WORLD_LOCAL_RANK": "0"}
-    flags = ["--master", "10.0.0.1:29511", "--subnet", "127.0.0.0/8"]
+    flags = ["--master", "10.0.0.1:29511"]
+    decided = {"interface": "ens5", "rdma": "mlx5_0:1", "gid_index": 3, "host_rank": 4, "host_count": 9}
+    (place.folder / "placement").write_text(json.dumps(decided))
     variables = seen(place, *flags, env=rank0 | user)
     assert (variables["RANK"], variables["LOCAL_RANK"]) == ("0", "0")
     assert (variables["MASTER_ADDR"], variables["MASTER_PORT"]) == ("10.0.0.1", "1234")
-    assert (variables["GLOO_SOCKET_IFNAME"], variables["NCCL_SOCKET_IFNAME"]) == ("mine", "=lo")
-    aloud = b"muster: kept as it was set: MASTER_PORT=1234 (not 29511), GLOO_SOCKET_IFNAME=mine (not lo)\n"
+    assert (variables["GLOO_SOCKET_IFNAME"], variables["NCCL_SOCKET_IFNAME"]) == ("mine", "=ens5")
+    assert (variables["NCCL_IB_HCA"], variables["NCCL_IB_GID_INDEX"]) == ("=mlx5_0:1", "3")
+    assert (variables["GROUP_RANK"], variables["GROUP_WORLD_SIZE"]) == ("4", "9")
+    aloud = b"muster: kept as it was set: MASTER_PORT=1234 (not 29511), GLOO_SOCKET_IFNAME=mine (not ens5)\n"
     assert place.run(["true"], *flags, env=rank0 | user)[2] == b"[n1:0] " + aloud
     assert place.run(["true"], *flags, env=place.ENGINE | user)[2] == b""  # once, not once a rank
 

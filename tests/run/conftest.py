@@ -1,4 +1,5 @@
 """What the tests of `muster run` share: the engines, programs for them, and runs whose output is read as it comes."""
+import json
 import re
 import shutil
 import subprocess
@@ -171,9 +172,10 @@ class Cluster:
         return {host: self.lab.shell(host, f"ls /tmp/muster-{self.lab.uid}/runs").split() for host in self.lab.hosts}
 
     def pid_of(self, host, run_id, what):
-        """Of the only shim or program of a run on a host."""
-        shim = f"pgrep -f '^/tmp/muster-{self.lab.uid}/[0-9a-f]+/muster rank --run {run_id}'"
-        return int(self.lab.shell(host, shim if what == "shim" else f"pgrep -P $({shim})"))
+        """Of the only shim or program of a run on a host, as recorded there."""
+        text = self.lab.shell(host, f"head -qn1 /tmp/muster-{self.lab.uid}/runs/{run_id}/rank.*.jsonl")
+        (start,) = map(json.loads, text.splitlines())
+        return start[what]["pid"]
 
     def mpirun_pid(self, run):
         return int(self.lab.shell("launcher", f"pgrep -P {run.owner} 'mpirun|prterun'"))

@@ -28,7 +28,7 @@ def detached(cluster, engine):
     started = cluster.muster("run", "--detach", "-H", cluster.all, "--", "sh", "-c", TWO_LINES, engine=engine)
     assert started.returncode == 0, started.stderr
     run_id = started.stdout.strip()
-    assert re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{4}", run_id), started.stdout
+    assert re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{5}", run_id), started.stdout
     return run_id
 
 
