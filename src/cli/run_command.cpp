@@ -198,7 +198,7 @@ Result<int> run_job(const RunOptions& options, const Program& program) {
   if (options.detach) {
     if (const auto code = detach(run_id)) return *code;  // in the parent, after the start
   }
-  MUSTER_TRY(const auto all, survey(options.job, program, run_id, true));
+  MUSTER_TRY(const auto all, survey(options.job, program, run_id, false));
   const bool refused = checks::has_errors(all->findings) && !options.force;
   if (!all->findings.empty() && (refused || !options.quiet)) {
     fmt::print(stderr, "{}", checks::to_text(all->findings));

@@ -65,7 +65,8 @@ struct Crew::Member {
   std::shared_ptr<sys::Timer> deadline = {};
   bool reached = false;  // its agent has spoken
   Clock::time_point heard = {};
-  double pinged_s = 0;  // when the clock was asked for; 0: not
+  double asked_s = 0;          // Unix time here when it was asked for its clock
+  bool asked_exactly = false;  // after its facts, for nothing else
 };
 
 Crew::Crew(sys::Loop& loop, remote::Transport& transport, std::vector<std::string> hosts,
@@ -135,6 +136,7 @@ void Crew::open(std::size_t index) {
   Member& member = *members_[index];
   member.state = Member::State::kAsked;
   member.received.clear();
+  member.asked_s = unix_time();
   member.survey = {.host = member.host,
                    .facts = unexpected(no_answer(member.host, options_.deadline))};
   member.deadline = loop_.timer(options_.deadline, {}, [this, index] { give_up(index); });
@@ -173,13 +175,15 @@ void Crew::take_line(std::size_t index, const std::string& line) {
   if (report->kind == agent::Report::Kind::kFacts) {
     member.survey.facts = std::move(report->facts);
     if (!options_.compare_clocks) return surveyed(member);
-    member.pinged_s = unix_time();
+    member.asked_s = unix_time();
+    member.asked_exactly = true;
     send(index, {.kind = agent::Order::Kind::kBeat});
-  } else if (report->kind == agent::Report::Kind::kBeat && member.pinged_s > 0) {
+  } else if (report->kind == agent::Report::Kind::kBeat) {
+    // The first comes by itself and is known only to have left since the session was opened.
     const double now = unix_time();
-    member.survey.clock_doubt_s = (now - member.pinged_s) / 2;
-    member.survey.clock_ahead_s = report->clock_s - (now + member.pinged_s) / 2;
-    surveyed(member);
+    member.survey.clock_doubt_s = (now - member.asked_s) / 2;
+    member.survey.clock_ahead_s = report->clock_s - (now + member.asked_s) / 2;
+    if (member.asked_exactly) surveyed(member);
   } else if (report->kind == agent::Report::Kind::kFailed) {
     member.survey.facts = unexpected(
         Error{.what = printable(report->text), .where = {.host = member.host}, .hint = {}});

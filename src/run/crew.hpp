@@ -20,7 +20,7 @@ struct CrewOptions {
   facts::Request request = {};         // its `host` is filled in
   std::chrono::milliseconds deadline;  // for a host's facts, from the moment it is asked
   std::size_t fan_out = 64;            // hosts that are being logged in to at once
-  bool compare_clocks = false;         // costs one more round trip
+  bool compare_clocks = false;         // to the millisecond, for one more round trip
 };
 
 class Crew {
