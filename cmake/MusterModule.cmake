@@ -32,5 +32,5 @@ function(muster_test name)
   add_executable(${name}_test ${ARGN})
   target_link_libraries(${name}_test PRIVATE muster::${name} GTest::gtest GTest::gtest_main)
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 30
-                       PROPERTIES LABELS ${name} TIMEOUT 60)
+                       PROPERTIES LABELS ${name} TIMEOUT 180)
 endfunction()
