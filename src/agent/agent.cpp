@@ -22,6 +22,7 @@
 #include "agent/protocol.hpp"
 #include "agent/warden.hpp"
 #include "facts/gather.hpp"
+#include "sys/clock.hpp"
 #include "sys/file.hpp"
 #include "sys/hash.hpp"
 
@@ -31,11 +32,6 @@ namespace {
 constexpr int kFailed = 125;
 constexpr std::chrono::milliseconds kChildrenEnd{1000};
 constexpr int kPatienceMs = 600'000;  // for the launcher's next line before the run begins
-
-double unix_time() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 Result<Order> await_order(Channel& launcher) {
   while (launcher.open()) {
@@ -179,7 +175,7 @@ Result<void> tell_facts(Channel& launcher, const Order& hello, const std::string
 Result<std::optional<Order>> await_decision(Channel& launcher, const std::string& folder) {
   while (auto order = await_order(launcher)) {
     if (order->kind == Order::Kind::kBeat) {
-      send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = unix_time()}));
+      send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = sys::unix_time()}));
     } else if (order->kind != Order::Kind::kPlace) {
       return std::optional<Order>(*std::move(order));
     } else if (!folder.empty()) {
@@ -196,7 +192,7 @@ Result<void> serve(Channel& launcher, const Order& hello) {
   }
   if (hello.request) {
     // It may take a while: the launcher hears first that it has reached us.
-    send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = unix_time()}));
+    send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = sys::unix_time()}));
     MUSTER_CHECK(tell_facts(launcher, hello, folder));
   }
   MUSTER_TRY(const auto next, await_decision(launcher, folder));

@@ -31,6 +31,7 @@
 #include "agent/stream.hpp"
 #include "base/printable.hpp"
 #include "rankenv/rank.hpp"
+#include "sys/clock.hpp"
 
 namespace muster::agent {
 namespace {
@@ -43,10 +44,6 @@ constexpr int kUsageCode = 2;
 constexpr int kOwnFault = 125;  // the program was not even tried
 constexpr milliseconds kDrain = std::chrono::seconds(2);
 constexpr milliseconds kCleanUp = std::chrono::seconds(2);
-
-double unix_time() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
@@ -159,7 +156,7 @@ void Shim::look_at_children() {
       continue;
     }
     ended_ = true;
-    end_time_s_ = unix_time();
+    end_time_s_ = sys::unix_time();
     deadline_ = Clock::now() + kDrain;
   }
 }
@@ -225,7 +222,7 @@ std::string start_line(const rankenv::Rank& rank, pid_t program) {
                            .program = identify(program).value_or(ProcessId{.pid = program}),
                            .shim = identify(::getpid()).value_or(ProcessId{}),
                            .daemon = identify(::getppid()).value_or(ProcessId{}),
-                           .time_s = unix_time()});
+                           .time_s = sys::unix_time()});
 }
 
 std::string cannot_run(const std::string& program, int error) {

@@ -14,6 +14,7 @@
 
 #include "agent/processes.hpp"
 #include "agent/run_files.hpp"
+#include "sys/clock.hpp"
 
 namespace muster::agent {
 namespace {
@@ -28,10 +29,6 @@ constexpr milliseconds kDaemonLeaves{1000};  // by itself, after its last rank
 
 milliseconds ms(double seconds) {
   return duration_cast<milliseconds>(duration<double>(seconds));
-}
-
-double unix_time() {
-  return duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 }
 
 sys::Fd watch_process(const ProcessId& process) {
@@ -102,7 +99,7 @@ void Warden::serve(Channel launcher, double orphan_after_s) {
     pass_on_news();
     note_shims_gone();
     if (Clock::now() >= next_beat_) {
-      launcher_.send(to_line(Report{.kind = Report::Kind::kBeat, .clock_s = unix_time()}));
+      launcher_.send(to_line(Report{.kind = Report::Kind::kBeat, .clock_s = sys::unix_time()}));
       next_beat_ = Clock::now() + ms(kBeatEverySeconds);
     }
     if (!ending_ && Clock::now() - heard_ > ms(orphan_after_s_)) {
@@ -192,7 +189,7 @@ void Warden::note_shims_gone() {
             .end = RankEnd{.rank = rank,
                            .status = SIGKILL,
                            .failure = "it was killed together with muster's rank process",
-                           .time_s = unix_time()}});
+                           .time_s = sys::unix_time()}});
   }
 }
 

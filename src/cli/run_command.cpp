@@ -16,6 +16,7 @@
 #include "run/collect.hpp"
 #include "run/folder.hpp"
 #include "run/supervisor.hpp"
+#include "sys/clock.hpp"
 #include "sys/file.hpp"
 #include "sys/quote.hpp"
 
@@ -36,11 +37,6 @@ struct RunOptions {
   bool force = false;
   bool quiet = false;
 };
-
-double unix_time() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 std::set<std::string> variable_names() {
   std::set<std::string> names;
@@ -100,7 +96,7 @@ run::Record new_record(const Surveyed& all, const std::string& run_id) {
   run::Record record{.id = run_id,
                      .command = sys::quote(all.job.program),
                      .engine = engine_name(all.layout.engine),
-                     .started_s = unix_time()};
+                     .started_s = sys::unix_time()};
   for (const layout::Placement& placement : all.layout.placements) {
     for (int i = 0; i < placement.ranks; ++i) {
       record.ranks.push_back({.rank = placement.first_rank + i, .host = placement.host});
@@ -130,7 +126,7 @@ Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Pl
     return unexpected(ended.error());
   }
   output->finish();
-  record.ended_s = unix_time();
+  record.ended_s = sys::unix_time();
   for (const std::string& host : record.lost_hosts) all.ssh->forget(host);
   const bool complete = collect_missing(*all.ssh, all.crew->base(), record, *output);
   supervisor.dismiss(!complete);

@@ -17,6 +17,7 @@
 #include "facts/rdma.hpp"
 #include "facts/ssh_files.hpp"
 #include "facts/users.hpp"
+#include "sys/clock.hpp"
 #include "sys/file.hpp"
 
 namespace muster::facts {
@@ -109,11 +110,6 @@ void read_launchers(const Request& request, const Variables& environment, Facts&
   }
 }
 
-double now_s() {
-  const auto since = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(since).count();
-}
-
 }  // namespace
 
 Gathered gather(const Request& request) {
@@ -132,7 +128,7 @@ Gathered gather(const Request& request) {
     facts.program = read_program(request.program, folder, environment, facts.not_seen);
   }
   read_launchers(request, environment, facts);
-  facts.clock_s = now_s();
+  facts.clock_s = sys::unix_time();
   return gathered;
 }
 

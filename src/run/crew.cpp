@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/printable.hpp"
+#include "sys/clock.hpp"
 #include "sys/file.hpp"
 #include "sys/hash.hpp"
 
@@ -17,11 +18,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::minutes kPushDeadline{5};
-
-double unix_time() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 Error no_answer(const std::string& host, std::chrono::milliseconds deadline) {
   return {.code = ErrorCode::kUnreachable,
@@ -136,7 +132,7 @@ void Crew::open(std::size_t index) {
   Member& member = *members_[index];
   member.state = Member::State::kAsked;
   member.received.clear();
-  member.asked_s = unix_time();
+  member.asked_s = sys::unix_time();
   member.survey = {.host = member.host,
                    .facts = unexpected(no_answer(member.host, options_.deadline))};
   member.deadline = loop_.timer(options_.deadline, {}, [this, index] { give_up(index); });
@@ -175,12 +171,12 @@ void Crew::take_line(std::size_t index, const std::string& line) {
   if (report->kind == agent::Report::Kind::kFacts) {
     member.survey.facts = std::move(report->facts);
     if (!options_.compare_clocks) return surveyed(member);
-    member.asked_s = unix_time();
+    member.asked_s = sys::unix_time();
     member.asked_exactly = true;
     send(index, {.kind = agent::Order::Kind::kBeat});
   } else if (report->kind == agent::Report::Kind::kBeat) {
     // The first comes by itself and is known only to have left since the session was opened.
-    const double now = unix_time();
+    const double now = sys::unix_time();
     member.survey.clock_doubt_s = (now - member.asked_s) / 2;
     member.survey.clock_ahead_s = report->clock_s - (now + member.asked_s) / 2;
     if (member.asked_exactly) surveyed(member);

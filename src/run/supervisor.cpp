@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/printable.hpp"
+#include "sys/clock.hpp"
 
 namespace muster::run {
 namespace {
@@ -133,8 +134,7 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
 
 // The beat that was least delayed on its way tells most.
 void Supervisor::compare_clock(const Host& host, double clock_s) {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const double ahead = clock_s - duration<double>(now).count();
+  const double ahead = clock_s - sys::unix_time();
   const auto [known, is_new] = record_.clock_ahead_s.try_emplace(host.name, ahead);
   if (!is_new) known->second = std::max(known->second, ahead);
 }
