@@ -278,14 +278,13 @@ Loop::Loop() : loop_(std::make_unique<uv_loop_s>()) {
 }
 
 Loop::~Loop() {
-  // Signals and descriptors stay until here; programs and timers that somebody still holds are
+  // Signals stay until here; programs and timers that somebody still holds are
   // closed by their owners. Every close must be seen by the loop before it goes.
   uv_walk(
       loop_.get(),
       [](uv_handle_t* handle, void* /*unused*/) {
         if (uv_is_closing(handle) != 0) return;
         if (handle->type == UV_SIGNAL) static_cast<Watched<uv_signal_t>*>(handle->data)->close();
-        if (handle->type == UV_POLL) static_cast<Watched<uv_poll_t>*>(handle->data)->close();
       },
       nullptr);
   uv_run(loop_.get(), UV_RUN_NOWAIT);
@@ -323,15 +322,6 @@ void Loop::drop_signals() {
     static_cast<Watched<uv_signal_t>*>(handle->data)->close();
   };
   uv_walk(loop_.get(), drop, nullptr);
-}
-
-void Loop::on_readable(int descriptor, std::function<void()> on_readable) {
-  auto* watched = new Watched<uv_poll_t>{{}, std::move(on_readable)};
-  uv_poll_init(loop_.get(), &watched->uv, descriptor);
-  watched->uv.data = watched;
-  uv_poll_start(&watched->uv, UV_READABLE,
-                [](uv_poll_t* p, int /*status*/, int /*events*/) { Watched<uv_poll_t>::fire(p); });
-  uv_unref(as_handle(&watched->uv));
 }
 
 void Loop::run() {

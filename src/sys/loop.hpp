@@ -85,9 +85,6 @@ class Loop {
   // Signals mean again what they meant before on_signal.
   void drop_signals();
 
-  // Calls `on_readable` whenever `descriptor` can be read, until the Loop goes.
-  void on_readable(int descriptor, std::function<void()> on_readable);
-
   // Until stop(), or until no program runs and no timer is left.
   void run();
   void stop();
