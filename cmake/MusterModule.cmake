@@ -16,6 +16,29 @@ if(MUSTER_FUZZ)
   target_compile_options(muster_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# muster_precompile(TARGET KIND): TARGET reads its headers from the precompiled ones of KIND, module or test.
+# One set a kind is made and shared; tools/tidy compiles without them, so that a missing include shows.
+function(muster_precompile target kind)
+  if(NOT MUSTER_PRECOMPILE)
+    return()
+  endif()
+  if(NOT TARGET muster_precompiled_${kind})
+    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/precompiled_${kind}.cpp CONTENT "")
+    add_library(muster_precompiled_${kind} OBJECT ${PROJECT_BINARY_DIR}/precompiled_${kind}.cpp)
+    target_link_libraries(muster_precompiled_${kind} PRIVATE muster_flags)
+    target_include_directories(muster_precompiled_${kind} PRIVATE ${FMT_INCLUDE_DIR})
+    set(headers <algorithm> <array> <charconv> <chrono> <filesystem> <functional> <map> <memory> <optional> <set> <span>
+        <sstream> <string> <string_view> <unordered_map> <utility> <vector> <fmt/format.h> <nlohmann/json_fwd.hpp>
+        <tl/expected.hpp>)
+    if(kind STREQUAL test)
+      list(APPEND headers <gtest/gtest.h>)
+      target_link_libraries(muster_precompiled_${kind} PRIVATE GTest::gtest)
+    endif()
+    target_precompile_headers(muster_precompiled_${kind} PRIVATE ${headers})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM muster_precompiled_${kind})
+endfunction()
+
 # muster_module(NAME SOURCES a.cpp ... DEPENDS base ... LINK external ...)
 function(muster_module name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
@@ -24,6 +47,7 @@ function(muster_module name)
   target_include_directories(muster_${name} PUBLIC ${PROJECT_SOURCE_DIR}/src)
   list(TRANSFORM arg_DEPENDS PREPEND muster::)
   target_link_libraries(muster_${name} PUBLIC muster_flags ${arg_DEPENDS} ${arg_LINK})
+  muster_precompile(muster_${name} module)
 endfunction()
 
 # muster_test(NAME a_test.cpp ...): one binary a module, every case known to CTest under the label NAME.
@@ -31,6 +55,7 @@ include(GoogleTest)
 function(muster_test name)
   add_executable(${name}_test ${ARGN})
   target_link_libraries(${name}_test PRIVATE muster::${name} GTest::gtest GTest::gtest_main)
+  muster_precompile(${name}_test test)
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 30
                        PROPERTIES LABELS ${name} TIMEOUT 180)
 endfunction()

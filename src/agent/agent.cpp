@@ -180,6 +180,7 @@ Result<std::optional<Order>> await_decision(Channel& launcher, const std::string
       return std::optional<Order>(*std::move(order));
     } else if (!folder.empty()) {
       MUSTER_CHECK(sys::write_file(folder + "/placement", to_json(order->placement), 0600));
+      MUSTER_CHECK(sys::write_file(folder + "/variables", joined(order->variables), 0600));
     }
   }
   return std::optional<Order>();

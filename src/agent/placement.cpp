@@ -9,7 +9,10 @@ std::string to_json(const Placement& placement) {
                                 {"rdma", placement.rdma},
                                 {"gid_index", placement.gid_index},
                                 {"host_rank", placement.host_rank},
-                                {"host_count", placement.host_count}};
+                                {"host_count", placement.host_count},
+                                {"first_rank", placement.first_rank},
+                                {"ranks", placement.ranks},
+                                {"all_ranks", placement.all_ranks}};
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
@@ -20,7 +23,10 @@ std::optional<Placement> parse_placement(const std::string& json) {
                      .rdma = value.at("rdma"),
                      .gid_index = value.at("gid_index"),
                      .host_rank = value.at("host_rank"),
-                     .host_count = value.at("host_count")};
+                     .host_count = value.at("host_count"),
+                     .first_rank = value.at("first_rank"),
+                     .ranks = value.at("ranks"),
+                     .all_ranks = value.at("all_ranks")};
   } catch (const std::exception&) {
     return std::nullopt;
   }

@@ -13,6 +13,9 @@ struct Placement {
   int gid_index = -1;          // -1: none is needed
   int host_rank = 0;
   int host_count = 1;
+  int first_rank = 0;  // of this host's
+  int ranks = 0;       // on this host; 0: not known
+  int all_ranks = 0;
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };

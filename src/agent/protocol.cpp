@@ -49,6 +49,7 @@ Order read_order(const json& value) {
       const auto placement = parse_placement(value.at("placement").get<std::string>());
       if (!placement) throw std::invalid_argument("no placement");
       order.placement = *placement;
+      value.at("variables").get_to(order.variables);
       break;
     }
     case Order::Kind::kBegin:
@@ -107,6 +108,7 @@ std::string to_line(const Order& order) {
     if (order.request) value["request"] = facts::to_json(*order.request);
   } else if (order.kind == Order::Kind::kPlace) {
     value["placement"] = to_json(order.placement);
+    value["variables"] = order.variables;
   } else if (order.kind == Order::Kind::kBegin) {
     value["orphan_after_s"] = order.orphan_after_s;
   } else if (order.kind == Order::Kind::kEnd) {

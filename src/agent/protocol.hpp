@@ -6,7 +6,8 @@
 //                             <-    beat at once, then facts
 //   (closes: the agent ends)        a check ends here, and a run that is not started; its folder
 //                                   is removed unless bye (keep) was said
-//   place                     ->    keeps for the ranks what was decided for this host
+//   place (variables)         ->    keeps for the ranks what was decided for this host, and the
+//                                   variables for an engine that is started there
 //   begin                     ->    stays, from now on as the run's warden
 //                             <-    ready, then every event of the ranks so far and to come
 //   beat                     <->    every 2 s; before begin each is answered, for the clocks
@@ -22,6 +23,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/placement.hpp"
 #include "agent/record.hpp"
@@ -39,6 +41,7 @@ struct Order {
   std::string run_id = {};                // hello; empty: no run, facts only
   std::optional<facts::Request> request;  // hello; nothing: no facts are wanted
   Placement placement = {};               // place
+  std::vector<std::string> variables;     // place: "NAME=value" for an engine started on the host
   double orphan_after_s = 60;             // begin
   double grace_s = 2;                     // end: from SIGTERM to SIGKILL
   bool keep = false;                      // bye

@@ -72,6 +72,15 @@ std::map<std::string, std::string> decided_network(const Placement& placement) {
   return network_variables(placement.interface, rdma);
 }
 
+// torchrun numbers the hosts as it likes; where all of them came, the ranks are where they were
+// meant to be. Its agent holds the store, so no rank is bound to a host.
+void take_place(const Placement& placement, rankenv::Rank& rank) {
+  if (!rank.torchrun || placement.ranks != rank.local_size || placement.all_ranks != rank.size) {
+    return;
+  }
+  rank.rank = placement.first_rank + rank.local_rank;
+}
+
 Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool out_is_terminal) {
   const Environment inherited = inherited_environment();
   Prepared prepared{.host = files.host()};
@@ -81,6 +90,8 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool
                 .master = options.master,
                 .unbuffered = !out_is_terminal};
   if (const auto placement = files.placement()) {
+    take_place(*placement, wishes.rank);
+    prepared.rank = wishes.rank;
     wishes.rank.host_rank = placement->host_rank;
     wishes.rank.host_count = placement->host_count;
     if (!placement->interface.empty()) wishes.network = decided_network(*placement);

@@ -55,6 +55,13 @@ Result<std::optional<Environment>> RunFiles::activated() const {
   return std::optional<Environment>(parse_environment(text));
 }
 
+Result<Environment> RunFiles::variables() const {
+  const std::string path = folder_ + "/variables";
+  if (folder_.empty() || !sys::exists(path)) return Environment();
+  MUSTER_TRY(const std::string text, sys::read_file(path, kMaxEnvironment));
+  return parse_environment(text);
+}
+
 std::optional<Placement> RunFiles::placement() const {
   const std::string path = folder_ + "/placement";
   if (folder_.empty() || !sys::exists(path)) return std::nullopt;

@@ -23,6 +23,8 @@ class RunFiles {
   [[nodiscard]] std::string host() const;
   // Nothing: no activation was asked for.
   [[nodiscard]] Result<std::optional<Environment>> activated() const;
+  // What an engine that is started on this host gets beyond that.
+  [[nodiscard]] Result<Environment> variables() const;
   // What was decided for this host, as the agent wrote it (see placement.hpp); nothing: it is not
   // known.
   [[nodiscard]] std::optional<Placement> placement() const;

@@ -165,6 +165,7 @@ void Warden::pass_on_news() {
   for (const Event& event : records_.news()) {
     if (event.start) {
       starts_[event.start->rank] = *event.start;
+      ended_[event.start->rank] = false;  // torchrun may start it again
       sys::Fd shim = watch_process(event.start->shim);
       if (shim.valid()) shims_[event.start->rank] = std::move(shim);
     }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "agent/agent.hpp"
+#include "agent/host_engine.hpp"
 #include "agent/rank.hpp"
 #include "cli/command.hpp"
 #include "run/keeper.hpp"
@@ -103,6 +104,7 @@ int run(int argc, char** argv) {
 // NOLINTNEXTLINE(bugprone-exception-escape): only running out of memory is left to throw
 int main(int argc, char** argv) {
   // Before anything else: a rank's program gets its signals as the engine left them.
+  if (const auto code = muster::agent::engine_main(argc, argv)) return *code;
   if (const auto code = muster::agent::rank_main(argc, argv)) return *code;
   if (const auto code = muster::agent::agent_main(argc, argv)) return *code;
   if (const auto code = muster::run::keeper_main(argc, argv)) return *code;

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 
 #include <fmt/format.h>
@@ -13,6 +14,7 @@
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
 #include "launch/plan.hpp"
+#include "remote/ssh.hpp"
 #include "run/collect.hpp"
 #include "run/folder.hpp"
 #include "run/supervisor.hpp"
@@ -87,7 +89,7 @@ Result<void> write_values(const Surveyed& all, const launch::Plan& plan,
   MUSTER_CHECK(sys::write_file(folder + "/layout.json", to_json(all.layout) + "\n", 0600));
   MUSTER_CHECK(sys::write_file(folder + "/plan.json", to_json(plan) + "\n", 0600));
   for (const launch::PlanFile& file : plan.files) {
-    MUSTER_CHECK(sys::write_file(file.path, file.content, 0600));
+    MUSTER_CHECK(sys::write_file(file.path, file.content, file.mode));
   }
   return {};
 }
@@ -115,7 +117,9 @@ Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Pl
   }
   run::Record record = new_record(all, run_id);
   MUSTER_TRY(const auto output, run::Output::open(folder, hosts, all.layout.ranks, true));
-  run::Supervisor supervisor(*all.loop, *all.crew, names, options.patience, record, *output);
+  run::Patience patience = options.patience;
+  patience.engine_restarts = all.layout.max_restarts > 0;
+  run::Supervisor supervisor(*all.loop, *all.crew, names, patience, record, *output);
   bool wanted = true;
   auto ended = supervisor.run(plan, [&] {
     wanted = announce_detached();
@@ -127,8 +131,8 @@ Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Pl
   }
   output->finish();
   record.ended_s = sys::unix_time();
-  for (const std::string& host : record.lost_hosts) all.ssh->forget(host);
-  const bool complete = collect_missing(*all.ssh, all.crew->base(), record, *output);
+  for (const std::string& host : record.lost_hosts) all.transport->forget(host);
+  const bool complete = collect_missing(*all.transport, all.crew->base(), record, *output);
   supervisor.dismiss(!complete);
   const run::Verdict verdict = judge(record);
   const auto kept = sys::write_file(folder + "/record.json", to_json(record, verdict), 0600);
@@ -157,8 +161,25 @@ int refusal_code(const std::vector<facts::Survey>& surveys) {
   return kOwnFault;
 }
 
+// Values of the variables that muster itself brings to the hosts.
+std::vector<std::string> carried_variables(const launch::Plan& plan) {
+  std::vector<std::string> variables;
+  for (const std::string& name : plan.carried) {
+    const auto ours = std::find_if(plan.env.begin(), plan.env.end(), [&](const std::string& one) {
+      return one.starts_with(name + "=");
+    });
+    if (ours != plan.env.end()) {
+      variables.push_back(*ours);
+    } else if (const char* value = std::getenv(name.c_str())) {  // NOLINT(concurrency-mt-unsafe)
+      variables.push_back(name + "=" + value);
+    }
+  }
+  return variables;
+}
+
 // Each host keeps for its ranks what was decided for it.
-void tell_placements(Surveyed& all) {
+void tell_placements(Surveyed& all, const launch::Plan& plan) {
+  const std::vector<std::string> variables = carried_variables(plan);
   int number = 0;
   for (const layout::Placement& placement : all.layout.placements) {
     const auto& hosts = all.cluster.hosts;
@@ -167,13 +188,16 @@ void tell_placements(Surveyed& all) {
     });
     agent::Placement told{.interface = placement.interface,
                           .host_rank = number++,
-                          .host_count = static_cast<int>(all.layout.placements.size())};
+                          .host_count = static_cast<int>(all.layout.placements.size()),
+                          .first_rank = placement.first_rank,
+                          .ranks = placement.ranks,
+                          .all_ranks = all.layout.ranks};
     if (placement.rdma) {
       told.rdma = fmt::format("{}:{}", placement.rdma->device, placement.rdma->port);
       told.gid_index = placement.rdma->gid_index;
     }
     all.crew->send(static_cast<std::size_t>(host - hosts.begin()),
-                   {.kind = agent::Order::Kind::kPlace, .placement = told});
+                   {.kind = agent::Order::Kind::kPlace, .placement = told, .variables = variables});
   }
 }
 
@@ -210,7 +234,7 @@ Result<int> run_job(const RunOptions& options, const Program& program) {
   for (const std::string& note : plan.notes) {
     if (!options.quiet) fmt::print(stderr, "muster: {}\n", note);
   }
-  tell_placements(*all);
+  tell_placements(*all, plan);
   if (options.dry_run) {
     show_command(*all, options, plan);
     return 0;

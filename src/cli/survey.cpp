@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "facts/gather.hpp"
+#include "remote/ssh.hpp"
 #include "sys/process.hpp"
 
 namespace muster::cli {
@@ -68,7 +69,7 @@ void look_at_launchers_of_hosts(Surveyed& all) {
 
 Surveyed::~Surveyed() {
   crew = nullptr;
-  ssh = nullptr;
+  transport = nullptr;
   loop = nullptr;
 }
 
@@ -92,12 +93,12 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   }
   const int patience_s = options.answer_within_s + (activates ? kActivationSeconds : 0);
   all->loop = std::make_unique<sys::Loop>();
-  all->ssh = std::make_unique<remote::Ssh>(remote::SshOptions{
+  all->transport = std::make_unique<remote::Ssh>(remote::SshOptions{
       .user = all->cluster.user,
       .port = all->cluster.port,
       .connect_timeout = std::chrono::seconds(std::min(options.answer_within_s, 10))});
   all->crew =
-      std::make_unique<run::Crew>(*all->loop, *all->ssh, names(all->cluster),
+      std::make_unique<run::Crew>(*all->loop, *all->transport, names(all->cluster),
                                   run::CrewOptions{.run_id = run_id,
                                                    .request = request,
                                                    .deadline = std::chrono::seconds(patience_s),

@@ -8,7 +8,7 @@
 #include "checks/finding.hpp"
 #include "cli/job_options.hpp"
 #include "layout/layout.hpp"
-#include "remote/ssh.hpp"
+#include "remote/transport.hpp"
 #include "run/crew.hpp"
 #include "sys/loop.hpp"
 
@@ -19,7 +19,7 @@ struct Surveyed {
   layout::Job job;
   hosts::Cluster cluster;
   std::unique_ptr<sys::Loop> loop;
-  std::unique_ptr<remote::Ssh> ssh;
+  std::unique_ptr<remote::Transport> transport;
   std::unique_ptr<run::Crew> crew;
   facts::Facts launcher;
   std::vector<facts::Survey> surveys;

@@ -1,9 +1,9 @@
 #include "launch/openmpi.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+
+#include "launch/words.hpp"
 
 namespace muster::launch {
 namespace {
@@ -33,27 +33,26 @@ class Writer {
         dialect_(layout.engine.major >= 5 ? kPrrte : kOrte) {}
 
   Plan write() {
-    plan_.argv = {layout_.engine.launcher};
+    argv_ = {layout_.engine.launcher};
     if (means_.as_root) add({"--allow-run-as-root"});
     set_launcher(dialect_.agent, fmt::format("{}", fmt::join(means_.ssh, " ")));
     set_launcher(dialect_.no_tree, "1");
     add_network();
     add_hosts();
     add_binding();
-    add_variables();
+    // Values never stand in argv.
+    for (const std::string& name : add_variables(job_, layout_, means_, plan_).names()) {
+      add({"-x", name});
+    }
     add(job_.engine_args);
-    add_shim();
+    add(rank_words(job_, layout_, means_));
+    plan_.commands = {{.argv = std::move(argv_)}};
     return std::move(plan_);
   }
 
  private:
   void add(const std::vector<std::string>& words) {
-    plan_.argv.insert(plan_.argv.end(), words.begin(), words.end());
-  }
-
-  [[nodiscard]] bool named_by_user(const std::string& name) const {
-    const auto& args = job_.engine_args;
-    return std::find(args.begin(), args.end(), name) != args.end();
+    argv_.insert(argv_.end(), words.begin(), words.end());
   }
 
   // Sets an MCA parameter unless the user did, by a variable or a flag: theirs wins, aloud.
@@ -62,7 +61,7 @@ class Writer {
     const std::string variable = std::string(prefix) + std::string(name);
     if (means_.user_env.contains(variable)) {
       plan_.notes.push_back(fmt::format("{} is set in your environment and stays", variable));
-    } else if (named_by_user(std::string(name))) {
+    } else if (given_by_user(job_, name)) {
       plan_.notes.push_back(fmt::format("{} is given by --engine-arg and stays", name));
     } else {
       add({std::string(flag), std::string(name), value});
@@ -107,52 +106,11 @@ class Writer {
     if (layout_.oversubscribed) set_mpi("mpi_yield_when_idle", "1");
   }
 
-  [[nodiscard]] bool uses_rdma() const {
-    const auto& placements = layout_.placements;
-    return !placements.empty() && std::all_of(placements.begin(), placements.end(),
-                                              [](const auto& one) { return one.rdma.has_value(); });
-  }
-
-  // A variable of ours for the ranks: what the user or the activation says wins.
-  void set_default(const std::string& name, const std::string& value) {
-    if (means_.user_env.contains(name)) {
-      plan_.notes.push_back(fmt::format("{} is set in your environment and stays", name));
-      return forwarded_.push_back(name);
-    }
-    plan_.env.push_back(fmt::format("{}={}", name, value));
-    defaults_.push_back(name);
-  }
-
-  void add_variables() {
-    forwarded_ = job_.env;
-    set_default("OMP_NUM_THREADS", std::to_string(layout_.threads));
-    if (!uses_rdma()) set_default("NCCL_IB_DISABLE", "1");  // or NCCL uses it on some hosts
-    std::sort(forwarded_.begin(), forwarded_.end());
-    forwarded_.erase(std::unique(forwarded_.begin(), forwarded_.end()), forwarded_.end());
-    plan_.env.push_back(fmt::format("MUSTER_FORWARD={}", fmt::join(forwarded_, ",")));
-    plan_.env.push_back(fmt::format("MUSTER_DEFAULT={}", fmt::join(defaults_, ",")));
-    // Values never stand in argv.
-    for (const std::string& name : forwarded_) add({"-x", name});
-    for (const std::string& name : defaults_) add({"-x", name});
-    add({"-x", "MUSTER_FORWARD", "-x", "MUSTER_DEFAULT"});
-  }
-
-  void add_shim() {
-    add({means_.shim, "rank", "--run", means_.run_id});
-    if (!layout_.subnet.empty()) add({"--subnet", layout_.subnet});
-    if (!layout_.master_address.empty()) {
-      add({"--master", fmt::format("{}:{}", layout_.master_address, layout_.master_port)});
-    }
-    add({"--"});
-    add(job_.program);
-  }
-
   const layout::Job& job_;
   const layout::Layout& layout_;
   const Means& means_;
   const Dialect& dialect_;
-  std::vector<std::string> forwarded_;  // variables that win over the activation's
-  std::vector<std::string> defaults_;   // variables that the activation's win over
+  std::vector<std::string> argv_;
   Plan plan_;
 };
 
@@ -160,9 +118,6 @@ class Writer {
 
 Result<Plan> plan_openmpi(const layout::Job& job, const layout::Layout& layout,
                           const Means& means) {
-  if (job.program.empty()) {
-    return unexpected(Error{.code = ErrorCode::kUsage, .what = "there is no program to run"});
-  }
   for (const std::string& word : means.ssh) {
     if (word.find_first_of(" \t\n") == std::string::npos) continue;
     return unexpected(Error{.what = fmt::format("Open MPI cannot be told of '{}'", word),

@@ -9,6 +9,9 @@
 namespace muster::launch {
 
 Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Means& means) {
+  if (job.program.empty()) {
+    return unexpected(Error{.code = ErrorCode::kUsage, .what = "there is no program to run"});
+  }
   if (layout.engine.kind == "openmpi") return plan_openmpi(job, layout, means);
   return unexpected(Error{
       .code = ErrorCode::kEngineMissing,
@@ -22,20 +25,30 @@ Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Me
 std::string to_json(const Plan& plan) {
   nlohmann::json files = nlohmann::json::array();
   for (const PlanFile& file : plan.files) {
-    files.push_back({{"path", file.path}, {"content", file.content}});
+    files.push_back({{"path", file.path}, {"content", file.content}, {"mode", file.mode}});
+  }
+  nlohmann::json commands = nlohmann::json::array();
+  for (const Command& command : plan.commands) {
+    commands.push_back({{"argv", command.argv}, {"host", command.host}, {"input", command.input}});
   }
   const nlohmann::json value = {
-      {"argv", plan.argv}, {"env", plan.env}, {"files", files}, {"notes", plan.notes}};
+      {"commands", commands}, {"env", plan.env},     {"carried", plan.carried},
+      {"files", files},       {"notes", plan.notes}};
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string to_command_line(const Plan& plan) {
-  std::string line;
+  std::string variables;
   for (const std::string& entry : plan.env) {
     const std::size_t equals = entry.find('=');
-    line += entry.substr(0, equals + 1) + sys::quote(entry.substr(equals + 1)) + " ";
+    variables += entry.substr(0, equals + 1) + sys::quote(entry.substr(equals + 1)) + " ";
   }
-  return line + sys::quote(plan.argv);
+  if (plan.commands.size() == 1) return variables + sys::quote(plan.commands.front().argv);
+  std::string line;
+  for (const Command& command : plan.commands) {
+    line += variables + sys::quote(command.argv) + (command.input ? " &\n" : " </dev/null &\n");
+  }
+  return line + "wait";
 }
 
 }  // namespace muster::launch

@@ -1,4 +1,4 @@
-// Plan: the exact command of an engine, in its own words. Made by a pure function.
+// Plan: the exact commands of an engine, in its own words. Made by a pure function.
 #pragma once
 
 #include <set>
@@ -13,14 +13,27 @@ namespace muster::launch {
 struct PlanFile {
   std::string path;
   std::string content;
+  unsigned mode = 0600;
 
   friend bool operator==(const PlanFile&, const PlanFile&) = default;
 };
 
-struct Plan {
+// One process of the engine's that is started here.
+struct Command {
   std::vector<std::string> argv;
+  std::string host = {};  // the only one that it starts ranks on; empty: it starts all of them
+  bool input = true;      // reads our standard input
+
+  friend bool operator==(const Command&, const Command&) = default;
+};
+
+struct Plan {
+  std::vector<Command> commands;      // mpirun and srun: one; torchrun: one a host
   std::vector<std::string> env = {};  // "NAME=value", on top of our own environment
-  std::vector<PlanFile> files = {};   // to be there before
+  // Names of variables that the engine does not bring to the hosts: muster hands their values (of
+  // our environment and `env`) to the hosts' agents.
+  std::vector<std::string> carried = {};
+  std::vector<PlanFile> files = {};  // to be there before
   std::vector<std::string> notes =
       {};  // settings of the user's that replace ours, one sentence each
 };
@@ -39,7 +52,7 @@ struct Means {
                                 const Means& means);
 
 [[nodiscard]] std::string to_json(const Plan& plan);
-// A command line to paste; variables in front.
+// A command line to paste; variables in front. Several commands run side by side.
 [[nodiscard]] std::string to_command_line(const Plan& plan);
 
 }  // namespace muster::launch

@@ -12,8 +12,10 @@ struct Job {
   int ranks_per_host = 0;            // 0: the host's slots, else 1
   int ranks = 0;                     // in all; 0: what the hosts give
   int nodes = 0;                     // how many of the hosts; 0: all
-  std::string engine = {};           // "openmpi"; empty: chosen
-  std::string launcher = {};         // absolute path of the engine's mpirun on the launcher
+  int min_nodes = 0;                 // torchrun goes on with so many; 0: it needs all
+  int max_restarts = 0;              // of all ranks, by torchrun
+  std::string engine = {};  // "openmpi", "mpich", "intel", "torchrun", "slurm", "pods"; empty: chosen
+  std::string launcher = {};  // absolute path of the engine's mpirun on the launcher
   std::string activate = {};
   std::vector<std::string> env =
       {};  // names of variables to hand to the ranks; values are in our environment

@@ -29,7 +29,7 @@ struct Placement {
 };
 
 struct Engine {
-  std::string kind;     // "openmpi"
+  std::string kind;     // as Job::engine
   std::string version;  // "5.0.11"
   int major = 0;
   std::string launcher;  // absolute path here
@@ -39,6 +39,8 @@ struct Layout {
   Engine engine;                      // kind empty: none was found
   std::vector<Placement> placements;  // in the cluster's order, only hosts that take part
   int ranks = 0;
+  int min_hosts = 0;     // fewer than all: torchrun goes on with so many
+  int max_restarts = 0;  // of all ranks, by torchrun
   std::string subnet = {};           // "198.18.0.0/16"; empty: there is no common one
   std::string launcher_subnet = {};  // where the launcher meets the hosts when that is another one
   std::string master_address = {};

@@ -294,10 +294,14 @@ Result<Rank> read(const Environment& environment) {
 
 std::map<std::string, std::optional<std::string>> variables(const Rank& rank,
                                                             const std::string& run_id) {
-  if (rank.torchrun) return {};
   const auto text = [](std::optional<int> value) {
     return value ? std::optional<std::string>(std::to_string(*value)) : std::nullopt;
   };
+  if (rank.torchrun) {
+    return {{"RANK", text(rank.rank)},
+            {"ROLE_RANK", text(rank.rank)},
+            {"GROUP_RANK", text(rank.host_rank)}};
+  }
   return {
       {"RANK", text(rank.rank)},
       {"WORLD_SIZE", text(rank.size)},

@@ -23,7 +23,8 @@ struct Rank {
   std::optional<int> host_rank = std::nullopt;
   std::optional<int> host_count = std::nullopt;
   std::string told_by = {};  // "Open MPI", "PMI", "Slurm", ...; empty: nobody, alone
-  bool torchrun = false;  // torchrun's variables are complete already, and its agent has the store
+  bool torchrun = false;  // torchrun's variables are complete but for the rank, and its agent has
+                          // the store
 
   friend bool operator==(const Rank&, const Rank&) = default;
 };

@@ -26,9 +26,9 @@ constexpr double kGraceSeconds = 1;
 constexpr std::chrono::seconds kEndsWithin{5};
 constexpr std::chrono::seconds kEngineShows{1};  // at most, from its fork to its own command line
 
-// What muster says on our standard input: "engine PID START" and, at an orderly end, "quit".
+// What muster says on our standard input: "engine PID START"s and, at an orderly end, "quit".
 struct Told {
-  agent::ProcessId engine = {};
+  std::vector<agent::ProcessId> engines = {};
   bool quit = false;
 };
 
@@ -39,7 +39,7 @@ Told listen_to_muster() {
     unsigned long long start = 0;
     int pid = 0;
     if (std::string_view(line) == "quit\n") told.quit = true;
-    if (std::sscanf(line, "engine %d %llu", &pid, &start) == 2) told.engine = {pid, start};
+    if (std::sscanf(line, "engine %d %llu", &pid, &start) == 2) told.engines.push_back({pid, start});
   }
   return told;
 }
@@ -89,15 +89,15 @@ void end_run(const std::string& run_id, const Told& told, int pairs) {
       to_line(agent::Order{.kind = agent::Order::Kind::kEnd, .grace_s = kGraceSeconds}) +
       to_line(agent::Order{.kind = agent::Order::Kind::kBye, .keep = true});
   const auto until = Clock::now() + kEndsWithin;
-  agent::ProcessId engine = told.engine;
-  agent::send_signal(engine, SIGTERM);
+  std::vector<agent::ProcessId> engines = told.engines;
+  for (const agent::ProcessId& engine : engines) agent::send_signal(engine, SIGTERM);
   for (int i = 0; i < pairs; ++i) send(kFirstDescriptor + 2 * i, orders);
-  if (engine.pid == 0) {
-    engine = find_engine(run_id);
-    agent::send_signal(engine, SIGTERM);
+  if (engines.empty()) {
+    engines = {find_engine(run_id)};
+    agent::send_signal(engines.front(), SIGTERM);
   }
   wait_for_sessions(pairs, until);
-  agent::send_signal(engine, SIGKILL);
+  for (const agent::ProcessId& engine : engines) agent::send_signal(engine, SIGKILL);
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ class Keeper {
   // `descriptors`: pairs of a session's input and output.
   [[nodiscard]] Result<void> start(sys::Loop& loop, const std::string& run_id,
                                    const std::vector<int>& descriptors);
+  // One process of the engine's more.
   void tell_engine(pid_t engine);
   // The run is over, or another keeper takes its place.
   void dismiss();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <utility>
 
 #include <unistd.h>
 
@@ -49,7 +50,7 @@ Result<void> Supervisor::run(const launch::Plan& plan, const std::function<void(
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (is_ignored(signal)) continue;  // nohup, or a script's background job
     loop_.on_signal(signal, [this, signal] {
-      if (ending_) return kill_engine();  // the second time without patience
+      if (ending_) return signal_engine(SIGKILL);  // the second time without patience
       record_.signal = signal;
       end_run(Reason::kInterrupted);
     });
@@ -76,10 +77,23 @@ std::shared_ptr<sys::Timer> Supervisor::after(double seconds, std::function<void
 }
 
 Result<void> Supervisor::start_engine(const launch::Plan& plan) {
-  auto engine = loop_.start(
-      {.argv = plan.argv,
+  for (const launch::Command& command : plan.commands) {
+    auto started = start_command(command, plan);
+    if (started) continue;
+    keeper_->dismiss();
+    signal_engine(SIGKILL);
+    return started;
+  }
+  return {};
+}
+
+Result<void> Supervisor::start_command(const launch::Command& command, const launch::Plan& plan) {
+  // Which of the commands has ended is known once it has begun.
+  auto self = std::make_shared<const sys::Process*>(nullptr);
+  auto process = loop_.start(
+      {.argv = command.argv,
        .env = plan.env,
-       .input = sys::Input::kInherit,
+       .input = command.input ? sys::Input::kInherit : sys::Input::kNone,
        // A terminal's Ctrl-C is for us, unless rank 0 reads from it: then the engine must stay.
        .own_session = ::isatty(STDIN_FILENO) == 0,
        .on_output =
@@ -87,13 +101,11 @@ Result<void> Supervisor::start_engine(const launch::Plan& plan) {
              said_ = Clock::now();
              output_.take(stream, chunk);
            },
-       .on_end = [this](int code, int signal) { engine_ended(code, signal); }});
-  if (!engine) {
-    keeper_->dismiss();
-    return unexpected(engine.error());
-  }
-  engine_ = *engine;
-  keeper_->tell_engine(engine_->pid());
+       .on_end = [this, self](int code, int signal) { command_ended(*self, code, signal); }});
+  if (!process) return unexpected(process.error());
+  *self = process->get();
+  engines_.push_back(*process);
+  keeper_->tell_engine((*process)->pid());
   return {};
 }
 
@@ -103,7 +115,7 @@ void Supervisor::hold_connections() {
   // Without one only SIGKILL of us costs more.
   (void)keeper->start(loop_, record_.id, crew_.descriptors());
   for (std::size_t i = 0; i < hosts_.size(); ++i) hosts_[i].session = crew_.session_number(i);
-  if (engine_) keeper->tell_engine(engine_->pid());
+  for (const auto& engine : engines_) keeper->tell_engine(engine->pid());
   if (keeper_) keeper_->dismiss();
   keeper_ = std::move(keeper);
 }
@@ -145,17 +157,28 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   if (number < 0 || static_cast<std::size_t>(number) >= record_.ranks.size()) return;
   RankRecord& rank = record_.ranks[static_cast<std::size_t>(number)];
   rank.host = hosts_[index].name;
-  if (event.start) rank.start = event.start;
+  if (event.start) {
+    const bool again = rank.start && rank.start->program != event.start->program;
+    rank.start = event.start;
+    if (again && rank.end) {  // torchrun has restarted it
+      rank.end.reset();
+      --ranks_ended_;
+    }
+  }
   if (!event.end || rank.end) return;  // events may come twice
   rank.end = event.end;
   ++ranks_ended_;
   if (engine_over_ || ending_) return;
   if (ranks_ended_ == static_cast<int>(record_.ranks.size())) {
     end_if_stuck();
-  } else if (rank.end->status != 0 && !rank_failed_) {
-    rank_failed_ = true;
-    timers_.push_back(after(kFailedRankEndsSeconds, [this] { end_run(Reason::kRankFailed); }));
+  } else if (rank.end->status != 0 && !patience_.engine_restarts) {
+    a_rank_failed();
   }
+}
+
+void Supervisor::a_rank_failed() {
+  if (std::exchange(rank_failed_, true)) return;
+  timers_.push_back(after(kFailedRankEndsSeconds, [this] { end_run(Reason::kRankFailed); }));
 }
 
 // An engine that still passes on what the ranks said is not stuck.
@@ -194,10 +217,19 @@ void Supervisor::look_after(std::size_t index) {
   crew_.rejoin(index, patience_.orphan_after_s);
 }
 
-void Supervisor::engine_ended(int code, int signal) {
+void Supervisor::command_ended(const sys::Process* command, int code, int signal) {
+  std::erase_if(engines_, [&](const auto& one) { return one.get() == command; });
+  const bool failed = code != 0 || signal != 0;
+  if (record_.engine_code == 0 && record_.engine_signal == 0) {
+    record_.engine_code = code;
+    record_.engine_signal = signal;
+  }
+  if (engines_.empty()) return engine_ended();
+  if (failed && !ending_) a_rank_failed();  // the other hosts may never hear of it
+}
+
+void Supervisor::engine_ended() {
   engine_over_ = true;
-  record_.engine_code = code;
-  record_.engine_signal = signal;
   if (!ending_) record_.reason = Reason::kEngineEnded;
   end_hosts(kGraceSeconds);
   check_over();
@@ -207,13 +239,13 @@ void Supervisor::end_run(Reason reason) {
   if (ending_ || engine_over_) return;
   ending_ = true;
   record_.reason = reason;
-  engine_->kill(SIGTERM);
-  timers_.push_back(after(kGraceSeconds, [this] { kill_engine(); }));
+  signal_engine(SIGTERM);
+  timers_.push_back(after(kGraceSeconds, [this] { signal_engine(SIGKILL); }));
   end_hosts(kGraceSeconds);
 }
 
-void Supervisor::kill_engine() {
-  if (engine_) engine_->kill(SIGKILL);
+void Supervisor::signal_engine(int signal) {
+  for (const auto& engine : engines_) engine->kill(signal);
 }
 
 void Supervisor::end_hosts(double grace_s) {

@@ -20,6 +20,7 @@ struct Patience {
   double timeout_s = 0;  // of the whole run; 0: none
   double lost_after_s = 15;
   double orphan_after_s = 60;
+  bool engine_restarts = false;  // ranks that failed: then only the engine knows when it is over
 };
 
 class Supervisor {
@@ -47,7 +48,10 @@ class Supervisor {
   };
 
   Result<void> start_engine(const launch::Plan& plan);
-  void engine_ended(int code, int signal);
+  Result<void> start_command(const launch::Command& command, const launch::Plan& plan);
+  void command_ended(const sys::Process* command, int code, int signal);
+  void engine_ended();
+  void a_rank_failed();
   void on_report(std::size_t index, const agent::Report& report);
   void compare_clock(const Host& host, double clock_s);
   void on_event(std::size_t index, const agent::Event& event);
@@ -56,7 +60,7 @@ class Supervisor {
   void look_after(std::size_t index);
   void end_run(Reason reason);
   void end_hosts(double grace_s);
-  void kill_engine();
+  void signal_engine(int signal);
   void check_over();
   void hold_connections();
   std::shared_ptr<sys::Timer> after(double seconds, std::function<void()> then);
@@ -68,7 +72,7 @@ class Supervisor {
   Output& output_;
   std::vector<Host> hosts_;
   std::unique_ptr<Keeper> keeper_;
-  std::shared_ptr<sys::Process> engine_;
+  std::vector<std::shared_ptr<sys::Process>> engines_;  // those that run
   std::vector<std::shared_ptr<sys::Timer>> timers_;
   Clock::time_point beat_ = {};  // ours, last
   Clock::time_point said_ = {};  // the engine, last

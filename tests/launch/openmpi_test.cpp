@@ -78,7 +78,7 @@ TEST(OpenMpi, Version5IsToldInPrrtesWords) {
                           "./train",
                           "--epochs",
                           "3"};
-  EXPECT_EQ(plan->argv, expected);
+  EXPECT_EQ(plan->commands[0].argv, expected);
   EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG",
                               "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE"}));
   EXPECT_TRUE(plan->files.empty());
@@ -129,11 +129,12 @@ TEST(OpenMpi, Version4IsToldInOrtesWords) {
                           "./train",
                           "--epochs",
                           "3"};
-  EXPECT_EQ(plan->argv, expected);
+  EXPECT_EQ(plan->commands[0].argv, expected);
 }
 
 bool has(const Plan& plan, const std::string& word) {
-  return std::find(plan.argv.begin(), plan.argv.end(), word) != plan.argv.end();
+  return std::find(plan.commands[0].argv.begin(), plan.commands[0].argv.end(), word) !=
+         plan.commands[0].argv.end();
 }
 
 TEST(OpenMpi, OnlyRootIsAllowedToRunAsRoot) {
@@ -167,7 +168,7 @@ TEST(OpenMpi, AFlagGivenToTheEngineIsNotGivenTwice) {
   auto with_args = job();
   with_args.engine_args = {"--mca", "btl_tcp_if_include", "eth7"};
   const auto plan = plan_openmpi(with_args, three_hosts("4.1.4", 4), means());
-  EXPECT_EQ(std::count(plan->argv.begin(), plan->argv.end(), "btl_tcp_if_include"), 1);
+  EXPECT_EQ(std::count(plan->commands[0].argv.begin(), plan->commands[0].argv.end(), "btl_tcp_if_include"), 1);
   EXPECT_TRUE(has(*plan, "eth7"));
 }
 
@@ -207,7 +208,7 @@ TEST(OpenMpi, AnSshPathWithABlankIsRefused) {
 }
 
 TEST(Plan, IsACommandLineToPaste) {
-  const Plan plan{.argv = {"mpirun", "a b"}, .env = {"X=1 2", "Y=3"}};
+  const Plan plan{.commands = {{.argv = {"mpirun", "a b"}}}, .env = {"X=1 2", "Y=3"}};
   EXPECT_EQ(to_command_line(plan), "X='1 2' Y=3 mpirun 'a b'");
 }
 

@@ -1,0 +1,84 @@
+#include "agent/host_engine.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <unistd.h>
+
+#include "agent/rank_environment.hpp"
+#include "agent/run_files.hpp"
+
+namespace muster::agent {
+namespace {
+
+constexpr int kUsageCode = 2;
+constexpr int kOwnFault = 125;
+constexpr int kCannotRun = 126;
+constexpr int kNotFound = 127;
+
+Result<Environment> environment_of(const RunFiles& files) {
+  MUSTER_TRY(const Environment variables, files.variables());
+  MUSTER_TRY(auto activated, files.activated());
+  if (activated) return lay_over(*std::move(activated), variables, {});
+  Environment environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    environment.merge(parse_environment(*entry));
+  }
+  for (const auto& [name, value] : variables) environment.insert_or_assign(name, value);
+  return environment;
+}
+
+// Only when it fails; the code to end with.
+int become(const std::vector<std::string>& argv, const Environment& environment) {
+  (void)::clearenv();
+  for (const auto& [name, value] : environment) {
+    (void)::setenv(name.c_str(), value.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  }
+  std::vector<char*> words;
+  words.reserve(argv.size() + 1);
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  (void)::execvp(words[0], words.data());
+  const int error = errno;
+  std::fprintf(stderr, "muster: cannot run '%s': %s\n", words[0],
+               std::generic_category().message(error).c_str());
+  return error == ENOENT ? kNotFound : kCannotRun;
+}
+
+int start(const std::string& run_id, const std::string& folder,
+          const std::vector<std::string>& argv) {
+  const auto files = RunFiles::open(run_id);
+  auto environment = files ? environment_of(*files) : unexpected(files.error());
+  if (!environment) {
+    std::fprintf(stderr, "muster engine: %s\n", to_text(environment.error()).c_str());
+    return kOwnFault;
+  }
+  if (files->over()) return kOwnFault;
+  environment->insert_or_assign("MUSTER_RUN_ID", run_id);
+  if (!folder.empty() && ::chdir(folder.c_str()) != 0) {
+    std::fprintf(stderr, "muster engine: cannot go to the folder '%s': %s\n", folder.c_str(),
+                 std::generic_category().message(errno).c_str());
+    return kOwnFault;
+  }
+  return become(argv, *environment);
+}
+
+}  // namespace
+
+std::optional<int> engine_main(int argc, char** argv) {
+  if (argc < 2 || std::string_view(argv[1]) != "engine") return std::nullopt;
+  const std::vector<std::string> words(argv + 2, argv + argc);
+  if (words.size() < 6 || words[0] != "--run" || words[2] != "--folder" || words[4] != "--") {
+    std::fprintf(stderr, "muster engine: started by muster on the hosts, not by people\n");
+    return kUsageCode;
+  }
+  return start(words[1], words[3], {words.begin() + 5, words.end()});
+}
+
+}  // namespace muster::agent

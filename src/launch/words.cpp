@@ -1,0 +1,87 @@
+#include "launch/words.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace muster::launch {
+namespace {
+
+bool uses_rdma(const layout::Layout& layout) {
+  const auto& placements = layout.placements;
+  return !placements.empty() && std::all_of(placements.begin(), placements.end(),
+                                            [](const auto& one) { return one.rdma.has_value(); });
+}
+
+std::string stays(std::string_view name) {
+  return fmt::format("{} is set in your environment and stays", name);
+}
+
+}  // namespace
+
+std::vector<std::string> Variables::names() const {
+  std::vector<std::string> all = forwarded;
+  all.insert(all.end(), defaults.begin(), defaults.end());
+  all.insert(all.end(), {"MUSTER_FORWARD", "MUSTER_DEFAULT"});
+  return all;
+}
+
+Variables add_variables(const layout::Job& job, const layout::Layout& layout, const Means& means,
+                        Plan& plan) {
+  Variables variables{.forwarded = job.env};
+  const auto set_default = [&](const std::string& name, const std::string& value) {
+    if (means.user_env.contains(name)) {
+      plan.notes.push_back(stays(name));
+      return variables.forwarded.push_back(name);
+    }
+    plan.env.push_back(fmt::format("{}={}", name, value));
+    variables.defaults.push_back(name);
+  };
+  set_default("OMP_NUM_THREADS", std::to_string(layout.threads));
+  if (!uses_rdma(layout)) set_default("NCCL_IB_DISABLE", "1");  // or NCCL uses it on some hosts
+  auto& forwarded = variables.forwarded;
+  std::sort(forwarded.begin(), forwarded.end());
+  forwarded.erase(std::unique(forwarded.begin(), forwarded.end()), forwarded.end());
+  plan.env.push_back(fmt::format("MUSTER_FORWARD={}", fmt::join(forwarded, ",")));
+  plan.env.push_back(fmt::format("MUSTER_DEFAULT={}", fmt::join(variables.defaults, ",")));
+  return variables;
+}
+
+void set_for_engine(Plan& plan, const Means& means, const std::string& name,
+                    const std::string& value) {
+  if (means.user_env.contains(name)) {
+    plan.notes.push_back(stays(name));
+  } else {
+    plan.env.push_back(fmt::format("{}={}", name, value));
+  }
+}
+
+std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout& layout,
+                                    const Means& means) {
+  std::vector<std::string> words = {means.shim, "rank", "--run", means.run_id};
+  if (!layout.subnet.empty()) words.insert(words.end(), {"--subnet", layout.subnet});
+  if (!layout.master_address.empty()) {
+    words.insert(words.end(),
+                 {"--master", fmt::format("{}:{}", layout.master_address, layout.master_port)});
+  }
+  words.emplace_back("--");
+  words.insert(words.end(), job.program.begin(), job.program.end());
+  return words;
+}
+
+bool given_by_user(const layout::Job& job, std::string_view flag) {
+  const std::string with_value = std::string(flag) + "=";
+  return std::any_of(
+      job.engine_args.begin(), job.engine_args.end(),
+      [&](const std::string& word) { return word == flag || word.starts_with(with_value); });
+}
+
+int ranks_on_each(const layout::Layout& layout) {
+  const int first = layout.placements.empty() ? 0 : layout.placements.front().ranks;
+  const bool same = std::all_of(layout.placements.begin(), layout.placements.end(),
+                                [&](const auto& one) { return one.ranks == first; });
+  return same ? first : 0;
+}
+
+}  // namespace muster::launch

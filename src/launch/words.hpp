@@ -1,0 +1,40 @@
+// What the plans of all engines have in common.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "launch/plan.hpp"
+
+namespace muster::launch {
+
+// The variables that the ranks are handed, by name: values never stand in a command line.
+struct Variables {
+  std::vector<std::string> forwarded = {};  // win over the activation's
+  std::vector<std::string> defaults = {};   // the activation's win over them
+
+  // All of them and the two lists that tell the shim which is which.
+  [[nodiscard]] std::vector<std::string> names() const;
+};
+
+// Those of the job and muster's own; the values of the latter go to plan.env, what the user has set
+// stays and is noted.
+[[nodiscard]] Variables add_variables(const layout::Job& job, const layout::Layout& layout,
+                                      const Means& means, Plan& plan);
+
+// "NAME=value" for the engine itself, unless the user has set it: then a note.
+void set_for_engine(Plan& plan, const Means& means, const std::string& name,
+                    const std::string& value);
+
+// The shim and, behind it, the program.
+[[nodiscard]] std::vector<std::string> rank_words(const layout::Job& job,
+                                                  const layout::Layout& layout, const Means& means);
+
+// Whether the user gave the engine this flag: "--name", "--name=value" or "name value".
+[[nodiscard]] bool given_by_user(const layout::Job& job, std::string_view flag);
+
+// The number of ranks a host where it is the same on all; else 0.
+[[nodiscard]] int ranks_on_each(const layout::Layout& layout);
+
+}  // namespace muster::launch
