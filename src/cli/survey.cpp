@@ -1,12 +1,11 @@
 #include "cli/survey.hpp"
 
-#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "cli/reach.hpp"
 #include "facts/gather.hpp"
-#include "remote/ssh.hpp"
 #include "sys/process.hpp"
 
 namespace muster::cli {
@@ -77,7 +76,10 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
                                          const std::string& run_id, bool compare_clocks) {
   auto all = std::make_unique<Surveyed>();
   MUSTER_TRY(all->job, read_job(options, program));
-  MUSTER_TRY(all->cluster, read_cluster(options.cluster));
+  MUSTER_TRY(Reach reach, find_reach(options));
+  all->cluster = std::move(reach.cluster);
+  all->transport = std::move(reach.transport);
+  if (!reach.engine.empty()) all->job.engine = reach.engine;
   MUSTER_CHECK(keep_first(all->cluster, all->job.nodes));
   if (all->job.activate.empty()) all->job.activate = all->cluster.activate;
   facts::Request request = request_for(all->job);
@@ -93,10 +95,6 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   }
   const int patience_s = options.answer_within_s + (activates ? kActivationSeconds : 0);
   all->loop = std::make_unique<sys::Loop>();
-  all->transport = std::make_unique<remote::Ssh>(remote::SshOptions{
-      .user = all->cluster.user,
-      .port = all->cluster.port,
-      .connect_timeout = std::chrono::seconds(std::min(options.answer_within_s, 10))});
   all->crew =
       std::make_unique<run::Crew>(*all->loop, *all->transport, names(all->cluster),
                                   run::CrewOptions{.run_id = run_id,

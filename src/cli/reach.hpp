@@ -1,0 +1,25 @@
+// By which way the hosts are reached: those of the Slurm allocation that we are in, the pod that we
+// are in, or any over ssh.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/error.hpp"
+#include "cli/job_options.hpp"
+#include "hosts/cluster.hpp"
+#include "remote/transport.hpp"
+
+namespace muster::cli {
+
+struct Reach {
+  hosts::Cluster cluster;
+  std::unique_ptr<remote::Transport> transport;
+  std::string engine = {};  // the only one that suits this way: "slurm", "pods"; empty: any
+  std::string why = {};     // and why, for people
+};
+
+// Refuses an --engine that contradicts where we are.
+[[nodiscard]] Result<Reach> find_reach(const JobOptions& options);
+
+}  // namespace muster::cli
