@@ -5,14 +5,11 @@
 namespace muster::agent {
 
 std::string to_json(const Placement& placement) {
-  const nlohmann::json value = {{"interface", placement.interface},
-                                {"rdma", placement.rdma},
-                                {"gid_index", placement.gid_index},
-                                {"host_rank", placement.host_rank},
-                                {"host_count", placement.host_count},
-                                {"first_rank", placement.first_rank},
-                                {"ranks", placement.ranks},
-                                {"all_ranks", placement.all_ranks}};
+  const nlohmann::json value = {
+      {"interface", placement.interface},   {"rdma", placement.rdma},
+      {"gid_index", placement.gid_index},   {"host_rank", placement.host_rank},
+      {"host_count", placement.host_count}, {"first_rank", placement.first_rank},
+      {"ranks", placement.ranks},           {"all_ranks", placement.all_ranks}};
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

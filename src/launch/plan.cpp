@@ -31,9 +31,11 @@ std::string to_json(const Plan& plan) {
   for (const Command& command : plan.commands) {
     commands.push_back({{"argv", command.argv}, {"host", command.host}, {"input", command.input}});
   }
-  const nlohmann::json value = {
-      {"commands", commands}, {"env", plan.env},     {"carried", plan.carried},
-      {"files", files},       {"notes", plan.notes}};
+  const nlohmann::json value = {{"commands", commands},
+                                {"env", plan.env},
+                                {"carried", plan.carried},
+                                {"files", files},
+                                {"notes", plan.notes}};
   return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -72,9 +72,9 @@ std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout
 
 bool given_by_user(const layout::Job& job, std::string_view flag) {
   const std::string with_value = std::string(flag) + "=";
-  return std::any_of(
-      job.engine_args.begin(), job.engine_args.end(),
-      [&](const std::string& word) { return word == flag || word.starts_with(with_value); });
+  return std::any_of(job.engine_args.begin(), job.engine_args.end(), [&](const std::string& word) {
+    return word == flag || word.starts_with(with_value);
+  });
 }
 
 int ranks_on_each(const layout::Layout& layout) {

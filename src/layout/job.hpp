@@ -14,7 +14,8 @@ struct Job {
   int nodes = 0;                     // how many of the hosts; 0: all
   int min_nodes = 0;                 // torchrun goes on with so many; 0: it needs all
   int max_restarts = 0;              // of all ranks, by torchrun
-  std::string engine = {};  // "openmpi", "mpich", "intel", "torchrun", "slurm", "pods"; empty: chosen
+  std::string engine =
+      {};  // "openmpi", "mpich", "intel", "torchrun", "slurm", "pods"; empty: chosen
   std::string launcher = {};  // absolute path of the engine's mpirun on the launcher
   std::string activate = {};
   std::vector<std::string> env =

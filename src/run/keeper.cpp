@@ -39,7 +39,8 @@ Told listen_to_muster() {
     unsigned long long start = 0;
     int pid = 0;
     if (std::string_view(line) == "quit\n") told.quit = true;
-    if (std::sscanf(line, "engine %d %llu", &pid, &start) == 2) told.engines.push_back({pid, start});
+    if (std::sscanf(line, "engine %d %llu", &pid, &start) == 2)
+      told.engines.push_back({pid, start});
   }
   return told;
 }

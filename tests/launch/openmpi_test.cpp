@@ -168,7 +168,9 @@ TEST(OpenMpi, AFlagGivenToTheEngineIsNotGivenTwice) {
   auto with_args = job();
   with_args.engine_args = {"--mca", "btl_tcp_if_include", "eth7"};
   const auto plan = plan_openmpi(with_args, three_hosts("4.1.4", 4), means());
-  EXPECT_EQ(std::count(plan->commands[0].argv.begin(), plan->commands[0].argv.end(), "btl_tcp_if_include"), 1);
+  EXPECT_EQ(std::count(plan->commands[0].argv.begin(), plan->commands[0].argv.end(),
+                       "btl_tcp_if_include"),
+            1);
   EXPECT_TRUE(has(*plan, "eth7"));
 }
 
