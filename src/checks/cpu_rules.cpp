@@ -93,4 +93,27 @@ Findings find_cpu(const Scene& scene) {
   return findings;
 }
 
+// Not an error: a rehearsal on small hosts is meant to. But nobody should wonder why it is slow.
+Findings find_oversubscription(const Scene& scene) {
+  Findings findings;
+  for (const Participant& host : participants(scene)) {
+    const int usable = host.facts->cpu.usable;
+    const int ranks = host.placement->ranks;
+    if (usable <= 0 || ranks * scene.layout.threads <= usable) continue;
+    findings.push_back(
+        {.id = std::string(kOversubscribed),
+         .severity = Severity::kWarning,
+         .hosts = {host.name()},
+         .what = ranks > usable ? "there are more ranks than processors"
+                                : "the ranks have more threads than there are processors",
+         .evidence = fmt::format("{} rank{} of {} thread{}, {} usable processor{} ({})", ranks,
+                                 ranks == 1 ? "" : "s", scene.layout.threads,
+                                 scene.layout.threads == 1 ? "" : "s", usable,
+                                 usable == 1 ? "" : "s", host.facts->cpu.affinity),
+         .fix = "fewer ranks a host (--nproc-per-node), or fewer threads (--threads); it runs so, "
+                "only slower"});
+  }
+  return findings;
+}
+
 }  // namespace muster::checks

@@ -24,6 +24,7 @@ inline constexpr std::string_view kNofile = "nofile-limit";
 inline constexpr std::string_view kOtherInterface = "nccl-picks-wrong-interface";
 inline constexpr std::string_view kOwnNameLoopback = "hostname-resolves-to-loopback";
 inline constexpr std::string_view kOwnNameUnknown = "hostname-unresolvable-gloo-fallback";
+inline constexpr std::string_view kOversubscribed = "omp-threads-oversubscribed";
 inline constexpr std::string_view kPortEphemeral = "master-port-ephemeral-collision";
 inline constexpr std::string_view kPortInUse = "master-port-in-use";
 inline constexpr std::string_view kProgramDiffers = "program-differs-between-hosts";
@@ -35,6 +36,7 @@ inline constexpr std::string_view kSameVirtualAddress = "ompi-btl-tcp-virtual-in
 inline constexpr std::string_view kShmSmall = "nccl-dev-shm-full";
 inline constexpr std::string_view kSshKeyMode = "ssh-private-key-perms";
 inline constexpr std::string_view kSshStrictModes = "ssh-strictmodes-perms";
+inline constexpr std::string_view kTorchVersion = "torch-version-skew";
 
 inline constexpr std::array kFailureIds = {
     kActivationFailed, kAllRanksZero,      kClockSkew,        kEnvironmentDiffers,
@@ -43,6 +45,7 @@ inline constexpr std::array kFailureIds = {
     kNofile,           kOtherInterface,    kOwnNameLoopback,  kOwnNameUnknown,
     kPortEphemeral,    kPortInUse,         kProgramDiffers,   kProgramMissing,
     kRdmaMissing,      kRoceGid,           kSameAddress,      kSameVirtualAddress,
-    kShmSmall,         kSshKeyMode,        kSshStrictModes,   kFolderMissing};
+    kShmSmall,         kSshKeyMode,        kSshStrictModes,   kFolderMissing,
+    kOversubscribed,   kTorchVersion};
 
 }  // namespace muster::checks

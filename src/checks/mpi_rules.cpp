@@ -115,11 +115,59 @@ Finding singletons(const layout::Engine& engine, const facts::Program& program,
               "with this one's mpicxx"};
 }
 
+Finding no_torchrun(const std::string& host) {
+  return {.id = std::string(kEngineMissing),
+          .severity = Severity::kError,
+          .hosts = {host},
+          .what = "torchrun is not in PATH there",
+          .fix =
+              "activate the environment that has PyTorch: --activate 'source VENV/bin/activate', "
+              "or install it:\n  pip install torch"};
+}
+
+// Each host has its own; c10d's rendezvous is spoken by all versions, the collectives are not.
+Findings find_torchrun(const Scene& scene) {
+  Findings findings;
+  HostGroups versions;
+  for (const Participant& host : participants(scene)) {
+    const facts::Torch& torch = host.facts->torch;
+    if (torch.torchrun.empty() && scene.job.launcher.empty()) {
+      findings.push_back(no_torchrun(host.name()));
+    } else if (!torch.version.empty()) {
+      versions.add(torch.version, host.name());
+    }
+  }
+  const std::string usual = versions.usual_hosts();
+  for (const HostGroup& group : versions.odd()) {
+    findings.push_back(
+        {.id = std::string(kTorchVersion),
+         .severity = Severity::kError,
+         .hosts = group.hosts,
+         .what = fmt::format("PyTorch is another version than on {}", usual),
+         .evidence = fmt::format("{}; on {} {}", group.key, usual, versions.usual().key),
+         .fix = "install the same version on all hosts"});
+  }
+  return findings;
+}
+
+// torchrun tells no MPI who it is.
+Findings alone_under_torchrun(const Scene& scene) {
+  Findings findings;
+  for (const Participant& host : participants(scene)) {
+    const auto& program = host.facts->program;
+    if (program && !program->libmpi_kind.empty()) {
+      findings.push_back(singletons(scene.layout.engine, *program, host.name()));
+    }
+  }
+  return findings;
+}
+
 }  // namespace
 
 Findings find_engine(const Scene& scene) {
   const layout::Engine& engine = scene.layout.engine;
   if (engine.kind.empty()) return {none_here(scene)};
+  if (engine.kind == "torchrun" || engine.kind == "pods") return find_torchrun(scene);
   const facts::Mpi* here = find_mpi(scene.launcher, engine.launcher);
   Findings findings;
   for (const Participant& host : participants(scene)) {
@@ -140,6 +188,7 @@ Findings find_libmpi(const Scene& scene) {
   Findings findings;
   HostGroups builds;
   const layout::Engine& engine = scene.layout.engine;
+  if (engine.kind == "torchrun" || engine.kind == "pods") return alone_under_torchrun(scene);
   const facts::Mpi* here = find_mpi(scene.launcher, engine.launcher);
   for (const Participant& host : participants(scene)) {
     if (!host.facts->program) continue;

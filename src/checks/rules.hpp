@@ -28,6 +28,7 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_environment(const Scene& scene);
 
 [[nodiscard]] Findings find_cpu(const Scene& scene);
+[[nodiscard]] Findings find_oversubscription(const Scene& scene);
 [[nodiscard]] Findings find_shm(const Scene& scene);
 [[nodiscard]] Findings find_nofile(const Scene& scene);
 [[nodiscard]] Findings find_memlock(const Scene& scene);

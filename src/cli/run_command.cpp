@@ -14,6 +14,7 @@
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
 #include "launch/plan.hpp"
+#include "layout/engine.hpp"
 #include "remote/ssh.hpp"
 #include "run/collect.hpp"
 #include "run/folder.hpp"
@@ -49,17 +50,13 @@ std::set<std::string> variable_names() {
   return names;
 }
 
-std::string engine_name(const layout::Engine& engine) {
-  return engine.kind == "openmpi" ? "Open MPI " + engine.version : engine.kind;
-}
-
 // One line that says what was understood, so that a surprise shows before the job does.
 std::string understood(const Surveyed& all, const std::string& run_id) {
   std::vector<std::string> names;
   for (const auto& placement : all.layout.placements) names.push_back(placement.host);
   return fmt::format("muster: run {}: {} rank{} on {}, {}, network {}, master {}:{}\n", run_id,
                      all.layout.ranks, all.layout.ranks == 1 ? "" : "s", hosts::fold(names),
-                     engine_name(all.layout.engine),
+                     layout::mpi_name(all.layout.engine.kind, all.layout.engine.version),
                      all.layout.subnet.empty() ? "not known" : all.layout.subnet,
                      all.layout.master_address, all.layout.master_port);
 }
@@ -97,7 +94,7 @@ Result<void> write_values(const Surveyed& all, const launch::Plan& plan,
 run::Record new_record(const Surveyed& all, const std::string& run_id) {
   run::Record record{.id = run_id,
                      .command = sys::quote(all.job.program),
-                     .engine = engine_name(all.layout.engine),
+                     .engine = layout::mpi_name(all.layout.engine.kind, all.layout.engine.version),
                      .started_s = sys::unix_time()};
   for (const layout::Placement& placement : all.layout.placements) {
     for (int i = 0; i < placement.ranks; ++i) {

@@ -23,6 +23,15 @@ constexpr std::array<std::string_view, 32> kExtensions = {
     "sse4_2",   "sve",      "sve2",     "svebf16"};
 static_assert(std::is_sorted(kExtensions.begin(), kExtensions.end()));
 
+// Of the kernel's own account of a process.
+std::string allowed_list(std::string_view status) {
+  constexpr std::string_view kKey = "Cpus_allowed_list:";
+  for (const std::string_view line : split(status, '\n')) {
+    if (line.starts_with(kKey)) return std::string(trimmed(line.substr(kKey.size())));
+  }
+  return {};
+}
+
 int affine_processors() {
   // Larger than any machine: the kernel refuses a set smaller than its own.
   constexpr int kMost = 16384;
@@ -86,6 +95,7 @@ Cpu read_cpu() {
   cpu.usable = std::max(1, std::min(affine, granted));
   cpu.cores = count_cores("/sys/devices/system");
   if (cpu.cores == 0) cpu.cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  cpu.affinity = allowed_list(read_start("/proc/self/status").value_or(""));
   cpu.numa_nodes = count_numa_nodes("/sys/devices/system");
   return cpu;
 }

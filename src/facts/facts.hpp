@@ -66,6 +66,7 @@ struct Cpu {
   int cores = 0;   // physical
   int usable = 0;  // logical ones that our affinity mask and the control group's quota leave
   int numa_nodes = 0;
+  std::string affinity = {};  // the logical ones that we may run on: "0-3,8-11"
 };
 
 struct Limit {
@@ -106,6 +107,12 @@ struct Mpi {
   std::string version;   // "5.0.11"
   std::string launcher;  // the mpirun looked at, absolute
   FileIdentity library;  // the libmpi (or the launcher's own runtime library) beside it
+};
+
+struct Torch {
+  std::string torchrun;  // in PATH after activation, absolute; empty: it is not there
+  std::string version;   // "2.13.0+cpu" of the torch beside it; empty: not found
+  int threads = 0;       // that torch takes for itself: OMP_NUM_THREADS, else the cores it may use
 };
 
 struct Program {
@@ -163,6 +170,7 @@ struct Facts {
   std::vector<Listener> listeners = {};
   std::vector<FileMode> ssh_files = {};
   std::vector<Mpi> mpi = {};       // the launchers asked for, the one in PATH and the program's own
+  Torch torch = {};
   std::optional<Program> program;  // when one was asked for
   Environment environment;
   std::vector<NotSeen> not_seen = {};

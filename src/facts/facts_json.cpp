@@ -52,7 +52,7 @@ void fields(V& v, RdmaPort& p) {
 template <class V>
 void fields(V& v, Cpu& c) {
   v("architecture", c.architecture), v("model", c.model), v("isa", c.isa), v("cores", c.cores);
-  v("usable", c.usable), v("numa_nodes", c.numa_nodes);
+  v("usable", c.usable), v("numa_nodes", c.numa_nodes), v("affinity", c.affinity);
 }
 
 template <class V>
@@ -87,6 +87,11 @@ void fields(V& v, Mpi& m) {
 }
 
 template <class V>
+void fields(V& v, Torch& t) {
+  v("torchrun", t.torchrun), v("version", t.version), v("threads", t.threads);
+}
+
+template <class V>
 void fields(V& v, Program& p) {
   v("name", p.name), v("path", p.path), v("executable", p.executable), v("identity", p.identity);
   v("libmpi", p.libmpi), v("libmpi_kind", p.libmpi_kind), v("libmpi_version", p.libmpi_version);
@@ -114,7 +119,7 @@ void fields(V& v, Facts& f) {
   v("limits", f.limits), v("shm_bytes", f.shm_bytes), v("shm_free_bytes", f.shm_free_bytes);
   v("clock_s", f.clock_s), v("port_range_first", f.port_range_first);
   v("port_range_last", f.port_range_last), v("listeners", f.listeners);
-  v("ssh_files", f.ssh_files), v("mpi", f.mpi), v("program", f.program);
+  v("ssh_files", f.ssh_files), v("mpi", f.mpi), v("torch", f.torch), v("program", f.program);
   v("environment", f.environment), v("not_seen", f.not_seen);
 }
 

@@ -16,6 +16,7 @@
 #include "facts/program.hpp"
 #include "facts/rdma.hpp"
 #include "facts/ssh_files.hpp"
+#include "facts/torch.hpp"
 #include "facts/users.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
@@ -128,6 +129,7 @@ Gathered gather(const Request& request) {
     facts.program = read_program(request.program, folder, environment, facts.not_seen);
   }
   read_launchers(request, environment, facts);
+  facts.torch = read_torch(environment, facts.cpu);
   facts.clock_s = sys::unix_time();
   return gathered;
 }

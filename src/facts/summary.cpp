@@ -33,8 +33,9 @@ void add_machine(std::string& lines, const Facts& facts) {
   add(lines, "system", fmt::format("{}, Linux {}", facts.os, facts.kernel));
   const Cpu& cpu = facts.cpu;
   add(lines, "processors",
-      fmt::format("{} usable, {} cores, {} NUMA node{}, {} {}", cpu.usable, cpu.cores,
-                  cpu.numa_nodes, cpu.numa_nodes == 1 ? "" : "s", cpu.architecture, cpu.model));
+      fmt::format("{} usable ({}), {} cores, {} NUMA node{}, {} {}", cpu.usable, cpu.affinity,
+                  cpu.cores, cpu.numa_nodes, cpu.numa_nodes == 1 ? "" : "s", cpu.architecture,
+                  cpu.model));
   add(lines, "", fmt::format("{}", fmt::join(cpu.isa, " ")));
   add(lines, "memory",
       fmt::format("{}; /dev/shm {}, {} free", size_text(facts.memory_bytes),
@@ -106,6 +107,12 @@ void add_program(std::string& lines, const Program& program) {
 }
 
 void add_software(std::string& lines, const Facts& facts) {
+  if (!facts.torch.torchrun.empty()) {
+    add(lines, "torch",
+        fmt::format("{} with {}, {} threads by itself",
+                    facts.torch.version.empty() ? "version not known" : facts.torch.version,
+                    facts.torch.torchrun, facts.torch.threads));
+  }
   for (const Mpi& mpi : facts.mpi) {
     add(lines, "MPI",
         fmt::format("{} {}: {}, {}", mpi.kind.empty() ? "unknown" : mpi.kind, mpi.version,

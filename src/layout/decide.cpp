@@ -166,6 +166,34 @@ void decide_cpus(const Job& job, const Known& known, Layout& layout) {
   }
 }
 
+void decide_ranks(const Job& job, Layout& layout) {
+  for (const Placement& placement : layout.placements) layout.ranks += placement.ranks;
+  if (job.pods > 0) {
+    Placement& own = layout.placements.front();
+    own.first_rank = job.pod * own.ranks;
+    layout.ranks = job.pods * own.ranks;
+    layout.why.push_back(fmt::format("{} in all: pod {} of {}, {} in each",
+                                     counted(layout.ranks, "rank"), job.pod, job.pods, own.ranks));
+    return;
+  }
+  layout.why.push_back(layout.placements.size() == 1
+                           ? fmt::format("{} on one host", counted(layout.ranks, "rank"))
+                           : fmt::format("{} ranks on {} hosts, each host filled before the next",
+                                         layout.ranks, layout.placements.size()));
+}
+
+Result<void> check_restarts(const Job& job, Layout& layout) {
+  layout.max_restarts = job.max_restarts;
+  layout.min_hosts = job.min_nodes;
+  const bool asked = job.max_restarts > 0 || job.min_nodes > 0;
+  if (!asked || layout.engine.kind == "torchrun") return {};
+  return unexpected(Error{
+      .code = ErrorCode::kUsage,
+      .what = fmt::format("{} cannot restart ranks or go on with fewer hosts",
+                          layout.engine.kind.empty() ? "the engine" : mpi_name(layout.engine.kind)),
+      .hint = "--engine torchrun can; with another one leave --max-restarts and MIN: out"});
+}
+
 Result<void> check_numbers(const Job& job) {
   if (job.master_port < 0 || job.master_port > kLastPort) {
     return unexpected(Error{.code = ErrorCode::kUsage,
@@ -187,15 +215,12 @@ Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
   MUSTER_CHECK(check_numbers(job));
   Layout layout;
   MUSTER_TRY(layout.placements, place_ranks(job, cluster));
-  for (const Placement& placement : layout.placements) layout.ranks += placement.ranks;
-  layout.why.push_back(layout.placements.size() == 1
-                           ? fmt::format("{} on one host", counted(layout.ranks, "rank"))
-                           : fmt::format("{} ranks on {} hosts, each host filled before the next",
-                                         layout.ranks, layout.placements.size()));
+  decide_ranks(job, layout);
   const Known known = known_hosts(layout, surveys);
   EngineChoice choice = choose_engine(job, known.facts, launcher);
   layout.engine = std::move(choice.engine);
   layout.why.push_back(std::move(choice.why));
+  MUSTER_CHECK(check_restarts(job, layout));
   decide_network(job, launcher, known, layout);
   decide_rdma(known, layout);
   decide_master(job, known, layout);

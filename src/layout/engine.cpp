@@ -57,6 +57,24 @@ EngineChoice named_launcher(const Job& job, const facts::Facts& launcher) {
                                          mpi_name(found->kind, found->version), found->launcher)};
 }
 
+bool is_python(const Job& job) {
+  if (job.program.empty()) return false;
+  const std::string& first = job.program.front();
+  const std::string_view name = std::string_view(first).substr(first.rfind('/') + 1);
+  return name.starts_with("python") || name.ends_with(".py");
+}
+
+// Each host has its own; the version is that of the first.
+EngineChoice torchrun(const Job& job, std::span<const facts::Facts* const> hosts,
+                      std::string_view why) {
+  Engine engine{.kind = job.pods > 0 ? "pods" : "torchrun",
+                .launcher = job.launcher.empty() ? "torchrun" : job.launcher};
+  if (!hosts.empty()) engine.version = hosts.front()->torch.version;
+  engine.major = parse_version(engine.version).major;
+  const std::string name = mpi_name(engine.kind, engine.version);
+  return {std::move(engine), fmt::format("engine {}: {}", name, why)};
+}
+
 }  // namespace
 
 Version parse_version(std::string_view text) {
@@ -68,11 +86,14 @@ Version parse_version(std::string_view text) {
 }
 
 std::string mpi_name(std::string_view kind, std::string_view version) {
-  std::string name = kind == "openmpi" ? "Open MPI"
-                     : kind == "mpich" ? "MPICH"
-                     : kind == "intel" ? "Intel MPI"
-                     : kind.empty()    ? "an unknown MPI"
-                                       : std::string(kind);
+  std::string name = kind == "openmpi"    ? "Open MPI"
+                     : kind == "mpich"    ? "MPICH"
+                     : kind == "intel"    ? "Intel MPI"
+                     : kind == "slurm"    ? "Slurm"
+                     : kind == "pods"     ? "torchrun in pods, PyTorch"
+                     : kind == "torchrun" ? "torchrun, PyTorch"
+                     : kind.empty()       ? "an unknown MPI"
+                                          : std::string(kind);
   return version.empty() ? name : fmt::format("{} {}", name, version);
 }
 
@@ -88,24 +109,43 @@ bool speak_the_same(std::string_view kind, std::string_view version, std::string
 
 EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> hosts,
                            const facts::Facts& launcher) {
+  if (job.engine == "torchrun" || job.engine == "pods") return torchrun(job, hosts, "asked for");
   if (!job.launcher.empty()) return named_launcher(job, launcher);
-  const std::string kind = job.engine.empty() ? "openmpi" : job.engine;
-  const auto usual = std::find_if(launcher.mpi.begin(), launcher.mpi.end(),
-                                  [&](const facts::Mpi& mpi) { return mpi.kind == kind; });
+  const bool only_torchrun = job.max_restarts > 0 || job.min_nodes > 0;
+  if (job.engine.empty() && only_torchrun) {
+    return torchrun(job, hosts, "only it restarts ranks and goes on with fewer hosts");
+  }
+  const bool has_torchrun =
+      !hosts.empty() && std::all_of(hosts.begin(), hosts.end(),
+                                    [](auto* one) { return !one->torch.torchrun.empty(); });
+  const facts::Program* linked = linked_program(hosts);
+  if (job.engine.empty() && linked == nullptr && has_torchrun && is_python(job)) {
+    return torchrun(job, hosts, "the program is Python's, and every host has it");
+  }
+  const auto usual = std::find_if(launcher.mpi.begin(), launcher.mpi.end(), [&](const auto& mpi) {
+    return job.engine.empty() ? !mpi.kind.empty() : mpi.kind == job.engine;
+  });
   const facts::Mpi* best = usual == launcher.mpi.end() ? nullptr : &*usual;
-  std::string why = job.engine.empty() ? "the first Open MPI here" : "asked for";
-  if (const facts::Program* program = linked_program(hosts); program != nullptr) {
-    int most = best == nullptr ? 0 : likeness(*best, *program);
+  std::string why = job.engine.empty() ? "the first MPI here" : "asked for";
+  if (linked != nullptr) {
+    int most = best == nullptr ? 0 : likeness(*best, *linked);
     for (const facts::Mpi& mpi : launcher.mpi) {
-      if (mpi.kind.empty() || (!job.engine.empty() && mpi.kind != kind)) continue;
-      if (likeness(mpi, *program) <= most) continue;
-      most = likeness(mpi, *program);
+      if (mpi.kind.empty() || (!job.engine.empty() && mpi.kind != job.engine)) continue;
+      if (likeness(mpi, *linked) <= most) continue;
+      most = likeness(mpi, *linked);
       best = &mpi;
       why = fmt::format("the program is linked to {}",
-                        mpi_name(program->libmpi_kind, program->libmpi_version));
+                        mpi_name(linked->libmpi_kind, linked->libmpi_version));
     }
   }
-  if (best == nullptr) return {{}, fmt::format("no engine: there is no {} here", mpi_name(kind))};
+  if (best == nullptr && job.engine.empty() && linked == nullptr && has_torchrun) {
+    return torchrun(job, hosts, "there is no MPI here, and every host has it");
+  }
+  if (best == nullptr) {
+    return {{},
+            fmt::format("no engine: there is no {} here",
+                        job.engine.empty() ? "MPI" : mpi_name(job.engine))};
+  }
   return {to_engine(*best), fmt::format("engine {} at {}: {}", mpi_name(best->kind, best->version),
                                         best->launcher, why)};
 }

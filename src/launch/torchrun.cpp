@@ -1,0 +1,112 @@
+#include "launch/torchrun.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "launch/words.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::launch {
+namespace {
+
+using Words = std::vector<std::string>;
+
+class Writer {
+ public:
+  Writer(const layout::Job& job, const layout::Layout& layout, const Means& means)
+      : job_(job), layout_(layout), means_(means) {}
+
+  Plan write() {
+    // No engine brings them: ours are the only hands.
+    plan_.carried = add_variables(job_, layout_, means_, plan_).names();
+    for (std::size_t i = 0; i < layout_.placements.size(); ++i) {
+      const layout::Placement& placement = layout_.placements[i];
+      plan_.commands.push_back(
+          {.argv = job_.pods > 0 ? on_host(in_pod(placement)) : over_ssh(placement, at_meeting(i)),
+           .host = placement.host,
+           .input = placement.first_rank == 0});
+    }
+    for (const std::string& flag : replaced_) {
+      plan_.notes.push_back(fmt::format("{} is given by --engine-arg and stays", flag));
+    }
+    return std::move(plan_);
+  }
+
+ private:
+  // "--flag value", unless the user gave the flag.
+  void set(Words& words, const std::string& flag, const std::string& value) {
+    if (!given_by_user(job_, flag)) {
+      words.push_back(flag);
+      words.push_back(value);
+    } else if (std::find(replaced_.begin(), replaced_.end(), flag) == replaced_.end()) {
+      replaced_.push_back(flag);
+    }
+  }
+
+  // Every host finds its own torchrun; all are given the same port, and only the first serves it.
+  Words at_meeting(std::size_t index) {
+    const layout::Placement& placement = layout_.placements[index];
+    const std::size_t hosts = layout_.placements.size();
+    Words words = {layout_.engine.launcher};
+    set(words, "--nnodes",
+        layout_.min_hosts > 0 ? fmt::format("{}:{}", layout_.min_hosts, hosts)
+                              : std::to_string(hosts));
+    set(words, "--nproc-per-node", std::to_string(placement.ranks));
+    set(words, "--rdzv-backend", "c10d");
+    set(words, "--rdzv-endpoint",
+        fmt::format("{}:{}", layout_.master_address, layout_.master_port));
+    set(words, "--rdzv-id", means_.run_id);
+    set(words, "--rdzv-conf", index == 0 ? "is_host=1" : "is_host=0");
+    if (!placement.address.empty()) set(words, "--local-addr", placement.address);
+    if (layout_.max_restarts > 0) {
+      set(words, "--max-restarts", std::to_string(layout_.max_restarts));
+    }
+    return words;
+  }
+
+  Words in_pod(const layout::Placement& placement) {
+    Words words = {layout_.engine.launcher};
+    set(words, "--nnodes", std::to_string(job_.pods));
+    set(words, "--node-rank", std::to_string(job_.pod));
+    set(words, "--nproc-per-node", std::to_string(placement.ranks));
+    set(words, "--master-addr", layout_.master_address);
+    set(words, "--master-port", std::to_string(layout_.master_port));
+    return words;
+  }
+
+  Words on_host(const Words& torchrun) {
+    Words words = {means_.shim, "engine", "--run", means_.run_id, "--folder", job_.folder, "--"};
+    words.insert(words.end(), torchrun.begin(), torchrun.end());
+    words.insert(words.end(), job_.engine_args.begin(), job_.engine_args.end());
+    words.emplace_back("--no-python");  // the shim is what it starts, whatever the program is
+    const Words rank = rank_words(job_, layout_, means_);
+    words.insert(words.end(), rank.begin(), rank.end());
+    return words;
+  }
+
+  Words over_ssh(const layout::Placement& placement, const Words& torchrun) {
+    Words words = means_.ssh;
+    words.insert(words.end(), {"--", placement.host, "exec " + sys::quote(on_host(torchrun))});
+    return words;
+  }
+
+  const layout::Job& job_;
+  const layout::Layout& layout_;
+  const Means& means_;
+  Words replaced_;  // flags of ours that the user gave
+  Plan plan_;
+};
+
+}  // namespace
+
+Result<Plan> plan_torchrun(const layout::Job& job, const layout::Layout& layout,
+                           const Means& means) {
+  if (layout.master_address.empty() || layout.master_port == 0) {
+    return unexpected(Error{.what = "torchrun's hosts have no address to meet at",
+                            .hint = "name one: --master-addr ADDRESS --master-port PORT"});
+  }
+  return Writer(job, layout, means).write();
+}
+
+}  // namespace muster::launch

@@ -1,0 +1,11 @@
+// torchrun's words: one of it on every host, which meet by c10d's rendezvous; or one in this pod.
+#pragma once
+
+#include "launch/plan.hpp"
+
+namespace muster::launch {
+
+[[nodiscard]] Result<Plan> plan_torchrun(const layout::Job& job, const layout::Layout& layout,
+                                         const Means& means);
+
+}  // namespace muster::launch
