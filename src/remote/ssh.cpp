@@ -1,12 +1,12 @@
 #include "remote/ssh.hpp"
 
-#include <csignal>
 #include <sstream>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "remote/diagnose.hpp"
+#include "remote/process_session.hpp"
 #include "sys/file.hpp"
 
 namespace muster::remote {
@@ -44,12 +44,7 @@ void add_fingerprints(Error& error, std::string_view stderr_text) {
 
 Outcome outcome_of(const std::string& host, Result<sys::Ended> ended, bool connected) {
   if (!ended) return {host, unexpected(std::move(ended).error())};
-  if (ended->timed_out) {
-    return {host, unexpected(Error{.code = ErrorCode::kTimeout,
-                                   .what = "no answer within the deadline",
-                                   .where = {.host = host},
-                                   .hint = "what was started there may still be running"})};
-  }
+  if (ended->timed_out) return no_answer(host);
   if (may_be_ssh(ended) && !connected) {
     Error error = unreachable(host, ended->err);
     add_fingerprints(error, ended->err);
@@ -58,90 +53,15 @@ Outcome outcome_of(const std::string& host, Result<sys::Ended> ended, bool conne
   return {host, std::move(ended)};
 }
 
-class SshSession : public Session {
- public:
-  explicit SshSession(SessionPlan plan) : state_(std::make_shared<State>()) {
-    state_->plan = std::move(plan);
-  }
-  SshSession(const SshSession&) = delete;
-  SshSession& operator=(const SshSession&) = delete;
-  ~SshSession() override {
-    state_->plan.on_output = nullptr;  // nobody listens any more
-    state_->plan.on_end = nullptr;
-    close_input();
-  }
-
-  void start(sys::Loop& loop, std::vector<std::string> argv) {
-    auto made = sys::make_private_folder(control_folder());
-    if (!made) return fail_soon(loop, made.error());
-    argv.insert(argv.end(), {"--", state_->plan.host, state_->plan.command});
-    const auto state = state_;
-    auto process =
-        loop.start({.argv = std::move(argv),
-                    .input = sys::Input::kPipe,
-                    .own_session = true,  // Ctrl-C is for muster, which ends its sessions in order
-                    .on_output = [state](sys::Stream stream,
-                                         std::string_view chunk) { state->take(stream, chunk); },
-                    .on_end = [state](int code, int signal) { state->end(code, signal); }});
-    if (!process) return fail_soon(loop, process.error());
-    process_ = *process;
-  }
-
-  void write(std::string bytes) override {
-    if (process_) process_->write(std::make_shared<const std::string>(std::move(bytes)));
-  }
-  void close_input() override {
-    if (process_) process_->close_input();
-  }
-  void abandon() override {
-    if (process_) process_->kill(SIGKILL);
-  }
-  [[nodiscard]] int input_descriptor() const override {
-    return process_ ? process_->input_descriptor() : -1;
-  }
-  [[nodiscard]] int output_descriptor() const override {
-    return process_ ? process_->output_descriptor() : -1;
-  }
-
- private:
-  struct State {
-    SessionPlan plan;
-    std::string err;
-    std::shared_ptr<sys::Timer> failure;
-
-    void take(sys::Stream stream, std::string_view chunk) {
-      if (stream == sys::Stream::kOut) {
-        if (plan.on_output) plan.on_output(chunk);
-        return;
-      }
-      err.append(chunk);
-      if (err.size() > 2 * sys::kTailBytes) err.erase(0, err.size() - sys::kTailBytes);
-    }
-
-    void end(int code, int signal) {
-      SessionEnd end{.ended = sys::Ended{.code = code, .signal = signal, .out = {}, .err = err}};
-      // Without asking the master process, which may hang: a command of ours never ends with 255.
-      if (may_be_ssh(end.ended)) {
-        if (const auto known = diagnose(err)) end.failure_id = known->id;
-        end.ended = outcome_of(plan.host, std::move(end.ended), false).ended;
-      }
-      const auto on_end = std::move(plan.on_end);  // it may end the session itself
-      plan.on_output = nullptr;
-      if (on_end) on_end(std::move(end));
-    }
-  };
-
-  void fail_soon(sys::Loop& loop, Error error) {
-    const auto state = state_;
-    state_->failure = loop.timer({}, {}, [state, error = std::move(error)] {
-      if (state->plan.on_end) state->plan.on_end({.ended = unexpected(error)});
-      state->failure = nullptr;
-    });
-  }
-
-  std::shared_ptr<State> state_;
-  std::shared_ptr<sys::Process> process_;
-};
+// How an ssh process ended, for a session. Without asking the master process, which may hang: a
+// command of ours never ends with 255.
+SessionEnd understand(const std::string& host, sys::Ended ended) {
+  SessionEnd end{.ended = std::move(ended)};
+  if (!may_be_ssh(end.ended)) return end;
+  if (const auto known = diagnose(end.ended->err)) end.failure_id = known->id;
+  end.ended = outcome_of(host, std::move(end.ended), false).ended;
+  return end;
+}
 
 std::vector<Outcome> all_fail(std::span<const Task> tasks, const Error& error) {
   std::vector<Outcome> outcomes;
@@ -191,9 +111,15 @@ std::shared_ptr<Session> Ssh::open(sys::Loop& loop, SessionPlan plan) {
   std::vector<std::string> words = ssh_words(options_);
   // Of a setting given twice ssh takes the first.
   if (plan.fresh) words.insert(words.begin() + 1, {"-o", "ControlPath=none"});
-  auto session = std::make_shared<SshSession>(std::move(plan));
-  session->start(loop, std::move(words));
-  return session;
+  words.insert(words.end(), {"--", plan.host, plan.command});
+  Result<SessionProcess> process =
+      SessionProcess{.argv = std::move(words), .understand = [host = plan.host](sys::Ended ended) {
+                       return understand(host, std::move(ended));
+                     }};
+  if (auto made = sys::make_private_folder(control_folder()); !made) {
+    process = unexpected(made.error());
+  }
+  return start_session(loop, std::move(plan), std::move(process));
 }
 
 std::vector<Outcome> Ssh::run(std::span<const Task> tasks, std::chrono::milliseconds deadline) {
@@ -201,15 +127,12 @@ std::vector<Outcome> Ssh::run(std::span<const Task> tasks, std::chrono::millisec
     return all_fail(tasks, made.error());
   }
   const std::vector<std::string> words = ssh_words(options_);
-  std::vector<sys::Command> commands;
-  commands.reserve(tasks.size());
-  for (const Task& task : tasks) {
-    sys::Command command{
-        .argv = words, .input = task.input, .deadline = deadline, .on_output = task.on_output};
-    command.argv.insert(command.argv.end(), {"--", task.host, task.command});
-    commands.push_back(std::move(command));
-  }
-  std::vector<Result<sys::Ended>> results = sys::run_all(commands, options_.fan_out);
+  std::vector<Result<sys::Ended>> results =
+      run_processes(tasks, deadline, options_.fan_out, [&](const Task& task) {
+        std::vector<std::string> argv = words;
+        argv.insert(argv.end(), {"--", task.host, task.command});
+        return argv;
+      });
   std::vector<std::string> doubtful;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     if (may_be_ssh(results[i])) doubtful.push_back(tasks[i].host);

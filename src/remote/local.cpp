@@ -1,0 +1,35 @@
+#include "remote/local.hpp"
+
+#include "remote/process_session.hpp"
+
+namespace muster::remote {
+namespace {
+
+constexpr std::size_t kAtOnce = 8;
+
+std::vector<std::string> shell_words(const std::string& command) {
+  return {"/bin/sh", "-c", command};
+}
+
+}  // namespace
+
+std::vector<Outcome> Local::run(std::span<const Task> tasks, std::chrono::milliseconds deadline) {
+  auto results = run_processes(tasks, deadline, kAtOnce,
+                               [](const Task& task) { return shell_words(task.command); });
+  std::vector<Outcome> outcomes;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const bool late = results[i] && results[i]->timed_out;
+    outcomes.push_back(late ? no_answer(tasks[i].host)
+                            : Outcome{tasks[i].host, std::move(results[i])});
+  }
+  return outcomes;
+}
+
+// The process is the command itself, a run's warden say: to abandon the session must not kill it.
+std::shared_ptr<Session> Local::open(sys::Loop& loop, SessionPlan plan) {
+  auto words = shell_words(plan.command);
+  return start_session(loop, std::move(plan),
+                       SessionProcess{.argv = std::move(words), .killed_when_abandoned = false});
+}
+
+}  // namespace muster::remote

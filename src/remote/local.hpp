@@ -1,0 +1,17 @@
+// This machine as the only host: commands run in a shell here, without any way to another. For a
+// pod, which sees nobody but itself.
+#pragma once
+
+#include "remote/transport.hpp"
+
+namespace muster::remote {
+
+class Local : public Transport {
+ public:
+  [[nodiscard]] std::vector<Outcome> run(std::span<const Task> tasks,
+                                         std::chrono::milliseconds deadline) override;
+  [[nodiscard]] std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) override;
+  void forget(const std::string& /*host*/) override {}
+};
+
+}  // namespace muster::remote
