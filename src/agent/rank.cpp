@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -256,6 +257,12 @@ struct Ready {
   sys::Fd signals;
 };
 
+// torchrun gives its own standard input to all its ranks; it is rank 0's.
+void close_input() {
+  const sys::Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (nothing.valid()) (void)::dup2(nothing.get(), STDIN_FILENO);
+}
+
 Result<Ready> make_ready(const RankOptions& options, const SignalGuard& guard) {
   MUSTER_TRY(RunFiles files, RunFiles::open(options.run_id));
   if (files.over()) return unexpected(Error{.what = "this run has been ended already"});
@@ -263,6 +270,7 @@ Result<Ready> make_ready(const RankOptions& options, const SignalGuard& guard) {
   MUSTER_TRY(OutputChannel err, open_channel(STDERR_FILENO));
   MUSTER_TRY(Prepared prepared, prepare(options, files, out.terminal));
   const int rank = prepared.rank.rank;
+  if (prepared.rank.torchrun && rank != 0) close_input();
   MUSTER_TRY(sys::Fd record, files.append(rank, "jsonl"));
   MUSTER_TRY(sys::Fd out_file, files.append(rank, "out"));
   MUSTER_TRY(sys::Fd err_file, files.append(rank, "err"));

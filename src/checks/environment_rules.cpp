@@ -116,6 +116,13 @@ Findings find_environment(const Scene& scene) {
 
 Findings find_not_seen(const Scene& scene) {
   Findings findings;
+  if (scene.job.pods > 0) {
+    findings.push_back({.id = std::string(kFactsNotGathered),
+                        .severity = Severity::kNote,
+                        .what = "not looked at: the other pods, and so every rule that compares "
+                                "hosts",
+                        .evidence = "in pods each muster sees its own only"});
+  }
   for (const Participant& host : participants(scene)) {
     const bool is_first = host.placement == scene.layout.placements.data();
     std::vector<facts::NotSeen> unseen = host.facts->not_seen;

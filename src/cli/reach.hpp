@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/error.hpp"
 #include "cli/job_options.hpp"
 #include "hosts/cluster.hpp"
+#include "hosts/pod.hpp"
 #include "remote/transport.hpp"
 
 namespace muster::cli {
@@ -15,6 +17,7 @@ namespace muster::cli {
 struct Reach {
   hosts::Cluster cluster;
   std::unique_ptr<remote::Transport> transport;
+  std::optional<hosts::Pod> pod = std::nullopt;  // the one that we are in
   std::string engine = {};  // the only one that suits this way: "slurm", "pods"; empty: any
   std::string why = {};     // and why, for people
 };

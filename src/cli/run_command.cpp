@@ -177,7 +177,7 @@ std::vector<std::string> carried_variables(const launch::Plan& plan) {
 // Each host keeps for its ranks what was decided for it.
 void tell_placements(Surveyed& all, const launch::Plan& plan) {
   const std::vector<std::string> variables = carried_variables(plan);
-  int number = 0;
+  int number = all.job.pod;
   for (const layout::Placement& placement : all.layout.placements) {
     const auto& hosts = all.cluster.hosts;
     const auto host = std::find_if(hosts.begin(), hosts.end(), [&](const hosts::Host& one) {
@@ -185,7 +185,9 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
     });
     agent::Placement told{.interface = placement.interface,
                           .host_rank = number++,
-                          .host_count = static_cast<int>(all.layout.placements.size()),
+                          .host_count = all.job.pods > 0
+                                            ? all.job.pods
+                                            : static_cast<int>(all.layout.placements.size()),
                           .first_rank = placement.first_rank,
                           .ranks = placement.ranks,
                           .all_ranks = all.layout.ranks};

@@ -46,6 +46,21 @@ Result<void> keep_first(hosts::Cluster& cluster, int nodes) {
   return {};
 }
 
+// What the platform says of the job; the user's own words must not contradict it.
+Result<void> take_pod(const hosts::Pod& pod, layout::Job& job) {
+  MUSTER_TRY(const int ranks, ranks_on_each(pod, {.pods = job.nodes,
+                                                  .ranks = job.ranks,
+                                                  .ranks_per_pod = job.ranks_per_host}));
+  job.pods = pod.count;
+  job.pod = pod.rank;
+  job.ranks_per_host = ranks;
+  job.ranks = 0;
+  job.nodes = 0;
+  if (job.master_address.empty()) job.master_address = pod.master_address;
+  if (job.master_port == 0) job.master_port = pod.master_port;
+  return {};
+}
+
 // The mpirun that belongs to the program's own MPI on the hosts, where it is here too and was not
 // looked at yet: it suits the program better than whichever comes first in PATH.
 void look_at_launchers_of_hosts(Surveyed& all) {
@@ -80,6 +95,7 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   all->cluster = std::move(reach.cluster);
   all->transport = std::move(reach.transport);
   if (!reach.engine.empty()) all->job.engine = reach.engine;
+  if (reach.pod) MUSTER_CHECK(take_pod(*reach.pod, all->job));
   MUSTER_CHECK(keep_first(all->cluster, all->job.nodes));
   if (all->job.activate.empty()) all->job.activate = all->cluster.activate;
   facts::Request request = request_for(all->job);

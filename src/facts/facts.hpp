@@ -169,7 +169,7 @@ struct Facts {
   int port_range_last = 0;
   std::vector<Listener> listeners = {};
   std::vector<FileMode> ssh_files = {};
-  std::vector<Mpi> mpi = {};       // the launchers asked for, the one in PATH and the program's own
+  std::vector<Mpi> mpi = {};  // the launchers asked for, the one in PATH and the program's own
   Torch torch = {};
   std::optional<Program> program;  // when one was asked for
   Environment environment;

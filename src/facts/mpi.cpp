@@ -34,10 +34,6 @@ std::string real_path(const std::string& path) {
   return ::realpath(path.c_str(), resolved) == nullptr ? path : resolved;
 }
 
-bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
 // What the launcher's own file and its neighbours say; the version only from hydra's.
 MpiIdentity family_of(const std::string& real) {
   const std::string folder = folder_of(real);
@@ -46,7 +42,7 @@ MpiIdentity family_of(const std::string& real) {
     MpiIdentity own = identify_mpi(elf_constants(file->bytes()));
     if (!own.kind.empty()) return own;
     for (const std::string_view library : {"libopen-rte.so", "libprrte.so"}) {
-      if (contains(file->bytes(), library)) return {.kind = "openmpi"};
+      if (file->bytes().find(library) != std::string_view::npos) return {.kind = "openmpi"};
     }
   } else if (MpiIdentity hydra = identify_mpi_file(folder + "/mpiexec.hydra");
              !hydra.kind.empty()) {

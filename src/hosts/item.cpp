@@ -11,7 +11,7 @@
 namespace muster::hosts {
 namespace {
 
-constexpr std::size_t kMaxDigits = 18;  // fits std::uint64_t with room to add a step
+constexpr std::size_t kMostDigits = 18;  // fits std::uint64_t with room to add a step
 
 bool is_separator(char c) {
   return c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n';
@@ -51,11 +51,11 @@ Result<std::uint64_t> parse_number(const Source& source, std::size_t begin, std:
       return unexpected(source.refuse(at, fmt::format("{} where a number should be", describe(c)),
                                       "ranges look like [01-16], [1,3,5] or [0-8/2]"));
     }
-    if (at - begin < kMaxDigits) number = number * 10 + static_cast<std::uint64_t>(c - '0');
+    if (at - begin < kMostDigits) number = number * 10 + static_cast<std::uint64_t>(c - '0');
   }
-  if (end - begin <= kMaxDigits) return number;
+  if (end - begin <= kMostDigits) return number;
   return unexpected(source.refuse(
-      begin, fmt::format("a number of {} digits; {} at most", end - begin, kMaxDigits)));
+      begin, fmt::format("a number of {} digits; {} at most", end - begin, kMostDigits)));
 }
 
 // How many digits numbers are padded to. 01-16 and 01-100 are plain; 1-016 could mean two things.
@@ -113,7 +113,7 @@ Result<std::vector<Range>> parse_ranges(const Source& source, std::size_t begin,
   }
 }
 
-int digits_of(std::uint64_t number) {
+int decimal_digits(std::uint64_t number) {
   int digits = 1;
   for (; number >= 10; number /= 10) ++digits;
   return digits;
@@ -128,7 +128,7 @@ class Size {
     int digits = 0;
     for (const Range& range : piece.ranges) {
       numbers += std::min<std::uint64_t>((range.last - range.first) / range.step, limit) + 1;
-      digits = std::max({digits, range.width, digits_of(range.last)});
+      digits = std::max({digits, range.width, decimal_digits(range.last)});
     }
     bytes_ += static_cast<std::size_t>(digits);
     count_ = numbers > limit / count_ ? limit + 1 : count_ * numbers;

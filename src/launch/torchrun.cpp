@@ -79,7 +79,9 @@ class Writer {
     Words words = {means_.shim, "engine", "--run", means_.run_id, "--folder", job_.folder, "--"};
     words.insert(words.end(), torchrun.begin(), torchrun.end());
     words.insert(words.end(), job_.engine_args.begin(), job_.engine_args.end());
-    words.emplace_back("--no-python");  // the shim is what it starts, whatever the program is
+    // The shim is what it starts, whatever the program is; without "--" it takes our --run for an
+    // abbreviation of one of its own flags.
+    words.insert(words.end(), {"--no-python", "--"});
     const Words rank = rank_words(job_, layout_, means_);
     words.insert(words.end(), rank.begin(), rank.end());
     return words;

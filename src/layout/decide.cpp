@@ -18,8 +18,6 @@ namespace {
 
 using facts::Facts;
 
-constexpr int kLastPort = 65535;
-
 // The hosts that take part and are known; `facts` and `placements` run side by side.
 struct Known {
   std::vector<const Facts*> facts;

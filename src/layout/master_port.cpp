@@ -6,7 +6,6 @@
 namespace muster::layout {
 namespace {
 
-constexpr int kLastPort = 65535;
 constexpr int kFirstUnprivileged = 1025;
 
 // Whether each port is one that some host gives to outgoing connections.

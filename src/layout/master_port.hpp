@@ -8,6 +8,7 @@
 namespace muster::layout {
 
 constexpr int kUsualMasterPort = 29500;  // torch's own
+constexpr int kLastPort = 65535;
 
 // Free on `first` (null: nothing is known of it) and outside the range from which any of the hosts
 // takes ports for outgoing connections: from 29500 upward, then from below the range downward, and

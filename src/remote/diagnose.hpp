@@ -10,6 +10,8 @@
 
 namespace muster::remote {
 
+constexpr int kSshFailed = 255;  // ssh ends so when it fails; so may the command
+
 struct SshFailure {
   std::string_view id;    // of the failure catalogue
   std::string_view what;  // one sentence

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "remote/diagnose.hpp"
 #include "remote/grouped.hpp"
 #include "sys/quote.hpp"
 
@@ -15,7 +16,6 @@ namespace {
 
 constexpr int kSignalBase = 128;  // a shell's exit code for a program that signal n ended: 128 + n
 constexpr int kHighestSignal = 64;
-constexpr int kSshFailed = 255;
 
 int code_of(const sys::Ended& ended) {
   return ended.signal != 0 ? kSignalBase + ended.signal : ended.code;

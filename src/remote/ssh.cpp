@@ -12,7 +12,6 @@
 namespace muster::remote {
 namespace {
 
-constexpr int kSshFailed = 255;
 
 // ssh ends with 255 when it fails; so may the command.
 bool may_be_ssh(const Result<sys::Ended>& ended) {

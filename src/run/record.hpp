@@ -43,7 +43,7 @@ struct Record {
   std::string failure = {};  // of the agent
   std::vector<std::string> lost_hosts = {};
   std::map<std::string, double> clock_ahead_s = {};  // of each host's clock
-  std::vector<RankRecord> ranks = {};                // by rank
+  std::vector<RankRecord> ranks = {};  // by rank, without a gap; in a pod only its own
 };
 
 struct Verdict {

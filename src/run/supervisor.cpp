@@ -154,8 +154,9 @@ void Supervisor::compare_clock(const Host& host, double clock_s) {
 void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   if (!event.start && !event.end) return;
   const int number = event.start ? event.start->rank : event.end->rank;
-  if (number < 0 || static_cast<std::size_t>(number) >= record_.ranks.size()) return;
-  RankRecord& rank = record_.ranks[static_cast<std::size_t>(number)];
+  const int index_of = record_.ranks.empty() ? -1 : number - record_.ranks.front().rank;
+  if (index_of < 0 || static_cast<std::size_t>(index_of) >= record_.ranks.size()) return;
+  RankRecord& rank = record_.ranks[static_cast<std::size_t>(index_of)];
   rank.host = hosts_[index].name;
   if (event.start) {
     const bool again = rank.start && rank.start->program != event.start->program;

@@ -10,7 +10,7 @@ namespace {
 constexpr int kDefaultSshPort = 22;
 constexpr int kFirstOrdinaryPort = 1024;  // below it only root may listen
 
-Error usage(std::string what, std::string hint) {
+Error refused(std::string what, std::string hint) {
   return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = std::move(hint)};
 }
 
@@ -92,12 +92,12 @@ std::string known_hosts(const BundleOptions& options, const std::string& host_ke
 
 Result<void> check_hosts(const std::vector<std::string>& hosts) {
   if (hosts.size() < 2) {
-    return unexpected(usage("a bundle needs a launcher and at least one worker",
+    return unexpected(refused("a bundle needs a launcher and at least one worker",
                             "name the machines, the launcher first: -H launcher,worker1,worker2"));
   }
   for (const std::string& host : hosts) {
     if (!is_plain(host)) {
-      return unexpected(usage(fmt::format("'{}' cannot be a host name", host),
+      return unexpected(refused(fmt::format("'{}' cannot be a host name", host),
                               "letters, digits, '.', '-' and '_' make one"));
     }
   }
@@ -113,7 +113,7 @@ Result<Owner> parse_owner(std::string_view text) {
       parse_id(text.substr(colon + 1), owner.group)) {
     return owner;
   }
-  return unexpected(usage(fmt::format("'{}' is no owner", text),
+  return unexpected(refused(fmt::format("'{}' is no owner", text),
                           "two numbers, the user's and the group's in the container: 1000:1000"));
 }
 
@@ -121,18 +121,18 @@ Result<void> check(const BundleOptions& options) {
   MUSTER_CHECK(check_hosts(options.hosts));
   if (!is_plain(options.home) || options.home.size() < 2 || options.home[0] != '/' ||
       options.home.back() == '/') {
-    return unexpected(usage(fmt::format("'{}' cannot be the home folder", options.home),
+    return unexpected(refused(fmt::format("'{}' cannot be the home folder", options.home),
                             "an absolute path in the container such as /home/dev"));
   }
   if (!options.user.empty() && !is_plain(options.user)) {
-    return unexpected(usage(fmt::format("'{}' cannot be a user's name", options.user), ""));
+    return unexpected(refused(fmt::format("'{}' cannot be a user's name", options.user), ""));
   }
   if (options.port < 1 || options.port > 65535) {
-    return unexpected(usage(fmt::format("{} is no port", options.port), "1024 to 65535"));
+    return unexpected(refused(fmt::format("{} is no port", options.port), "1024 to 65535"));
   }
   if (options.port < kFirstOrdinaryPort && options.owner.user != 0) {
     return unexpected(
-        usage(fmt::format("user {} may not listen on port {}", options.owner.user, options.port),
+        refused(fmt::format("user {} may not listen on port {}", options.owner.user, options.port),
               "only root may below 1024; take one such as 12345"));
   }
   return {};

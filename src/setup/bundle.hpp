@@ -49,7 +49,7 @@ struct BundleKeys {
 
 // Private keys lie at these places, made by ssh-keygen; every other file is made from them.
 constexpr std::string_view kClusterKey = "launcher/id_ed25519";
-constexpr std::string_view kHostKey = "worker/ssh_host_ed25519_key";
+constexpr std::string_view kHostKeyFile = "worker/ssh_host_ed25519_key";
 
 // All files but the two private keys. Pure.
 [[nodiscard]] std::vector<BundleFile> bundle_files(const BundleOptions& options,

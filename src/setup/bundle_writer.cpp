@@ -77,7 +77,7 @@ Result<KeysFound> keys_in(const std::string& folder) {
     return {};
   };
   MUSTER_CHECK(find(kClusterKey, found.keys.cluster));
-  MUSTER_CHECK(find(kHostKey, found.keys.host));
+  MUSTER_CHECK(find(kHostKeyFile, found.keys.host));
   return found;
 }
 
@@ -128,7 +128,7 @@ Result<bool> give_all(const std::string& folder, const std::vector<BundleFile>& 
                       Owner owner) {
   if (::geteuid() != 0) return owner == Owner{::geteuid(), ::getegid()};
   std::vector<std::string> paths = {"launcher", "worker", std::string(kClusterKey),
-                                    std::string(kHostKey)};
+                                    std::string(kHostKeyFile)};
   for (const BundleFile& file : files) {
     if (file.path.find('/') != std::string::npos) paths.push_back(file.path);
   }

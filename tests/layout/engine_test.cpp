@@ -22,10 +22,10 @@ TEST(Engine, ReadsVersions) {
   EXPECT_EQ(parse_version("-3.99999999999").major, 0);
 }
 
-TEST(Engine, IsTheFirstOpenMpiUnlessOneIsNamed) {
+TEST(Engine, IsTheFirstMpiUnlessOneIsNamed) {
   World world = good_world(2);
-  world.launcher.mpi = {{.kind = "mpich", .version = "5.0.2", .launcher = "/m/bin/mpirun"},
-                        open_mpi("5.0.11"),
+  world.launcher.mpi = {open_mpi("5.0.11"),
+                        {.kind = "mpich", .version = "5.0.2", .launcher = "/m/bin/mpirun"},
                         open_mpi("4.1.4", "/usr")};
   EXPECT_EQ(chosen(world).launcher, "/opt/ompi/bin/mpirun");
   EXPECT_EQ(chosen(world).major, 5);
@@ -60,6 +60,59 @@ TEST(Engine, StaysWithTheFirstWhenTheLibraryFavoursNone) {
   EXPECT_EQ(chosen(world).launcher, "/opt/ompi/bin/mpirun");
   for (int number : {1, 2}) world.host(number).program->libmpi_kind = "unknown";
   EXPECT_EQ(chosen(world).launcher, "/opt/ompi/bin/mpirun");
+}
+
+World with_torchrun(int hosts) {
+  World world = good_world(hosts);
+  for (int number = 1; number <= hosts; ++number) {
+    world.host(number).torch = {.torchrun = "/venv/bin/torchrun", .version = "2.13.0+cpu"};
+  }
+  return world;
+}
+
+TEST(Engine, IsTorchrunForPythonWhereEveryHostHasIt) {
+  World world = with_torchrun(2);
+  world.job.program = {"/venv/bin/python3", "train.py"};
+  EXPECT_EQ(chosen(world).kind, "torchrun");
+  EXPECT_EQ(world.layout().why.at(1),
+            "engine torchrun, PyTorch 2.13.0+cpu: the program is Python's, and every host has it");
+  world.job.program = {"./train"};
+  EXPECT_EQ(chosen(world).kind, "openmpi");
+  world.job.program = {"train.py"};
+  EXPECT_EQ(chosen(world).kind, "torchrun");
+  world.host(2).torch = {};
+  EXPECT_EQ(chosen(world).kind, "openmpi");
+}
+
+TEST(Engine, IsTorchrunWhereThereIsNoMpi) {
+  World world = with_torchrun(2);
+  world.job.program = {"./train"};
+  world.launcher.mpi.clear();
+  EXPECT_EQ(chosen(world).kind, "torchrun");
+}
+
+TEST(Engine, OnlyTorchrunRestartsRanks) {
+  World world = with_torchrun(2);
+  world.job.program = {"./train"};
+  world.job.max_restarts = 2;
+  EXPECT_EQ(chosen(world).kind, "torchrun");
+  EXPECT_EQ(world.layout().max_restarts, 2);
+  world.job.engine = "openmpi";
+  const auto refused = decide(world.job, world.cluster, world.surveys, world.launcher);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().what, "Open MPI cannot restart ranks or go on with fewer hosts");
+}
+
+TEST(Engine, InAPodCountsTheRanksOfAllPods) {
+  World world = with_torchrun(1);
+  world.job.engine = "pods";
+  world.job.pods = 3;
+  world.job.pod = 2;
+  world.job.ranks_per_host = 4;
+  const Layout layout = world.layout();
+  EXPECT_EQ(layout.engine.kind, "pods");
+  EXPECT_EQ(layout.ranks, 12);
+  EXPECT_EQ(layout.placements.front().first_rank, 8);
 }
 
 TEST(Engine, OfMpichAndOfIntelSpeakTheSame) {

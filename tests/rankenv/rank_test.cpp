@@ -195,8 +195,11 @@ TEST(Variables, UnknownHostIsUnset) {
   EXPECT_EQ(all.at("GROUP_WORLD_SIZE"), std::nullopt);
 }
 
-TEST(Variables, TorchrunsOwnAreLeftAlone) {
-  EXPECT_TRUE(variables({.torchrun = true}, "r1").empty());
+TEST(Variables, TorchrunsOwnAreLeftAloneButForTheNumbers) {
+  const auto set = variables({.rank = 3, .size = 6, .host_rank = 1, .torchrun = true}, "r1");
+  const std::map<std::string, std::optional<std::string>> expected = {
+      {"RANK", "3"}, {"ROLE_RANK", "3"}, {"GROUP_RANK", "1"}};
+  EXPECT_EQ(set, expected);
 }
 
 }  // namespace

@@ -1,0 +1,134 @@
+#include "launch/torchrun.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::launch {
+namespace {
+
+using Words = std::vector<std::string>;
+
+layout::Job job() {
+  return {.program = {"python", "train.py"}, .folder = "/work/it", .env = {"NCCL_DEBUG"}};
+}
+
+layout::Layout two_hosts() {
+  layout::Layout layout;
+  layout.engine = {.kind = "torchrun", .version = "2.13.0", .major = 2, .launcher = "torchrun"};
+  layout.placements = {{.host = "n1", .first_rank = 0, .ranks = 2, .address = "198.18.0.1"},
+                       {.host = "n2", .first_rank = 2, .ranks = 3, .address = "198.18.0.2"}};
+  layout.ranks = 5;
+  layout.subnet = "198.18.0.0/16";
+  layout.master_address = "198.18.0.1";
+  layout.master_port = 29500;
+  layout.threads = 4;
+  return layout;
+}
+
+Means means() {
+  return {.shim = "/tmp/m/muster", .run_id = "r1", .folder = "/runs/r1", .ssh = {"ssh", "-T"}};
+}
+
+TEST(Torchrun, RunsOnEveryHostAndMeetsAtTheChosenAddress) {
+  const auto plan = plan_torchrun(job(), two_hosts(), means());
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->commands.size(), 2U);
+  const Words first = {
+      "ssh", "-T", "--", "n1",
+      "exec /tmp/m/muster engine --run r1 --folder /work/it -- torchrun --nnodes 2 "
+      "--nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint 198.18.0.1:29500 --rdzv-id r1 "
+      "--rdzv-conf is_host=1 --local-addr 198.18.0.1 --no-python -- /tmp/m/muster rank --run r1 "
+      "--subnet 198.18.0.0/16 --master 198.18.0.1:29500 -- python train.py"};
+  EXPECT_EQ(plan->commands[0].argv, first);
+  EXPECT_TRUE(plan->commands[0].input);
+  EXPECT_FALSE(plan->commands[1].input);
+  EXPECT_EQ(plan->commands[1].host, "n2");
+  EXPECT_NE(plan->commands[1].argv.back().find("--nproc-per-node 3 "), std::string::npos);
+  EXPECT_NE(plan->commands[1].argv.back().find("is_host=0 --local-addr 198.18.0.2"),
+            std::string::npos);
+}
+
+TEST(Torchrun, LeavesTheVariablesToMuster) {
+  const auto plan = plan_torchrun(job(), two_hosts(), means());
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->carried, (Words{"NCCL_DEBUG", "OMP_NUM_THREADS", "NCCL_IB_DISABLE",
+                                  "MUSTER_FORWARD", "MUSTER_DEFAULT"}));
+  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG",
+                              "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE"}));
+}
+
+TEST(Torchrun, PassesOnRestartsAndFewerHosts) {
+  layout::Layout layout = two_hosts();
+  layout.min_hosts = 1;
+  layout.max_restarts = 3;
+  const auto plan = plan_torchrun(job(), layout, means());
+  ASSERT_TRUE(plan);
+  EXPECT_NE(plan->commands[0].argv.back().find("--nnodes 1:2 "), std::string::npos);
+  EXPECT_NE(plan->commands[0].argv.back().find("--max-restarts 3 "), std::string::npos);
+}
+
+TEST(Torchrun, WhatTheUserGivesTakesThePlaceOfOurs) {
+  layout::Job given = job();
+  given.engine_args = {"--rdzv-conf=is_host=1,timeout=5"};
+  const auto plan = plan_torchrun(given, two_hosts(), means());
+  ASSERT_TRUE(plan);
+  const std::string& words = plan->commands[0].argv.back();
+  EXPECT_EQ(words.find("--rdzv-conf"), words.rfind("--rdzv-conf"));
+  EXPECT_EQ(plan->notes, (Words{"--rdzv-conf is given by --engine-arg and stays"}));
+}
+
+TEST(Torchrun, InAPodIsOneAndHasItsNumber) {
+  layout::Layout layout = two_hosts();
+  layout.engine.kind = "pods";
+  layout.placements = {{.host = "pod-1", .first_rank = 2, .ranks = 2}};
+  layout.ranks = 6;
+  layout::Job in_pod = job();
+  in_pod.pods = 3;
+  in_pod.pod = 1;
+  const auto plan = plan_torchrun(in_pod, layout, means());
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->commands.size(), 1U);
+  const Words expected = {"/tmp/m/muster",
+                          "engine",
+                          "--run",
+                          "r1",
+                          "--folder",
+                          "/work/it",
+                          "--",
+                          "torchrun",
+                          "--nnodes",
+                          "3",
+                          "--node-rank",
+                          "1",
+                          "--nproc-per-node",
+                          "2",
+                          "--master-addr",
+                          "198.18.0.1",
+                          "--master-port",
+                          "29500",
+                          "--no-python",
+                          "--",
+                          "/tmp/m/muster",
+                          "rank",
+                          "--run",
+                          "r1",
+                          "--subnet",
+                          "198.18.0.0/16",
+                          "--master",
+                          "198.18.0.1:29500",
+                          "--",
+                          "python",
+                          "train.py"};
+  EXPECT_EQ(plan->commands[0].argv, expected);
+  EXPECT_FALSE(plan->commands[0].input);
+}
+
+TEST(Torchrun, NeedsAnAddressToMeetAt) {
+  layout::Layout layout = two_hosts();
+  layout.master_address.clear();
+  const auto plan = plan_torchrun(job(), layout, means());
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().hint, "name one: --master-addr ADDRESS --master-port PORT");
+}
+
+}  // namespace
+}  // namespace muster::launch
