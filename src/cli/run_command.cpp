@@ -115,7 +115,9 @@ Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Pl
   run::Record record = new_record(all, run_id);
   MUSTER_TRY(const auto output, run::Output::open(folder, hosts, all.layout.ranks, true));
   run::Patience patience = options.patience;
-  patience.engine_restarts = all.layout.max_restarts > 0;
+  record.engine_restarts = all.layout.max_restarts > 0 || all.layout.min_hosts > 0;
+  patience.engine_restarts = record.engine_restarts;
+  patience.min_hosts = all.layout.min_hosts;
   run::Supervisor supervisor(*all.loop, *all.crew, names, patience, record, *output);
   bool wanted = true;
   auto ended = supervisor.run(plan, [&] {

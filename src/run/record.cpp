@@ -148,6 +148,18 @@ Verdict engine_died_first(const Record& record) {
           .hint = "who killed it? on this machine: dmesg, journalctl"};
 }
 
+bool engine_ended_well(const Record& record) {
+  return record.engine_code == 0 && record.engine_signal == 0;
+}
+
+Verdict went_on(const Record& record) {
+  if (record.lost_hosts.empty()) return {};
+  return {.code = 0,
+          .text = fmt::format("it went on without {}, which was lost",
+                              fmt::join(record.lost_hosts, ", ")),
+          .hint = {}};
+}
+
 // No rank failed and no host was lost: whether every rank ended, and the engine.
 Verdict plain_end(const Record& record) {
   std::vector<int> not_started, not_ended;
@@ -169,7 +181,7 @@ Verdict plain_end(const Record& record) {
             .hint = "its own messages stand above"};
   }
   const bool ended_by_muster = record.reason == Reason::kEngineStuck;
-  if (ended_by_muster || (record.engine_code == 0 && record.engine_signal == 0)) return {};
+  if (ended_by_muster || engine_ended_well(record)) return {};
   return {
       .code = kOwnFault,
       .text = fmt::format("all ranks ended well, but {} ended with {}", engine, engine_end(record)),
@@ -228,6 +240,10 @@ std::string describe_status(int wait_status) {
 }
 
 Verdict judge(const Record& record) {
+  if (record.engine_restarts && record.reason == Reason::kEngineEnded &&
+      engine_ended_well(record)) {
+    return went_on(record);
+  }
   if (record.reason == Reason::kInterrupted) {
     return {.code = 128 + record.signal,
             .text = fmt::format("ended by {}", ::strsignal(record.signal)),

@@ -33,8 +33,11 @@ struct Record {
   std::string id;
   std::string command = {};  // as the user gave it
   std::string engine = {};   // "Open MPI 5.0.11"
-  double started_s = 0;      // Unix time
-  double ended_s = 0;        // 0: not yet
+  // The engine starts ranks that failed again, and goes on with fewer hosts: how it ends itself is
+  // then what counts.
+  bool engine_restarts = false;
+  double started_s = 0;  // Unix time
+  double ended_s = 0;    // 0: not yet
   Reason reason = Reason::kEngineEnded;
   int signal = 0;        // the one that interrupted
   double timeout_s = 0;  // the one that passed

@@ -104,7 +104,7 @@ Result<void> Supervisor::start_command(const launch::Command& command, const lau
        .on_end = [this, self](int code, int signal) { command_ended(*self, code, signal); }});
   if (!process) return unexpected(process.error());
   *self = process->get();
-  engines_.push_back(*process);
+  engines_.push_back({.host = command.host, .process = *process});
   keeper_->tell_engine((*process)->pid());
   return {};
 }
@@ -115,7 +115,7 @@ void Supervisor::hold_connections() {
   // Without one only SIGKILL of us costs more.
   (void)keeper->start(loop_, record_.id, crew_.descriptors());
   for (std::size_t i = 0; i < hosts_.size(); ++i) hosts_[i].session = crew_.session_number(i);
-  for (const auto& engine : engines_) keeper->tell_engine(engine->pid());
+  for (const Engine& engine : engines_) keeper->tell_engine(engine.process->pid());
   if (keeper_) keeper_->dismiss();
   keeper_ = std::move(keeper);
 }
@@ -207,10 +207,7 @@ void Supervisor::look_after(std::size_t index) {
   if (host.done || host.lost) return;
   const double silent_s = seconds_since(crew_.heard(index));
   if (silent_s > patience_.lost_after_s) {
-    host.lost = true;
-    record_.lost_hosts.push_back(host.name);
-    if (!engine_over_) end_run(Reason::kHostLost);
-    return check_over();
+    return lose(host);
   }
   if (crew_.connected(index) && silent_s < kSilenceSeconds) return;
   if (seconds_since(host.tried) < kTryAgainSeconds) return;
@@ -218,10 +215,30 @@ void Supervisor::look_after(std::size_t index) {
   crew_.rejoin(index, patience_.orphan_after_s);
 }
 
+void Supervisor::lose(Host& host) {
+  host.lost = true;
+  record_.lost_hosts.push_back(host.name);
+  const auto left =
+      std::count_if(hosts_.begin(), hosts_.end(), [](const Host& one) { return !one.lost; });
+  if (patience_.min_hosts > 0 && left >= patience_.min_hosts) {
+    for (const Engine& engine : engines_) {
+      if (engine.host == host.name) engine.process->kill(SIGKILL);  // ours; it leads nowhere now
+    }
+  } else if (!engine_over_) {
+    end_run(Reason::kHostLost);
+  }
+  check_over();
+}
+
 void Supervisor::command_ended(const sys::Process* command, int code, int signal) {
-  std::erase_if(engines_, [&](const auto& one) { return one.get() == command; });
-  const bool failed = code != 0 || signal != 0;
-  if (record_.engine_code == 0 && record_.engine_signal == 0) {
+  const auto ended = std::find_if(engines_.begin(), engines_.end(),
+                                  [&](const Engine& one) { return one.process.get() == command; });
+  const auto& lost = record_.lost_hosts;
+  const bool of_lost_host =
+      ended != engines_.end() && std::find(lost.begin(), lost.end(), ended->host) != lost.end();
+  if (ended != engines_.end()) engines_.erase(ended);
+  const bool failed = (code != 0 || signal != 0) && !of_lost_host;
+  if (failed && record_.engine_code == 0 && record_.engine_signal == 0) {
     record_.engine_code = code;
     record_.engine_signal = signal;
   }
@@ -246,7 +263,7 @@ void Supervisor::end_run(Reason reason) {
 }
 
 void Supervisor::signal_engine(int signal) {
-  for (const auto& engine : engines_) engine->kill(signal);
+  for (const Engine& engine : engines_) engine.process->kill(signal);
 }
 
 void Supervisor::end_hosts(double grace_s) {

@@ -21,6 +21,7 @@ struct Patience {
   double lost_after_s = 15;
   double orphan_after_s = 60;
   bool engine_restarts = false;  // ranks that failed: then only the engine knows when it is over
+  int min_hosts = 0;             // the engine goes on with so many; 0: it needs all
 };
 
 class Supervisor {
@@ -47,6 +48,12 @@ class Supervisor {
     Clock::time_point tried = {};  // to rejoin
   };
 
+  // A command of the plan that runs.
+  struct Engine {
+    std::string host;  // the only one that it starts ranks on; empty: all
+    std::shared_ptr<sys::Process> process;
+  };
+
   Result<void> start_engine(const launch::Plan& plan);
   Result<void> start_command(const launch::Command& command, const launch::Plan& plan);
   void command_ended(const sys::Process* command, int code, int signal);
@@ -61,6 +68,7 @@ class Supervisor {
   void end_run(Reason reason);
   void end_hosts(double grace_s);
   void signal_engine(int signal);
+  void lose(Host& host);
   void check_over();
   void hold_connections();
   std::shared_ptr<sys::Timer> after(double seconds, std::function<void()> then);
@@ -72,7 +80,7 @@ class Supervisor {
   Output& output_;
   std::vector<Host> hosts_;
   std::unique_ptr<Keeper> keeper_;
-  std::vector<std::shared_ptr<sys::Process>> engines_;  // those that run
+  std::vector<Engine> engines_;  // those that run
   std::vector<std::shared_ptr<sys::Timer>> timers_;
   Clock::time_point beat_ = {};  // ours, last
   Clock::time_point said_ = {};  // the engine, last

@@ -1,0 +1,38 @@
+"""What only torchrun does, and what it leaves to muster: one of it on every host."""
+import pytest
+
+pytestmark = pytest.mark.lab
+
+ACTIVATE = ["--engine", "torchrun", "--activate", "source /opt/muster-deps/torch/bin/activate"]
+
+
+@pytest.mark.timeout(120)
+def test_restarts_are_torchruns_own(cluster):
+    """A rank that fails once is started again, all of them are, and the run ends well."""
+    fails_once = 'echo "try $TORCHELASTIC_RESTART_COUNT"; [ "$RANK$TORCHELASTIC_RESTART_COUNT" != 10 ]'
+    done = cluster.run(None, *ACTIVATE, "--max-restarts", "2", "--", "sh", "-c", fails_once, within=60)
+    assert done.code == 0, done.said()
+    said = {line for line in done.out if "try" in line}
+    assert {f"[n{i + 1}:{i}] try 1" for i in range(3)} <= said, done.said()
+
+
+@pytest.mark.timeout(120)
+def test_variables_input_and_numbers(cluster, tmp_path):
+    """Values come to the ranks and stand in no command line; standard input is rank 0's; hosts are numbered as they are given."""
+    given = tmp_path / "input"
+    given.write_text("hello\n")
+    program = 'read line; echo "$RANK got <$line> and $SECRET"; grep -lsa hush-hush /proc/[0-9]*/cmdline; true'
+    with given.open() as stdin:
+        done = cluster.run(None, *ACTIVATE, "--nproc-per-node", "2", "-x", "SECRET=hush-hush", "--", "sh", "-c", program,
+                           hosts="n3,n1", stdin=stdin, within=60)
+    assert done.code == 0, done.said()
+    assert sorted(line for line in done.out if "got" in line) == [
+        "[n1:2] 2 got <> and hush-hush", "[n1:3] 3 got <> and hush-hush",
+        "[n3:0] 0 got <hello> and hush-hush", "[n3:1] 1 got <> and hush-hush"]
+    assert not [line for line in done.out if "cmdline" in line], done.said()
+
+
+def test_a_host_without_torch_is_named_before_the_start(cluster):
+    refused = cluster.run(None, "--engine", "torchrun", "--", "true")
+    assert refused.code == 125
+    assert "torchrun is not in PATH there" in refused.errors and "--activate" in refused.errors
