@@ -320,6 +320,12 @@ void Crew::rejoin(std::size_t index, double orphan_after_s) {
       to_line(agent::Order{.kind = agent::Order::Kind::kBegin, .orphan_after_s = orphan_after_s}));
 }
 
+void Crew::stop_rejoining() {
+  for (const auto& member : members_) {
+    if (member->rejoining) std::exchange(member->rejoining, nullptr)->abandon();
+  }
+}
+
 void Crew::hear_all() {
   for (const auto& member : members_) member->heard = Clock::now();
 }

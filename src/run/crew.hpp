@@ -48,6 +48,8 @@ class Crew {
   // A new session, on a connection of its own, that says `begin` again; the old one stays until the
   // new one speaks.
   void rejoin(std::size_t member, double orphan_after_s);
+  // New sessions that have not spoken yet are given up: ssh may wait long for a host that is gone.
+  void stop_rejoining();
   [[nodiscard]] bool connected(std::size_t member) const;
   // The last sign of life.
   [[nodiscard]] std::chrono::steady_clock::time_point heard(std::size_t member) const;

@@ -282,6 +282,7 @@ void Supervisor::check_over() {
 }
 
 void Supervisor::dismiss(bool keep) {
+  crew_.stop_rejoining();
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     crew_.send(i, {.kind = agent::Order::Kind::kBye, .keep = keep});
   }

@@ -9,8 +9,8 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.run.launchers import SYSTEM_PATH, Programs
 
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BIN = {"openmpi4": "/usr/bin", "openmpi5": "/opt/muster-deps/openmpi/bin"}
 CALLED = {"openmpi4": "Open MPI 4.1", "openmpi5": "Open MPI 5.0"}
 # Says so and waits; nothing but a signal ends it.
@@ -40,12 +40,30 @@ class Engine:
 
 
 @pytest.fixture(scope="session")
-def engines():
-    """Both. The programs lie where every lab host sees them; labs come up after this."""
+def programs_folder():
+    """For programs: every lab host sees it; labs come up after this."""
     folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
     folder.chmod(0o755)
-    yield {name: Engine(name, folder) for name in BIN}
+    yield folder
     shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="session")
+def engines(programs_folder):
+    """Both, each with its program."""
+    return {name: Engine(name, programs_folder) for name in BIN}
+
+
+def selected_mpis(session):
+    """MPIs of the launchers that the tests to be run use."""
+    used = [item.callspec.params.get("launcher") for item in session.items if hasattr(item, "callspec")]
+    return sorted({launcher.mpi for launcher in used if launcher and launcher.mpi})
+
+
+@pytest.fixture(scope="session")
+def programs(request, programs_folder, muster):
+    """The training programs, for every MPI that is used; labs come up after this."""
+    return Programs(programs_folder, muster, selected_mpis(request.session))
 
 
 @pytest.fixture(params=list(BIN))
@@ -54,12 +72,12 @@ def engine(request, engines):
 
 
 class Run:
-    """A command on the launcher that is under way; its output is read all the time."""
+    """A command on the launcher, or another host, that is under way; its output is read all the time."""
 
-    def __init__(self, lab, words, engine=None, stdin=subprocess.DEVNULL):
+    def __init__(self, lab, words, engine=None, stdin=subprocess.DEVNULL, host="launcher"):
         env = ["env", f"PATH={engine.path}"] if engine else []
-        self.lab = lab
-        self.process = subprocess.Popen(lab.words("launcher", *env, *words), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.lab, self.host = lab, host
+        self.process = subprocess.Popen(lab.words(host, *env, *words), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.out, self.err = [], []  # whole lines
         self.changed = threading.Condition()
         self.readers = [threading.Thread(target=self._read, args=pair, daemon=True)
@@ -95,11 +113,11 @@ class Run:
 
     @property
     def owner(self):
-        """muster's pid on the launcher."""
-        return int(self.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{self.id}/owner").split()[0])
+        """muster's pid on its host."""
+        return int(self.lab.shell(self.host, f"cat ~/.local/state/muster/runs/{self.id}/owner").split()[0])
 
     def signal(self, name):
-        self.lab.shell("launcher", f"kill -{name} {self.owner}")
+        self.lab.shell(self.host, f"kill -{name} {self.owner}")
 
     def end(self, within=30):
         """The exit code."""
@@ -119,8 +137,8 @@ class Run:
 class Cluster:
     """A lab in which `muster setup` was done, and what is started there."""
 
-    def __init__(self, lab):
-        self.lab, self.runs = lab, []
+    def __init__(self, lab, programs=None):
+        self.lab, self.programs, self.runs = lab, programs, []
         self.all = ",".join(lab.hosts)
         self.setup()
 
@@ -130,7 +148,11 @@ class Cluster:
 
     def start(self, engine, *words, hosts=None, stdin=subprocess.DEVNULL):
         """muster run WORDS, words as the user writes them: flags, --, program."""
-        run = Run(self.lab, ["muster", "run", "-H", hosts or self.all, *words], engine, stdin)
+        return self.launch(["muster", "run", "-H", hosts or self.all, *words], engine, stdin=stdin)
+
+    def launch(self, words, engine=None, **options):
+        """A whole command line, with the engine's PATH."""
+        run = Run(self.lab, words, engine, **options)
         self.runs.append(run)
         return run
 
@@ -140,9 +162,7 @@ class Cluster:
         return run
 
     def attach(self, run_id):
-        run = Run(self.lab, ["muster", "attach", run_id])
-        self.runs.append(run)
-        return run
+        return self.launch(["muster", "attach", run_id])
 
     def muster(self, *words, engine=None, within=30, **options):
         """Another command on the launcher."""
@@ -181,9 +201,9 @@ class Cluster:
         return int(self.lab.shell("launcher", f"pgrep -P {run.owner} 'mpirun|prterun'"))
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def make_cluster():
-    """make_cluster(lab) -> Cluster, for labs of one test."""
+    """make_cluster(lab[, programs]) -> Cluster, for labs of one test or file."""
     return Cluster
 
 

