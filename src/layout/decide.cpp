@@ -186,7 +186,7 @@ Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
                       std::span<const facts::Survey> surveys, const Facts& launcher) {
   MUSTER_CHECK(check_numbers(job));
   Layout layout;
-  MUSTER_TRY(layout.placements, place_ranks(job, cluster));
+  MUSTER_TRY(layout.placements, place_ranks(job, cluster, surveys));
   for (const Placement& placement : layout.placements) layout.ranks += placement.ranks;
   layout.why.push_back(layout.placements.size() == 1
                            ? fmt::format("{} on one host", counted(layout.ranks, "rank"))
