@@ -2,10 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <optional>
 
 #include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/python_program.hpp"
+#include "sys/process.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -46,13 +53,46 @@ Result<std::string> export_variable(const std::string& given) {
   } else if (std::getenv(name.c_str()) == nullptr) {              // NOLINT(concurrency-mt-unsafe)
     return unexpected(Error{.code = ErrorCode::kUsage,
                             .what = fmt::format("-x: {} is not set here", name),
-                            .hint = fmt::format("-x {}=value sets it", name)});
+                            .hint = fmt::format("-x {}=value sets it; srun's -x, which leaves "
+                                                "hosts out, is --exclude {}",
+                                                name, given)});
   }
   return name;
 }
 
 constexpr const char* kGroup = "Job";
 constexpr int kMostRanks = 1'000'000;
+
+// 1 to kMostRanks.
+std::optional<int> count_in(const std::string& text) {
+  int number = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  const bool good = parsed.ec == std::errc() && parsed.ptr == end;
+  return good && number >= 1 && number <= kMostRanks ? std::optional<int>(number) : std::nullopt;
+}
+
+void read_nodes(const std::string& text, layout::Job& job) {
+  const std::size_t colon = text.find(':');
+  const auto least = count_in(text.substr(0, colon));
+  const auto most = colon == std::string::npos ? least : count_in(text.substr(colon + 1));
+  if (!least || !most || *least > *most) {
+    throw CLI::ValidationError(
+        fmt::format("--nnodes: '{}' is neither a number of hosts nor torchrun's MIN:MAX", text));
+  }
+  job.nodes = *most;
+  job.min_nodes = *least < *most ? *least : 0;
+}
+
+void read_ranks_per_host(const std::string& text, layout::Job& job) {
+  job.ranks_by = text == "auto" || text == "cpu" || text == "gpu" ? text : "";
+  const auto number = count_in(text);
+  if (!number && job.ranks_by.empty()) {
+    throw CLI::ValidationError(
+        fmt::format("--nproc-per-node: '{}' is neither a number nor auto, cpu or gpu", text));
+  }
+  job.ranks_per_host = number.value_or(0);
+}
 
 void add_engine_options(CLI::App& command, layout::Job& job) {
   command.add_option("--engine", job.engine, "What starts the ranks; default: found out")
@@ -77,6 +117,11 @@ void add_engine_options(CLI::App& command, layout::Job& job) {
                   "Default: a free one outside ip_local_port_range")
       ->check(CLI::Range(1, 65535))
       ->group(kGroup);
+  command
+      .add_option("--max-restarts", job.max_restarts,
+                  "How often torchrun starts all ranks again after a failure")
+      ->check(CLI::Range(0, kMostRanks))
+      ->group(kGroup);
   command.add_option("--bind-to", job.bind_to, "As the engine has it; default: none")
       ->group(kGroup);
   command.add_option("--map-by", job.map_by, "As the engine has it")->group(kGroup);
@@ -87,6 +132,45 @@ void add_engine_options(CLI::App& command, layout::Job& job) {
       ->group(kGroup);
 }
 
+void add_program_options(CLI::App& command, JobOptions& options) {
+  command
+      .add_flag("-m,--module", options.module,
+                "The program is a module of Python's: -m package.train -- --epochs 3")
+      ->group(kGroup);
+  command
+      .add_flag("--no-python", options.no_python,
+                "Start it as it is; else train.py is started with python3")
+      ->group(kGroup);
+  command
+      .add_option("--node-rank", options.node_rank,
+                  "Only in a pod, whose number it must be; hosts are numbered as they are listed")
+      ->check(CLI::Range(0, kMostRanks))
+      ->group(kGroup);
+  command.add_flag("-v,--verbose", options.verbose, "Say what was decided, and why")->group(kGroup);
+}
+
+// Nothing of it need be here: then it is a script of the hosts'.
+ScriptHere look_at(const std::string& name) {
+  std::error_code error;
+  ScriptHere here{.in_folder = std::filesystem::is_regular_file(name, error),
+                  .in_path = name.find('/') == std::string::npos && sys::find_program(name)};
+  std::array<char, 2> start{};
+  std::ifstream(name).read(start.data(), start.size());
+  here.runs_itself = start[0] == '#' && start[1] == '!' && ::access(name.c_str(), X_OK) == 0;
+  return here;
+}
+
+Result<Program> program_words(const JobOptions& options, const Program& program) {
+  if (options.module && options.no_python) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "-m and --no-python contradict each other",
+                            .hint = "a module of Python's needs it: leave --no-python out"});
+  }
+  if (program.empty() || options.no_python) return program;
+  return with_interpreter(program, options.module,
+                          options.module ? ScriptHere{} : look_at(program.front()));
+}
+
 }  // namespace
 
 void add_job_options(CLI::App& command, JobOptions& options) {
@@ -94,17 +178,26 @@ void add_job_options(CLI::App& command, JobOptions& options) {
   layout::Job& job = options.job;
   const auto count = CLI::Range(1, kMostRanks);
   command
-      .add_option("--nproc-per-node,--ppn,--ntasks-per-node", job.ranks_per_host,
-                  "Ranks on each host; default: its slots, else 1")
-      ->check(count)
+      .add_option_function<std::string>(
+          "--nproc-per-node,--ppn,--ntasks-per-node",
+          [&job](const std::string& text) { read_ranks_per_host(text, job); },
+          "Ranks on each host, or auto (one for each GPU, else CPU), gpu, cpu; default: its slots, "
+          "else 1")
+      ->type_name("N")
       ->group(kGroup);
   command
       .add_option("-n,--np,--ntasks", job.ranks, "Ranks in all, filling one host after the other")
       ->check(count)
       ->group(kGroup);
   command
-      .add_option("-N,--nnodes,--nodes", job.nodes, "Hosts, the first of the list (as srun's -N)")
-      ->check(count)
+      .add_option_function<std::string>(
+          "-N,--nnodes,--nodes", [&job](const std::string& text) { read_nodes(text, job); },
+          "Hosts, the first of the list (as srun's -N); MIN:MAX with torchrun")
+      ->type_name("N")
+      ->group(kGroup);
+  command
+      .add_flag("--oversubscribe", job.oversubscribe,
+                "More ranks than the hosts have slots are wanted")
       ->group(kGroup);
   command
       .add_option("-x,--env", options.variables,
@@ -118,6 +211,7 @@ void add_job_options(CLI::App& command, JobOptions& options) {
                   "Shell lines that make the environment ready, run once on each host: "
                   "'source ~/venv/bin/activate'")
       ->group(kGroup);
+  add_program_options(command, options);
   add_engine_options(command, job);
   command
       .add_option("--answer-within", options.answer_within_s,
@@ -129,7 +223,7 @@ void add_job_options(CLI::App& command, JobOptions& options) {
 
 Result<layout::Job> read_job(const JobOptions& options, const Program& program) {
   layout::Job job = options.job;
-  job.program = program;
+  MUSTER_TRY(job.program, program_words(options, program));
   std::error_code error;
   job.folder = std::filesystem::current_path(error);
   if (!job.launcher.empty()) job.launcher = std::filesystem::absolute(job.launcher, error);

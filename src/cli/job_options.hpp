@@ -1,6 +1,7 @@
 // The flags by which `check` and `run` are told the job.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,10 @@ struct JobOptions {
   layout::Job job;                     // without program and environment
   std::vector<std::string> variables;  // -x: NAME or NAME=value
   int answer_within_s = 15;            // a host, without its activation
+  bool module = false;                 // the program is a module of Python's
+  bool no_python = false;              // and never a script of its
+  bool verbose = false;
+  std::optional<int> node_rank = std::nullopt;  // --node-rank, which only a pod has
 };
 
 void add_job_options(CLI::App& command, JobOptions& options);

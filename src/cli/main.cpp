@@ -14,6 +14,7 @@
 #include "agent/host_engine.hpp"
 #include "agent/rank.hpp"
 #include "cli/command.hpp"
+#include "cli/habits.hpp"
 #include "run/keeper.hpp"
 #include "setup/askpass.hpp"
 
@@ -38,19 +39,14 @@ int exit_code(ErrorCode code) {
 
 namespace {
 
-struct Line {
-  std::vector<std::string> words;    // for muster
-  std::vector<std::string> program;  // what stands after "--": another program's words, untouched
-};
-
 // People write --nproc_per_node and --nproc-per-node; both mean one flag.
 Line split(int argc, char** argv) {
-  Line line{.words = std::vector<std::string>(argv + 1, argv + argc), .program = {}};
+  Line line{.words = std::vector<std::string>(argv + 1, argv + argc)};
   const auto dashes = std::find(line.words.begin(), line.words.end(), "--");
-  if (dashes != line.words.end()) line.program.assign(dashes + 1, line.words.end());
+  line.dashes = dashes != line.words.end();
+  if (line.dashes) line.program.assign(dashes + 1, line.words.end());
   line.words.erase(dashes, line.words.end());
   for (std::string& word : line.words) {
-    if (word == "-np") word = "--np";  // as mpirun has it
     if (word.rfind("--", 0) != 0) continue;
     std::replace(word.begin(), std::find(word.begin(), word.end(), '='), '_', '-');
   }
@@ -61,13 +57,35 @@ Line split(int argc, char** argv) {
 void hide_values(int argc, char** argv) {
   for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
     const std::string_view word = argv[i];
-    const bool is_flag = word == "-x" || word == "--env";
     char* given = nullptr;
-    if (is_flag && i + 1 < argc) given = argv[i + 1];
-    if (word.starts_with("--env=")) given = argv[i] + 6;
+    for (const std::string_view flag : {"-x", "--env", "--export"}) {
+      if (word == flag && i + 1 < argc) given = argv[i + 1];
+      if (!word.starts_with(flag) || word == flag) continue;
+      if (flag == "-x" || word[flag.size()] == '=') given = argv[i] + flag.size() + (flag != "-x");
+    }
     char* value = given == nullptr ? nullptr : std::strchr(given, '=');
     if (value != nullptr) std::memset(value + 1, '*', std::strlen(value + 1));
   }
+}
+
+// The flags of a command that runs a program as a job; none: it is no such command.
+Flags job_flags(const CLI::App& app, const std::string& name) {
+  Flags flags;
+  if (name != "run" && name != "check" && name != "submit") return flags;
+  for (const CLI::App* command :
+       app.get_subcommands([&](const CLI::App* one) { return one->get_name() == name; })) {
+    for (const CLI::Option* option : command->get_options()) {
+      const bool has_value = option->get_items_expected_max() > 0;
+      for (const std::string& one : option->get_snames()) flags["-" + one] = has_value;
+      for (const std::string& one : option->get_lnames()) flags["--" + one] = has_value;
+    }
+  }
+  return flags;
+}
+
+int report(const Error& error) {
+  std::fprintf(stderr, "muster: %s\n", to_text(error).c_str());
+  return exit_code(error.code);
 }
 
 int run(int argc, char** argv) {
@@ -76,7 +94,7 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", "muster " MUSTER_VERSION);
   app.require_subcommand(1);
   Action action;
-  const Line line = split(argc, argv);
+  Line line = split(argc, argv);
   hide_values(argc, argv);
   add_lab(app, action, line.program);
   add_hosts(app, action);
@@ -87,6 +105,12 @@ int run(int argc, char** argv) {
   add_check(app, action, line.program);
   add_run(app, action, line.program);
   add_runs(app, action);
+  if (const Flags own = job_flags(app, line.words.empty() ? "" : line.words.front());
+      !own.empty()) {
+    auto translated = in_own_words(line, own);
+    if (!translated) return report(translated.error());
+    line = *std::move(translated);
+  }
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
   } catch (const CLI::ParseError& error) {
@@ -94,8 +118,7 @@ int run(int argc, char** argv) {
   }
   const Result<int> code = action();
   if (code) return *code;
-  std::fprintf(stderr, "muster: %s\n", to_text(code.error()).c_str());
-  return exit_code(code.error().code);
+  return report(code.error());
 }
 
 }  // namespace

@@ -17,6 +17,13 @@ namespace {
 constexpr int kConnectSeconds = 10;  // at most
 
 Result<Reach> over_ssh(const JobOptions& options) {
+  if (options.node_rank) {
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = fmt::format("--node-rank {} was asked for, and this is no pod", *options.node_rank),
+        .hint = "leave it out, and start muster once: it starts the ranks on all hosts, which "
+                "are numbered as they are listed"});
+  }
   Reach reach;
   MUSTER_TRY(reach.cluster, read_cluster(options.cluster));
   reach.transport = std::make_unique<remote::Ssh>(remote::SshOptions{

@@ -39,6 +39,7 @@ struct RunOptions {
   bool detach = false;
   bool force = false;
   bool quiet = false;
+  bool json = false;
 };
 
 std::set<std::string> variable_names() {
@@ -207,7 +208,7 @@ void show_command(Surveyed& all, const RunOptions& options, launch::Plan plan) {
   for (const std::string& given : options.job.variables) {
     if (given.find('=') != std::string::npos) plan.env.push_back(given);
   }
-  fmt::print("{}\n", to_command_line(plan));
+  fmt::print("{}\n", options.json ? to_json(plan) : to_command_line(plan));
   for (std::size_t i = 0; i < all.cluster.hosts.size(); ++i) {
     all.crew->send(i, {.kind = agent::Order::Kind::kBye, .keep = true});
   }
@@ -220,6 +221,9 @@ Result<int> run_job(const RunOptions& options, const Program& program) {
     if (const auto code = detach(run_id)) return *code;  // in the parent, after the start
   }
   MUSTER_TRY(const auto all, survey(options.job, program, run_id, false));
+  if (options.job.verbose) {
+    for (const std::string& why : all->layout.why) fmt::print(stderr, "muster: {}\n", why);
+  }
   const bool refused = checks::has_errors(all->findings) && !options.force;
   if (!all->findings.empty() && (refused || !options.quiet)) {
     fmt::print(stderr, "{}", checks::to_text(all->findings));
@@ -260,7 +264,9 @@ constexpr auto kMore =
     "that failed did (128+n for signal n); with 124 when --timeout passed, 125 when a host was "
     "lost or "
     "muster or the engine failed, 126/127 when the program cannot be run/is not there, 130 on "
-    "Ctrl-C.";
+    "Ctrl-C.\n\n"
+    "Flags of torchrun, mpirun, hydra and srun are understood, or refused with the spelling to "
+    "use.";
 
 }  // namespace
 
@@ -286,8 +292,11 @@ void add_run(CLI::App& app, Action& action, const Program& program) {
       ->check(CLI::Range(2.5 * agent::kBeatEverySeconds, kLong));
   auto* detach = command->add_flag("-d,--detach", options->detach,
                                    "Return once it runs; muster attach ID comes back to it");
-  command->add_flag("--dry-run", options->dry_run, "Print the engine's command and start nothing")
-      ->excludes(detach);
+  auto* dry_run = command->add_flag("--dry-run", options->dry_run,
+                                    "Print the engine's command and start nothing");
+  dry_run->excludes(detach);
+  command->add_flag("--json", options->json, "Print it as JSON, with what else belongs to it")
+      ->needs(dry_run);
   command->add_flag("--force", options->force, "Start in spite of errors that were found");
   command->add_flag("-q,--quiet", options->quiet, "Only the ranks' output, and what went wrong");
   command->callback([options, &action, &program] {

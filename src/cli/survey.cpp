@@ -1,5 +1,6 @@
 #include "cli/survey.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -33,7 +34,11 @@ std::vector<std::string> names(const hosts::Cluster& cluster) {
   return result;
 }
 
-Result<void> keep_first(hosts::Cluster& cluster, int nodes) {
+// Of an elastic job as many as there are, from min_nodes to nodes.
+Result<void> keep_first(hosts::Cluster& cluster, layout::Job& job) {
+  const auto named = static_cast<int>(cluster.hosts.size());
+  if (job.min_nodes > 0 && named >= job.min_nodes) job.nodes = std::min(job.nodes, named);
+  const int nodes = job.min_nodes > named ? job.min_nodes : job.nodes;
   const auto wanted = static_cast<std::size_t>(nodes);
   if (wanted == 0) return {};
   if (wanted > cluster.hosts.size()) {
@@ -96,7 +101,7 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   all->transport = std::move(reach.transport);
   if (!reach.engine.empty()) all->job.engine = reach.engine;
   if (reach.pod) MUSTER_CHECK(take_pod(*reach.pod, all->job));
-  MUSTER_CHECK(keep_first(all->cluster, all->job.nodes));
+  MUSTER_CHECK(keep_first(all->cluster, all->job));
   if (all->job.activate.empty()) all->job.activate = all->cluster.activate;
   facts::Request request = request_for(all->job);
   const bool activates = !all->job.activate.empty();

@@ -212,7 +212,7 @@ Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
                       std::span<const facts::Survey> surveys, const Facts& launcher) {
   MUSTER_CHECK(check_numbers(job));
   Layout layout;
-  MUSTER_TRY(layout.placements, place_ranks(job, cluster));
+  MUSTER_TRY(layout.placements, place_ranks(job, cluster, surveys));
   decide_ranks(job, layout);
   const Known known = known_hosts(layout, surveys);
   EngineChoice choice = choose_engine(job, known.facts, launcher);

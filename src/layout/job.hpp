@@ -10,6 +10,7 @@ struct Job {
   std::vector<std::string> program;  // and its arguments; empty for `check` without one
   std::string folder = {};           // where it starts on every host
   int ranks_per_host = 0;            // 0: the host's slots, else 1
+  std::string ranks_by = {};         // or a host's "gpu"s or "cpu"s; "auto": GPUs, else CPUs
   int ranks = 0;                     // in all; 0: what the hosts give
   int nodes = 0;                     // how many of the hosts; 0: all
   int min_nodes = 0;                 // torchrun goes on with so many; 0: it needs all
@@ -28,6 +29,7 @@ struct Job {
   std::string map_by = {};
   int threads = 0;  // OMP_NUM_THREADS; 0: chosen
   std::vector<std::string> engine_args = {};
+  bool oversubscribe = false;  // more ranks than slots are wanted
 };
 
 }  // namespace muster::layout

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string_view>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -37,15 +39,41 @@ Result<std::span<const hosts::Host>> chosen(const Job& job, const hosts::Cluster
   return all.first(wanted == 0 ? all.size() : wanted);
 }
 
-Result<int> room_on(const Job& job, const hosts::Host& host) {
+using FactsByHost = std::unordered_map<std::string_view, const facts::Facts*>;
+
+// One for each GPU or CPU. What the user said of slots does not count: this is the later word.
+Result<int> count_on(const Job& job, const hosts::Host& host, const FactsByHost& known) {
+  const auto found = known.find(host.name);
+  if (found == known.end()) return 1;
+  const int gpus = static_cast<int>(found->second->gpus.size());
+  if (job.ranks_by == "gpu" && gpus == 0) {
+    return refused(fmt::format("one rank for each GPU was asked for and {} has none", host.name),
+                   "--nproc-per-node auto takes the CPUs then, or give a number");
+  }
+  return job.ranks_by == "cpu" || gpus == 0 ? std::max(found->second->cpu.usable, 1) : gpus;
+}
+
+Result<int> room_on(const Job& job, const hosts::Host& host, const FactsByHost& known) {
+  if (!job.ranks_by.empty()) return count_on(job, host, known);
   if (job.ranks_per_host == 0) return std::max(host.slots, 1);
-  if (host.slots > 0 && job.ranks_per_host > host.slots) {
+  if (host.slots > 0 && job.ranks_per_host > host.slots && !job.oversubscribe) {
     return refused(fmt::format("{} ranks a host were asked for and {} has {} slots",
                                job.ranks_per_host, host.name, host.slots),
                    fmt::format("--nproc-per-node {}, or give the host more slots: {}:{}",
                                host.slots, host.name, job.ranks_per_host));
   }
   return job.ranks_per_host;
+}
+
+// Room for all: what the hosts lack is shared out evenly. Returns the room there is then.
+std::int64_t widen(std::vector<std::int64_t>& rooms, std::int64_t ranks) {
+  const auto hosts = static_cast<std::int64_t>(rooms.size());
+  std::int64_t lacking = ranks;
+  for (const std::int64_t room : rooms) lacking -= room;
+  for (std::int64_t i = 0; i < hosts; ++i) {
+    rooms[static_cast<std::size_t>(i)] += lacking / hosts + (i < lacking % hosts ? 1 : 0);
+  }
+  return ranks;
 }
 
 Error too_many_ranks(const Job& job, std::int64_t room, std::size_t hosts) {
@@ -55,7 +83,7 @@ Error too_many_ranks(const Job& job, std::int64_t room, std::size_t hosts) {
           .what = fmt::format("{} ranks were asked for and the {} hosts take {}", job.ranks, hosts,
                               room),
           .hint = fmt::format("say how many a host takes (--nproc-per-node {}, or HOST:{} in the "
-                              "list), or ask for {} ranks",
+                              "list), or ask for {} ranks, or say --oversubscribe",
                               each, each, room)};
 }
 
@@ -70,22 +98,32 @@ Error idle_hosts(const Job& job, std::size_t used) {
 
 }  // namespace
 
-Result<std::vector<Placement>> place_ranks(const Job& job, const hosts::Cluster& cluster) {
+Result<std::vector<Placement>> place_ranks(const Job& job, const hosts::Cluster& cluster,
+                                           std::span<const facts::Survey> surveys) {
   MUSTER_CHECK(check_signs(job));
   MUSTER_TRY(const auto hosts, chosen(job, cluster));
-  std::vector<Placement> placements;
+  FactsByHost known;
+  for (const facts::Survey& survey : surveys) {
+    if (survey.facts) known.emplace(survey.host, &*survey.facts);
+  }
+  std::vector<std::int64_t> rooms;
   std::int64_t room = 0;
-  std::int64_t placed = 0;
   for (const hosts::Host& host : hosts) {
-    MUSTER_TRY(const int most, room_on(job, host));
+    MUSTER_TRY(const int most, room_on(job, host, known));
+    rooms.push_back(most);
     room += most;
-    const std::int64_t ranks =
-        job.ranks == 0 ? most : std::min<std::int64_t>(most, job.ranks - placed);
     if (room > std::numeric_limits<int>::max()) {
       return refused(fmt::format("{} ranks are too many", room), "correct the slots of the hosts");
     }
+  }
+  if (job.oversubscribe && job.ranks > room) room = widen(rooms, job.ranks);
+  std::vector<Placement> placements;
+  std::int64_t placed = 0;
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    const std::int64_t ranks =
+        job.ranks == 0 ? rooms[i] : std::min<std::int64_t>(rooms[i], job.ranks - placed);
     if (ranks == 0) continue;
-    placements.push_back({.host = host.name,
+    placements.push_back({.host = hosts[i].name,
                           .first_rank = static_cast<int>(placed),
                           .ranks = static_cast<int>(ranks)});
     placed += ranks;

@@ -53,6 +53,31 @@ TEST(PlaceRanks, RefusesContradictionsWithBothNumbers) {
   EXPECT_NE(refused("n1", {.ranks = -1}), "placed");
 }
 
+TEST(PlaceRanks, OversubscribedHostsShareWhatTheyLackEvenly) {
+  EXPECT_EQ(placed("n1:2,n2:4", {.ranks = 9, .oversubscribe = true}), "n1:0+4 n2:4+5");
+  EXPECT_EQ(placed("n1:2,n2:4", {.ranks = 5, .oversubscribe = true}), "n1:0+2 n2:2+3");
+  EXPECT_EQ(placed("n1:2", {.ranks_per_host = 4, .oversubscribe = true}), "n1:0+4");
+}
+
+TEST(PlaceRanks, FollowsGpusOrCpus) {
+  std::vector<facts::Survey> surveys;
+  for (const char* name : {"n1", "n2"}) surveys.push_back({.host = name, .facts = facts::Facts{}});
+  surveys[0].facts->gpus = {"a GPU", "a GPU"};
+  surveys[0].facts->cpu.usable = 8;
+  surveys[1].facts->cpu.usable = 3;
+  const hosts::Cluster cluster{.hosts = hosts::parse_expression("n1:16,n2,n3").value()};
+  const auto counts = [&](const char* by) {
+    std::vector<int> result;
+    const auto placements = place_ranks({.ranks_by = by}, cluster, surveys);
+    for (const Placement& one : placements.value()) result.push_back(one.ranks);
+    return result;
+  };
+  EXPECT_EQ(counts("cpu"), (std::vector{8, 3, 1}));  // n3 could not be asked
+  EXPECT_EQ(counts("auto"), (std::vector{2, 3, 1}));
+  EXPECT_EQ(place_ranks({.ranks_by = "gpu"}, cluster, surveys).error().what,
+            "one rank for each GPU was asked for and n2 has none");
+}
+
 TEST(PlaceRanks, RefusesAnEmptyClusterAndASumThatOverflows) {
   EXPECT_EQ(place_ranks({}, {}).error().what, "there is no host to run on");
   const hosts::Cluster cluster{.hosts = {{"n1", 2'000'000'000}, {"n2", 2'000'000'000}}};

@@ -1,0 +1,213 @@
+// The table: one row a habit. Flags that muster has itself are not here.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "cli/habits.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::cli {
+namespace {
+
+Words split(std::string_view text, char mark) {
+  Words parts;
+  while (true) {
+    const std::size_t end = std::min(text.find(mark), text.size());
+    if (end > 0) parts.emplace_back(text.substr(0, end));
+    if (end == text.size()) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+std::string name_of(const Given& given) {
+  return given.typed.front().substr(0, given.typed.front().find('='));
+}
+
+unexpected<Error> refusal(const Given& given, std::string hint) {
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = fmt::format("{} is a flag of another launcher's", name_of(given)),
+                          .hint = std::move(hint)});
+}
+
+// muster's own flag of the same meaning; `text` may hold a value too.
+Result<Words> same(const Habit& habit, const Given& given) {
+  Words words = split(habit.text, ' ');
+  words.insert(words.end(), given.values.begin(), given.values.end());
+  return words;
+}
+
+// It is so without being asked for.
+Result<Words> done(const Habit& habit, const Given& given) {
+  const Words accepted = split(habit.only, ' ');
+  const bool is_so = accepted.empty() || std::find(accepted.begin(), accepted.end(),
+                                                   given.values.front()) != accepted.end();
+  if (is_so) return Words();
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = fmt::format("{} {} cannot be had", name_of(given), given.values.front()),
+            .hint = std::string(habit.text)});
+}
+
+Result<Words> refuse(const Habit& habit, const Given& given) {
+  return refusal(given, std::string(habit.text));
+}
+
+// Something of one engine's; `text` is the engine.
+Result<Words> for_engine(const Habit& habit, const Given& given) {
+  std::string words;
+  for (const std::string& word : given.typed) {
+    words += " " + sys::quote(std::string_view("--engine-arg=" + word));
+  }
+  return refusal(given, fmt::format("for {} itself: --engine {}{}", habit.text, habit.text, words));
+}
+
+// A variable's name and value, as two words. The value is not repeated: it may be a secret.
+Result<Words> variable(const Habit&, const Given& given) {
+  return refusal(given, fmt::format("-x {}=VALUE", given.values.front()));
+}
+
+Result<Words> variable_names(const Habit&, const Given& given) {
+  Words words;
+  for (const std::string& name : split(given.values.front(), ',')) {
+    words.insert(words.end(), {"-x", name});
+  }
+  return words;
+}
+
+// srun's list of names and of names with values.
+Result<Words> exported(const Habit& habit, const Given& given) {
+  for (const std::string& name : split(given.values.front(), ',')) {
+    if (name == "ALL" || name == "NONE" || name == "NIL") {
+      return refusal(given,
+                     "name the variables: -x NAME; NCCL_*, TORCH_*, GLOO_*, UCX_*, FI_*, "
+                     "CCL_* and OMP_* are handed on anyway, and --activate makes the "
+                     "environment on each host");
+    }
+  }
+  return variable_names(habit, given);
+}
+
+// HOST or HOST:PORT.
+Result<Words> endpoint(const Habit&, const Given& given) {
+  const std::string& value = given.values.front();
+  const std::size_t colon = value.rfind(':');
+  const bool address_alone = colon == std::string::npos || value.ends_with(']');
+  Words words = {"--master-addr", address_alone ? value : value.substr(0, colon)};
+  if (!address_alone) words.insert(words.end(), {"--master-port", value.substr(colon + 1)});
+  return words;
+}
+
+// ssh's port here, srun's partition there.
+Result<Words> port_or_partition(const Habit&, const Given& given) {
+  const std::string& value = given.values.front();
+  const bool number = value.find_first_not_of("0123456789") == std::string::npos;
+  if (number && !value.empty()) return Words{"-p", value};
+  return refusal(given,
+                 fmt::format("-p is the hosts' ssh port; Slurm's partition: --engine slurm "
+                             "{}",
+                             sys::quote(std::string_view("--engine-arg=--partition=" + value))));
+}
+
+constexpr std::string_view kLogs =
+    "muster keeps what every rank says and shows it too: muster logs ID, muster logs ID --rank N; "
+    "the files are in ~/.local/state/muster/runs/ID, or below $XDG_STATE_HOME";
+constexpr std::string_view kFolder =
+    "the ranks start in the current folder, or in their home folder where a host has none such: cd "
+    "there first";
+constexpr std::string_view kVariables =
+    "name the variables: -x NAME; NCCL_*, TORCH_*, GLOO_*, UCX_*, FI_*, CCL_* and OMP_* are handed "
+    "on anyway";
+constexpr std::string_view kOneProgram =
+    "all ranks run one program; let it look at RANK, or start sh -c with a choice";
+
+constexpr std::array kHabits = {
+    // How many, and where.
+    Habit{"--npernode --perhost --tasks-per-node --num-gpus", 1, same, "--nproc-per-node"},
+    Habit{"--pernode", 0, same, "--nproc-per-node 1"},
+    Habit{"--num-nodes", 1, same, "--nnodes"},
+    Habit{"--standalone", 0, same, "--nnodes 1"},
+    Habit{"--nodelist --hostlist", 1, same, "-H"},
+    Habit{"--nodefile -F", 1, same, "--hostfile"},
+    Habit{"--nooversubscribe --no-oversubscribe", 0, done},
+    Habit{"-c", 1, refuse, "srun's CPUs of a rank: --threads N; mpirun's number of ranks: -n N"},
+    Habit{"--cpus-per-task", 1, same, "--threads"},
+    Habit{"--cpu-bind", 1, same, "--bind-to"},
+    Habit{"--nolocal", 0, refuse, "only the hosts of the list get ranks: leave this one out of it"},
+    Habit{"--rankfile --rf --rankmap --distribution", 1, refuse,
+          "ranks fill one host after the other; --map-by has the engine's own ways"},
+    // The meeting point.
+    Habit{"--rdzv-backend", 1, done, "leave it out: the ranks meet through c10d", "c10d"},
+    Habit{"--rdzv-endpoint", 1, endpoint},
+    Habit{"--rdzv-id", 1, done},
+    Habit{"--iface", 1, refuse,
+          "muster finds a network that all hosts share; --master-addr with the first host's "
+          "address in another one takes that"},
+    // The environment.
+    Habit{"--genv -env", 2, variable},
+    Habit{"--genvlist --envlist", 1, variable_names},
+    Habit{"--genvall --envall --genvnone --envnone", 0, refuse, kVariables},
+    Habit{"--export", 1, exported},
+    Habit{"--wdir --wd --chdir -D", 1, refuse, kFolder},
+    Habit{"--prefix", 1, refuse, "--launcher DIR/bin/mpirun"},
+    // Output and input.
+    Habit{"--tag-output -l --label --prepend-rank --unbuffered --kill-on-bad-exit -K", 0, done},
+    Habit{"--output", 1, done, kLogs, "tag"},
+    Habit{"--tee", 1, done, kLogs, "3"},
+    Habit{"-t", 1, refuse, "torchrun's: --tee 3; srun's time limit: --timeout SECONDS"},
+    Habit{"--log-dir --redirects -r --output-filename --outfile-pattern --errfile-pattern -o -e "
+          "--error",
+          1, refuse, kLogs},
+    Habit{"--local-ranks-filter", 1, refuse,
+          "every rank's output is shown as [host:rank]; muster logs ID --rank N shows one"},
+    Habit{"--role", 1, refuse,
+          "output is labelled [host:rank] anyway, and every rank has the role 'default': leave it "
+          "out"},
+    Habit{"--prepend-pattern", 1, refuse, "output is labelled [host:rank]: leave it out"},
+    Habit{"--stdin --input -i -s", 1, refuse,
+          "rank 0 reads muster's own standard input: muster run ... < FILE"},
+    Habit{"--color", 1, done, "muster prints no colours", "auto never"},
+    Habit{"--print-rank-map --display-map --display-allocation --report-bindings", 0, refuse,
+          "-v says what was decided; --dry-run shows the engine's command"},
+    Habit{"-Q", 0, same, "-q"},
+    // What muster does by itself, or has another way for.
+    Habit{"--allow-run-as-root", 0, done},
+    Habit{"-launcher --bootstrap", 1, done,
+          "muster reaches the hosts by ssh; --engine slurm by "
+          "Slurm",
+          "ssh"},
+    Habit{"--launcher-exec --bootstrap-exec", 1, refuse,
+          "muster takes the ssh in PATH, and your ~/.ssh/config"},
+    Habit{"--rmk", 1, refuse, "--engine slurm; without it the hosts are those of the list"},
+    Habit{"--app --configfile --multi-prog", 1, refuse, kOneProgram},
+    Habit{"--run-path", 0, refuse, "leave it out: train.py is started with python3"},
+    Habit{"--time", 1, refuse,
+          "--timeout SECONDS; Slurm's own: --engine slurm --engine-arg=--time=LIMIT"},
+    Habit{"--pty", 0, refuse, "a terminal on a host is ssh -t HOST"},
+    Habit{"-p", 1, port_or_partition},
+    // An engine's own.
+    Habit{"--mca --prtemca --pmixmca --gmca", 2, for_engine, "openmpi"},
+    Habit{"--rank-by --display --stream-buffering", 1, for_engine, "openmpi"},
+    Habit{"--use-hwthread-cpus --enable-recovery", 0, for_engine, "openmpi"},
+    Habit{"--print-all-exitcodes --disable-auto-cleanup", 0, for_engine, "mpich"},
+    Habit{"--membind --topolib --gpus-per-proc --usize", 1, for_engine, "mpich"},
+    Habit{"--prot", 0, for_engine, "intel"},
+    Habit{"--tune --gtool", 1, for_engine, "intel"},
+    Habit{"--rdzv-conf --monitor-interval --start-method --event-log-handler --local-addr "
+          "--logs-specs --numa-binding --signals-to-handle --shutdown-timeout "
+          "--duplicate-stdout-filters --duplicate-stderr-filters",
+          1, for_engine, "torchrun"},
+    Habit{"--virtual-local-rank", 0, for_engine, "torchrun"},
+    Habit{"--partition --account -A --qos --job-name -J --gres --gpus -G --gpus-per-node "
+          "--gpus-per-task --mem --mem-per-cpu --constraint -C --reservation --mpi --jobid",
+          1, for_engine, "slurm"},
+    Habit{"--exclusive --overlap", 0, for_engine, "slurm"},
+};
+
+}  // namespace
+
+std::span<const Habit> habits() {
+  return kHabits;
+}
+
+}  // namespace muster::cli

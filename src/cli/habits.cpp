@@ -1,0 +1,148 @@
+#include "cli/habits.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sys/quote.hpp"
+
+namespace muster::cli {
+namespace {
+
+unexpected<Error> refused(std::string what, std::string hint) {
+  return unexpected(
+      Error{.code = ErrorCode::kUsage, .what = std::move(what), .hint = std::move(hint)});
+}
+
+bool among(std::string_view word, std::string_view listed) {
+  while (!listed.empty()) {
+    const std::size_t end = std::min(listed.find(' '), listed.size());
+    if (listed.substr(0, end) == word) return true;
+    listed.remove_prefix(std::min(end + 1, listed.size()));
+  }
+  return false;
+}
+
+const Habit* find_habit(std::string_view name) {
+  const auto all = habits();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [&](const Habit& habit) { return among(name, habit.names); });
+  return found == all.end() ? nullptr : &*found;
+}
+
+bool is_flag(std::string_view word) {
+  return word.size() > 1 && word.front() == '-';
+}
+
+// Reads a line from left to right.
+class Reader {
+ public:
+  Reader(const Line& line, const Flags& own) : line_(line), own_(own) {}
+
+  Result<Line> read() {
+    result_ = {.words = {line_.words.front()}, .dashes = line_.dashes, .program = line_.program};
+    for (at_ = 1; at_ < line_.words.size(); ++at_) {
+      if (is_flag(line_.words[at_])) {
+        MUSTER_CHECK(read_flag(line_.words[at_]));
+      } else {
+        MUSTER_CHECK(read_program());
+      }
+    }
+    return result_;
+  }
+
+ private:
+  Result<void> read_flag(const std::string& word) {
+    const std::string name = word.substr(0, word.find('='));
+    if (const Habit* habit = find_habit(name)) return read_habit(*habit, word);
+    if (const auto own = own_.find(name); own != own_.end()) return take(word, own->second);
+    const bool one_dash = word.size() > 2 && word[1] != '-';
+    if (one_dash) {  // mpirun and hydra have -np, -hostfile, -bind-to
+      if (const Habit* habit = find_habit("-" + name)) return read_habit(*habit, word);
+      const auto longer = own_.find("-" + name);
+      if (longer != own_.end()) return take("-" + word, longer->second);
+      if (own_.contains(word.substr(0, 2))) return take(word, false);  // -n4, -qd
+    }
+    return refused(
+        fmt::format("{} is not known to muster {}", name, line_.words.front()),
+        fmt::format("muster {} --help has all flags, docs/habits.md what those of other launchers "
+                    "become; a word for the engine itself: {}",
+                    line_.words.front(), sys::quote(std::string_view("--engine-arg=" + word))));
+  }
+
+  // A flag of muster's own, and its value where that is the next word.
+  Result<void> take(const std::string& word, bool has_value) {
+    result_.words.push_back(word);
+    const bool follows = has_value && word.find('=') == std::string::npos;
+    if (follows && at_ + 1 < line_.words.size()) result_.words.push_back(line_.words[++at_]);
+    return {};
+  }
+
+  Result<void> read_habit(const Habit& habit, const std::string& word) {
+    Given given{.typed = {word}, .values = {}};
+    const std::size_t equals = word.find('=');
+    if (equals != std::string::npos) given.values.push_back(word.substr(equals + 1));
+    if (habit.values == 0 && !given.values.empty()) {
+      return refused(fmt::format("{} takes no value", word.substr(0, equals)), "leave it out");
+    }
+    while (given.values.size() < static_cast<std::size_t>(habit.values)) {
+      if (at_ + 1 >= line_.words.size()) {
+        return refused(
+            fmt::format("{} wants {} value{}", word, habit.values, habit.values == 1 ? "" : "s"),
+            "docs/habits.md has the flags of other launchers");
+      }
+      given.values.push_back(line_.words[++at_]);
+      given.typed.push_back(given.values.back());
+    }
+    MUSTER_TRY(const Words words, habit.read(habit, given));
+    result_.words.insert(result_.words.end(), words.begin(), words.end());
+    return {};
+  }
+
+  // A word that is no flag's: the module after -m, or somebody forgot the dashes.
+  Result<void> read_program() {
+    const std::string& before = line_.words[at_ - 1];
+    const bool last = at_ + 1 == line_.words.size();
+    const bool is_module = before == "-m" || before == "--module";
+    if (is_module && (line_.dashes || last)) {
+      result_.program.insert(result_.program.begin(), line_.words[at_]);
+      return {};
+    }
+    Words right = {"muster"};
+    right.insert(right.end(), line_.words.begin(), line_.words.begin() + at_);
+    hide_values(right);
+    const std::string flags = sys::quote(right);
+    right.assign(line_.words.begin() + at_, line_.words.end());
+    right.insert(right.end(), line_.program.begin(), line_.program.end());
+    return refused(fmt::format("what is to run, from '{}' on, stands after --", line_.words[at_]),
+                   fmt::format("put -- in front of it:\n  {} -- {}", flags, sys::quote(right)));
+  }
+
+  // Of variables: they may be secrets.
+  static void hide_values(Words& words) {
+    for (std::size_t i = 1; i < words.size(); ++i) {
+      const bool follows = among(words[i - 1], "-x --env --export");
+      const std::size_t flag = among(words[i].substr(0, words[i].find('=')), "--env --export")
+                                   ? words[i].find('=') + 1
+                                   : 0;
+      const std::size_t equals = words[i].find('=', flag);
+      const bool inside = flag != 0 || words[i].starts_with("-x");
+      if ((follows || inside) && equals != std::string::npos) {
+        words[i] = words[i].substr(0, equals + 1) + "...";
+      }
+    }
+  }
+
+  const Line& line_;
+  const Flags& own_;
+  Line result_ = {};
+  std::size_t at_ = 0;
+};
+
+}  // namespace
+
+Result<Line> in_own_words(const Line& line, const Flags& own) {
+  return Reader(line, own).read();
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,52 @@
+// What people write who come from torchrun, mpirun, hydra, srun and DeepSpeed: read as muster's own
+// words, or refused with the spelling to use. Pure. docs/habits.md shows the table to users.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace muster::cli {
+
+using Words = std::vector<std::string>;
+
+// A command line, without the name of the binary.
+struct Line {
+  Words words;          // for muster: the command, then its flags
+  bool dashes = false;  // a "--" follows
+  Words program = {};   // what stands after it: another program's words, untouched
+
+  friend bool operator==(const Line&, const Line&) = default;
+};
+
+// A flag as it was met.
+struct Given {
+  Words typed;   // the flag and its values, as they stood there
+  Words values;  // as many as the habit has
+};
+
+struct Habit {
+  std::string_view names;  // all spellings, parted by blanks; "--name" stands for "-name" too
+  int values = 0;          // words that follow it
+  // muster's own words instead; none: it is so anyway.
+  Result<Words> (*read)(const Habit& habit, const Given& given) = nullptr;
+  std::string_view text = {};  // for `read`: muster's flag, or what to do instead
+  std::string_view only = {};  // the values that are accepted, parted by blanks; empty: any
+};
+
+[[nodiscard]] std::span<const Habit> habits();
+
+// muster's own flags of a command, each spelling ("-H", "--host"), and whether a value follows.
+using Flags = std::map<std::string, bool, std::less<>>;
+
+// The line in muster's own words, for a command that runs a program. An Error where a word means
+// something that muster cannot do, is not known, or is a program with no "--" in front. Its text
+// shows no values of variables.
+[[nodiscard]] Result<Line> in_own_words(const Line& line, const Flags& own);
+
+}  // namespace muster::cli

@@ -1,0 +1,295 @@
+// One line a habit; the last test makes sure that none of the table is left out.
+#include "cli/habits.hpp"
+
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+namespace muster::cli {
+namespace {
+
+// Some of muster's own flags.
+const Flags kOwn = {
+    {"-H", true},        {"--host", true},     {"--hosts", true},       {"-w", true},
+    {"-f", true},        {"--hostfile", true}, {"--machinefile", true}, {"-n", true},
+    {"--np", true},      {"--ppn", true},      {"--bind-to", true},     {"--map-by", true},
+    {"-x", true},        {"--env", true},      {"--launcher", true},    {"--timeout", true},
+    {"-m", false},       {"--module", false},  {"-q", false},           {"-d", false},
+    {"--dry-run", false}};
+
+Words words_of(const std::string& text) {
+  std::istringstream stream(text);
+  Words words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+std::string joined(const Words& words) {
+  std::string text;
+  for (const std::string& word : words) text += (text.empty() ? "" : " ") + word;
+  return text;
+}
+
+Result<Line> read(const std::string& flags, const std::string& program = "true",
+                  bool dashes = true) {
+  Line line{.words = {"run"}, .dashes = dashes, .program = words_of(program)};
+  for (const std::string& word : words_of(flags)) line.words.push_back(word);
+  return in_own_words(line, kOwn);
+}
+
+// The flags in muster's own words; where refused, "! " and the hint.
+std::string understood(const std::string& flags) {
+  const auto line = read(flags);
+  if (!line) return "! " + line.error().hint;
+  return joined(line->words).substr(std::min<std::size_t>(4, joined(line->words).size()));
+}
+
+struct Row {
+  const char* typed;
+  const char* becomes;  // for a refusal "! " and what its hint holds
+};
+
+constexpr Row kRows[] = {
+    // muster's own, in the spellings of others
+    {"-np 4", "--np 4"},
+    {"-np=4", "--np=4"},
+    {"-n4", "-n4"},
+    {"-ppn 2", "--ppn 2"},
+    {"-hosts a,b", "--hosts a,b"},
+    {"-host a:4", "--host a:4"},
+    {"-hostfile h", "--hostfile h"},
+    {"-machinefile h", "--machinefile h"},
+    {"-bind-to none", "--bind-to none"},
+    {"-map-by slot", "--map-by slot"},
+    {"-timeout 5", "--timeout 5"},
+    {"-qd", "-qd"},
+    {"-x -l", "-x -l"},  // a value, whatever it looks like
+    // how many, and where
+    {"--npernode 2", "--nproc-per-node 2"},
+    {"-npernode 2", "--nproc-per-node 2"},
+    {"-perhost 2", "--nproc-per-node 2"},
+    {"--tasks-per-node=2", "--nproc-per-node 2"},
+    {"--num-gpus 2", "--nproc-per-node 2"},
+    {"--pernode", "--nproc-per-node 1"},
+    {"--num-nodes 2", "--nnodes 2"},
+    {"--standalone", "--nnodes 1"},
+    {"--nodelist=a,b", "-H a,b"},
+    {"-hostlist a,b", "-H a,b"},
+    {"--nodefile h", "--hostfile h"},
+    {"-F h", "--hostfile h"},
+    {"--nooversubscribe", ""},
+    {"--no-oversubscribe", ""},
+    {"-c 4", "! srun's CPUs of a rank: --threads N"},
+    {"--cpus-per-task=4", "--threads 4"},
+    {"--cpu-bind=none", "--bind-to none"},
+    {"-nolocal", "! only the hosts of the list"},
+    {"--rankfile r", "! --map-by"},
+    {"-rf r", "! --map-by"},
+    {"-rankmap 0,1", "! --map-by"},
+    {"--distribution cyclic", "! --map-by"},
+    // the meeting point
+    {"--rdzv-backend c10d", ""},
+    {"--rdzv-backend=etcd", "! through c10d"},
+    {"--rdzv-endpoint n1:29400", "--master-addr n1 --master-port 29400"},
+    {"--rdzv-endpoint=n1", "--master-addr n1"},
+    {"--rdzv-endpoint [::1]:5", "--master-addr [::1] --master-port 5"},
+    {"--rdzv-id 77", ""},
+    {"-iface eth1", "! --master-addr"},
+    // the environment
+    {"-genv SECRET 1", "! -x SECRET=VALUE"},
+    {"-env SECRET 1", "! -x SECRET=VALUE"},
+    {"-genvlist A,B", "-x A -x B"},
+    {"-envlist A", "-x A"},
+    {"-genvall", "! -x NAME"},
+    {"-envall", "! -x NAME"},
+    {"-genvnone", "! -x NAME"},
+    {"-envnone", "! -x NAME"},
+    {"--export=A,B=1", "-x A -x B=1"},
+    {"--export=ALL,B=1", "! -x NAME"},
+    {"--export NONE", "! -x NAME"},
+    {"-wdir /tmp", "! cd there first"},
+    {"-wd /tmp", "! cd there first"},
+    {"--chdir=/tmp", "! cd there first"},
+    {"-D /tmp", "! cd there first"},
+    {"--prefix /opt/ompi", "! --launcher DIR/bin/mpirun"},
+    // output and input
+    {"--tag-output", ""},
+    {"-l", ""},
+    {"--label", ""},
+    {"-prepend-rank", ""},
+    {"--unbuffered", ""},
+    {"--kill-on-bad-exit", ""},
+    {"-K", ""},
+    {"--output tag", ""},
+    {"--output=job.%t", "! muster logs ID"},
+    {"--tee 3", ""},
+    {"--tee 0:1", "! muster logs ID"},
+    {"-t 3", "! torchrun's: --tee 3; srun's time limit: --timeout SECONDS"},
+    {"--log-dir d", "! muster logs ID --rank N"},
+    {"--redirects 3", "! muster logs ID"},
+    {"-r 3", "! muster logs ID"},
+    {"--output-filename d", "! muster logs ID"},
+    {"-outfile-pattern d", "! muster logs ID"},
+    {"-errfile-pattern d", "! muster logs ID"},
+    {"-o f", "! muster logs ID"},
+    {"-e f", "! muster logs ID"},
+    {"--error=f", "! muster logs ID"},
+    {"--local-ranks-filter 0", "! muster logs ID --rank N"},
+    {"--role trainer", "! leave it out"},
+    {"-prepend-pattern %r", "! leave it out"},
+    {"--stdin all", "! < FILE"},
+    {"--input=f", "! < FILE"},
+    {"-i f", "! < FILE"},
+    {"-s all", "! < FILE"},
+    {"--color never", ""},
+    {"--color=always", "! muster prints no colours"},
+    {"-print-rank-map", "! -v says"},
+    {"--display-map", "! -v says"},
+    {"--display-allocation", "! -v says"},
+    {"--report-bindings", "! -v says"},
+    {"-Q", "-q"},
+    // what muster does by itself, or has another way for
+    {"--allow-run-as-root", ""},
+    {"-launcher ssh", ""},
+    {"--launcher /opt/mpirun", "--launcher /opt/mpirun"},
+    {"-bootstrap ssh", ""},
+    {"-bootstrap rsh", "! --engine slurm"},
+    {"-launcher-exec rsh", "! ~/.ssh/config"},
+    {"-bootstrap-exec rsh", "! ~/.ssh/config"},
+    {"-rmk pbs", "! --engine slurm"},
+    {"--app f", "! one program"},
+    {"-configfile f", "! one program"},
+    {"--multi-prog f", "! one program"},
+    {"--run-path", "! python3"},
+    {"--time=10", "! --timeout SECONDS"},
+    {"--pty", "! ssh -t HOST"},
+    {"-p 2222", "-p 2222"},
+    {"-p gpu", "! --engine slurm --engine-arg=--partition=gpu"},
+    // an engine's own
+    {"--mca btl tcp,self",
+     "! --engine openmpi --engine-arg=--mca --engine-arg=btl --engine-arg=tcp,self"},
+    {"-mca a b", "! --engine-arg=-mca --engine-arg=a --engine-arg=b"},
+    {"--prtemca a b", "! --engine-arg=--prtemca --engine-arg=a"},
+    {"--pmixmca a b", "! --engine-arg=--pmixmca"},
+    {"--gmca a b", "! --engine-arg=--gmca"},
+    {"--rank-by node", "! --engine openmpi --engine-arg=--rank-by --engine-arg=node"},
+    {"--display map", "! --engine openmpi"},
+    {"--stream-buffering 1", "! --engine openmpi"},
+    {"--use-hwthread-cpus", "! --engine openmpi --engine-arg=--use-hwthread-cpus"},
+    {"--enable-recovery", "! --engine openmpi"},
+    {"-print-all-exitcodes", "! --engine mpich --engine-arg=-print-all-exitcodes"},
+    {"-disable-auto-cleanup", "! --engine mpich"},
+    {"-membind x", "! --engine mpich"},
+    {"-topolib hwloc", "! --engine mpich"},
+    {"-gpus-per-proc 1", "! --engine mpich"},
+    {"-usize 4", "! --engine mpich"},
+    {"-prot", "! --engine intel"},
+    {"-tune f", "! --engine intel"},
+    {"-gtool x", "! --engine intel"},
+    {"--rdzv-conf=a=1", "! --engine torchrun --engine-arg=--rdzv-conf=a=1"},
+    {"--monitor-interval 1", "! --engine torchrun"},
+    {"--start-method spawn", "! --engine torchrun"},
+    {"--event-log-handler x", "! --engine torchrun"},
+    {"--local-addr n1", "! --engine torchrun"},
+    {"--logs-specs x", "! --engine torchrun"},
+    {"--numa-binding node", "! --engine torchrun"},
+    {"--signals-to-handle x", "! --engine torchrun"},
+    {"--shutdown-timeout 3", "! --engine torchrun"},
+    {"--duplicate-stdout-filters x", "! --engine torchrun"},
+    {"--duplicate-stderr-filters x", "! --engine torchrun"},
+    {"--virtual-local-rank", "! --engine torchrun --engine-arg=--virtual-local-rank"},
+    {"--partition=gpu", "! --engine slurm --engine-arg=--partition=gpu"},
+    {"--account a", "! --engine slurm"},
+    {"-A a", "! --engine slurm --engine-arg=-A --engine-arg=a"},
+    {"--qos q", "! --engine slurm"},
+    {"--job-name j", "! --engine slurm"},
+    {"-J j", "! --engine slurm"},
+    {"--gres=gpu:4", "! --engine slurm --engine-arg=--gres=gpu:4"},
+    {"--gpus 4", "! --engine slurm"},
+    {"-G 4", "! --engine slurm"},
+    {"--gpus-per-node 4", "! --engine slurm"},
+    {"--gpus-per-task 1", "! --engine slurm"},
+    {"--mem 4G", "! --engine slurm"},
+    {"--mem-per-cpu 4G", "! --engine slurm"},
+    {"--constraint c", "! --engine slurm"},
+    {"-C c", "! --engine slurm"},
+    {"--reservation r", "! --engine slurm"},
+    {"--mpi=pmix", "! --engine slurm --engine-arg=--mpi=pmix"},
+    {"--jobid 1", "! --engine slurm"},
+    {"--exclusive", "! --engine slurm --engine-arg=--exclusive"},
+    {"--overlap", "! --engine slurm"},
+};
+
+TEST(Habits, AreReadAsMustersOwnOrRefusedWithTheSpelling) {
+  for (const Row& row : kRows) {
+    const std::string becomes = row.becomes;
+    if (becomes.starts_with("! ")) {
+      EXPECT_TRUE(understood(row.typed).starts_with("! ")) << row.typed;
+      EXPECT_NE(understood(row.typed).find(becomes.substr(2)), std::string::npos)
+          << row.typed << " gives: " << understood(row.typed);
+    } else {
+      EXPECT_EQ(understood(row.typed), becomes) << row.typed;
+    }
+  }
+}
+
+TEST(Habits, EveryOneIsTested) {
+  std::set<std::string> tested;
+  for (const Row& row : kRows) {
+    const std::string word = words_of(row.typed).front();
+    tested.insert(word.substr(0, word.find('=')));
+  }
+  for (const Habit& habit : habits()) {
+    for (const std::string& name : words_of(std::string(habit.names))) {
+      const bool is = tested.contains(name) || tested.contains(name.substr(1));
+      EXPECT_TRUE(is) << name;
+    }
+  }
+}
+
+TEST(Habits, NoneHasTwoMeanings) {
+  std::set<std::string> names;
+  for (const Habit& habit : habits()) {
+    for (const std::string& name : words_of(std::string(habit.names))) {
+      EXPECT_TRUE(names.insert(name).second) << name;
+    }
+  }
+}
+
+TEST(Habits, AProgramWithoutDashesIsShownWithThem) {
+  const auto refused = [](const std::string& flags, const std::string& program, bool dashes) {
+    const auto line = read(flags, program, dashes);
+    return line ? "accepted" : line.error().what + " | " + line.error().hint;
+  };
+  EXPECT_EQ(refused("-H a,b train.py --epochs 3", "", false),
+            "what is to run, from 'train.py' on, stands after -- | put -- in front of it:\n"
+            "  muster run -H a,b -- train.py --epochs 3");
+  EXPECT_EQ(refused("-np 2 ./train", "--epochs 3", true),
+            "what is to run, from './train' on, stands after -- | put -- in front of it:\n"
+            "  muster run -np 2 -- ./train --epochs 3");
+  const std::string secret = refused("-x KEY=abc --env=TOKEN=abc -xMORE=abc train", "", false);
+  EXPECT_EQ(secret.find("abc"), std::string::npos) << secret;
+}
+
+TEST(Habits, AModuleStandsOnEitherSide) {
+  EXPECT_EQ(read("-m package.train", "--epochs 3")->program, words_of("package.train --epochs 3"));
+  EXPECT_EQ(read("-m", "package.train --epochs 3")->program, words_of("package.train --epochs 3"));
+  EXPECT_EQ(read("-m package.train", "", false)->program, words_of("package.train"));
+  const auto forgotten = read("-m package.train --epochs 3", "", false);
+  ASSERT_FALSE(forgotten);
+  EXPECT_EQ(forgotten.error().hint,
+            "put -- in front of it:\n  muster run -m -- package.train --epochs 3");
+}
+
+TEST(Habits, WhatIsUnknownOrIncompleteIsSaid) {
+  EXPECT_EQ(read("--no-such-flag=3").error().what, "--no-such-flag is not known to muster run");
+  EXPECT_NE(read("--no-such-flag=3").error().hint.find("--engine-arg=--no-such-flag=3"),
+            std::string::npos);
+  EXPECT_EQ(read("--mca btl").error().what, "--mca wants 2 values");
+  EXPECT_EQ(read("--label=3").error().what, "--label takes no value");
+  EXPECT_EQ(read("-", "").error().what, "what is to run, from '-' on, stands after --");
+}
+
+}  // namespace
+}  // namespace muster::cli

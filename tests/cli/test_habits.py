@@ -1,0 +1,126 @@
+"""Flags of other launchers, through the binary: what is refused, on no host at all, and whole lines as their users write them, on two."""
+import json
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def run(muster, *words, command="run"):
+    return subprocess.run([muster, command, *words], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+
+
+def test_the_docs_have_every_habit(root):
+    """The table of the source, a name in quotes each; its behaviour is tested row by row in habits_test.cpp."""
+    table = (root / "src/cli/habit_table.cpp").read_text()
+    names = [name for row in re.findall(r'Habit\{((?:\s*"[^"]*")+)', table) for name in "".join(re.findall(r'"([^"]*)"', row)).split()]
+    assert len(names) > 100
+    docs = (root / "docs/habits.md").read_text()
+    assert [name for name in names if not re.search(rf"`{name}[` =]", docs)] == []
+
+
+REFUSED = [
+    ("-H n1 train.py --epochs 3", "  muster run -H n1 -- train.py --epochs 3\n"),
+    ("-H n1 --mca btl tcp -- true", "--engine-arg=--mca --engine-arg=btl --engine-arg=tcp"),
+    ("-H n1 --log_dir d -- true", "muster logs ID --rank N"),
+    ("-H n1 --no_such_flag -- true", "--engine-arg=--no-such-flag"),
+    ("-H n1 --node-rank 1 -- true", "--node-rank 1 was asked for, and this is no pod"),
+    ("-H n1 --nnodes 3:2 -- true", "'3:2' is neither a number of hosts nor torchrun's MIN:MAX"),
+    ("-H n1 --nnodes 2:3 -- true", "2 hosts are wanted and 1 are named"),
+    ("-H n1 --nnodes 0 -- true", "'0' is neither"),
+    ("-H n1 --nproc_per_node=xpu -- true", "'xpu' is neither a number nor auto, cpu or gpu"),
+    ("-H n1 -m --no-python -- train", "-m and --no-python contradict each other"),
+    ("-H n1 -x n3 -- true", "--exclude n3"),
+    ("-H n1 --json -- true", "--json requires --dry-run"),
+    ("-H n1 --engine lsf -- true", "{openmpi,mpich,intel,torchrun,slurm,pods}"),
+]
+
+
+@pytest.mark.parametrize("line, said", REFUSED)
+def test_what_is_refused_names_the_spelling(muster, line, said):
+    ended = run(muster, *line.split())
+    assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
+    assert said in ended.stderr
+    assert "Run with --help" not in ended.stderr or said in ended.stderr.splitlines()[0]
+
+
+def test_check_has_the_same_habits_and_other_commands_none(muster):
+    assert "--engine-arg=--mca" in run(muster, "-H", "n1", "--mca", "a", "b", command="check").stderr
+    assert "--engine-arg" not in run(muster, "--mca", "a", "b", command="hosts").stderr
+
+
+def test_values_of_variables_are_hidden_in_argv(muster):
+    """From whoever looks at the processes. muster is held up by a host file that never ends."""
+    words = ["-xA=hush1", "-x", "B=hush2", "--export=C=hush3", "--export", "D=hush4", "--env=E=hush5"]
+    with subprocess.Popen([muster, "run", *words, "-f", "/dev/stdin", "--", "true"], stdin=subprocess.PIPE) as held:
+        argv, end = "", time.monotonic() + 20
+        while argv.count("*****") < len(words) - 2:
+            assert held.poll() is None and time.monotonic() < end, argv
+            argv = Path(f"/proc/{held.pid}/cmdline").read_text()
+        held.kill()
+    assert "hush" not in argv
+
+
+@pytest.fixture(scope="module")
+def lab(module_lab_up):
+    lab = module_lab_up(hosts=2)
+    lab.open_doors()
+    for host in ("launcher", "n1"):
+        lab.shell(host, "cd && printf 'n1 slots=2\\nn2 slots=2\\n' > hosts && printf '#!/bin/sh\\n' > own.py && chmod +x own.py && echo > train.py")
+    return lab
+
+
+def planned(lab, line):
+    """What Open MPI's command line says: --host's value, and all words."""
+    words = ["env", f"PATH={PATH}", "GREETING=hello", "muster", "run", "--engine", "openmpi", "--dry-run", "--json", *line.split()]
+    ended = lab.exec("launcher", "sh", "-c", 'cd && exec "$@"', "sh", *words)
+    assert ended.returncode == 0, ended.stderr
+    (command,) = json.loads(ended.stdout)["commands"]
+    argv = command["argv"]
+    return argv[argv.index("--host") + 1], argv
+
+
+LINES = {
+    "torchrun": ("-H n1,n2 --nnodes 2 --nproc_per_node=2 --rdzv_backend c10d --rdzv_endpoint 198.18.1.1:29700 --rdzv_id 7 --max_restarts 0 "
+                 "--tee 3 -- train.py --epochs 3", "n1:2,n2:2", "--master 198.18.1.1:29700 -- python3 train.py --epochs 3"),
+    "mpirun": ("-np 3 -host n1:2,n2:2 --tag-output --allow-run-as-root -bind-to core -x GREETING -- true", "n1:2,n2:1", "--bind-to core"),
+    "mpirun, more than slots": ("-np 6 --oversubscribe -hostfile hosts -- true", "n1:3,n2:3", "-- true"),
+    "hydra": ("-ppn 2 -hosts n1,n2 -launcher ssh -prepend-rank -genvlist GREETING -- true", "n1:2,n2:2", "-x GREETING"),
+    "srun": ("-N 1 --ntasks-per-node=2 --nodelist=n[1-2] -l --cpu-bind=none --export=GREETING=hi -- true", "n1:2", "-x GREETING"),
+    "deepspeed": ("--hostfile hosts --num_nodes 1 --num_gpus 2 --include n2 -- train.py", "n2:2", "-- python3 train.py"),
+    "a module": ("-w n2 -m package.train -- --epochs 3", "n2:1", "-- python3 -m package.train --epochs 3"),
+    "its own interpreter": ("-H n1 -- ./own.py", "n1:1", "-- ./own.py"),
+}
+
+
+@pytest.mark.lab
+@pytest.mark.parametrize("line, hosts, words", LINES.values(), ids=LINES)
+def test_whole_lines_mean_what_they_mean_there(lab, line, hosts, words):
+    placed, argv = planned(lab, line)
+    assert placed == hosts
+    assert words in " ".join(argv)
+
+
+@pytest.mark.lab
+def test_auto_is_a_rank_for_each_cpu_where_there_is_no_gpu(lab):
+    cpus = lab.shell("n1", "nproc").strip()
+    assert planned(lab, "-H n1,n2 --nproc-per-node auto -- true")[0] == f"n1:{cpus},n2:{cpus}"
+    refused = lab.exec("launcher", "muster", "run", "-H", "n1", "--nproc-per-node", "gpu", "--", "true")
+    assert refused.returncode == 2 and "n1 has none" in refused.stderr
+
+
+@pytest.mark.lab
+def test_verbose_says_what_was_decided(lab):
+    words = ["env", f"PATH={PATH}", "muster", "run", "-v", "--dry-run", "-H", "n1,n2", "--", "true"]
+    assert "2 ranks on 2 hosts" in lab.exec("launcher", *words).stderr
+
+
+@pytest.mark.lab
+def test_no_python_starts_the_script_itself(lab):
+    words = ["env", f"PATH={PATH}", "muster", "run", "--no-python", "-H", "n1", "--", "./train.py"]
+    ended = lab.exec("launcher", "sh", "-c", 'cd && exec "$@"', "sh", *words)
+    assert ended.returncode == 126 and "may not be executed" in ended.stderr
