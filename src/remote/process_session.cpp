@@ -32,6 +32,7 @@ class ProcessSession : public Session {
                     .on_end = [state](int code, int signal) { state->end(code, signal); }});
     if (!started) return fail_soon(loop, started.error());
     process_ = *started;
+    if (process.on_started) process.on_started(process_);
   }
 
   void fail_soon(sys::Loop& loop, Error error) {

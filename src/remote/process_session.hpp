@@ -19,6 +19,8 @@ struct SessionProcess {
   // Session::abandon kills the process; else it only closes its input: for a command that is the
   // process itself and that must go on.
   bool killed_when_abandoned = true;
+  // Called with the process once it runs; it outlives the Session until it has ended.
+  std::function<void(std::shared_ptr<sys::Process>)> on_started = {};
 };
 
 // Where it cannot be started, plan.on_end is told so from loop.run().
