@@ -52,13 +52,15 @@ Result<void> keep_first(hosts::Cluster& cluster, layout::Job& job) {
 }
 
 // What the platform says of the job; the user's own words must not contradict it.
-Result<void> take_pod(const hosts::Pod& pod, layout::Job& job) {
+Result<void> take_pod(const hosts::Pod& pod, std::optional<int> node_rank, layout::Job& job) {
   MUSTER_TRY(const int ranks, ranks_on_each(pod, {.pods = job.nodes,
                                                   .ranks = job.ranks,
-                                                  .ranks_per_pod = job.ranks_per_host}));
+                                                  .ranks_per_pod = job.ranks_per_host,
+                                                  .rank = node_rank}));
   job.pods = pod.count;
   job.pod = pod.rank;
   job.ranks_per_host = ranks;
+  if (ranks == 0 && job.ranks_by.empty()) job.ranks_by = pod.ranks_by;
   job.ranks = 0;
   job.nodes = 0;
   if (job.master_address.empty()) job.master_address = pod.master_address;
@@ -99,8 +101,11 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   MUSTER_TRY(Reach reach, find_reach(options));
   all->cluster = std::move(reach.cluster);
   all->transport = std::move(reach.transport);
-  if (!reach.engine.empty()) all->job.engine = reach.engine;
-  if (reach.pod) MUSTER_CHECK(take_pod(*reach.pod, all->job));
+  if (!reach.engine.empty()) {
+    all->job.engine = reach.engine;
+    all->job.engine_why = reach.why;
+  }
+  if (reach.pod) MUSTER_CHECK(take_pod(*reach.pod, options.node_rank, all->job));
   MUSTER_CHECK(keep_first(all->cluster, all->job));
   if (all->job.activate.empty()) all->job.activate = all->cluster.activate;
   facts::Request request = request_for(all->job);

@@ -109,7 +109,9 @@ bool speak_the_same(std::string_view kind, std::string_view version, std::string
 
 EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> hosts,
                            const facts::Facts& launcher) {
-  if (job.engine == "torchrun" || job.engine == "pods") return torchrun(job, hosts, "asked for");
+  if (job.engine == "torchrun" || job.engine == "pods") {
+    return torchrun(job, hosts, job.engine_why.empty() ? "asked for" : job.engine_why);
+  }
   if (!job.launcher.empty()) return named_launcher(job, launcher);
   const bool only_torchrun = job.max_restarts > 0 || job.min_nodes > 0;
   if (job.engine.empty() && only_torchrun) {

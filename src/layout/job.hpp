@@ -16,7 +16,8 @@ struct Job {
   int min_nodes = 0;                 // torchrun goes on with so many; 0: it needs all
   int max_restarts = 0;              // of all ranks, by torchrun
   std::string engine =
-      {};        // "openmpi", "mpich", "intel", "torchrun", "slurm", "pods"; empty: chosen
+      {};  // "openmpi", "mpich", "intel", "torchrun", "slurm", "pods"; empty: chosen
+  std::string engine_why = {};  // where not the user named it but where we are
   int pods = 0;  // we are in one of so many pods, each of which runs its own muster; 0: in none
   int pod = 0;   // which
   std::string launcher = {};  // absolute path of the engine's mpirun on the launcher
