@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -40,8 +41,23 @@ pid_t parent_of(pid_t pid) {
   return parent;
 }
 
+// In the middle of exec a process that has a program shows no variables yet, and would be missed.
+std::string environment_of(pid_t pid) {
+  constexpr int kTries = 100;
+  constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 1'000'000};
+  const std::string program = fmt::format("/proc/{}/exe", pid);
+  std::string environment = read_proc(pid, "environ");
+  for (int i = 0; environment.empty() && i < kTries; ++i) {
+    char first = 0;
+    if (::readlink(program.c_str(), &first, 1) < 0) break;  // a zombie, or the kernel's
+    (void)::nanosleep(&kPause, nullptr);
+    environment = read_proc(pid, "environ");
+  }
+  return environment;
+}
+
 bool carries(pid_t pid, std::string_view entry) {
-  const std::string environment = read_proc(pid, "environ");
+  const std::string environment = environment_of(pid);
   for (std::size_t start = 0; start < environment.size();) {
     const std::size_t end = std::min(environment.find('\0', start), environment.size());
     if (std::string_view(environment).substr(start, end - start) == entry) return true;
