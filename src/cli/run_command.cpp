@@ -14,6 +14,7 @@
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
 #include "launch/plan.hpp"
+#include "layout/engine.hpp"
 #include "remote/ssh.hpp"
 #include "run/collect.hpp"
 #include "run/folder.hpp"
@@ -50,7 +51,7 @@ std::set<std::string> variable_names() {
 }
 
 std::string engine_name(const layout::Engine& engine) {
-  return engine.kind == "openmpi" ? "Open MPI " + engine.version : engine.kind;
+  return layout::mpi_name(engine.kind, engine.version);
 }
 
 // One line that says what was understood, so that a surprise shows before the job does.

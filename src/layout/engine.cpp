@@ -42,6 +42,14 @@ int likeness(const facts::Mpi& mpi, const facts::Program& program) {
   return mpi.kind == program.libmpi_kind ? 2 : 1;
 }
 
+// Null: there is none. An empty kind: any that is known.
+const facts::Mpi* first_of_kind(const facts::Facts& launcher, std::string_view kind) {
+  const auto found = std::find_if(
+      launcher.mpi.begin(), launcher.mpi.end(),
+      [&](const facts::Mpi& mpi) { return kind.empty() ? !mpi.kind.empty() : mpi.kind == kind; });
+  return found == launcher.mpi.end() ? nullptr : &*found;
+}
+
 EngineChoice named_launcher(const Job& job, const facts::Facts& launcher) {
   const auto found =
       std::find_if(launcher.mpi.begin(), launcher.mpi.end(),
@@ -90,10 +98,12 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
                            const facts::Facts& launcher) {
   if (!job.launcher.empty()) return named_launcher(job, launcher);
   const std::string kind = job.engine.empty() ? "openmpi" : job.engine;
-  const auto usual = std::find_if(launcher.mpi.begin(), launcher.mpi.end(),
-                                  [&](const facts::Mpi& mpi) { return mpi.kind == kind; });
-  const facts::Mpi* best = usual == launcher.mpi.end() ? nullptr : &*usual;
+  const facts::Mpi* best = first_of_kind(launcher, kind);
   std::string why = job.engine.empty() ? "the first Open MPI here" : "asked for";
+  if (best == nullptr && job.engine.empty()) {
+    best = first_of_kind(launcher, "");
+    why = "there is no Open MPI here";
+  }
   if (const facts::Program* program = linked_program(hosts); program != nullptr) {
     int most = best == nullptr ? 0 : likeness(*best, *program);
     for (const facts::Mpi& mpi : launcher.mpi) {
@@ -105,7 +115,11 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
                         mpi_name(program->libmpi_kind, program->libmpi_version));
     }
   }
-  if (best == nullptr) return {{}, fmt::format("no engine: there is no {} here", mpi_name(kind))};
+  if (best == nullptr) {
+    return {
+        {},
+        fmt::format("no engine: there is no {} here", job.engine.empty() ? "MPI" : mpi_name(kind))};
+  }
   return {to_engine(*best), fmt::format("engine {} at {}: {}", mpi_name(best->kind, best->version),
                                         best->launcher, why)};
 }
