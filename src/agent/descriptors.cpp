@@ -33,6 +33,13 @@ void keep_standard_descriptors() {
   }
 }
 
+void read_nothing() {
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (nothing < 0) return;
+  (void)::dup2(nothing, STDIN_FILENO);  // without close-on-exec: it is the program's
+  (void)::close(nothing);
+}
+
 void close_inherited() {
   for (const int number : open_descriptors()) {
     const int flags = ::fcntl(number, F_GETFD);

@@ -7,6 +7,9 @@ namespace muster::agent {
 // so that a program finds it missing still.
 void keep_standard_descriptors();
 
+// Standard input becomes /dev/null.
+void read_nothing();
+
 // Closes every descriptor above 2 that is not close-on-exec, that is: every one that was inherited
 // and not made here. The engine must see the end of its sockets when the program ends.
 void close_inherited();

@@ -19,8 +19,10 @@
 namespace muster::agent {
 namespace {
 
-constexpr std::array<std::string_view, 8> kDaemons = {
-    "prted", "orted", "prterun", "prte", "orterun", "mpirun", "mpirun.openmpi", "hydra_pmi_proxy"};
+// Names of processes, which have 15 letters at most.
+constexpr std::array<std::string_view, 11> kDaemons = {
+    "prted",          "orted",           "prterun",         "prte",    "orterun",      "mpirun",
+    "mpirun.openmpi", "hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec", "mpiexec.hydra"};
 
 std::string read_proc(pid_t pid, const char* name) {
   std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);

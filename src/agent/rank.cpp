@@ -45,6 +45,7 @@ constexpr int kUsageCode = 2;
 constexpr int kOwnFault = 125;  // the program was not even tried
 constexpr milliseconds kDrain = std::chrono::seconds(2);
 constexpr milliseconds kCleanUp = std::chrono::seconds(2);
+constexpr milliseconds kCarriedWait = std::chrono::seconds(10);
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
@@ -83,7 +84,11 @@ void take_place(const Placement& placement, rankenv::Rank& rank) {
 }
 
 Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool out_is_terminal) {
-  const Environment inherited = inherited_environment();
+  Environment inherited = inherited_environment();
+  if (options.carried) {
+    MUSTER_TRY(const Environment carried, files.await_variables(kCarriedWait));
+    for (const auto& [name, value] : carried) inherited.insert_or_assign(name, value);
+  }
   Prepared prepared{.host = files.host()};
   MUSTER_TRY(prepared.rank, rankenv::read(inherited));
   Wishes wishes{.rank = prepared.rank,
@@ -291,6 +296,7 @@ Result<Ready> make_ready(const RankOptions& options, const SignalGuard& guard) {
 // The raw wait status of the program.
 Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
   MUSTER_TRY(Ready ready, make_ready(options, guard));
+  if (options.only_first_reads && ready.prepared.rank.rank != 0) read_nothing();
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
   MUSTER_TRY(const Launched launched, launch({.program = options.program,
                                               .environment = ready.prepared.environment,

@@ -12,8 +12,8 @@ namespace muster::agent {
 namespace {
 
 constexpr const char* kUsage =
-    "muster rank [--run ID] [--subnet CIDR] [--master ADDRESS:PORT] [--quiet-label] -- "
-    "program arguments...";
+    "muster rank [--run ID] [--subnet CIDR] [--master ADDRESS:PORT] [--quiet-label] "
+    "[--only-first-reads] [--carried] -- program arguments...";
 
 Error usage(std::string what) {
   return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = kUsage};
@@ -49,6 +49,10 @@ Result<RankOptions> parse_rank_options(const std::vector<std::string>& words) {
     }
     if (word == "--quiet-label") {
       options.label = false;
+      continue;
+    }
+    if (word == "--only-first-reads" || word == "--carried") {
+      (word == "--carried" ? options.carried : options.only_first_reads) = true;
       continue;
     }
     const bool takes_value = word == "--run" || word == "--subnet" || word == "--master";

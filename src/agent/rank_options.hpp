@@ -15,10 +15,12 @@ struct Master {
 };
 
 struct RankOptions {
-  std::string run_id = {};                // empty: no folder, no record
-  std::string subnet = {};                // "198.18.0.0/16"; empty: leave the interfaces alone
-  std::optional<Master> master = {};      // where rank 0 listens
-  bool label = true;                      // "[host:rank] " before each line
+  std::string run_id = {};            // empty: no folder, no record
+  std::string subnet = {};            // "198.18.0.0/16"; empty: leave the interfaces alone
+  std::optional<Master> master = {};  // where rank 0 listens
+  bool label = true;                  // "[host:rank] " before each line
+  bool only_first_reads = false;      // ranks but the first have no standard input
+  bool carried = false;               // the job's variables come by the agent and not by the engine
   std::vector<std::string> program = {};  // with its arguments; never empty
 };
 

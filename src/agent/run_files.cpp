@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,6 +61,20 @@ Result<Environment> RunFiles::variables() const {
   if (folder_.empty() || !sys::exists(path)) return Environment();
   MUSTER_TRY(const std::string text, sys::read_file(path, kMaxEnvironment));
   return parse_environment(text);
+}
+
+Result<Environment> RunFiles::await_variables(std::chrono::milliseconds patience) const {
+  constexpr int kLookAgainMs = 5;
+  const auto give_up = std::chrono::steady_clock::now() + patience;
+  while (!sys::exists(folder_ + "/variables")) {
+    if (folder_.empty() || std::chrono::steady_clock::now() > give_up) {
+      return unexpected(Error{.what = "the job's variables have not come from the launcher",
+                              .hint = "start it again; if it happens again, this host is "
+                                      "overloaded or the run's folder was removed"});
+    }
+    (void)::poll(nullptr, 0, kLookAgainMs);
+  }
+  return variables();
 }
 
 std::optional<Placement> RunFiles::placement() const {

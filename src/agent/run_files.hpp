@@ -1,6 +1,7 @@
 // A rank's files in the folder of its run.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 
@@ -25,6 +26,8 @@ class RunFiles {
   [[nodiscard]] Result<std::optional<Environment>> activated() const;
   // What an engine that is started on this host gets beyond that.
   [[nodiscard]] Result<Environment> variables() const;
+  // The same for a rank, which may be quicker than the agent that writes them: waits for so long.
+  [[nodiscard]] Result<Environment> await_variables(std::chrono::milliseconds patience) const;
   // What was decided for this host, as the agent wrote it (see placement.hpp); nothing: it is not
   // known.
   [[nodiscard]] std::optional<Placement> placement() const;

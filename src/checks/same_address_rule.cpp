@@ -1,4 +1,4 @@
-// One address on several hosts: Open MPI connects to itself, or to nothing, and hangs.
+// One address on several hosts: an MPI connects to itself, or to nothing, and hangs.
 #include <algorithm>
 #include <set>
 
@@ -50,18 +50,23 @@ Finding on_a_port(const std::string& address, const Uses& uses, bool is_the_jobs
   return finding;
 }
 
-Finding on_a_bridge(const std::string& address, const Uses& uses, const std::string& subnet) {
+// What somebody without muster would have to do.
+std::string bare_mpirun(const layout::Layout& layout) {
+  if (layout.engine.kind != "openmpi") return "";
+  return fmt::format("; a bare mpirun hangs without --mca btl_tcp_if_include {}", layout.subnet);
+}
+
+Finding on_a_bridge(const std::string& address, const Uses& uses, const layout::Layout& layout) {
+  const std::string& subnet = layout.subnet;
   const bool is_avoided = !subnet.empty();
   return {.id = std::string(kSameVirtualAddress),
           .severity = is_avoided ? Severity::kNote : Severity::kWarning,
           .what = fmt::format("{} has the same address on {} hosts{}", interface_names(uses),
                               uses.size(), is_avoided ? " and is avoided" : ""),
           .evidence = address,
-          .fix = is_avoided
-                     ? fmt::format("nothing: muster keeps the engine in {}; a bare mpirun hangs "
-                                   "without --mca btl_tcp_if_include {}",
-                                   subnet, subnet)
-                     : "--mca btl_tcp_if_include SUBNET keeps Open MPI away from it"};
+          .fix = is_avoided ? fmt::format("nothing: muster keeps the engine in {}{}", subnet,
+                                          bare_mpirun(layout))
+                            : "--mca btl_tcp_if_include SUBNET keeps Open MPI away from it"};
 }
 
 }  // namespace
@@ -75,7 +80,7 @@ Findings find_same_address(const Scene& scene) {
     const std::string address = layout::ipv4_text(ip);
     const auto ports = std::count_if(uses.begin(), uses.end(), leads_out);
     if (ports == 0) {
-      findings.push_back(on_a_bridge(address, uses, scene.layout.subnet));
+      findings.push_back(on_a_bridge(address, uses, scene.layout));
     } else {
       findings.push_back(on_a_port(address, uses, !subnet || layout::contains(*subnet, ip)));
     }

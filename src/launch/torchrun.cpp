@@ -12,9 +12,9 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-class Writer {
+class TorchrunWriter {
  public:
-  Writer(const layout::Job& job, const layout::Layout& layout, const Means& means)
+  TorchrunWriter(const layout::Job& job, const layout::Layout& layout, const Means& means)
       : job_(job), layout_(layout), means_(means) {}
 
   Plan write() {
@@ -108,7 +108,7 @@ Result<Plan> plan_torchrun(const layout::Job& job, const layout::Layout& layout,
     return unexpected(Error{.what = "torchrun's hosts have no address to meet at",
                             .hint = "name one: --master-addr ADDRESS --master-port PORT"});
   }
-  return Writer(job, layout, means).write();
+  return TorchrunWriter(job, layout, means).write();
 }
 
 }  // namespace muster::launch

@@ -1,6 +1,7 @@
 // What the plans of all engines have in common.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +9,9 @@
 #include "launch/plan.hpp"
 
 namespace muster::launch {
+
+// Beyond this many hosts the list goes into a file: one argument may have 128 KiB.
+constexpr std::size_t kMostInline = 64;
 
 // The variables that the ranks are handed, by name: values never stand in a command line.
 struct Variables {

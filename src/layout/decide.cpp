@@ -60,6 +60,11 @@ void decide_network(const Job& job, const Facts& launcher, const Known& known, L
     layout.why.push_back(fmt::format("the launcher is not in {}; it meets the hosts through {}",
                                      layout.subnet, layout.launcher_subnet));
   }
+  const Network meeting = parse_network(layout.launcher_subnet).value_or(subnet->network);
+  if (const auto door = door_in(launcher, meeting)) {
+    layout.launcher_interface = door->interface->name;
+    layout.launcher_address = ipv4_text(door->address);
+  }
 }
 
 // "RDMA: mlx5_0 port 1, GID index 3 on n[1-3]; mlx5_1 port 1, GID index 5 on n4"

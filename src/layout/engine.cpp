@@ -42,6 +42,14 @@ int likeness(const facts::Mpi& mpi, const facts::Program& program) {
   return mpi.kind == program.libmpi_kind ? 2 : 1;
 }
 
+// Null: there is none. An empty kind: any that is known.
+const facts::Mpi* first_of_kind(const facts::Facts& launcher, std::string_view kind) {
+  const auto found = std::find_if(
+      launcher.mpi.begin(), launcher.mpi.end(),
+      [&](const facts::Mpi& mpi) { return kind.empty() ? !mpi.kind.empty() : mpi.kind == kind; });
+  return found == launcher.mpi.end() ? nullptr : &*found;
+}
+
 EngineChoice named_launcher(const Job& job, const facts::Facts& launcher) {
   const auto found =
       std::find_if(launcher.mpi.begin(), launcher.mpi.end(),
@@ -124,10 +132,7 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
   if (job.engine.empty() && linked == nullptr && has_torchrun && is_python(job)) {
     return torchrun(job, hosts, "the program is Python's, and every host has it");
   }
-  const auto usual = std::find_if(launcher.mpi.begin(), launcher.mpi.end(), [&](const auto& mpi) {
-    return job.engine.empty() ? !mpi.kind.empty() : mpi.kind == job.engine;
-  });
-  const facts::Mpi* best = usual == launcher.mpi.end() ? nullptr : &*usual;
+  const facts::Mpi* best = first_of_kind(launcher, job.engine);
   std::string why = job.engine.empty() ? "the first MPI here" : "asked for";
   if (linked != nullptr) {
     int most = best == nullptr ? 0 : likeness(*best, *linked);

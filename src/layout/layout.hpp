@@ -43,6 +43,8 @@ struct Layout {
   int max_restarts = 0;              // of all ranks, by torchrun
   std::string subnet = {};           // "198.18.0.0/16"; empty: there is no common one
   std::string launcher_subnet = {};  // where the launcher meets the hosts when that is another one
+  std::string launcher_interface = {};  // the launcher's own there; empty: it has none
+  std::string launcher_address = {};    // its address
   std::string master_address = {};
   int master_port = 0;
   int threads = 1;  // OMP_NUM_THREADS

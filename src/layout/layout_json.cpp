@@ -35,6 +35,8 @@ std::string to_json(const Layout& layout) {
                       {"ranks", layout.ranks},
                       {"subnet", layout.subnet},
                       {"launcher_subnet", layout.launcher_subnet},
+                      {"launcher_interface", layout.launcher_interface},
+                      {"launcher_address", layout.launcher_address},
                       {"master_address", layout.master_address},
                       {"master_port", layout.master_port},
                       {"threads", layout.threads},

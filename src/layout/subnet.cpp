@@ -209,6 +209,13 @@ std::vector<Door> doors(const Facts& host) {
   return all;
 }
 
+std::optional<Door> door_in(const Facts& host, const Network& network) {
+  for (const Door& door : doors(host)) {
+    if (contains(network, door.address)) return door;
+  }
+  return std::nullopt;
+}
+
 std::string default_interface(const Facts& host) {
   const facts::Route* best = nullptr;
   for (const facts::Route& route : host.routes) {

@@ -23,6 +23,9 @@ struct Door {
 // Of interfaces that are up and lead out of the host; never loopback, virtual, tunnel, link-local.
 [[nodiscard]] std::vector<Door> doors(const facts::Facts& host);
 
+// The first in this network; nothing: the host has none there.
+[[nodiscard]] std::optional<Door> door_in(const facts::Facts& host, const Network& network);
+
 // The interface of the default route with the lowest metric; empty: there is none.
 [[nodiscard]] std::string default_interface(const facts::Facts& host);
 

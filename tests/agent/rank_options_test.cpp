@@ -8,9 +8,9 @@ namespace {
 using Words = std::vector<std::string>;
 
 TEST(RankOptions, AllOfThem) {
-  const auto options =
-      parse_rank_options({"--run", "r1", "--subnet", "10.0.0.0/8", "--master", "10.0.0.1:29500",
-                          "--quiet-label", "--", "prog", "--run", "--", "x"});
+  const auto options = parse_rank_options({"--run", "r1", "--subnet", "10.0.0.0/8", "--master",
+                                           "10.0.0.1:29500", "--quiet-label", "--only-first-reads",
+                                           "--carried", "--", "prog", "--run", "--", "x"});
   ASSERT_TRUE(options) << to_text(options.error());
   EXPECT_EQ(options->run_id, "r1");
   EXPECT_EQ(options->subnet, "10.0.0.0/8");
@@ -18,6 +18,8 @@ TEST(RankOptions, AllOfThem) {
   EXPECT_EQ(options->master->address, "10.0.0.1");
   EXPECT_EQ(options->master->port, "29500");
   EXPECT_FALSE(options->label);
+  EXPECT_TRUE(options->only_first_reads);
+  EXPECT_TRUE(options->carried);
   EXPECT_EQ(options->program, (Words{"prog", "--run", "--", "x"}));
 }
 

@@ -42,6 +42,17 @@ TEST(Engine, IsTheFirstMpiUnlessOneIsNamed) {
   EXPECT_EQ(chosen(world).launcher, "/m/bin/mpirun");
 }
 
+TEST(Engine, IsAnotherMpiWhereThereIsNoOpenMpi) {
+  World world = good_world(2);
+  world.launcher.mpi = {{.launcher = "/what/bin/mpirun"},
+                        {.kind = "intel", .version = "2021.18", .launcher = "/i/bin/mpirun"}};
+  EXPECT_EQ(chosen(world).kind, "intel");
+  EXPECT_EQ(world.layout().why.at(1),
+            "engine Intel MPI 2021.18 at /i/bin/mpirun: the first MPI here");
+  world.job.engine = "openmpi";
+  EXPECT_EQ(chosen(world).kind, "");
+}
+
 TEST(Engine, FollowsTheLibraryOfTheProgram) {
   World world = good_world_with_program(2);
   world.launcher.mpi = {open_mpi("5.0.11"), open_mpi("4.1.4", "/usr")};

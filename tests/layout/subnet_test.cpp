@@ -125,9 +125,12 @@ TEST(Subnet, OfTheLauncherIsSaidOnlyWhenItIsAnother) {
   World world = two_networks(2, 25000);
   EXPECT_EQ(world.layout().subnet, "10.0.0.0/24");
   EXPECT_EQ(world.layout().launcher_subnet, "198.18.0.0/16");
+  EXPECT_EQ(world.layout().launcher_address, world.launcher.interfaces[1].addresses[0].ip);
   world.launcher.interfaces[1].addresses = {{"192.168.7.7", 24}};
   EXPECT_EQ(world.layout().launcher_subnet, "192.168.7.0/24");
+  EXPECT_EQ(world.layout().launcher_address, "192.168.7.7");
   EXPECT_EQ(good_world(2).layout().launcher_subnet, "");
+  EXPECT_EQ(good_world(2).layout().launcher_interface, "eth0");
 }
 
 }  // namespace

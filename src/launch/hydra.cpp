@@ -1,0 +1,224 @@
+#include "launch/hydra.hpp"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "launch/words.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::launch {
+namespace {
+
+// Beyond this many hosts the list goes into a file: one argument may have 128 KiB.
+
+// A flag with its other spellings, and the variable that says the same. Hydra ends at a flag that
+// it gets twice.
+struct Flag {
+  std::string_view name;
+  std::string_view variable = {};
+  std::array<std::string_view, 4> others = {};
+};
+
+struct HydraDialect {
+  Flag launcher;
+  Flag launcher_exec;
+  Flag host_file;  // with the number of ranks behind each name
+  Flag ranks_per_host;
+  Flag environment;  // what of our environment goes to the ranks
+  std::string_view autofork;
+  std::initializer_list<std::string_view> forwarded;  // its own settings, by how their names begin
+};
+
+constexpr Flag kHosts = {"-hosts", "", {"-host", "-hostlist", "-machinelist", "-hosts-group"}};
+constexpr Flag kRanks = {"-n", "", {"-np"}};
+
+const HydraDialect kMpich = {
+    .launcher = {"-launcher", "HYDRA_LAUNCHER", {"-bootstrap"}},
+    .launcher_exec = {"-launcher-exec", "HYDRA_LAUNCHER_EXEC", {"-bootstrap-exec"}},
+    .host_file = {"-f", "", {"-hostfile", "-machinefile", "-machine"}},
+    .ranks_per_host = {"-ppn", "", {"-perhost"}},
+    .environment = {"-genvnone", "HYDRA_ENV", {"-genvall", "-genvlist"}},
+    .autofork = "HYDRA_LAUNCHER_AUTOFORK",
+    .forwarded = {"MPICH_", "MPIR_CVAR_"}};
+const HydraDialect kIntel = {
+    .launcher = {"-bootstrap", "I_MPI_HYDRA_BOOTSTRAP", {"-launcher"}},
+    .launcher_exec = {"-bootstrap-exec", "I_MPI_HYDRA_BOOTSTRAP_EXEC", {"-launcher-exec"}},
+    .host_file = {"-machinefile", "", {"-machine", "-hostfile", "-f"}},
+    .ranks_per_host = {"-ppn", "I_MPI_PERHOST", {"-perhost"}},
+    .environment = {"-genvlist", "", {"-genvall", "-genvnone", "-genvexcl"}},
+    .autofork = "I_MPI_HYDRA_BOOTSTRAP_AUTOFORK",
+    .forwarded = {"I_MPI_"}};
+
+class HydraWriter {
+ public:
+  HydraWriter(const layout::Job& job, const layout::Layout& layout, const Means& means)
+      : job_(job),
+        layout_(layout),
+        means_(means),
+        intel_(layout.engine.kind == "intel"),
+        dialect_(intel_ ? kIntel : kMpich) {}
+
+  Plan write() {
+    argv_ = {launcher()};
+    add_ssh();
+    add_network();
+    add_hosts();
+    add_binding();
+    add_environment();
+    add(job_.engine_args);
+    std::vector<std::string> rank = rank_words(job_, layout_, means_);
+    std::vector<std::string> flags;
+    if (!plan_.carried.empty()) flags.emplace_back("--carried");
+    // Hydra leaves the input of the others open for ever, unless Intel's -s sends it to them.
+    if (!given("-s")) flags.emplace_back("--only-first-reads");
+    rank.insert(rank.begin() + 2, flags.begin(), flags.end());  // behind the shim and "rank"
+    add(rank);
+    plan_.commands = {{.argv = std::move(argv_)}};
+    return std::move(plan_);
+  }
+
+ private:
+  void add(const std::vector<std::string>& words) {
+    argv_.insert(argv_.end(), words.begin(), words.end());
+  }
+
+  [[nodiscard]] bool given(std::string_view flag) const {
+    return !flag.empty() &&
+           (given_by_user(job_, flag) || given_by_user(job_, fmt::format("-{}", flag)));
+  }
+
+  // Whether it is left to us: else the user's own setting wins, aloud.
+  bool is_ours(const Flag& flag) {
+    if (!flag.variable.empty() && means_.user_env.contains(std::string(flag.variable))) {
+      plan_.notes.push_back(fmt::format("{} is set in your environment and stays", flag.variable));
+      return false;
+    }
+    std::string_view users = given(flag.name) ? flag.name : std::string_view();
+    for (const std::string_view other : flag.others) {
+      if (given(other)) users = other;
+    }
+    if (users.empty()) return true;
+    plan_.notes.push_back(fmt::format("{} is given by --engine-arg and stays", users));
+    return false;
+  }
+
+  void set(const Flag& flag, const std::string& value) {
+    if (is_ours(flag)) add({std::string(flag.name), value});
+  }
+
+  // "NAME=value" for the engine and the ranks.
+  void set_variable(const std::string& name, const std::string& value) {
+    set_for_engine(plan_, means_, name, value);
+    if (!means_.user_env.contains(name)) own_variables_.push_back(name);
+  }
+
+  // Intel's mpirun is a script that looks for a batch system and runs this: a signal would end the
+  // script alone.
+  [[nodiscard]] std::string launcher() const {
+    constexpr std::string_view kScript = "/mpirun";
+    const std::string& path = layout_.engine.launcher;
+    if (!intel_ || !path.ends_with(kScript)) return path;
+    return path.substr(0, path.size() - kScript.size()) + "/mpiexec.hydra";
+  }
+
+  // Hydra wants one program, and calls it as it would call ssh.
+  void add_ssh() {
+    set(dialect_.launcher, "ssh");
+    if (is_ours(dialect_.launcher_exec)) {
+      const std::string path = means_.folder + "/ssh";
+      add({std::string(dialect_.launcher_exec.name), path});
+      plan_.files.push_back(
+          {.path = path,
+           .content = fmt::format("#!/bin/sh\nexec {} \"$@\"\n", sys::quote(means_.ssh)),
+           .mode = 0700});
+    }
+    // A rank on this machine is to have the same environment as on any other.
+    set_for_engine(plan_, means_, std::string(dialect_.autofork), "0");
+    // Every daemon is started from here: hosts need no way to each other.
+    if (intel_) {
+      set({"-branch-count", "I_MPI_HYDRA_BRANCH_COUNT"}, std::to_string(layout_.placements.size()));
+    }
+  }
+
+  // Where the daemons find us; by default it is our name, whatever it means on the hosts. What the
+  // ranks use among each other is set by the shim, by each host's own interface names.
+  void add_network() {
+    const Flag by_interface = intel_ ? Flag{"-iface", "I_MPI_HYDRA_IFACE"}
+                                     : Flag{"-localhost", "HYDRA_IFACE", {"-iface"}};
+    const std::string& ours = intel_ ? layout_.launcher_interface : layout_.launcher_address;
+    if (!ours.empty()) set(by_interface, ours);
+  }
+
+  void add_hosts() {
+    const int each = ranks_on_each(layout_);
+    if (each > 0 && layout_.placements.size() <= kMostInline) {
+      std::vector<std::string> hosts;
+      for (const layout::Placement& placement : layout_.placements) hosts.push_back(placement.host);
+      set(kHosts, fmt::format("{}", fmt::join(hosts, ",")));
+      set(dialect_.ranks_per_host, std::to_string(each));
+    } else if (is_ours(dialect_.host_file)) {
+      PlanFile file{.path = means_.folder + "/hosts", .content = {}};
+      for (const layout::Placement& placement : layout_.placements) {
+        file.content += fmt::format("{}:{}\n", placement.host, placement.ranks);
+      }
+      add({std::string(dialect_.host_file.name), file.path});
+      plan_.files.push_back(std::move(file));
+    }
+    set(kRanks, std::to_string(layout_.ranks));
+  }
+
+  void add_binding() {
+    if (!intel_) {
+      if (!layout_.bind_to.empty()) set({"-bind-to", "HYDRA_BINDING"}, layout_.bind_to);
+      if (!layout_.map_by.empty()) set({"-map-by", "HYDRA_MAPPING"}, layout_.map_by);
+      if (layout_.oversubscribed) set_variable("MPIR_CVAR_POLLS_BEFORE_YIELD", "1");
+      return;
+    }
+    const bool binds = !layout_.bind_to.empty() && layout_.bind_to != "none";
+    set_variable("I_MPI_PIN", binds ? "1" : "0");
+    if (binds) set_variable("I_MPI_PIN_DOMAIN", layout_.bind_to);
+    if (!layout_.map_by.empty()) set_variable("I_MPI_PIN_ORDER", layout_.map_by);
+    if (layout_.oversubscribed) set_variable("I_MPI_THREAD_YIELD", "2");
+  }
+
+  [[nodiscard]] bool is_engines_own(const std::string& name) const {
+    if (name.starts_with("I_MPI_HYDRA_")) return false;  // the launcher's
+    return std::any_of(dialect_.forwarded.begin(), dialect_.forwarded.end(),
+                       [&](std::string_view prefix) { return name.starts_with(prefix); });
+  }
+
+  // Hydra would hand our whole environment to the ranks, our PATH and HOME too. Told a list of
+  // names, MPICH 5.0 hands on the first of them only: there muster carries the values itself.
+  void add_environment() {
+    layout::Job job = job_;
+    for (const std::string& name : means_.user_env) {
+      if (is_engines_own(name)) job.env.push_back(name);
+    }
+    std::vector<std::string> names = add_variables(job, layout_, means_, plan_).names();
+    names.insert(names.end(), own_variables_.begin(), own_variables_.end());
+    if (intel_) return set(dialect_.environment, fmt::format("{}", fmt::join(names, ",")));
+    if (is_ours(dialect_.environment)) add({std::string(dialect_.environment.name)});
+    plan_.carried = std::move(names);
+  }
+
+  const layout::Job& job_;
+  const layout::Layout& layout_;
+  const Means& means_;
+  bool intel_;
+  const HydraDialect& dialect_;
+  std::vector<std::string> argv_;
+  std::vector<std::string> own_variables_;  // names
+  Plan plan_;
+};
+
+}  // namespace
+
+Plan plan_hydra(const layout::Job& job, const layout::Layout& layout, const Means& means) {
+  return HydraWriter(job, layout, means).write();
+}
+
+}  // namespace muster::launch

@@ -1,0 +1,244 @@
+#include "launch/hydra.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace muster::launch {
+namespace {
+
+using Words = std::vector<std::string>;
+
+layout::Job job() {
+  return {.program = {"./train", "--epochs", "3"}, .env = {"NCCL_DEBUG"}};
+}
+
+layout::Layout three_hosts(const std::string& kind) {
+  layout::Layout layout;
+  layout.engine = {.kind = kind, .version = "5.0.2", .major = 5, .launcher = "/opt/mpi/bin/mpirun"};
+  layout.placements = {{.host = "n1", .first_rank = 0, .ranks = 2},
+                       {.host = "n2", .first_rank = 2, .ranks = 2},
+                       {.host = "n3", .first_rank = 4, .ranks = 2}};
+  layout.ranks = 6;
+  layout.subnet = "198.18.0.0/16";
+  layout.launcher_interface = "eth0";
+  layout.launcher_address = "198.18.0.1";
+  layout.master_address = "198.18.1.1";
+  layout.master_port = 29500;
+  layout.threads = 4;
+  layout.bind_to = "none";
+  return layout;
+}
+
+Means means() {
+  return {.shim = "/tmp/muster-1000/abc/muster",
+          .run_id = "r1",
+          .folder = "/home/dev/runs/r1",
+          .ssh = {"ssh", "-o", "ControlPath=/a b/%C"}};
+}
+
+bool has(const Words& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool has(const Plan& plan, const std::string& word) {
+  return has(plan.commands[0].argv, word);
+}
+
+// The word after a flag; empty: the flag is not there.
+std::string value_of(const Plan& plan, const std::string& flag) {
+  const Words& argv = plan.commands[0].argv;
+  const auto at = std::find(argv.begin(), argv.end(), flag);
+  return at == argv.end() || at + 1 == argv.end() ? "" : *(at + 1);
+}
+
+TEST(Hydra, MpichIsToldInItsOwnWords) {
+  const Plan plan = plan_hydra(job(), three_hosts("mpich"), means());
+  const Words expected = {"/opt/mpi/bin/mpirun",
+                          "-launcher",
+                          "ssh",
+                          "-launcher-exec",
+                          "/home/dev/runs/r1/ssh",
+                          "-localhost",
+                          "198.18.0.1",
+                          "-hosts",
+                          "n1,n2,n3",
+                          "-ppn",
+                          "2",
+                          "-n",
+                          "6",
+                          "-bind-to",
+                          "none",
+                          "-genvnone",
+                          "/tmp/muster-1000/abc/muster",
+                          "rank",
+                          "--carried",
+                          "--only-first-reads",
+                          "--run",
+                          "r1",
+                          "--subnet",
+                          "198.18.0.0/16",
+                          "--master",
+                          "198.18.1.1:29500",
+                          "--",
+                          "./train",
+                          "--epochs",
+                          "3"};
+  EXPECT_EQ(plan.commands[0].argv, expected);
+  EXPECT_EQ(plan.env,
+            (Words{"HYDRA_LAUNCHER_AUTOFORK=0", "OMP_NUM_THREADS=4", "NCCL_IB_DISABLE=1",
+                   "MUSTER_FORWARD=NCCL_DEBUG", "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE"}));
+  EXPECT_EQ(plan.carried, (Words{"NCCL_DEBUG", "OMP_NUM_THREADS", "NCCL_IB_DISABLE",
+                                 "MUSTER_FORWARD", "MUSTER_DEFAULT"}));
+  EXPECT_TRUE(plan.notes.empty());
+}
+
+TEST(Hydra, IntelIsToldInItsOwnWords) {
+  const Plan plan = plan_hydra(job(), three_hosts("intel"), means());
+  const Words expected = {
+      "/opt/mpi/bin/mpiexec.hydra",
+      "-bootstrap",
+      "ssh",
+      "-bootstrap-exec",
+      "/home/dev/runs/r1/ssh",
+      "-branch-count",
+      "3",
+      "-iface",
+      "eth0",
+      "-hosts",
+      "n1,n2,n3",
+      "-ppn",
+      "2",
+      "-n",
+      "6",
+      "-genvlist",
+      "NCCL_DEBUG,OMP_NUM_THREADS,NCCL_IB_DISABLE,MUSTER_FORWARD,MUSTER_DEFAULT,I_MPI_PIN",
+      "/tmp/muster-1000/abc/muster",
+      "rank",
+      "--only-first-reads",
+      "--run",
+      "r1",
+      "--subnet",
+      "198.18.0.0/16",
+      "--master",
+      "198.18.1.1:29500",
+      "--",
+      "./train",
+      "--epochs",
+      "3"};
+  EXPECT_EQ(plan.commands[0].argv, expected);
+  EXPECT_EQ(plan.env, (Words{"I_MPI_HYDRA_BOOTSTRAP_AUTOFORK=0", "I_MPI_PIN=0", "OMP_NUM_THREADS=4",
+                             "NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG",
+                             "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE"}));
+  EXPECT_TRUE(plan.carried.empty());
+  EXPECT_TRUE(plan.notes.empty());
+}
+
+TEST(Hydra, ItsSshIsAProgramThatRidesOnTheOpenConnections) {
+  const Plan plan = plan_hydra(job(), three_hosts("mpich"), means());
+  ASSERT_EQ(plan.files.size(), 1U);
+  EXPECT_EQ(plan.files[0], (PlanFile{.path = "/home/dev/runs/r1/ssh",
+                                     .content = "#!/bin/sh\n"
+                                                "exec ssh -o 'ControlPath=/a b/%C' \"$@\"\n",
+                                     .mode = 0700}));
+}
+
+TEST(Hydra, HostsThatDifferOrAreManyGoIntoAFile) {
+  for (const auto& [kind, flag] : {std::pair{"mpich", "-f"}, std::pair{"intel", "-machinefile"}}) {
+    auto layout = three_hosts(kind);
+    layout.placements[1].ranks = 1;
+    layout.ranks = 5;
+    const Plan uneven = plan_hydra(job(), layout, means());
+    ASSERT_EQ(uneven.files.size(), 2U);
+    EXPECT_EQ(uneven.files[1].content, "n1:2\nn2:1\nn3:2\n");
+    EXPECT_EQ(value_of(uneven, flag), uneven.files[1].path);
+    EXPECT_FALSE(has(uneven, "-hosts"));
+    EXPECT_FALSE(has(uneven, "-ppn"));
+
+    layout.placements.assign(65, {.host = "h", .ranks = 1});
+    EXPECT_EQ(plan_hydra(job(), layout, means()).files.size(), 2U);
+    layout.placements.pop_back();
+    EXPECT_EQ(plan_hydra(job(), layout, means()).files.size(), 1U);
+  }
+}
+
+TEST(Hydra, ALauncherWithoutAnAddressLeavesItToTheEngine) {
+  for (const auto* kind : {"mpich", "intel"}) {
+    auto layout = three_hosts(kind);
+    layout.launcher_interface.clear();
+    layout.launcher_address.clear();
+    const Plan plan = plan_hydra(job(), layout, means());
+    EXPECT_FALSE(has(plan, "-iface"));
+    EXPECT_FALSE(has(plan, "-localhost"));
+  }
+}
+
+TEST(Hydra, BindingIsTheUsersOrNone) {
+  auto mpich = three_hosts("mpich");
+  mpich.bind_to = "core";
+  mpich.map_by = "socket";
+  const Plan bound = plan_hydra(job(), mpich, means());
+  EXPECT_EQ(value_of(bound, "-bind-to"), "core");
+  EXPECT_EQ(value_of(bound, "-map-by"), "socket");
+
+  auto intel = three_hosts("intel");
+  intel.bind_to = "socket";
+  intel.map_by = "scatter";
+  const Plan pinned = plan_hydra(job(), intel, means());
+  for (const auto* entry : {"I_MPI_PIN=1", "I_MPI_PIN_DOMAIN=socket", "I_MPI_PIN_ORDER=scatter"}) {
+    EXPECT_TRUE(has(pinned.env, entry)) << entry;
+  }
+  EXPECT_TRUE(
+      value_of(pinned, "-genvlist").ends_with(",I_MPI_PIN,I_MPI_PIN_DOMAIN,I_MPI_PIN_ORDER"));
+}
+
+TEST(Hydra, TooManyRanksForTheCoresGiveWay) {
+  auto layout = three_hosts("intel");
+  layout.oversubscribed = true;
+  EXPECT_TRUE(has(plan_hydra(job(), layout, means()).env, "I_MPI_THREAD_YIELD=2"));
+  layout.engine.kind = "mpich";
+  const Plan plan = plan_hydra(job(), layout, means());
+  EXPECT_TRUE(has(plan.env, "MPIR_CVAR_POLLS_BEFORE_YIELD=1"));
+  EXPECT_TRUE(has(plan.carried, "MPIR_CVAR_POLLS_BEFORE_YIELD"));
+}
+
+TEST(Hydra, AFlagOfTheUsersTakesTheFirstsPlaceAloud) {  // hydra ends at one that it gets twice
+  auto with_args = job();
+  with_args.engine_args = {"-np", "4", "--bootstrap-exec", "/my/ssh", "-iface", "ib0", "-genvall"};
+  for (const auto* kind : {"mpich", "intel"}) {
+    const Plan plan = plan_hydra(with_args, three_hosts(kind), means());
+    for (const auto* ours :
+         {"-n", "-launcher-exec", "-bootstrap-exec", "-localhost", "-genvnone"}) {
+      EXPECT_FALSE(has(plan, ours)) << kind << " " << ours;
+    }
+    EXPECT_FALSE(has(plan, "-genvlist")) << kind;
+    EXPECT_EQ(value_of(plan, "-iface"), "ib0");
+    EXPECT_TRUE(plan.files.empty());
+    EXPECT_EQ(plan.notes, (Words{"-bootstrap-exec is given by --engine-arg and stays",
+                                 "-iface is given by --engine-arg and stays",
+                                 "-np is given by --engine-arg and stays",
+                                 "-genvall is given by --engine-arg and stays"}));
+  }
+}
+
+TEST(Hydra, OnlyTheFirstRankReadsUnlessTheUserSaysWho) {
+  auto with_args = job();
+  with_args.engine_args = {"-s", "all"};
+  EXPECT_FALSE(has(plan_hydra(with_args, three_hosts("intel"), means()), "--only-first-reads"));
+}
+
+TEST(Hydra, SettingsInTheUsersEnvironmentStayAndReachTheRanks) {
+  Means with_settings = means();
+  with_settings.user_env = {"I_MPI_PIN", "I_MPI_HYDRA_IFACE", "I_MPI_DEBUG", "MPIR_CVAR_DEBUG"};
+  const Plan intel = plan_hydra(job(), three_hosts("intel"), with_settings);
+  EXPECT_FALSE(has(intel.env, "I_MPI_PIN=0"));
+  EXPECT_FALSE(has(intel, "-iface"));
+  EXPECT_TRUE(has(intel.env, "MUSTER_FORWARD=I_MPI_DEBUG,I_MPI_PIN,NCCL_DEBUG"));
+  EXPECT_EQ(intel.notes.size(), 2U);
+  const Plan mpich = plan_hydra(job(), three_hosts("mpich"), with_settings);
+  EXPECT_TRUE(has(mpich.carried, "MPIR_CVAR_DEBUG"));
+  EXPECT_FALSE(has(mpich.carried, "I_MPI_DEBUG"));
+}
+
+}  // namespace
+}  // namespace muster::launch
