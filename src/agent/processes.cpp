@@ -18,8 +18,9 @@
 namespace muster::agent {
 namespace {
 
-constexpr std::array<std::string_view, 8> kDaemons = {
-    "prted", "orted", "prterun", "prte", "orterun", "mpirun", "mpirun.openmpi", "hydra_pmi_proxy"};
+constexpr std::array<std::string_view, 9> kDaemons = {
+    "prted",  "orted",          "prterun",         "prte", "orterun",
+    "mpirun", "mpirun.openmpi", "hydra_pmi_proxy", "srun"};
 
 std::string read_proc(pid_t pid, const char* name) {
   std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);

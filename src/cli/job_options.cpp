@@ -56,7 +56,7 @@ constexpr int kMostRanks = 1'000'000;
 
 void add_engine_options(CLI::App& command, layout::Job& job) {
   command.add_option("--engine", job.engine, "What starts the ranks; default: found out")
-      ->check(CLI::IsMember({"openmpi"}))
+      ->check(CLI::IsMember({"openmpi", "slurm"}))
       ->group(kGroup);
   command
       .add_option(

@@ -1,13 +1,41 @@
 #include "cli/reach.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <map>
+#include <optional>
 
+#include <fmt/format.h>
+
+#include "hosts/allocation.hpp"
+#include "hosts/fold.hpp"
 #include "remote/ssh.hpp"
+#include "remote/steps.hpp"
+
+extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace muster::cli {
 namespace {
 
 constexpr int kConnectSeconds = 10;  // at most
+
+// What a user's shell may say to every srun, and what would garble ours: their words are lines of
+// a protocol. The last contradicts steps of another shape, with a warning each.
+constexpr std::array kNotForSteps = {
+    "SLURM_LABELIO",    "SLURM_UNBUFFEREDIO", "SLURM_STDINMODE",      "SLURM_STDOUTMODE",
+    "SLURM_STDERRMODE", "SLURM_HOSTFILE",     "SLURM_NTASKS_PER_NODE"};
+
+std::map<std::string, std::string> own_environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos)
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
 
 Result<Reach> over_ssh(const JobOptions& options) {
   Reach reach;
@@ -19,10 +47,84 @@ Result<Reach> over_ssh(const JobOptions& options) {
   return reach;
 }
 
+std::string host_list(const std::vector<hosts::Host>& all) {
+  std::string list;
+  for (const hosts::Host& host : all) {
+    list += fmt::format("{}{}:{}", list.empty() ? "" : ",", host.name, std::max(host.slots, 1));
+  }
+  return list;
+}
+
+std::string folded(const std::vector<hosts::Host>& all) {
+  std::vector<std::string> names;
+  for (const hosts::Host& host : all) names.push_back(host.name);
+  return hosts::fold(names);
+}
+
+// The cluster's hosts in the order of the allocation, in which Slurm numbers them; nothing where
+// one is not of it.
+std::optional<std::vector<hosts::Host>> within(const hosts::Allocation& allocation,
+                                               const std::vector<hosts::Host>& wanted) {
+  std::map<std::string, int> slots;
+  for (const hosts::Host& host : wanted) slots.emplace(host.name, host.slots);
+  std::vector<hosts::Host> kept;
+  for (const hosts::Host& host : allocation.hosts) {
+    const auto found = slots.find(host.name);
+    if (found == slots.end()) continue;
+    kept.push_back({host.name, found->second > 0 ? found->second : host.slots});
+  }
+  if (kept.size() < wanted.size()) return std::nullopt;
+  return kept;
+}
+
+// Nothing: the hosts that were asked for are others.
+Result<std::optional<Reach>> by_steps(const JobOptions& options,
+                                      const hosts::Allocation& allocation) {
+  ClusterOptions named = options.cluster;
+  if (named.expression.empty() && named.hostfile.empty()) {
+    named.expression = host_list(allocation.hosts);
+  }
+  Reach reach{.allocation = allocation.job, .engine = "slurm"};
+  MUSTER_TRY(reach.cluster, read_cluster(named));
+  auto kept = within(allocation, reach.cluster.hosts);
+  if (!kept && options.job.engine == "slurm") {
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = fmt::format("not all of {} are hosts of the Slurm job {}, which has {}",
+                            folded(reach.cluster.hosts), allocation.job, folded(allocation.hosts)),
+        .hint = "leave -H out to run on all of them"});
+  }
+  if (!kept) return std::optional<Reach>();
+  reach.cluster.hosts = *std::move(kept);
+  if (options.job.ranks_per_host > 0) {  // it may be other than the tasks that were asked for
+    for (hosts::Host& host : reach.cluster.hosts) host.slots = 0;
+  }
+  reach.cluster.source = "Slurm job " + allocation.job;
+  reach.transport = std::make_unique<remote::Steps>(allocation.job);
+  for (const char* name : kNotForSteps) (void)::unsetenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return std::optional<Reach>(std::move(reach));
+}
+
 }  // namespace
 
+Result<bool> in_allocation() {
+  MUSTER_TRY(const auto allocation, hosts::read_allocation(own_environment()));
+  return allocation.has_value();
+}
+
 Result<Reach> find_reach(const JobOptions& options) {
-  return over_ssh(options);
+  const layout::Job& job = options.job;
+  const bool asked = job.engine == "slurm";
+  if (!asked && (!job.engine.empty() || !job.launcher.empty())) return over_ssh(options);
+  MUSTER_TRY(const auto allocation, hosts::read_allocation(own_environment()));
+  if (allocation) {
+    MUSTER_TRY(auto reach, by_steps(options, *allocation));
+    if (reach) return *std::move(reach);
+  }
+  if (!asked) return over_ssh(options);
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = "--engine slurm needs an allocation, and this is not in one",
+                          .hint = "put salloc -N 2 in front, or use muster run, which does it"});
 }
 
 }  // namespace muster::cli

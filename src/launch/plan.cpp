@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "launch/openmpi.hpp"
+#include "launch/slurm.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::launch {
@@ -13,6 +14,7 @@ Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Me
     return unexpected(Error{.code = ErrorCode::kUsage, .what = "there is no program to run"});
   }
   if (layout.engine.kind == "openmpi") return plan_openmpi(job, layout, means);
+  if (layout.engine.kind == "slurm") return plan_slurm(job, layout, means);
   return unexpected(Error{
       .code = ErrorCode::kEngineMissing,
       .what = layout.engine.kind.empty()

@@ -57,6 +57,23 @@ EngineChoice named_launcher(const Job& job, const facts::Facts& launcher) {
                                          mpi_name(found->kind, found->version), found->launcher)};
 }
 
+// srun starts ranks of any MPI, if it is told which way they ask for their places.
+EngineChoice choose_slurm(const Job& job, std::span<const facts::Facts* const> hosts) {
+  EngineChoice choice{
+      .engine = {.kind = "slurm", .launcher = job.launcher.empty() ? "srun" : job.launcher},
+      .why = "engine Slurm: the hosts are those of its job"};
+  const facts::Program* program = linked_program(hosts);
+  if (program == nullptr) {
+    choice.why += "; --mpi as the site has it, for the program is linked to no MPI that is known";
+    return choice;
+  }
+  choice.engine.mpi = program->libmpi_kind;
+  choice.engine.pmi = program->libmpi_kind == "openmpi" ? "pmix" : "pmi2";
+  choice.why += fmt::format("; --mpi={}: the program is linked to {}", choice.engine.pmi,
+                            mpi_name(program->libmpi_kind, program->libmpi_version));
+  return choice;
+}
+
 }  // namespace
 
 Version parse_version(std::string_view text) {
@@ -71,9 +88,14 @@ std::string mpi_name(std::string_view kind, std::string_view version) {
   std::string name = kind == "openmpi" ? "Open MPI"
                      : kind == "mpich" ? "MPICH"
                      : kind == "intel" ? "Intel MPI"
+                     : kind == "slurm" ? "Slurm"
                      : kind.empty()    ? "an unknown MPI"
                                        : std::string(kind);
   return version.empty() ? name : fmt::format("{} {}", name, version);
+}
+
+bool is_mpi(std::string_view kind) {
+  return kind == "openmpi" || kind == "mpich" || kind == "intel";
 }
 
 bool speak_the_same(std::string_view kind, std::string_view version, std::string_view other_kind,
@@ -88,6 +110,7 @@ bool speak_the_same(std::string_view kind, std::string_view version, std::string
 
 EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> hosts,
                            const facts::Facts& launcher) {
+  if (job.engine == "slurm") return choose_slurm(job, hosts);
   if (!job.launcher.empty()) return named_launcher(job, launcher);
   const std::string kind = job.engine.empty() ? "openmpi" : job.engine;
   const auto usual = std::find_if(launcher.mpi.begin(), launcher.mpi.end(),
