@@ -20,9 +20,9 @@ namespace muster::agent {
 namespace {
 
 // Names of processes, which have 15 letters at most.
-constexpr std::array<std::string_view, 11> kDaemons = {
-    "prted",          "orted",           "prterun",         "prte",    "orterun",      "mpirun",
-    "mpirun.openmpi", "hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec", "mpiexec.hydra"};
+constexpr std::array<std::string_view, 12> kDaemons = {
+    "prted",          "orted",           "prterun",         "prte",    "orterun",       "mpirun",
+    "mpirun.openmpi", "hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec", "mpiexec.hydra", "srun"};
 
 std::string read_proc(pid_t pid, const char* name) {
   std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);

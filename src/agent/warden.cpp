@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -227,12 +228,12 @@ void Warden::go_on_ending() {
 }
 
 // The launcher waits for nothing any more; what is left is done by a child of ours, so that this
-// session ends at once.
+// session ends at once. Not in a Slurm step: it would be killed with us.
 void Warden::leave(bool keep) {
   over_ = true;
   launcher_.flush();
-  const pid_t child = ::fork();
-  if (child != 0) return;
+  const bool in_step = std::getenv("SLURM_STEP_ID") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+  if (!in_step && ::fork() != 0) return;
   launcher_.close();
   for (const int descriptor : {0, 1, 2}) (void)::close(descriptor);
   end_daemons(run_id_, values(starts_));
@@ -242,7 +243,7 @@ void Warden::leave(bool keep) {
   } else {
     (void)::unlink((folder_ + "/socket").c_str());
   }
-  ::_exit(0);
+  if (!in_step) ::_exit(0);
 }
 
 }  // namespace muster::agent

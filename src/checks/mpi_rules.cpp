@@ -175,6 +175,7 @@ Findings find_engine(const Scene& scene) {
   const layout::Engine& engine = scene.layout.engine;
   if (engine.kind.empty()) return {none_here(scene)};
   if (engine.kind == "torchrun" || engine.kind == "pods") return find_torchrun(scene);
+  if (!layout::is_mpi(engine.kind)) return {};
   const facts::Mpi* here = find_mpi(scene.launcher, engine.launcher);
   Findings findings;
   for (const Participant& host : participants(scene)) {
@@ -200,7 +201,7 @@ Findings find_libmpi(const Scene& scene) {
   for (const Participant& host : participants(scene)) {
     if (!host.facts->program) continue;
     const facts::Program& program = *host.facts->program;
-    if (!engine.kind.empty() && !program.libmpi_kind.empty() &&
+    if (layout::is_mpi(engine.kind) && !program.libmpi_kind.empty() &&
         !layout::speak_the_same(engine.kind, engine.version, program.libmpi_kind,
                                 program.libmpi_version)) {
       findings.push_back(singletons(engine, program, host.name()));

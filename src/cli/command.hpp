@@ -36,7 +36,11 @@ void add_setup(CLI::App& app, Action& action);
 void add_exec(CLI::App& app, Action& action, const Program& program);
 void add_sync(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action, const Program& program);
-void add_run(CLI::App& app, Action& action, const Program& program);
+// `words` are the whole line up to "--", for the commands that hand it on to Slurm.
+void add_run(CLI::App& app, Action& action, const std::vector<std::string>& words,
+             const Program& program);
+void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& words,
+                const Program& program);
 void add_runs(CLI::App& app, Action& action);  // runs, logs, attach, stop
 
 }  // namespace muster::cli

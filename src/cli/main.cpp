@@ -103,7 +103,8 @@ int run(int argc, char** argv) {
   add_sync(app, action);
   add_facts(app, action);
   add_check(app, action, line.program);
-  add_run(app, action, line.program);
+  add_run(app, action, line.words, line.program);
+  add_submit(app, action, line.words, line.program);
   add_runs(app, action);
   if (const Flags own = job_flags(app, line.words.empty() ? "" : line.words.front());
       !own.empty()) {

@@ -1,13 +1,20 @@
 #include "cli/reach.hpp"
 
 #include <algorithm>
+#include <array>
 #include <climits>
+#include <cstdlib>
+#include <map>
+#include <optional>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "hosts/allocation.hpp"
+#include "hosts/fold.hpp"
 #include "remote/local.hpp"
 #include "remote/ssh.hpp"
+#include "remote/steps.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -15,6 +22,23 @@ namespace muster::cli {
 namespace {
 
 constexpr int kConnectSeconds = 10;  // at most
+
+// What a user's shell may say to every srun, and what would garble ours: their words are lines of
+// a protocol. The last contradicts steps of another shape, with a warning each.
+constexpr std::array kNotForSteps = {
+    "SLURM_LABELIO",    "SLURM_UNBUFFEREDIO", "SLURM_STDINMODE",      "SLURM_STDOUTMODE",
+    "SLURM_STDERRMODE", "SLURM_HOSTFILE",     "SLURM_NTASKS_PER_NODE"};
+
+std::map<std::string, std::string> own_environment() {
+  std::map<std::string, std::string> variables;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals != std::string::npos)
+      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return variables;
+}
 
 Result<Reach> over_ssh(const JobOptions& options) {
   if (options.node_rank) {
@@ -38,17 +62,6 @@ bool names_hosts(const ClusterOptions& options) {
   return !options.expression.empty() || !options.hostfile.empty() || !options.config.empty();
 }
 
-hosts::Environment own_environment() {
-  hosts::Environment environment;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return environment;
-}
-
 Reach in_pod(hosts::Pod pod) {
   char name[HOST_NAME_MAX + 1] = {};
   (void)::gethostname(name, HOST_NAME_MAX);
@@ -61,20 +74,98 @@ Reach in_pod(hosts::Pod pod) {
   return reach;
 }
 
+std::string host_list(const std::vector<hosts::Host>& all) {
+  std::string list;
+  for (const hosts::Host& host : all) {
+    list += fmt::format("{}{}:{}", list.empty() ? "" : ",", host.name, std::max(host.slots, 1));
+  }
+  return list;
+}
+
+std::string folded(const std::vector<hosts::Host>& all) {
+  std::vector<std::string> names;
+  for (const hosts::Host& host : all) names.push_back(host.name);
+  return hosts::fold(names);
+}
+
+// The cluster's hosts in the order of the allocation, in which Slurm numbers them; nothing where
+// one is not of it.
+std::optional<std::vector<hosts::Host>> within(const hosts::Allocation& allocation,
+                                               const std::vector<hosts::Host>& wanted) {
+  std::map<std::string, int> slots;
+  for (const hosts::Host& host : wanted) slots.emplace(host.name, host.slots);
+  std::vector<hosts::Host> kept;
+  for (const hosts::Host& host : allocation.hosts) {
+    const auto found = slots.find(host.name);
+    if (found == slots.end()) continue;
+    kept.push_back({host.name, found->second > 0 ? found->second : host.slots});
+  }
+  if (kept.size() < wanted.size()) return std::nullopt;
+  return kept;
+}
+
+// Nothing: the hosts that were asked for are others.
+Result<std::optional<Reach>> by_steps(const JobOptions& options,
+                                      const hosts::Allocation& allocation) {
+  ClusterOptions named = options.cluster;
+  if (named.expression.empty() && named.hostfile.empty()) {
+    named.expression = host_list(allocation.hosts);
+  }
+  Reach reach{.allocation = allocation.job, .engine = "slurm"};
+  MUSTER_TRY(reach.cluster, read_cluster(named));
+  auto kept = within(allocation, reach.cluster.hosts);
+  if (!kept && options.job.engine == "slurm") {
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = fmt::format("not all of {} are hosts of the Slurm job {}, which has {}",
+                            folded(reach.cluster.hosts), allocation.job, folded(allocation.hosts)),
+        .hint = "leave -H out to run on all of them"});
+  }
+  if (!kept) return std::optional<Reach>();
+  reach.cluster.hosts = *std::move(kept);
+  if (options.job.ranks_per_host > 0) {  // it may be other than the tasks that were asked for
+    for (hosts::Host& host : reach.cluster.hosts) host.slots = 0;
+  }
+  reach.cluster.source = "Slurm job " + allocation.job;
+  reach.transport = std::make_unique<remote::Steps>(allocation.job);
+  for (const char* name : kNotForSteps) (void)::unsetenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return std::optional<Reach>(std::move(reach));
+}
+
+Error no_pod() {
+  return {.code = ErrorCode::kUsage,
+          .what =
+              "this is no pod of a job: neither WORLD_SIZE and RANK nor PET_NNODES and "
+              "PET_NODE_RANK are set",
+          .hint = "leave --engine pods out, or start it where the platform sets them"};
+}
+
 }  // namespace
+
+Result<bool> in_allocation() {
+  MUSTER_TRY(const auto allocation, hosts::read_allocation(own_environment()));
+  return allocation.has_value();
+}
 
 Result<Reach> find_reach(const JobOptions& options) {
   const std::string& engine = options.job.engine;
+  const bool asked = engine == "slurm";
   const bool may_be_pod = engine.empty() || engine == "pods" || engine == "torchrun";
-  if (!may_be_pod || names_hosts(options.cluster)) return over_ssh(options);
-  MUSTER_TRY(std::optional<hosts::Pod> pod, hosts::read_pod(own_environment()));
-  if (pod) return in_pod(*std::move(pod));
-  if (engine != "pods") return over_ssh(options);
-  return unexpected(
-      Error{.code = ErrorCode::kUsage,
-            .what = "this is no pod of a job: neither WORLD_SIZE and RANK nor PET_NNODES and "
-                    "PET_NODE_RANK are set",
-            .hint = "leave --engine pods out, or start it where the platform sets them"});
+  if (may_be_pod && !names_hosts(options.cluster)) {
+    MUSTER_TRY(std::optional<hosts::Pod> pod, hosts::read_pod(own_environment()));
+    if (pod) return in_pod(*std::move(pod));
+  }
+  if (engine == "pods") return unexpected(no_pod());
+  if (!asked && (!engine.empty() || !options.job.launcher.empty())) return over_ssh(options);
+  MUSTER_TRY(const auto allocation, hosts::read_allocation(own_environment()));
+  if (allocation) {
+    MUSTER_TRY(auto reach, by_steps(options, *allocation));
+    if (reach) return *std::move(reach);
+  }
+  if (!asked) return over_ssh(options);
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = "--engine slurm needs an allocation, and this is not in one",
+                          .hint = "put salloc -N 2 in front, or use muster run, which does it"});
 }
 
 }  // namespace muster::cli

@@ -18,9 +18,13 @@ struct Reach {
   hosts::Cluster cluster;
   std::unique_ptr<remote::Transport> transport;
   std::optional<hosts::Pod> pod = std::nullopt;  // the one that we are in
+  std::string allocation = {};                   // number of the Slurm job that the hosts are of
   std::string engine = {};  // the only one that suits this way: "slurm", "pods"; empty: any
   std::string why = {};     // and why, for people
 };
+
+// Whether Slurm has given us hosts.
+[[nodiscard]] Result<bool> in_allocation();
 
 // Refuses an --engine that contradicts where we are.
 [[nodiscard]] Result<Reach> find_reach(const JobOptions& options);

@@ -11,6 +11,9 @@
 
 #include "cli/command.hpp"
 #include "cli/detach.hpp"
+#include "cli/reach.hpp"
+#include "cli/run_options.hpp"
+#include "cli/slurm_job.hpp"
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
 #include "launch/plan.hpp"
@@ -32,16 +35,6 @@ constexpr int kOwnFault = 125;
 constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
 
-struct RunOptions {
-  JobOptions job;
-  run::Patience patience;
-  bool dry_run = false;
-  bool detach = false;
-  bool force = false;
-  bool quiet = false;
-  bool json = false;
-};
-
 std::set<std::string> variable_names() {
   std::set<std::string> names;
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -51,13 +44,21 @@ std::set<std::string> variable_names() {
   return names;
 }
 
+std::string engine_name(const layout::Engine& engine) {
+  if (!engine.pmi.empty()) {
+    return fmt::format("{} ({} over {})", layout::mpi_name(engine.kind),
+                       layout::mpi_name(engine.mpi), engine.pmi);
+  }
+  return layout::mpi_name(engine.kind, engine.version);
+}
+
 // One line that says what was understood, so that a surprise shows before the job does.
 std::string understood(const Surveyed& all, const std::string& run_id) {
   std::vector<std::string> names;
   for (const auto& placement : all.layout.placements) names.push_back(placement.host);
   return fmt::format("muster: run {}: {} rank{} on {}, {}, network {}, master {}:{}\n", run_id,
                      all.layout.ranks, all.layout.ranks == 1 ? "" : "s", hosts::fold(names),
-                     layout::mpi_name(all.layout.engine.kind, all.layout.engine.version),
+                     engine_name(all.layout.engine),
                      all.layout.subnet.empty() ? "not known" : all.layout.subnet,
                      all.layout.master_address, all.layout.master_port);
 }
@@ -70,6 +71,7 @@ Result<launch::Plan> make_plan(const Surveyed& all, const std::string& run_id,
        .run_id = run_id,
        .folder = folder,
        .ssh = remote::ssh_words({.user = all.cluster.user, .port = all.cluster.port}),
+       .allocation = all.allocation,
        .user_env = variable_names(),
        .as_root = ::geteuid() == 0});
 }
@@ -95,7 +97,7 @@ Result<void> write_values(const Surveyed& all, const launch::Plan& plan,
 run::Record new_record(const Surveyed& all, const std::string& run_id) {
   run::Record record{.id = run_id,
                      .command = sys::quote(all.job.program),
-                     .engine = layout::mpi_name(all.layout.engine.kind, all.layout.engine.version),
+                     .engine = engine_name(all.layout.engine),
                      .started_s = sys::unix_time()};
   for (const layout::Placement& placement : all.layout.placements) {
     for (int i = 0; i < placement.ranks; ++i) {
@@ -214,8 +216,12 @@ void show_command(Surveyed& all, const RunOptions& options, launch::Plan plan) {
   }
 }
 
-Result<int> run_job(const RunOptions& options, const Program& program) {
+Result<int> run_job(const RunOptions& options, const launch::Words& words, const Program& program) {
   if (program.empty()) return unexpected(no_program("muster run -H n[1-3] -- python train.py"));
+  if (options.job.job.engine == "slurm") {
+    MUSTER_TRY(const bool there, in_allocation());
+    if (!there) return allocate_and_run(options, words, program);
+  }
   const std::string run_id = run::new_run_id();
   if (options.detach) {
     if (const auto code = detach(run_id)) return *code;  // in the parent, after the start
@@ -249,8 +255,9 @@ Result<int> run_job(const RunOptions& options, const Program& program) {
 }
 
 // Only muster's own codes here: a job's are its own.
-Result<int> run_command(const RunOptions& options, const Program& program) {
-  auto code = run_job(options, program);
+Result<int> run_command(const RunOptions& options, const launch::Words& words,
+                        const Program& program) {
+  auto code = run_job(options, words, program);
   if (!code && code.error().code != ErrorCode::kUsage) {
     fmt::print(stderr, "muster: {}\n", to_text(code.error()));
     return kOwnFault;
@@ -270,26 +277,13 @@ constexpr auto kMore =
 
 }  // namespace
 
-void add_run(CLI::App& app, Action& action, const Program& program) {
+void add_run(CLI::App& app, Action& action, const std::vector<std::string>& words,
+             const Program& program) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command =
       app.add_subcommand("run", "Run the program after -- on all hosts, as one distributed job");
   command->footer(kMore);
-  add_job_options(*command, options->job);
-  constexpr double kLong = 1e9;
-  command
-      ->add_option("--timeout", options->patience.timeout_s, "Seconds after which the run is ended")
-      ->check(CLI::Range(0.1, kLong));
-  command
-      ->add_option("--lost-after", options->patience.lost_after_s,
-                   "Seconds without a sign of life after which a host is lost, and the run ended")
-      ->capture_default_str()
-      ->check(CLI::Range(3 * agent::kBeatEverySeconds, kLong));
-  command
-      ->add_option("--orphan-after", options->patience.orphan_after_s,
-                   "Seconds after which hosts that cannot reach the launcher end their ranks")
-      ->capture_default_str()
-      ->check(CLI::Range(2.5 * agent::kBeatEverySeconds, kLong));
+  add_run_options(*command, *options);
   auto* detach = command->add_flag("-d,--detach", options->detach,
                                    "Return once it runs; muster attach ID comes back to it");
   auto* dry_run = command->add_flag("--dry-run", options->dry_run,
@@ -297,10 +291,10 @@ void add_run(CLI::App& app, Action& action, const Program& program) {
   dry_run->excludes(detach);
   command->add_flag("--json", options->json, "Print it as JSON, with what else belongs to it")
       ->needs(dry_run);
-  command->add_flag("--force", options->force, "Start in spite of errors that were found");
-  command->add_flag("-q,--quiet", options->quiet, "Only the ranks' output, and what went wrong");
-  command->callback([options, &action, &program] {
-    action = [options, &program] { return run_command(*options, program); };
+  command->callback([options, &action, &words, &program] {
+    action = [options, &words, &program] {
+      return run_command(*options, {words.begin() + 1, words.end()}, program);
+    };
   });
 }
 

@@ -101,6 +101,7 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   MUSTER_TRY(Reach reach, find_reach(options));
   all->cluster = std::move(reach.cluster);
   all->transport = std::move(reach.transport);
+  all->allocation = std::move(reach.allocation);
   if (!reach.engine.empty()) {
     all->job.engine = reach.engine;
     all->job.engine_why = reach.why;

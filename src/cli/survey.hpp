@@ -18,6 +18,7 @@ namespace muster::cli {
 struct Surveyed {
   layout::Job job;
   hosts::Cluster cluster;
+  std::string allocation = {};  // number of the Slurm job that the hosts are of
   std::unique_ptr<sys::Loop> loop;
   std::unique_ptr<remote::Transport> transport;
   std::unique_ptr<run::Crew> crew;

@@ -13,8 +13,6 @@
 namespace muster::launch {
 namespace {
 
-// Beyond this many hosts the list goes into a file: one argument may have 128 KiB.
-
 // A flag with its other spellings, and the variable that says the same. Hydra ends at a flag that
 // it gets twice.
 struct Flag {

@@ -5,6 +5,7 @@
 
 #include "launch/hydra.hpp"
 #include "launch/openmpi.hpp"
+#include "launch/slurm.hpp"
 #include "launch/torchrun.hpp"
 #include "sys/quote.hpp"
 
@@ -18,6 +19,7 @@ Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Me
   if (kind == "openmpi") return plan_openmpi(job, layout, means);
   if (kind == "mpich" || kind == "intel") return plan_hydra(job, layout, means);
   if (kind == "torchrun" || kind == "pods") return plan_torchrun(job, layout, means);
+  if (kind == "slurm") return plan_slurm(job, layout, means);
   return unexpected(Error{
       .code = ErrorCode::kEngineMissing,
       .what = layout.engine.kind.empty()

@@ -36,6 +36,9 @@ struct Plan {
   std::vector<PlanFile> files = {};  // to be there before
   std::vector<std::string> notes =
       {};  // settings of the user's that replace ours, one sentence each
+  // SIGTERM to the engine kills the ranks at once: where they are to be given time to end, they are
+  // ended first.
+  bool term_kills_ranks = false;
 };
 
 // What a Plan needs beyond the Layout.
@@ -44,6 +47,7 @@ struct Means {
   std::string run_id;
   std::string folder;                   // the run's folder here, for files
   std::vector<std::string> ssh;         // the engine's ssh: rides on the connections that are open
+  std::string allocation = {};          // number of the Slurm job that we are in
   std::set<std::string> user_env = {};  // names of all variables in the user's environment
   bool as_root = false;
 };

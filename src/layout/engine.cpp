@@ -83,6 +83,23 @@ EngineChoice torchrun(const Job& job, std::span<const facts::Facts* const> hosts
   return {std::move(engine), fmt::format("engine {}: {}", name, why)};
 }
 
+// srun starts ranks of any MPI, if it is told which way they ask for their places.
+EngineChoice choose_slurm(const Job& job, std::span<const facts::Facts* const> hosts) {
+  EngineChoice choice{
+      .engine = {.kind = "slurm", .launcher = job.launcher.empty() ? "srun" : job.launcher},
+      .why = "engine Slurm: the hosts are those of its job"};
+  const facts::Program* program = linked_program(hosts);
+  if (program == nullptr) {
+    choice.why += "; --mpi as the site has it, for the program is linked to no MPI that is known";
+    return choice;
+  }
+  choice.engine.mpi = program->libmpi_kind;
+  choice.engine.pmi = program->libmpi_kind == "openmpi" ? "pmix" : "pmi2";
+  choice.why += fmt::format("; --mpi={}: the program is linked to {}", choice.engine.pmi,
+                            mpi_name(program->libmpi_kind, program->libmpi_version));
+  return choice;
+}
+
 }  // namespace
 
 Version parse_version(std::string_view text) {
@@ -105,6 +122,10 @@ std::string mpi_name(std::string_view kind, std::string_view version) {
   return version.empty() ? name : fmt::format("{} {}", name, version);
 }
 
+bool is_mpi(std::string_view kind) {
+  return kind == "openmpi" || kind == "mpich" || kind == "intel";
+}
+
 bool speak_the_same(std::string_view kind, std::string_view version, std::string_view other_kind,
                     std::string_view other_version) {
   const auto is_hydra = [](std::string_view one) { return one == "mpich" || one == "intel"; };
@@ -120,6 +141,7 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
   if (job.engine == "torchrun" || job.engine == "pods") {
     return torchrun(job, hosts, job.engine_why.empty() ? "asked for" : job.engine_why);
   }
+  if (job.engine == "slurm") return choose_slurm(job, hosts);
   if (!job.launcher.empty()) return named_launcher(job, launcher);
   const bool only_torchrun = job.max_restarts > 0 || job.min_nodes > 0;
   if (job.engine.empty() && only_torchrun) {

@@ -1,4 +1,4 @@
-// Which of the launcher's MPIs starts the job.
+// What starts the job: one of the launcher's MPIs, or Slurm.
 #pragma once
 
 #include <span>
@@ -21,6 +21,9 @@ struct Version {
 
 // For people: "Open MPI 5.0.11".
 [[nodiscard]] std::string mpi_name(std::string_view kind, std::string_view version = {});
+
+// Whether it is an MPI: its launcher and the program's library must fit.
+[[nodiscard]] bool is_mpi(std::string_view kind);
 
 // Whether ranks linked to one are known to the launcher of the other. MPICH's launcher and Intel's
 // speak the same protocol, in every version; Open MPI's only within a major version.

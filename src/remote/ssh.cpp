@@ -12,7 +12,6 @@
 namespace muster::remote {
 namespace {
 
-
 // ssh ends with 255 when it fails; so may the command.
 bool may_be_ssh(const Result<sys::Ended>& ended) {
   return ended && !ended->timed_out && ended->signal == 0 && ended->code == kSshFailed;

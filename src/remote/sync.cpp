@@ -11,7 +11,6 @@
 namespace muster::remote {
 namespace {
 
-
 std::string with_slash(std::string path) {
   if (path.empty() || path.back() != '/') path += '/';
   return path;

@@ -77,6 +77,7 @@ std::shared_ptr<sys::Timer> Supervisor::after(double seconds, std::function<void
 }
 
 Result<void> Supervisor::start_engine(const launch::Plan& plan) {
+  term_kills_ranks_ = plan.term_kills_ranks;
   for (const launch::Command& command : plan.commands) {
     auto started = start_command(command, plan);
     if (started) continue;
@@ -257,9 +258,16 @@ void Supervisor::end_run(Reason reason) {
   if (ending_ || engine_over_) return;
   ending_ = true;
   record_.reason = reason;
-  signal_engine(SIGTERM);
-  timers_.push_back(after(kGraceSeconds, [this] { signal_engine(SIGKILL); }));
+  end_engine();
   end_hosts(kGraceSeconds);
+}
+
+// An engine that would kill the ranks with itself gets its signal when their time is over.
+void Supervisor::end_engine() {
+  const double begin_s = term_kills_ranks_ ? kGraceSeconds : 0;
+  if (!term_kills_ranks_) signal_engine(SIGTERM);
+  if (term_kills_ranks_) timers_.push_back(after(begin_s, [this] { signal_engine(SIGTERM); }));
+  timers_.push_back(after(begin_s + kGraceSeconds, [this] { signal_engine(SIGKILL); }));
 }
 
 void Supervisor::signal_engine(int signal) {

@@ -66,6 +66,7 @@ class Supervisor {
   void on_beat();
   void look_after(std::size_t index);
   void end_run(Reason reason);
+  void end_engine();
   void end_hosts(double grace_s);
   void signal_engine(int signal);
   void lose(Host& host);
@@ -87,8 +88,9 @@ class Supervisor {
   int ranks_ended_ = 0;
   bool rank_failed_ = false;
   bool engine_over_ = false;
-  bool ending_ = false;        // muster ends the run
-  bool hosts_ending_ = false;  // the wardens were told
+  bool term_kills_ranks_ = false;  // as the Plan's
+  bool ending_ = false;            // muster ends the run
+  bool hosts_ending_ = false;      // the wardens were told
 };
 
 }  // namespace muster::run

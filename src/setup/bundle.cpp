@@ -92,13 +92,14 @@ std::string known_hosts(const BundleOptions& options, const std::string& host_ke
 
 Result<void> check_hosts(const std::vector<std::string>& hosts) {
   if (hosts.size() < 2) {
-    return unexpected(refused("a bundle needs a launcher and at least one worker",
-                            "name the machines, the launcher first: -H launcher,worker1,worker2"));
+    return unexpected(
+        refused("a bundle needs a launcher and at least one worker",
+                "name the machines, the launcher first: -H launcher,worker1,worker2"));
   }
   for (const std::string& host : hosts) {
     if (!is_plain(host)) {
       return unexpected(refused(fmt::format("'{}' cannot be a host name", host),
-                              "letters, digits, '.', '-' and '_' make one"));
+                                "letters, digits, '.', '-' and '_' make one"));
     }
   }
   return {};
@@ -114,7 +115,7 @@ Result<Owner> parse_owner(std::string_view text) {
     return owner;
   }
   return unexpected(refused(fmt::format("'{}' is no owner", text),
-                          "two numbers, the user's and the group's in the container: 1000:1000"));
+                            "two numbers, the user's and the group's in the container: 1000:1000"));
 }
 
 Result<void> check(const BundleOptions& options) {
@@ -122,7 +123,7 @@ Result<void> check(const BundleOptions& options) {
   if (!is_plain(options.home) || options.home.size() < 2 || options.home[0] != '/' ||
       options.home.back() == '/') {
     return unexpected(refused(fmt::format("'{}' cannot be the home folder", options.home),
-                            "an absolute path in the container such as /home/dev"));
+                              "an absolute path in the container such as /home/dev"));
   }
   if (!options.user.empty() && !is_plain(options.user)) {
     return unexpected(refused(fmt::format("'{}' cannot be a user's name", options.user), ""));
@@ -133,7 +134,7 @@ Result<void> check(const BundleOptions& options) {
   if (options.port < kFirstOrdinaryPort && options.owner.user != 0) {
     return unexpected(
         refused(fmt::format("user {} may not listen on port {}", options.owner.user, options.port),
-              "only root may below 1024; take one such as 12345"));
+                "only root may below 1024; take one such as 12345"));
   }
   return {};
 }

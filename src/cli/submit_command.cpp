@@ -1,0 +1,102 @@
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "cli/command.hpp"
+#include "cli/slurm_job.hpp"
+#include "sys/file.hpp"
+#include "sys/process.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::size_t kMarkWithin = 100;  // bytes of a script
+constexpr std::size_t kMaxScript = std::size_t{1} << 20;
+
+struct SubmitOptions {
+  RunOptions run;
+  std::string script;  // empty: after the program
+};
+
+// The program's name, of the letters that mean nothing to a shell or to Slurm.
+std::string job_name(const std::string& program) {
+  std::string name = std::filesystem::path(program).filename();
+  for (char& c : name) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    if (!plain && c != '.' && c != '-') c = '_';
+  }
+  return name.empty() || name.front() == '.' || name.front() == '-' ? "job" + name : name;
+}
+
+// A file of that name which is none of ours stays as it is.
+Result<void> write_script(const std::string& path, const std::string& text) {
+  if (sys::exists(path)) {
+    MUSTER_TRY(const std::string old, sys::read_file(path, kMaxScript));
+    if (old.substr(0, kMarkWithin).find(launch::kScriptMark) == std::string::npos) {
+      return unexpected(Error{.code = ErrorCode::kUsage,
+                              .what = "this file is there already, and not by muster submit",
+                              .where = {.file = path},
+                              .hint = "name another with -o FILE"});
+    }
+  }
+  return sys::write_file(path, text, 0755);
+}
+
+// The job's number; sbatch says "17", or "17;cluster".
+Result<std::string> submit_script(const std::string& path) {
+  MUSTER_TRY(const sys::Ended ended, sys::run({.argv = {"sbatch", "--parsable", path}}));
+  if (!ended.ok()) {
+    return unexpected(Error{.what = fmt::format("sbatch ended with {}: {}", sys::to_text(ended),
+                                                ended.err.substr(0, ended.err.find('\n'))),
+                            .where = {.file = path},
+                            .hint = "the script is written; change it and run: sbatch " + path});
+  }
+  return ended.out.substr(0, ended.out.find_first_of(";\n"));
+}
+
+Result<int> submit(const SubmitOptions& options, const launch::Words& words,
+                   const Program& program) {
+  if (program.empty()) return unexpected(no_program("muster submit -N 2 -- python train.py"));
+  const std::string name = job_name(program.front());
+  launch::Batch batch{.name = name, .output = fmt::format("{}-%j.out", name)};
+  MUSTER_TRY(batch.flags, slurm_flags(options.run, program));
+  MUSTER_TRY(batch.command, run_words(words, program));
+  const std::string text = to_script(batch);
+  if (options.run.dry_run) {
+    fmt::print("{}", text);
+    return 0;
+  }
+  const std::string path = options.script.empty() ? name + ".sbatch" : options.script;
+  MUSTER_CHECK(write_script(path, text));
+  MUSTER_TRY(const std::string job, submit_script(path));
+  fmt::print("{}\n", job);
+  fmt::print(stderr,
+             "muster: job {} is submitted; script {}, output {}-{}.out\n"
+             "  squeue -j {} shows it, scancel {} ends it\n",
+             job, path, name, job, job, job);
+  return 0;
+}
+
+}  // namespace
+
+void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& words,
+                const Program& program) {
+  auto options = std::make_shared<SubmitOptions>();
+  CLI::App* command = app.add_subcommand(
+      "submit", "Write a Slurm batch script that runs the program after --, and submit it");
+  command->footer(
+      "Takes the flags of muster run, which the script runs; the job's number is "
+      "printed. --slurm-arg adds to what Slurm is asked for.");
+  add_run_options(*command, options->run);
+  command->add_option("-o,--script", options->script, "The script; default: PROGRAM.sbatch here");
+  command->add_flag("--dry-run", options->run.dry_run, "Print the script and submit nothing");
+  command->callback([options, &action, &words, &program] {
+    action = [options, &words, &program] {
+      return submit(*options, {words.begin() + 1, words.end()}, program);
+    };
+  });
+}
+
+}  // namespace muster::cli

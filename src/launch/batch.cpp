@@ -1,0 +1,89 @@
+#include "launch/batch.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sys/quote.hpp"
+
+namespace muster::launch {
+namespace {
+
+// The slots of every host where they are said and the same; else 0.
+int equal_slots(std::span<const hosts::Host> hosts) {
+  if (hosts.empty()) return 0;
+  const bool same = std::all_of(hosts.begin(), hosts.end(), [&](const hosts::Host& host) {
+    return host.slots == hosts.front().slots;
+  });
+  return same ? hosts.front().slots : 0;
+}
+
+const Flag* find(std::span<const Flag> flags, std::string_view word) {
+  const std::string_view name = word.substr(0, word.find('='));
+  for (const Flag& flag : flags) {
+    if (std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end()) return &flag;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Words allocation_flags(const layout::Job& job, std::span<const hosts::Host> hosts,
+                       std::span<const std::string> more) {
+  Words flags;
+  const auto set = [&flags](std::string_view name, const auto& value) {
+    flags.push_back(fmt::format("{}={}", name, value));
+  };
+  const std::size_t wanted = job.nodes > 0 ? static_cast<std::size_t>(job.nodes) : hosts.size();
+  const auto named = hosts.first(std::min(wanted, hosts.size()));
+  if (wanted > 0) set("--nodes", wanted);
+  const int each = job.ranks_per_host > 0 ? job.ranks_per_host : equal_slots(named);
+  if (job.ranks > 0) set("--ntasks", job.ranks);
+  if (each > 0) set("--ntasks-per-node", each);
+  if (job.threads > 0) set("--cpus-per-task", job.threads);
+  if (!named.empty()) {
+    Words names;
+    for (const hosts::Host& host : named) names.push_back(host.name);
+    set("--nodelist", fmt::format("{}", fmt::join(names, ",")));
+  }
+  flags.insert(flags.end(), more.begin(), more.end());
+  return flags;
+}
+
+Words without_values(Words words) {
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool after = i > 0 && (words[i - 1] == "-x" || words[i - 1] == "--env");
+    const bool joined = words[i].starts_with("--env=");
+    if (!after && !joined) continue;
+    const std::size_t equals = words[i].find('=', joined ? 6 : 0);
+    if (equals != std::string::npos) words[i].resize(equals);
+  }
+  return words;
+}
+
+Words without_flags(std::span<const std::string> words, std::span<const Flag> flags) {
+  Words kept;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const Flag* flag = find(flags, words[i]);
+    if (flag == nullptr) {
+      kept.push_back(words[i]);
+    } else if (flag->takes_value && words[i].find('=') == std::string::npos) {
+      ++i;
+    }
+  }
+  return kept;
+}
+
+std::string to_script(const Batch& batch) {
+  std::string text = fmt::format("#!/bin/sh\n{}\n", kScriptMark);
+  text += fmt::format("#SBATCH --job-name={}\n#SBATCH --output={}\n", batch.name, batch.output);
+  for (const std::string& flag : batch.flags) text += fmt::format("#SBATCH {}\n", flag);
+  return text +
+         fmt::format(
+             "\n# Runs on the first host of the job; muster starts the ranks on all of them.\n"
+             "exec {}\n",
+             sys::quote(batch.command));
+}
+
+}  // namespace muster::launch

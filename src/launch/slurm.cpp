@@ -1,0 +1,107 @@
+#include "launch/slurm.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "launch/words.hpp"
+
+namespace muster::launch {
+namespace {
+
+class SlurmWriter {
+ public:
+  SlurmWriter(const layout::Job& job, const layout::Layout& layout, const Means& means)
+      : job_(job), layout_(layout), means_(means) {}
+
+  Plan write() {
+    plan_.term_kills_ranks = true;
+    argv_ = {layout_.engine.launcher, "--jobid", means_.allocation};
+    // The wardens are steps too; and more ranks than CPUs are the user's wish, said aloud already.
+    add({"--overlap", "--overcommit"});
+    add_hosts();
+    if (!layout_.engine.pmi.empty()) set("--mpi", {}, layout_.engine.pmi);
+    set("--input", "-i", "0");
+    set("--cpu-bind", {}, layout_.bind_to);
+    set("--kill-on-bad-exit", "-K", "1");
+    // The step gets our environment, as everywhere with Slurm; no value stands in argv.
+    set("--export", {}, "ALL");
+    (void)add_variables(job_, layout_, means_, plan_);
+    add_mpi_settings();
+    add(job_.engine_args);
+    add(rank_words(job_, layout_, means_));
+    plan_.commands = {{.argv = std::move(argv_)}};
+    return std::move(plan_);
+  }
+
+ private:
+  void add(const std::vector<std::string>& words) {
+    argv_.insert(argv_.end(), words.begin(), words.end());
+  }
+
+  // Unless the user gave it to the engine, in its long or its short form.
+  void set(std::string_view flag, std::string_view short_flag, std::string_view value) {
+    const bool given =
+        given_by_user(job_, flag) || (!short_flag.empty() && given_by_user(job_, short_flag));
+    if (given) {
+      plan_.notes.push_back(fmt::format("{} is given by --engine-arg and stays", flag));
+    } else {
+      add({fmt::format("{}={}", flag, value)});
+    }
+  }
+
+  void add_hosts() {
+    add({"-N", std::to_string(layout_.placements.size()), "-n", std::to_string(layout_.ranks)});
+    const int each = ranks_on_each(layout_);
+    if (each == 0) return add_host_file();
+    std::vector<std::string> names;
+    for (const layout::Placement& placement : layout_.placements) names.push_back(placement.host);
+    add({fmt::format("--ntasks-per-node={}", each), "-w",
+         fmt::format("{}", fmt::join(names, ","))});
+    set("--distribution", "-m", layout_.map_by.empty() ? "block" : layout_.map_by);
+  }
+
+  // Only a file can say how many ranks each host gets where the numbers differ: a line a rank.
+  void add_host_file() {
+    PlanFile file{.path = means_.folder + "/hosts", .content = {}};
+    for (const layout::Placement& placement : layout_.placements) {
+      for (int i = 0; i < placement.ranks; ++i) file.content += placement.host + "\n";
+    }
+    plan_.env.push_back("SLURM_HOSTFILE=" + file.path);
+    plan_.files.push_back(std::move(file));
+    add({"--distribution=arbitrary"});
+  }
+
+  // What the launcher of that MPI would have been told.
+  void add_mpi_settings() {
+    const auto set_mpi = [this](const char* name, const std::string& value) {
+      set_for_engine(plan_, means_, name, value);
+    };
+    if (layout_.engine.mpi == "openmpi") {
+      if (!layout_.subnet.empty()) set_mpi("OMPI_MCA_btl_tcp_if_include", layout_.subnet);
+      if (layout_.oversubscribed) set_mpi("OMPI_MCA_mpi_yield_when_idle", "1");
+    } else if (layout_.engine.mpi == "intel") {
+      set_mpi("I_MPI_PMI_LIBRARY", "libpmi2.so.0");  // Slurm's, by the hosts' own library path
+      if (layout_.bind_to == "none") set_mpi("I_MPI_PIN", "0");
+      if (layout_.oversubscribed) set_mpi("I_MPI_THREAD_YIELD", "2");
+    }
+  }
+
+  const layout::Job& job_;
+  const layout::Layout& layout_;
+  const Means& means_;
+  std::vector<std::string> argv_;
+  Plan plan_;
+};
+
+}  // namespace
+
+Result<Plan> plan_slurm(const layout::Job& job, const layout::Layout& layout, const Means& means) {
+  if (means.allocation.empty()) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "srun needs an allocation, and this is not in one",
+                            .hint = "salloc -N 2 muster run ..., or muster submit ..."});
+  }
+  return SlurmWriter(job, layout, means).write();
+}
+
+}  // namespace muster::launch

@@ -1,0 +1,57 @@
+#include "launch/batch.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::launch {
+namespace {
+
+using Hosts = std::vector<hosts::Host>;
+
+TEST(AllocationFlags, AskForWhatTheJobNeeds) {
+  EXPECT_EQ(allocation_flags({.program = {}}, Hosts{}, Words{}), Words{});
+  EXPECT_EQ(allocation_flags({.program = {}, .ranks_per_host = 8, .nodes = 2}, Hosts{}, Words{}),
+            (Words{"--nodes=2", "--ntasks-per-node=8"}));
+  EXPECT_EQ(allocation_flags({.program = {}, .ranks = 5, .threads = 4}, Hosts{},
+                             Words{"--partition=gpu", "--time=10"}),
+            (Words{"--ntasks=5", "--cpus-per-task=4", "--partition=gpu", "--time=10"}));
+}
+
+TEST(AllocationFlags, NameTheHostsThatWereNamed) {
+  EXPECT_EQ(allocation_flags({.program = {}}, Hosts{{"n1", 2}, {"n2", 2}}, Words{}),
+            (Words{"--nodes=2", "--ntasks-per-node=2", "--nodelist=n1,n2"}));
+  EXPECT_EQ(allocation_flags({.program = {}, .nodes = 1}, Hosts{{"n1", 2}, {"n2", 1}}, Words{}),
+            (Words{"--nodes=1", "--ntasks-per-node=2", "--nodelist=n1"}));
+  EXPECT_EQ(allocation_flags({.program = {}}, Hosts{{"n1", 2}, {"n2", 1}}, Words{}),
+            (Words{"--nodes=2", "--nodelist=n1,n2"}));
+}
+
+TEST(WithoutValues, NamesOfVariablesStay) {
+  EXPECT_EQ(without_values({"run", "-x", "A=1=2", "--env", "B=3", "--env=C=4", "-x", "D", "-N=2"}),
+            (Words{"run", "-x", "A", "--env", "B", "--env=C", "-x", "D", "-N=2"}));
+}
+
+TEST(WithoutFlags, AllSpellingsGoWithTheirValues) {
+  const std::vector<Flag> flags = {{.names = {"-o", "--script"}, .takes_value = true},
+                                   {.names = {"--dry-run"}}};
+  const Words words = {"-N", "2", "-o", "f", "--dry-run", "--script=g", "--script", "h", "-q"};
+  EXPECT_EQ(without_flags(words, flags), (Words{"-N", "2", "-q"}));
+}
+
+TEST(Script, IsForPeopleToRead) {
+  EXPECT_EQ(to_script({.name = "train",
+                       .output = "muster-train-%j.out",
+                       .flags = {"--nodes=2", "--partition=gpu"},
+                       .command = {"/opt/muster", "run", "--", "./train", "a b"}}),
+            "#!/bin/sh\n"
+            "# Written by muster submit.\n"
+            "#SBATCH --job-name=train\n"
+            "#SBATCH --output=muster-train-%j.out\n"
+            "#SBATCH --nodes=2\n"
+            "#SBATCH --partition=gpu\n"
+            "\n"
+            "# Runs on the first host of the job; muster starts the ranks on all of them.\n"
+            "exec /opt/muster run -- ./train 'a b'\n");
+}
+
+}  // namespace
+}  // namespace muster::launch

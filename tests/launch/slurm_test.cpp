@@ -1,0 +1,147 @@
+#include "launch/slurm.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+namespace muster::launch {
+namespace {
+
+using Words = std::vector<std::string>;
+
+layout::Job job() {
+  return {.program = {"./train", "--epochs", "3"}, .env = {"NCCL_DEBUG"}};
+}
+
+layout::Layout three_hosts(const std::string& mpi, const std::string& pmi) {
+  layout::Layout layout;
+  layout.engine = {
+      .kind = "slurm", .version = {}, .major = 0, .launcher = "srun", .mpi = mpi, .pmi = pmi};
+  layout.placements = {{.host = "n1", .first_rank = 0, .ranks = 2},
+                       {.host = "n2", .first_rank = 2, .ranks = 2},
+                       {.host = "n3", .first_rank = 4, .ranks = 2}};
+  layout.ranks = 6;
+  layout.subnet = "198.18.0.0/16";
+  layout.master_address = "198.18.1.1";
+  layout.master_port = 29500;
+  layout.threads = 4;
+  layout.bind_to = "none";
+  return layout;
+}
+
+Means means() {
+  return {.shim = "/tmp/muster-1000/abc/muster",
+          .run_id = "r1",
+          .folder = "/home/dev/runs/r1",
+          .ssh = {},
+          .allocation = "42"};
+}
+
+bool has(const Plan& plan, const std::string& word) {
+  const Words& argv = plan.commands[0].argv;
+  return std::find(argv.begin(), argv.end(), word) != argv.end();
+}
+
+bool sets(const Plan& plan, const std::string& entry) {
+  return std::find(plan.env.begin(), plan.env.end(), entry) != plan.env.end();
+}
+
+TEST(Slurm, AnOpenMpiProgramIsAStepWithPmix) {
+  const auto plan = plan_slurm(job(), three_hosts("openmpi", "pmix"), means());
+  ASSERT_TRUE(plan);
+  const Words expected = {"srun",
+                          "--jobid",
+                          "42",
+                          "--overlap",
+                          "--overcommit",
+                          "-N",
+                          "3",
+                          "-n",
+                          "6",
+                          "--ntasks-per-node=2",
+                          "-w",
+                          "n1,n2,n3",
+                          "--distribution=block",
+                          "--mpi=pmix",
+                          "--input=0",
+                          "--cpu-bind=none",
+                          "--kill-on-bad-exit=1",
+                          "--export=ALL",
+                          "/tmp/muster-1000/abc/muster",
+                          "rank",
+                          "--run",
+                          "r1",
+                          "--subnet",
+                          "198.18.0.0/16",
+                          "--master",
+                          "198.18.1.1:29500",
+                          "--",
+                          "./train",
+                          "--epochs",
+                          "3"};
+  EXPECT_EQ(plan->commands, (std::vector<Command>{{.argv = expected}}));
+  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG",
+                              "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE",
+                              "OMPI_MCA_btl_tcp_if_include=198.18.0.0/16"}));
+  EXPECT_TRUE(plan->files.empty());
+  EXPECT_TRUE(plan->notes.empty());
+  EXPECT_TRUE(plan->term_kills_ranks);
+}
+
+TEST(Slurm, MpichAndIntelMeetItOverPmi2) {
+  const auto mpich = plan_slurm(job(), three_hosts("mpich", "pmi2"), means());
+  EXPECT_TRUE(has(*mpich, "--mpi=pmi2"));
+  EXPECT_FALSE(sets(*mpich, "I_MPI_PIN=0"));
+  auto layout = three_hosts("intel", "pmi2");
+  layout.oversubscribed = true;
+  const auto intel = plan_slurm(job(), layout, means());
+  EXPECT_TRUE(has(*intel, "--mpi=pmi2"));
+  EXPECT_TRUE(sets(*intel, "I_MPI_PMI_LIBRARY=libpmi2.so.0"));
+  EXPECT_TRUE(sets(*intel, "I_MPI_PIN=0"));
+  EXPECT_TRUE(sets(*intel, "I_MPI_THREAD_YIELD=2"));
+}
+
+TEST(Slurm, AnUnknownProgramGetsWhatTheSiteHas) {
+  const auto plan = plan_slurm(job(), three_hosts("", ""), means());
+  for (const std::string& word : plan->commands[0].argv) EXPECT_FALSE(word.starts_with("--mpi"));
+}
+
+TEST(Slurm, UnequalNumbersOfRanksGoIntoAFile) {
+  auto layout = three_hosts("", "");
+  layout.placements[2].ranks = 1;
+  layout.ranks = 5;
+  const auto plan = plan_slurm(job(), layout, means());
+  EXPECT_EQ(plan->files, (std::vector<PlanFile>{{.path = "/home/dev/runs/r1/hosts",
+                                                 .content = "n1\nn1\nn2\nn2\nn3\n"}}));
+  EXPECT_TRUE(sets(*plan, "SLURM_HOSTFILE=/home/dev/runs/r1/hosts"));
+  EXPECT_TRUE(has(*plan, "--distribution=arbitrary"));
+  EXPECT_FALSE(has(*plan, "-w"));
+}
+
+TEST(Slurm, AFlagGivenToTheEngineIsNotGivenTwice) {
+  auto with_args = job();
+  with_args.engine_args = {"--mpi=pmi2", "-K0", "--cpu-bind", "cores"};
+  const auto plan = plan_slurm(with_args, three_hosts("openmpi", "pmix"), means());
+  EXPECT_FALSE(has(*plan, "--mpi=pmix"));
+  EXPECT_FALSE(has(*plan, "--cpu-bind=none"));
+  EXPECT_TRUE(has(*plan, "--mpi=pmi2"));
+  EXPECT_EQ(plan->notes.size(), 2U);
+}
+
+TEST(Slurm, BindingAndMappingAreTheUsersWords) {
+  auto layout = three_hosts("", "");
+  layout.bind_to = "cores";
+  layout.map_by = "cyclic";
+  const auto plan = plan_slurm(job(), layout, means());
+  EXPECT_TRUE(has(*plan, "--cpu-bind=cores"));
+  EXPECT_TRUE(has(*plan, "--distribution=cyclic"));
+}
+
+TEST(Slurm, NeedsAnAllocation) {
+  Means outside = means();
+  outside.allocation.clear();
+  EXPECT_FALSE(plan_slurm(job(), three_hosts("", ""), outside));
+}
+
+}  // namespace
+}  // namespace muster::launch
