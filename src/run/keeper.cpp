@@ -22,7 +22,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kFirstDescriptor = 3;
-constexpr double kGraceSeconds = 1;
+constexpr double kKeeperGraceSeconds = 1;
 constexpr std::chrono::seconds kEndsWithin{5};
 constexpr std::chrono::seconds kEngineShows{1};  // at most, from its fork to its own command line
 
@@ -87,7 +87,7 @@ agent::ProcessId find_engine(const std::string& run_id) {
 
 void end_run(const std::string& run_id, const Told& told, int pairs) {
   const std::string orders =
-      to_line(agent::Order{.kind = agent::Order::Kind::kEnd, .grace_s = kGraceSeconds}) +
+      to_line(agent::Order{.kind = agent::Order::Kind::kEnd, .grace_s = kKeeperGraceSeconds}) +
       to_line(agent::Order{.kind = agent::Order::Kind::kBye, .keep = true});
   const auto until = Clock::now() + kEndsWithin;
   std::vector<agent::ProcessId> engines = told.engines;
