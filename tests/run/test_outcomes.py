@@ -12,6 +12,7 @@ import pytest
 from tests.run.conftest import Bystander
 from tests.run.launchers import LAUNCHERS, Pods, Slurm
 from tests.run.result_table import write_table
+from tests.run.slurm import Slurm as SlurmDaemons
 
 pytestmark = pytest.mark.lab
 
@@ -149,8 +150,6 @@ def made_cluster(lab_up, make_cluster, programs, folder, launchers):
     lab = lab_up(hosts=3, share=folder)
     cluster = make_cluster(lab, programs)
     if any(isinstance(launcher, Slurm) for launcher in launchers):
-        from tests.run.slurm import Slurm as SlurmDaemons
-
         SlurmDaemons(lab, folder)
     return cluster
 
