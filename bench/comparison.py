@@ -29,6 +29,14 @@ class Lab:
         return subprocess.run([MUSTER, "lab", words[0], "--name", self.name, *words[1:]], check=True,
                               capture_output=True, text=True, timeout=300, **options).stdout
 
+    def status(self):
+        return json.loads(self.lab("status", "--json"))
+
+    def exec(self, host, *argv, root=False, check=False):
+        """On a host's console."""
+        return subprocess.run([MUSTER, "lab", "exec", "--name", self.name, *(["--root"] if root else []), host, "--", *argv], check=check,
+                              capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+
     def words(self, argv, env=None):
         pairs = [f"{name}={value}" for name, value in (env or {}).items()]
         return [str(MUSTER), "lab", "exec", "--name", self.name, "launcher", "--", "env", *pairs, *argv]
@@ -39,7 +47,7 @@ class Lab:
                               stdin=subprocess.DEVNULL)
 
     def set_up(self):
-        password = json.loads(self.lab("status", "--json"))["password"]
+        password = self.status()["password"]
         script = ("cd && umask 077 && cat > pw && muster setup -H \"$1\" --password-file pw --yes && rm pw")
         subprocess.run(self.words(["sh", "-c", script, "sh", self.expression]), input=password, text=True, check=True,
                        capture_output=True, timeout=600)
@@ -53,10 +61,10 @@ class Lab:
 
 
 @contextmanager
-def lab(hosts):
+def lab(hosts, *flags):
     one = Lab("b" + uuid.uuid4().hex[:8], hosts)
     say(f"bringing up {hosts} hosts")
-    one.lab("up", "--hosts", str(hosts))
+    one.lab("up", "--hosts", str(hosts), *flags)
     try:
         one.set_up()
         yield one

@@ -118,7 +118,8 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   };
   if (activates && all->job.launcher.empty()) {
     look_here();  // only the activated environment knows which mpirun the hosts are to have
-    for (const facts::Mpi& mpi : all->launcher.mpi) request.launchers = {mpi.launcher};
+    if (!all->launcher.mpi.empty()) request.launchers.clear();
+    for (const facts::Mpi& mpi : all->launcher.mpi) request.launchers.push_back(mpi.launcher);
   }
   const int patience_s = options.answer_within_s + (activates ? kActivationSeconds : 0);
   all->loop = std::make_unique<sys::Loop>();

@@ -125,6 +125,23 @@ class Run:
         return "\n".join(self.err)
 
 
+class Bystander:
+    """Another run on the same hosts, which must not be hit: its ranks wait until they are told to end, and end well."""
+
+    def __init__(self, cluster, engine, *flags):
+        self.cluster = cluster
+        for host in cluster.lab.hosts:
+            cluster.lab.shell(host, "rm -f /tmp/leave; mkfifo /tmp/leave")
+        self.run = cluster.start(engine, *flags, "--", "sh", "-c", "echo up; read line < /tmp/leave; echo left")
+        self.run.wait_for("up", 3)
+
+    def end(self):
+        for host in self.cluster.lab.hosts:
+            self.cluster.lab.shell(host, "timeout 10 sh -c 'echo > /tmp/leave'")
+        assert self.run.end() == 0, self.run.said()
+        assert sorted(line for line in self.run.out if "left" in line) == [f"[n{i + 1}:{i}] left" for i in range(3)]
+
+
 class Cluster:
     """A lab in which `muster setup` was done, and what is started there."""
 

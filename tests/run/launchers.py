@@ -22,7 +22,7 @@ class Programs:
         self.env, self.ddp = str(folder / "train_env"), str(folder / "train_ddp.py")
         self.muster = shutil.copy(muster, folder / "muster")  # as a pod's image has it
         shutil.copy(source / "train_ddp.py", self.ddp)
-        commands = [["g++", "-std=c++20", f"-I{torch}/include", source / "train_env.cpp", "-o", self.env, f"-L{torch}/lib",
+        commands = [["g++", "-std=c++20", f"-I{torch}/include", source / "train_env.cxx", "-o", self.env, f"-L{torch}/lib",
                      "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch}/lib"]]
         commands += [[MPI[mpi] / "bin/mpicxx", "-std=c++20", source / "train_mpi.cxx", "-o", self.mpi(mpi), f"-Wl,-rpath,{MPI[mpi]}/lib"]
                      for mpi in mpis]

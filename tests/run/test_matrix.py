@@ -9,6 +9,7 @@ from fractions import Fraction
 import pytest
 from tests.run.launchers import LAUNCHERS, Pods, Slurm
 from tests.run.result_table import write_table
+from tests.run.slurm import Slurm as SlurmDaemons
 
 pytestmark = pytest.mark.lab
 
@@ -54,8 +55,6 @@ def bad_hosts(module_lab_up, make_cluster, programs, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def slurm(bad_hosts):
-    from tests.run.slurm import Slurm as SlurmDaemons
-
     return SlurmDaemons(bad_hosts.lab, bad_hosts.shared)
 
 

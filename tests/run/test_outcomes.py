@@ -9,8 +9,10 @@ import re
 import time
 
 import pytest
+from tests.run.conftest import Bystander
 from tests.run.launchers import LAUNCHERS, Pods, Slurm
 from tests.run.result_table import write_table
+from tests.run.slurm import Slurm as SlurmDaemons
 
 pytestmark = pytest.mark.lab
 
@@ -18,8 +20,6 @@ WITHIN_S = 25
 UP_WITHIN_S = 90  # torchrun, on a busy machine
 # Does not go by itself: SIGTERM is ignored, and there is a grandchild in a session of its own.
 STUBBORN = ["sh", "-c", "trap '' TERM INT; setsid sleep 1000 & echo up; while :; do sleep 1; done"]
-# Reads from a pipe until the test writes to it; ends well.
-BYSTANDER = ["sh", "-c", "echo up; read line < /tmp/leave; echo left"]
 
 
 def ended_by_rank_1(cluster, launcher, code):
@@ -150,8 +150,6 @@ def made_cluster(lab_up, make_cluster, programs, folder, launchers):
     lab = lab_up(hosts=3, share=folder)
     cluster = make_cluster(lab, programs)
     if any(isinstance(launcher, Slurm) for launcher in launchers):
-        from tests.run.slurm import Slurm as SlurmDaemons
-
         SlurmDaemons(lab, folder)
     return cluster
 
@@ -166,16 +164,10 @@ def chosen(session, faults):
 def module_cluster(request, module_lab_up, make_cluster, programs, tmp_path_factory):
     launchers = chosen(request.session, set(FAULTS) - {"kill", "crash"})
     cluster = made_cluster(module_lab_up, make_cluster, programs, tmp_path_factory.mktemp("slurm"), launchers)
-    for host in cluster.lab.hosts:
-        cluster.lab.shell(host, "mkfifo /tmp/leave")
-    bystander = LAUNCHERS[0].start(cluster, BYSTANDER)
-    bystander.wait_for("up", 3)
+    bystander = Bystander(cluster, LAUNCHERS[0])
     cluster.runs.clear()  # it is no test's
     yield cluster
-    for host in cluster.lab.hosts:
-        cluster.lab.shell(host, "timeout 10 sh -c 'echo > /tmp/leave'")
-    assert bystander.end() == 0, bystander.said()
-    assert sorted(line for line in bystander.out if "left" in line) == [f"[n{i + 1}:{i}] left" for i in range(3)]
+    bystander.end()
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,8 @@
-// What the training programs share: a linear model, data that follow from the rank, and what the tests want to see.
+// What the training programs share: a linear model, data that follow from the rank, and what the
+// tests want to see.
 //
-// Data are small integers and the rate is a power of two, so that every sum is exact in a double: the weights are
-// the same, to the last bit, in whatever order an engine adds the gradients up.
+// Data are small integers and the rate is a power of two, so that every sum is exact in a double:
+// the weights are the same, to the last bit, in whatever order an engine adds the gradients up.
 #pragma once
 
 #include <array>
@@ -21,8 +22,8 @@ namespace linear_model {
 
 using Vector = std::array<double, 3>;
 
-constexpr int kSteps = 5;     // more would need more bits than a double has
-constexpr int kSamples = 4;   // of each rank
+constexpr int kSteps = 5;    // more would need more bits than a double has
+constexpr int kSamples = 4;  // of each rank
 constexpr double kRate = 1.0 / 64;
 constexpr Vector kTruth = {1, -2, 3};
 
@@ -52,7 +53,8 @@ struct Place {
 // What the command line asks for beyond training:
 //   show NAME ...                 each rank prints these variables of its environment
 //   forever                       train until somebody ends it; "up" after the first step
-//   fail RANK CODE [RANK CODE]    like forever, but at step 20 these ranks end with the code; -11: by signal 11
+//   fail RANK CODE [RANK CODE]    like forever, but at step 20 these ranks end with the code; -11:
+//   by signal 11
 struct Wishes {
   bool forever = false;
   std::vector<std::string> shown = {};
@@ -79,15 +81,16 @@ inline void say(const std::string& line) {
 inline void show(const Wishes& wishes, const Place& place) {
   for (const std::string& name : wishes.shown) {
     const char* value = std::getenv(name.c_str());
-    say("rank " + std::to_string(place.rank) + " has " + name + "=" + (value == nullptr ? "" : value));
+    say("rank " + std::to_string(place.rank) + " has " + name + "=" +
+        (value == nullptr ? "" : value));
   }
 }
 
 inline void print_weights(const Place& place, const Vector& weights) {
   char host[256] = {};
   gethostname(host, sizeof host - 1);
-  std::printf("rank %d of %d on %s local %d weights %.9f %.9f %.9f\n", place.rank, place.ranks, host,
-              place.local_rank, weights[0], weights[1], weights[2]);
+  std::printf("rank %d of %d on %s local %d weights %.9f %.9f %.9f\n", place.rank, place.ranks,
+              host, place.local_rank, weights[0], weights[1], weights[2]);
   std::fflush(stdout);
 }
 

@@ -1,5 +1,6 @@
-// Trains a linear model over MPI, as a user's program does: it knows nothing of muster and is no part of its build.
-// The tests compile it with each MPI's own mpicxx. linear_model.hpp says what it takes.
+// Trains a linear model over MPI, as a user's program does: it knows nothing of muster and is no
+// part of its build. The tests compile it with each MPI's own mpicxx. linear_model.hpp says what it
+// takes.
 #include <mpi.h>
 
 #include "linear_model.hpp"
@@ -25,7 +26,8 @@ int main(int argc, char** argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &place.ranks);
   linear_model::train(linear_model::read_wishes(argc, argv), place, [](linear_model::Vector mine) {
     linear_model::Vector sum{};
-    MPI_Allreduce(mine.data(), sum.data(), static_cast<int>(sum.size()), MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Allreduce(mine.data(), sum.data(), static_cast<int>(sum.size()), MPI_DOUBLE, MPI_SUM,
+                  MPI_COMM_WORLD);
     return sum;
   });
   MPI_Finalize();

@@ -1,6 +1,6 @@
-// Trains a linear model with what `env://` gives and nothing else: RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,
-// MASTER_PORT, and libtorch's TCPStore to meet. It knows nothing of muster and is no part of its build.
-// linear_model.hpp says what it takes.
+// Trains a linear model with what `env://` gives and nothing else: RANK, WORLD_SIZE, LOCAL_RANK,
+// MASTER_ADDR, MASTER_PORT, and libtorch's TCPStore to meet. It knows nothing of muster and is no
+// part of its build. linear_model.hpp says what it takes.
 #include <cstring>
 #include <stdexcept>
 
@@ -79,7 +79,8 @@ int main(int argc, char** argv) {
                                   .ranks = std::stoi(variable("WORLD_SIZE")),
                                   .local_rank = std::stoi(variable("LOCAL_RANK"))};
   Exchange exchange(place);
-  linear_model::train(linear_model::read_wishes(argc, argv), place, [&](const Vector& mine) { return exchange(mine); });
+  linear_model::train(linear_model::read_wishes(argc, argv), place,
+                      [&](const Vector& mine) { return exchange(mine); });
   exchange.leave();
   return 0;
 }
