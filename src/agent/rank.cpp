@@ -59,6 +59,15 @@ Environment inherited_environment() {
   return environment;
 }
 
+// There, or in the home folder where it is missing, as Open MPI does.
+void go_to(const std::string& folder, Environment& environment) {
+  for (const std::string& one : {folder, environment["HOME"]}) {
+    if (one.empty() || ::chdir(one.c_str()) != 0) continue;
+    environment.insert_or_assign("PWD", one);
+    return;
+  }
+}
+
 // What the program gets, and what is to be said about it.
 struct Prepared {
   rankenv::Rank rank;
@@ -89,6 +98,7 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool
     MUSTER_TRY(const Environment carried, files.await_variables(kCarriedWait));
     for (const auto& [name, value] : carried) inherited.insert_or_assign(name, value);
   }
+  if (!options.folder.empty()) go_to(options.folder, inherited);
   Prepared prepared{.host = files.host()};
   MUSTER_TRY(prepared.rank, rankenv::read(inherited));
   Wishes wishes{.rank = prepared.rank,

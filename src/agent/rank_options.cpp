@@ -12,7 +12,8 @@ namespace muster::agent {
 namespace {
 
 constexpr const char* kUsage =
-    "muster rank [--run ID] [--subnet CIDR] [--master ADDRESS:PORT] [--quiet-label] "
+    "muster rank [--run ID] [--folder PATH] [--subnet CIDR] [--master ADDRESS:PORT] "
+    "[--quiet-label] "
     "[--only-first-reads] [--carried] -- program arguments...";
 
 Error usage(std::string what) {
@@ -55,12 +56,14 @@ Result<RankOptions> parse_rank_options(const std::vector<std::string>& words) {
       (word == "--carried" ? options.carried : options.only_first_reads) = true;
       continue;
     }
-    const bool takes_value = word == "--run" || word == "--subnet" || word == "--master";
+    const bool takes_value =
+        word == "--run" || word == "--folder" || word == "--subnet" || word == "--master";
     if (!takes_value || i + 1 == words.size()) {
       return unexpected(usage(fmt::format("cannot make sense of '{}'", printable(word))));
     }
     const std::string& value = words[++i];
     if (word == "--run") options.run_id = value;
+    if (word == "--folder") options.folder = value;
     if (word == "--subnet") options.subnet = value;
     if (word == "--master") {
       MUSTER_TRY(options.master, parse_master(value));

@@ -16,6 +16,7 @@ struct Master {
 
 struct RankOptions {
   std::string run_id = {};            // empty: no folder, no record
+  std::string folder = {};            // to start in, where it is there; else the home folder
   std::string subnet = {};            // "198.18.0.0/16"; empty: leave the interfaces alone
   std::optional<Master> master = {};  // where rank 0 listens
   bool label = true;                  // "[host:rank] " before each line

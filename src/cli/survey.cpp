@@ -1,9 +1,12 @@
 #include "cli/survey.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
+#include <sstream>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "cli/reach.hpp"
 #include "facts/gather.hpp"
@@ -14,9 +17,26 @@ namespace {
 
 constexpr int kActivationSeconds = 60;  // at most; facts::gather gives up then
 
+// All of them: the MPI that was asked for may not be the first.
+std::vector<std::string> mpiruns_in_path() {
+  const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
+  std::istringstream folders(path == nullptr ? "" : path);
+  std::vector<std::string> found;
+  for (std::string folder; std::getline(folders, folder, ':');) {
+    for (const char* name : {"/mpirun", "/mpirun.openmpi", "/mpirun.mpich"}) {
+      const std::string candidate = folder + name;
+      if (folder.starts_with('/') && ::access(candidate.c_str(), X_OK) == 0) {
+        found.push_back(candidate);
+      }
+    }
+  }
+  return found;
+}
+
 // The engine's launcher here, as far as it is known before anything was looked at.
 std::vector<std::string> launchers(const layout::Job& job) {
   if (!job.launcher.empty()) return {job.launcher};
+  if (!job.engine.empty()) return mpiruns_in_path();
   const auto found = sys::find_program("mpirun");
   return found ? std::vector<std::string>{*found} : std::vector<std::string>{};
 }

@@ -66,14 +66,14 @@ class HydraWriter {
     add_network();
     add_hosts();
     add_binding();
+    add_folder();
     add_environment();
     add(job_.engine_args);
-    std::vector<std::string> rank = rank_words(job_, layout_, means_);
-    std::vector<std::string> flags;
-    if (!plan_.carried.empty()) flags.emplace_back("--carried");
+    if (!plan_.carried.empty()) shim_flags_.emplace_back("--carried");
     // Hydra leaves the input of the others open for ever, unless Intel's -s sends it to them.
-    if (!given("-s")) flags.emplace_back("--only-first-reads");
-    rank.insert(rank.begin() + 2, flags.begin(), flags.end());  // behind the shim and "rank"
+    if (!given("-s")) shim_flags_.emplace_back("--only-first-reads");
+    std::vector<std::string> rank = rank_words(job_, layout_, means_);
+    rank.insert(rank.begin() + 2, shim_flags_.begin(), shim_flags_.end());  // behind "SHIM rank"
     add(rank);
     plan_.commands = {{.argv = std::move(argv_)}};
     return std::move(plan_);
@@ -123,16 +123,27 @@ class HydraWriter {
     return path.substr(0, path.size() - kScript.size()) + "/mpiexec.hydra";
   }
 
-  // Hydra wants one program, and calls it as it would call ssh.
+  // Hydra wants one program, and calls it as it would call ssh. The daemon gets the run's mark, by
+  // which the host's warden finds it when it stays behind, as Intel's does when it lost us early.
+  [[nodiscard]] std::string ssh_script() const {
+    return fmt::format(R"(#!/bin/sh
+mark=MUSTER_RUN_ID={}
+for word do
+  shift
+  case $mark$word in MUSTER*/hydra_*_proxy*) set -- "$@" env "$mark"; mark= ;; esac
+  set -- "$@" "$word"
+done
+exec {} "$@"
+)",
+                       means_.run_id, sys::quote(means_.ssh));
+  }
+
   void add_ssh() {
     set(dialect_.launcher, "ssh");
     if (is_ours(dialect_.launcher_exec)) {
       const std::string path = means_.folder + "/ssh";
       add({std::string(dialect_.launcher_exec.name), path});
-      plan_.files.push_back(
-          {.path = path,
-           .content = fmt::format("#!/bin/sh\nexec {} \"$@\"\n", sys::quote(means_.ssh)),
-           .mode = 0700});
+      plan_.files.push_back({.path = path, .content = ssh_script(), .mode = 0700});
     }
     // A rank on this machine is to have the same environment as on any other.
     set_for_engine(plan_, means_, std::string(dialect_.autofork), "0");
@@ -183,6 +194,13 @@ class HydraWriter {
     if (layout_.oversubscribed) set_variable("I_MPI_THREAD_YIELD", "2");
   }
 
+  // MPICH's daemon dies where our folder is not; the shim does better.
+  void add_folder() {
+    if (intel_ || job_.folder.empty() || !is_ours({"-wdir"})) return;
+    add({"-wdir", "/"});
+    shim_flags_.insert(shim_flags_.end(), {"--folder", job_.folder});
+  }
+
   [[nodiscard]] bool is_engines_own(const std::string& name) const {
     if (name.starts_with("I_MPI_HYDRA_")) return false;  // the launcher's
     return std::any_of(dialect_.forwarded.begin(), dialect_.forwarded.end(),
@@ -210,6 +228,7 @@ class HydraWriter {
   const HydraDialect& dialect_;
   std::vector<std::string> argv_;
   std::vector<std::string> own_variables_;  // names
+  std::vector<std::string> shim_flags_;
   Plan plan_;
 };
 

@@ -8,11 +8,12 @@ namespace {
 using Words = std::vector<std::string>;
 
 TEST(RankOptions, AllOfThem) {
-  const auto options = parse_rank_options({"--run", "r1", "--subnet", "10.0.0.0/8", "--master",
-                                           "10.0.0.1:29500", "--quiet-label", "--only-first-reads",
-                                           "--carried", "--", "prog", "--run", "--", "x"});
+  const auto options = parse_rank_options(
+      {"--run", "r1", "--folder", "/job", "--subnet", "10.0.0.0/8", "--master", "10.0.0.1:29500",
+       "--quiet-label", "--only-first-reads", "--carried", "--", "prog", "--run", "--", "x"});
   ASSERT_TRUE(options) << to_text(options.error());
   EXPECT_EQ(options->run_id, "r1");
+  EXPECT_EQ(options->folder, "/job");
   EXPECT_EQ(options->subnet, "10.0.0.0/8");
   ASSERT_TRUE(options->master);
   EXPECT_EQ(options->master->address, "10.0.0.1");

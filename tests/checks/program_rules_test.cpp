@@ -10,8 +10,12 @@ using layout::open_mpi;
 TEST(Engine, IsMissingHere) {
   World world = good_world(2);
   world.launcher.mpi = {{.kind = "mpich", .version = "5.0.2", .launcher = "/m/bin/mpirun"}};
+  world.job.engine = "intel";
   ASSERT_EQ(brief(world), "error all remote-daemon-not-in-path");
-  EXPECT_EQ(judged(world).front().evidence, "found MPICH 5.0.2 at /m/bin/mpirun");
+  const Finding finding = judged(world).front();
+  EXPECT_EQ(finding.what, "there is no Intel MPI on this machine that could start the job");
+  EXPECT_EQ(finding.evidence, "found MPICH 5.0.2 at /m/bin/mpirun");
+  EXPECT_TRUE(has(finding.fix, "pip install impi-rt"));
 }
 
 TEST(Engine, ThatWasNamedIsNotThereOrNone) {

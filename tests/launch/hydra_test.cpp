@@ -10,7 +10,8 @@ namespace {
 using Words = std::vector<std::string>;
 
 layout::Job job() {
-  return {.program = {"./train", "--epochs", "3"}, .env = {"NCCL_DEBUG"}};
+  return {
+      .program = {"./train", "--epochs", "3"}, .folder = "/home/dev/job", .env = {"NCCL_DEBUG"}};
 }
 
 layout::Layout three_hosts(const std::string& kind) {
@@ -69,9 +70,13 @@ TEST(Hydra, MpichIsToldInItsOwnWords) {
                           "6",
                           "-bind-to",
                           "none",
+                          "-wdir",
+                          "/",
                           "-genvnone",
                           "/tmp/muster-1000/abc/muster",
                           "rank",
+                          "--folder",
+                          "/home/dev/job",
                           "--carried",
                           "--only-first-reads",
                           "--run",
@@ -137,10 +142,11 @@ TEST(Hydra, IntelIsToldInItsOwnWords) {
 TEST(Hydra, ItsSshIsAProgramThatRidesOnTheOpenConnections) {
   const Plan plan = plan_hydra(job(), three_hosts("mpich"), means());
   ASSERT_EQ(plan.files.size(), 1U);
-  EXPECT_EQ(plan.files[0], (PlanFile{.path = "/home/dev/runs/r1/ssh",
-                                     .content = "#!/bin/sh\n"
-                                                "exec ssh -o 'ControlPath=/a b/%C' \"$@\"\n",
-                                     .mode = 0700}));
+  EXPECT_EQ(plan.files[0].path, "/home/dev/runs/r1/ssh");
+  EXPECT_EQ(plan.files[0].mode, 0700U);
+  const std::string& script = plan.files[0].content;
+  EXPECT_TRUE(script.starts_with("#!/bin/sh\nmark=MUSTER_RUN_ID=r1\n")) << script;
+  EXPECT_TRUE(script.ends_with("\nexec ssh -o 'ControlPath=/a b/%C' \"$@\"\n")) << script;
 }
 
 TEST(Hydra, HostsThatDifferOrAreManyGoIntoAFile) {

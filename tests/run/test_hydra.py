@@ -1,6 +1,7 @@
 """What is special to hydra: MPICH and Intel MPI, on hosts whose interfaces have other names everywhere, docker0 one address, and names that mean 127.0.1.1."""
 import os
 import subprocess
+from copy import copy
 
 import pytest
 
@@ -32,22 +33,29 @@ def test_ranks_meet(cluster, engine):
     assert cluster.muster("logs", run.id, "--rank", "5").stdout.splitlines()[-1] == "pi is right on rank 5 of 6"
 
 
-def test_another_engine_than_the_first_in_path_is_the_programs_own(cluster, engine, every_engine):
-    run = cluster.run(every_engine["openmpi5"], "--", engine.pi)
+def test_it_need_not_be_the_first_in_path(cluster, engine, every_engine):
+    """It is the program's own, or the one that is asked for."""
+    other = copy(every_engine["openmpi5"])
+    run = cluster.run(other, "--", engine.pi)
     assert run.code == 0 and engine.called in run.errors, run.said()
+    other.path += f":{engine.path}"
+    asked = cluster.run(other, "--engine", engine.name, "--", "sh", "-c", "echo $PMI_SIZE")
+    assert asked.code == 0 and engine.called in asked.errors, asked.said()
+    assert sorted(asked.out) == [f"[n{i + 1}:{i}] 3" for i in range(3)]
 
 
 def test_what_reaches_the_ranks(cluster, engine):
-    """Five ranks need a host file. Of the launcher's environment only what was named comes, and no rank is bound to a core."""
+    """Five ranks need a host file. The folder is on no host, so they start at home. Of the launcher's environment only what was named comes, and no rank is bound to a core."""
     names = ("RANK", "LOCAL_WORLD_SIZE", "GREETING", "SECOND", "NCCL_DEBUG", "LEFT_HERE", "FI_TCP_IFACE", "UCX_NET_DEVICES")
-    program = f"import os; print('|'.join([*(os.environ.get(n, '-') for n in {names}), str(len(os.sched_getaffinity(0))), os.environ['PATH'][:4]]))"
-    words = ["env", f"PATH={engine.path}", "NCCL_DEBUG=INFO", "LEFT_HERE=1", "muster", "run", "-q", "-H", cluster.all, "-x", "GREETING=it's, a=b",
+    program = f"import os; print('|'.join([*(os.environ.get(n, '-') for n in {names}), str(len(os.sched_getaffinity(0))), os.getcwd(), os.environ['PATH'][:4]]))"
+    cluster.lab.shell("launcher", "mkdir -p ~/only-here")
+    words = ["env", "-C", f"/home/{cluster.lab.user}/only-here", f"PATH={engine.path}", "NCCL_DEBUG=INFO", "LEFT_HERE=1", "muster", "run", "-q", "-H", cluster.all, "-x", "GREETING=it's, a=b",
              "-x", "SECOND=2", "-n", "5", "--ppn", "2", "--", "/usr/bin/python3", "-c", program]
     done = cluster.lab.exec("launcher", *words)
     assert done.returncode == 0, done.stderr
     cpus = len(os.sched_getaffinity(0))
     assert sorted(done.stdout.splitlines()) == [
-        f"[{host}:{rank}] {rank}|{size}|it's, a=b|2|INFO|-|{INTERFACES[host]}|{INTERFACES[host]}|{cpus}|/usr"
+        f"[{host}:{rank}] {rank}|{size}|it's, a=b|2|INFO|-|{INTERFACES[host]}|{INTERFACES[host]}|{cpus}|/home/{cluster.lab.user}|/usr"
         for rank, (host, size) in enumerate([("n1", 2), ("n1", 2), ("n2", 2), ("n2", 2), ("n3", 1)])]
 
 
