@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include <poll.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
@@ -15,6 +16,7 @@
 
 #include "agent/processes.hpp"
 #include "agent/run_files.hpp"
+#include "agent/signals.hpp"
 #include "sys/clock.hpp"
 
 namespace muster::agent {
@@ -24,6 +26,7 @@ using std::chrono::duration;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
+constexpr double kOwnGraceSeconds = 2;       // where nobody said how long
 constexpr milliseconds kLookAgain{20};       // while processes are being ended
 constexpr milliseconds kKillTakes{1000};     // at most, until a killed process is gone
 constexpr milliseconds kDaemonLeaves{1000};  // by itself, after its last rank
@@ -67,6 +70,11 @@ Warden::Warden(std::string run_id, std::string folder)
 
 Result<void> Warden::prepare() {
   MUSTER_CHECK(records_.watch(folder_));
+  sigset_t term;
+  (void)::sigemptyset(&term);
+  (void)::sigaddset(&term, SIGTERM);
+  (void)::sigprocmask(SIG_BLOCK, &term, nullptr);
+  terminated_ = sys::Fd(::signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   const std::string path = folder_ + "/socket";
@@ -97,6 +105,10 @@ void Warden::serve(Channel launcher, double orphan_after_s) {
       if (const auto order = parse_order(*line)) obey(*order);
     }
     if (over_) return;
+    if (next_signal(terminated_.get())) {
+      start_ending(kOwnGraceSeconds);
+      if (!bye_) bye_ = true;
+    }
     pass_on_news();
     note_shims_gone();
     if (Clock::now() >= next_beat_) {
@@ -105,14 +117,16 @@ void Warden::serve(Channel launcher, double orphan_after_s) {
     }
     if (!ending_ && Clock::now() - heard_ > ms(orphan_after_s_)) {
       launcher_.close();
-      start_ending(2);
+      start_ending(kOwnGraceSeconds);
     }
     if (ending_) go_on_ending();
   }
 }
 
 void Warden::wait() {
-  std::vector<pollfd> watched = {{listener_.get(), POLLIN, 0}, {records_.descriptor(), POLLIN, 0}};
+  std::vector<pollfd> watched = {{listener_.get(), POLLIN, 0},
+                                 {records_.descriptor(), POLLIN, 0},
+                                 {terminated_.get(), POLLIN, 0}};
   if (launcher_.open()) {
     watched.push_back({launcher_.in(), POLLIN, 0});
     if (launcher_.has_unsent()) watched.push_back({launcher_.out(), POLLOUT, 0});

@@ -22,7 +22,7 @@ class Warden {
   // Opens the socket on which a launcher that lost its connection is let in again.
   [[nodiscard]] Result<void> prepare();
 
-  // Until bye, or until the launcher was gone for `orphan_after_s`.
+  // Until bye, or until the launcher was gone for `orphan_after_s`, or until SIGTERM.
   void serve(Channel launcher, double orphan_after_s);
 
  private:
@@ -43,6 +43,7 @@ class Warden {
   std::string folder_;
   Channel launcher_;
   sys::Fd listener_;
+  sys::Fd terminated_;  // readable after a SIGTERM: Slurm ends the job, or the host goes down
   RankRecords records_;
   std::vector<Event> events_;
   std::map<int, RankStart> starts_;  // by rank

@@ -15,7 +15,7 @@ class SlurmWriter {
 
   Plan write() {
     plan_.term_kills_ranks = true;
-    argv_ = {layout_.engine.launcher, "--jobid", means_.allocation};
+    argv_ = {layout_.engine.launcher, "--quiet", "--jobid", means_.allocation};
     // The wardens are steps too; and more ranks than CPUs are the user's wish, said aloud already.
     add({"--overlap", "--overcommit"});
     add_hosts();

@@ -50,6 +50,7 @@ TEST(Slurm, AnOpenMpiProgramIsAStepWithPmix) {
   const auto plan = plan_slurm(job(), three_hosts("openmpi", "pmix"), means());
   ASSERT_TRUE(plan);
   const Words expected = {"srun",
+                          "--quiet",
                           "--jobid",
                           "42",
                           "--overlap",

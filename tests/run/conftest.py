@@ -231,3 +231,142 @@ def cluster(module_cluster):
         run.process.wait(timeout=10)
     for host in ["launcher", *module_cluster.lab.hosts] if unfinished else []:
         module_cluster.lab.exec(host, "pkill", "-KILL", "-f", "muster rank|muster agent|muster keeper|orted|prted|hydra_|sleep")
+
+
+SLURM_CONF = """\
+ClusterName=lab
+SlurmctldHost=launcher
+AuthType=auth/munge
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation=/var/spool/slurmctld
+SlurmdSpoolDir=/var/spool/slurmd
+SlurmctldPidFile=/run/slurmctld.pid
+SlurmdPidFile=/run/slurmd.pid
+SlurmctldLogFile=/var/log/slurmctld.log
+SlurmdLogFile=/var/log/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MpiDefault=none
+ReturnToService=2
+SlurmdTimeout={patience}
+{nodes}
+PartitionName=lab Nodes=ALL Default=YES OverSubscribe=NO MaxTime=INFINITE State=UP
+"""
+
+# Debian's munged refuses a folder that others may write to, and runs as its own user.
+SLURM_START = """\
+set -e
+install -d -m 755 /etc/slurm /var/spool/slurmctld /var/spool/slurmd
+install -d -m 755 -o munge -g munge /run/munge
+install -d -m 700 -o munge -g munge /etc/munge /var/lib/munge /var/log/munge
+install -m 644 "$1/slurm.conf" /etc/slurm/slurm.conf
+printf 'CgroupPlugin=cgroup/v1\\nConstrainCores=no\\n' > /etc/slurm/cgroup.conf
+install -m 400 -o munge -g munge "$1/munge.key" /etc/munge/munge.key
+setpriv --reuid=munge --regid=munge --init-groups /usr/sbin/munged
+shift
+for daemon; do "$daemon"; done
+"""
+
+
+class Slurm:
+    """munge everywhere, slurmctld on the launcher, slurmd on the hosts; up when made, it ends with the lab. All hosts see the folder `shared`."""
+
+    def __init__(self, lab, shared, cpus=2, patience=30):
+        self.lab = lab
+        self._write(shared / "munge.key", os.urandom(1024))
+        address = {host["name"]: host["addresses"][0] for host in lab.status()["hosts"]}
+        nodes = "\n".join(f"NodeName={host} NodeAddr={address[host]} CPUs={cpus} Sockets=1 CoresPerSocket={cpus} RealMemory=1000 State=UNKNOWN"
+                          for host in lab.hosts)
+        self._write(shared / "slurm.conf", SLURM_CONF.format(nodes=nodes, patience=patience).encode())
+        for host in ["launcher", *lab.hosts]:
+            self.start(host, shared)
+        self.wait_idle()
+
+    @staticmethod
+    def _write(path, content):
+        path.touch(mode=0o600)
+        path.write_bytes(content)
+
+    def start(self, host, shared):
+        """At first, and after `lab restart HOST`."""
+        daemon = "slurmctld" if host == "launcher" else "slurmd"
+        self.lab.exec(host, "sh", "-c", SLURM_START, "sh", str(shared), daemon, root=True, check=True)
+
+    def states(self):
+        return sorted(self.lab.exec("launcher", "timeout", "10", "sinfo", "-h", "-N", "-o", "%N %t").stdout.splitlines())
+
+    def wait_over(self, job, within=30):
+        until(f"job {job} is over", lambda: not self.lab.exec("launcher", "squeue", "-h", "-j", job).stdout, within)
+
+    def wait_idle(self, within=30):
+        """Until every host is free to take a job."""
+        until("every host is idle", lambda: self.states() == [f"{host} idle" for host in sorted(self.lab.hosts)], within)
+
+
+PMI2 = {"mpich": "/opt/muster-deps/mpich", "intel": "/opt/muster-deps/impi"}
+
+
+class SlurmCluster(Cluster):
+    """Hosts that only Slurm leads to: no `muster setup`, so nobody has a key for ssh."""
+
+    def __init__(self, lab, shared):
+        super().__init__(lab)
+        self.shared = shared
+        self.slurm = Slurm(lab, shared)
+
+    def setup(self):
+        pass
+
+    def start(self, *words, allocate=("-N3", "--ntasks-per-node=2"), stdin=subprocess.DEVNULL):
+        """salloc ALLOCATE muster run WORDS, in the shared folder."""
+        line = ["env", "-C", str(self.shared), "salloc", "-Q", *allocate, "muster", "run", *words]
+        return self.begin(line, stdin)
+
+    def begin(self, line, stdin=subprocess.DEVNULL):
+        run = Run(self.lab, line, stdin=stdin)
+        self.runs.append(run)
+        return run
+
+    def run(self, *words, within=30, **options):
+        run = self.start(*words, **options)
+        run.code = run.end(within)
+        return run
+
+    def settles(self, before, within):
+        """And every host is free again."""
+        super().settles(before, within)
+        self.slurm.wait_idle()
+
+
+@pytest.fixture(scope="module")
+def slurm_shared(muster):
+    """A folder that all hosts see, as such clusters have, with muster's binary and the programs of the MPIs that speak PMI 2."""
+    folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
+    folder.chmod(0o1777)
+    shutil.copy(muster, folder / "muster")
+    for name, root in PMI2.items():
+        subprocess.run([f"{root}/bin/mpicxx", "-O1", "-o", folder / f"pi-{name}", Path(__file__).with_name("pi.cxx")],
+                       check=True, timeout=60, env={**os.environ, "I_MPI_ROOT": root})
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def slurm_cluster(module_lab_up, engines, slurm_shared):
+    return SlurmCluster(module_lab_up(hosts=3, share=slurm_shared), slurm_shared)
+
+
+@pytest.fixture
+def slurm(slurm_cluster):
+    """Three hosts of Slurm's; each test leaves them as it found them."""
+    yield slurm_cluster
+    for run in slurm_cluster.runs:
+        if run.process.poll() is None:  # only where a test failed in the middle
+            slurm_cluster.lab.exec("launcher", "scancel", "-u", slurm_cluster.lab.user)
+            run.process.kill()
+            run.process.wait(timeout=10)
+    slurm_cluster.runs.clear()

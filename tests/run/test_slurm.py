@@ -1,0 +1,132 @@
+"""Runs inside of Slurm's allocations, and the ways into one. No host can be reached by ssh."""
+import re
+
+import pytest
+
+pytestmark = pytest.mark.lab
+
+TELL = "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $MASTER_ADDR $GLOO_SOCKET_IFNAME $(hostname)"
+
+
+def labelled(run):
+    """What each rank said, sorted: "[host:rank] line"."""
+    return sorted(line for line in run.out if line.startswith("["))
+
+
+def test_ranks_are_where_srun_would_have_them(slurm):
+    before = slurm.processes()
+    run = slurm.run("--", "sh", "-c", TELL)
+    assert run.code == 0, run.said()
+    assert labelled(run) == [f"[n{1 + rank // 2}:{rank}] {rank}/6 {rank % 2}/2 198.18.1.1 eth0 n{1 + rank // 2}" for rank in range(6)]
+    assert re.search(r"6 ranks on n\[1-3\], Slurm, network 198\.18\.0\.0/16", run.errors), run.said()
+    slurm.settles(before, 5)
+    assert set(map(tuple, slurm.run_folders().values())) == {()}
+    assert slurm.lab.shell("launcher", "ls -A ~/.ssh 2>/dev/null || true") == "", "ssh was used"
+
+
+@pytest.mark.parametrize("mpi, said", [("openmpi4", "Open MPI over pmix"), ("openmpi5", "Open MPI over pmix"),
+                                       ("mpich", "MPICH over pmi2"), ("intel", "Intel MPI over pmi2")])
+def test_a_program_of_any_mpi(slurm, engines, mpi, said):
+    program = engines[mpi].pi if mpi in engines else slurm.shared / f"pi-{mpi}"
+    run = slurm.run("--", program, within=60)
+    assert run.code == 0, run.said()
+    assert f"Slurm ({said})" in run.errors
+    assert [line for line in labelled(run) if "pi is right" in line] == [
+        f"[n{1 + rank // 2}:{rank}] pi is right on rank {rank} of 6" for rank in range(6)], run.said()
+
+
+def test_hosts_with_unequal_numbers_of_ranks(slurm):
+    run = slurm.run("-n", "5", "--", "sh", "-c", TELL)
+    assert run.code == 0, run.said()
+    assert [line.split()[:3] for line in labelled(run)] == [
+        ["[n1:0]", "0/5", "0/2"], ["[n1:1]", "1/5", "1/2"], ["[n2:2]", "2/5", "0/2"], ["[n2:3]", "3/5", "1/2"], ["[n3:4]", "4/5", "0/1"]]
+
+
+@pytest.mark.parametrize("does, code, how", [("exit 3", 3, r"exit code 3"), ("kill -SEGV $$", 139, r"signal 11 \(Segmentation fault\)")])
+def test_a_rank_that_fails_is_named(slurm, does, code, how):
+    before = slurm.processes()
+    run = slurm.run("--", "sh", "-c", f"ulimit -c 0; [ $RANK = 4 ] || exec sleep 1000; {does}")
+    assert run.code == code, run.said()
+    assert re.search(rf"muster: rank 4 on n3 ended with {how}", run.errors), run.said()
+    slurm.settles(before, 5)
+
+
+def test_ctrl_c_leaves_the_ranks_time(slurm):
+    """srun itself would kill them at once."""
+    before = slurm.processes()
+    run = slurm.start("--", "sh", "-c", "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 0.1; done")
+    run.wait_for("up", 6)
+    run.signal("INT")
+    assert run.end(10) == 130, run.said()
+    assert [line.split()[1] for line in labelled(run)].count("saved") == 6, run.said()
+    slurm.settles(before, 5)
+
+
+@pytest.mark.parametrize("end", ["a killed muster", "scancel"])
+def test_nothing_is_left_of(slurm, end):
+    """Slurm would leave ranks that pass SIGTERM by for half a minute."""
+    before = slurm.processes()
+    run = slurm.start("--", "sh", "-c", "trap '' TERM; setsid sleep 1000 & echo up; while :; do sleep 1; done")
+    run.wait_for("up", 6)
+    if end == "scancel":
+        slurm.lab.shell("launcher", "scancel -u $(id -un)")
+    else:
+        run.signal("KILL")
+    run.end(10)  # with 0 where its command was killed: that is salloc's
+    slurm.settles(before, 10)
+
+
+def test_hosts_are_asked_for(slurm):
+    """--engine slurm outside of an allocation; the value of a variable stands on no command line."""
+    before = slurm.processes()
+    script = "echo $RANK/$WORLD_SIZE $GIVEN; [ $RANK != 2 ] || read line < /tmp/go; exit 7"
+    slurm.lab.shell("n2", "rm -f /tmp/go; mkfifo /tmp/go")
+    run = slurm.begin(["muster", "run", "--engine", "slurm", "-N", "2", "--nproc-per-node", "2", "-x", "GIVEN=s3cret", "--", "sh", "-c", script])
+    run.wait_for("2/4 s3cret")
+    assert "s3cret" not in slurm.lab.shell("launcher", "ps -e -o args")
+    slurm.lab.shell("n2", "echo > /tmp/go")
+    assert run.end(20) == 7, run.said()
+    slurm.settles(before, 5)
+
+
+def test_a_batch_job(slurm):
+    before = slurm.processes()
+    words = ["env", "-C", str(slurm.shared), "./muster", "submit", "-N", "3", "--nproc-per-node=2", "--slurm-arg=--time=5", "-x", "GIVEN=it's"]
+    program = ["--", "sh", "-c", TELL + "; echo $GIVEN"]
+    shown = slurm.lab.exec("launcher", *words, "--dry-run", *program, check=True).stdout
+    done = slurm.lab.exec("launcher", *words, *program, check=True)
+    job = done.stdout.strip()
+    assert job.isdigit() and "script sh.sbatch" in done.stderr and f"output sh-{job}.out" in done.stderr, done
+    assert (slurm.shared / "sh.sbatch").read_text() == shown
+    for line in ("#SBATCH --job-name=sh", "#SBATCH --nodes=3", "#SBATCH --ntasks-per-node=2", "#SBATCH --time=5"):
+        assert line in shown.splitlines()
+    assert shown.splitlines()[-1].startswith(f"exec {slurm.shared}/muster run -N 3 --nproc-per-node=2 -x GIVEN -- sh -c ")
+    slurm.slurm.wait_over(job)
+    said = (slurm.shared / f"sh-{job}.out").read_text()
+    for rank in range(6):
+        assert f"[n{1 + rank // 2}:{rank}] {rank}/6 {rank % 2}/2 198.18.1.1 eth0 n{1 + rank // 2}\n" in said, said
+        assert f"[n{1 + rank // 2}:{rank}] it's\n" in said, said
+    slurm.settles(before, 5)
+
+
+def test_a_script_that_is_not_ours_stays(slurm):
+    (slurm.shared / "mine.sbatch").write_text("#!/bin/sh\n")
+    done = slurm.lab.exec("launcher", "env", "-C", str(slurm.shared), "muster", "submit", "-o", "mine.sbatch", "--", "true")
+    assert done.returncode == 2 and "not by muster submit" in done.stderr, done
+    assert (slurm.shared / "mine.sbatch").read_text() == "#!/bin/sh\n"
+
+
+def test_hosts_outside_of_the_job_are_refused(slurm):
+    run = slurm.run("--engine", "slurm", "-H", "n1,n2", "--", "true", allocate=("-N1",))
+    assert run.code == 2 and "hosts of the Slurm job" in run.errors, run.said()
+
+
+def test_a_crashed_host(slurm):
+    """The last test: the host comes back without Slurm."""
+    run = slurm.start("--lost-after", "6", "--", "sh", "-c", "echo up; exec sleep 1000")
+    run.wait_for("up", 6)
+    slurm.lab.command("crash", "n2")
+    assert run.end(25) == 125, run.said()
+    assert re.search(r"muster: (host )?n2 ", run.errors), run.said()
+    left = [one for one in slurm.processes() if re.search("sleep|muster|srun|salloc", one[2])]
+    assert left == [], left
