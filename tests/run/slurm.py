@@ -1,0 +1,77 @@
+"""A Slurm of its own for a lab: munge, slurmctld and slurmd, the real ones."""
+import os
+
+from tests.run.waiting import until
+
+SLURM_CONF = """\
+ClusterName=lab
+SlurmctldHost=launcher
+AuthType=auth/munge
+SlurmUser=root
+SlurmdUser=root
+StateSaveLocation=/var/spool/slurmctld
+SlurmdSpoolDir=/var/spool/slurmd
+SlurmctldPidFile=/run/slurmctld.pid
+SlurmdPidFile=/run/slurmd.pid
+SlurmctldLogFile=/var/log/slurmctld.log
+SlurmdLogFile=/var/log/slurmd.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+MpiDefault=none
+ReturnToService=2
+SlurmdTimeout={patience}
+{nodes}
+PartitionName=lab Nodes=ALL Default=YES OverSubscribe=NO MaxTime=INFINITE State=UP
+"""
+
+# Debian's munged refuses a folder that others may write to, and runs as its own user.
+SLURM_START = """\
+set -e
+install -d -m 755 /etc/slurm /var/spool/slurmctld /var/spool/slurmd
+install -d -m 755 -o munge -g munge /run/munge
+install -d -m 700 -o munge -g munge /etc/munge /var/lib/munge /var/log/munge
+install -m 644 "$1/slurm.conf" /etc/slurm/slurm.conf
+printf 'CgroupPlugin=cgroup/v1\\nConstrainCores=no\\n' > /etc/slurm/cgroup.conf
+install -m 400 -o munge -g munge "$1/munge.key" /etc/munge/munge.key
+setpriv --reuid=munge --regid=munge --init-groups /usr/sbin/munged
+shift
+for daemon; do "$daemon"; done
+"""
+
+
+class Slurm:
+    """munge everywhere, slurmctld on the launcher, slurmd on the hosts; up when made, it ends with the lab. All hosts see the folder `shared`."""
+
+    def __init__(self, lab, shared, cpus=2, patience=30):
+        self.lab = lab
+        self._write(shared / "munge.key", os.urandom(1024))
+        address = {host["name"]: host["addresses"][0] for host in lab.status()["hosts"]}
+        nodes = "\n".join(f"NodeName={host} NodeAddr={address[host]} CPUs={cpus} Sockets=1 CoresPerSocket={cpus} RealMemory=1000 State=UNKNOWN"
+                          for host in lab.hosts)
+        self._write(shared / "slurm.conf", SLURM_CONF.format(nodes=nodes, patience=patience).encode())
+        for host in ["launcher", *lab.hosts]:
+            self.start(host, shared)
+        self.wait_idle()
+
+    @staticmethod
+    def _write(path, content):
+        path.touch(mode=0o600)
+        path.write_bytes(content)
+
+    def start(self, host, shared):
+        """At first, and after `lab restart HOST`."""
+        daemon = "slurmctld" if host == "launcher" else "slurmd"
+        self.lab.exec(host, "sh", "-c", SLURM_START, "sh", str(shared), daemon, root=True, check=True)
+
+    def states(self):
+        return sorted(self.lab.exec("launcher", "timeout", "10", "sinfo", "-h", "-N", "-o", "%N %t").stdout.splitlines())
+
+    def wait_over(self, job, within=30):
+        until(f"job {job} is over", lambda: not self.lab.exec("launcher", "squeue", "-h", "-j", job).stdout, within)
+
+    def wait_idle(self, within=30):
+        """Until every host is free to take a job."""
+        until("every host is idle", lambda: self.states() == [f"{host} idle" for host in sorted(self.lab.hosts)], within)
