@@ -33,8 +33,8 @@ class Engine:
 
 
 @pytest.fixture(scope="session")
-def every_engine():
-    """By name. The programs lie where every lab host sees them; labs come up after this."""
+def programs_folder():
+    """For programs: every lab host sees it; labs come up after this."""
     folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
     folder.chmod(0o755)
     yield folder
@@ -42,9 +42,27 @@ def every_engine():
 
 
 @pytest.fixture(scope="session")
+def every_engine(programs_folder):
+    """By name, each with its program."""
+    return {name: Engine(name, programs_folder) for name in BIN}
+
+
+@pytest.fixture(scope="session")
 def engines(every_engine):
     """Both Open MPIs."""
     return {name: every_engine[name] for name in OPEN_MPIS}
+
+
+def selected_mpis(session):
+    """MPIs of the launchers that the tests to be run use."""
+    used = [item.callspec.params.get("launcher") for item in session.items if hasattr(item, "callspec")]
+    return sorted({launcher.mpi for launcher in used if launcher and launcher.mpi})
+
+
+@pytest.fixture(scope="session")
+def programs(request, programs_folder, muster):
+    """The training programs, for every MPI that is used; labs come up after this."""
+    return Programs(programs_folder, muster, selected_mpis(request.session))
 
 
 @pytest.fixture(params=OPEN_MPIS)
@@ -201,7 +219,7 @@ class Cluster:
 
 @pytest.fixture(scope="session")
 def make_cluster():
-    """make_cluster(lab) -> Cluster, for labs of one test or one file."""
+    """make_cluster(lab[, programs]) -> Cluster, for labs of one test or file."""
     return Cluster
 
 
