@@ -51,12 +51,20 @@ def test_a_rank_that_fails_is_named(slurm, does, code, how):
     slurm.settles(before, 5)
 
 
-def test_ctrl_c_leaves_the_ranks_time(slurm):
-    """srun itself would kill them at once."""
+@pytest.mark.parametrize("way", ["salloc", "--engine slurm"])
+def test_ctrl_c_leaves_the_ranks_time(slurm, way):
+    """srun would kill them at once, and salloc would end with 0."""
     before = slurm.processes()
-    run = slurm.start("--", "sh", "-c", "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 0.1; done")
+    words = ["--", "sh", "-c", "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 0.1; done"]
+    if way == "salloc":
+        run = slurm.start(*words)
+    else:
+        run = slurm.begin(["muster", "run", "--engine", "slurm", "-N", "3", "--nproc-per-node", "2", *words])
     run.wait_for("up", 6)
-    run.signal("INT")
+    if way == "salloc":
+        run.signal("INT")
+    else:
+        slurm.lab.shell("launcher", "kill -INT $(ps -o ppid= -C salloc)")
     assert run.end(10) == 130, run.said()
     assert [line.split()[1] for line in labelled(run)].count("saved") == 6, run.said()
     slurm.settles(before, 5)
