@@ -1,5 +1,6 @@
 """Runs inside of Slurm's allocations, and the ways into one. No host can be reached by ssh."""
 import re
+import subprocess
 
 import pytest
 
@@ -115,6 +116,11 @@ def test_a_batch_job(slurm):
         assert f"[n{1 + rank // 2}:{rank}] {rank}/6 {rank % 2}/2 198.18.1.1 eth0 n{1 + rank // 2}\n" in said, said
         assert f"[n{1 + rank // 2}:{rank}] it's\n" in said, said
     slurm.settles(before, 5)
+
+
+def test_a_job_is_called_after_its_script(muster):
+    shown = subprocess.run([muster, "submit", "--dry-run", "--threads", "4", "--", "python3", "src/train.py"], capture_output=True, text=True, check=True).stdout
+    assert "#SBATCH --job-name=train\n#SBATCH --output=train-%j.out\n#SBATCH --cpus-per-task=4\n" in shown, shown
 
 
 def test_a_script_that_is_not_ours_stays(slurm):
