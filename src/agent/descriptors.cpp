@@ -1,5 +1,6 @@
 #include "agent/descriptors.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 #include <vector>
@@ -40,11 +41,12 @@ void read_nothing() {
   (void)::close(nothing);
 }
 
-void close_inherited() {
+void close_inherited(std::span<const int> kept) {
   for (const int number : open_descriptors()) {
     const int flags = ::fcntl(number, F_GETFD);
     const bool inherited = flags >= 0 && (flags & FD_CLOEXEC) == 0;
-    if (inherited && number > STDERR_FILENO) ::close(number);
+    const bool is_kept = std::find(kept.begin(), kept.end(), number) != kept.end();
+    if (inherited && !is_kept && number > STDERR_FILENO) ::close(number);
   }
 }
 

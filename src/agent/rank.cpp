@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -303,6 +304,22 @@ Result<Ready> make_ready(const RankOptions& options, const SignalGuard& guard) {
                .signals = sys::Fd(signals)};
 }
 
+// The sockets over which the program speaks to its launcher's daemon. Hydra kills every process of
+// a rank, this one too, at the end of the socket of one that did not say good-bye: it comes when we
+// end, after the program's own end was recorded.
+std::vector<int> engine_sockets(const Environment& environment) {
+  std::vector<int> sockets;
+  for (const char* name : {"PMI_FD", "HYDI_CONTROL_FD"}) {
+    const auto found = environment.find(name);
+    if (found == environment.end()) continue;
+    int number = -1;
+    const std::string& text = found->second;
+    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (bad == std::errc() && end == text.data() + text.size()) sockets.push_back(number);
+  }
+  return sockets;
+}
+
 // The raw wait status of the program.
 Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
   MUSTER_TRY(Ready ready, make_ready(options, guard));
@@ -318,7 +335,7 @@ Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
   if (ready.files.over()) (void)::kill(launched.pid, SIGKILL);
   ready.out.program_end = sys::Fd();
   ready.err.program_end = sys::Fd();
-  close_inherited();
+  close_inherited(engine_sockets(ready.prepared.environment));
   auto group = GroupGuard::start(launched.pid);
   for (const std::string& text : ready.prepared.remarks) remark(ready.err_stream, text);
   if (!group) remark(ready.err_stream, group.error().what);

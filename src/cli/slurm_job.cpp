@@ -1,10 +1,17 @@
 #include "cli/slurm_job.hpp"
 
+#include <charconv>
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "sys/file.hpp"
+#include "sys/process.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::cli {
@@ -38,6 +45,65 @@ Error become(const launch::Words& words) {
       "Slurm's own commands must be on this machine; inside of an allocation, or with "
       "another --engine, they need not";
   return error;
+}
+
+// The process that salloc runs; 0 while it waits for hosts.
+pid_t command_of(pid_t salloc) {
+  std::error_code error;
+  for (const auto& thread :
+       std::filesystem::directory_iterator(fmt::format("/proc/{}/task", salloc), error)) {
+    const auto listed = sys::read_file(thread.path() / "children");
+    pid_t pid = 0;
+    if (listed) (void)std::from_chars(listed->data(), listed->data() + listed->size(), pid);
+    if (pid > 0) return pid;
+  }
+  return 0;
+}
+
+sigset_t watched_signals() {
+  sigset_t set;
+  (void)::sigemptyset(&set);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) (void)::sigaddset(&set, signal);
+  return set;
+}
+
+// Until salloc has ended; signals go to the run, which ends in order and with its own code.
+int watch(pid_t salloc, const sigset_t& signals) {
+  int got = 0;
+  while (true) {
+    int signal = 0;
+    if (::sigwait(&signals, &signal) != 0) continue;
+    if (signal == SIGCHLD) {
+      int status = 0;
+      if (::waitpid(salloc, &status, WNOHANG) != salloc) continue;
+      const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+      return got != 0 && code <= 1 ? 128 + got : code;  // it was still waiting for hosts
+    }
+    got = signal;
+    const pid_t command = command_of(salloc);
+    (void)::kill(command > 0 ? command : salloc, signal);
+  }
+}
+
+// salloc answers a signal by giving the hosts back at once, and ends with 0. At a terminal it puts
+// its command in front, which then gets Ctrl-C alone; elsewhere we stand before it.
+Result<int> run_salloc(const launch::Words& words) {
+  if (::isatty(STDIN_FILENO) != 0) return unexpected(become(words));
+  if (!sys::find_program(words.front())) return unexpected(become(words));  // says what is missing
+  const sigset_t signals = watched_signals();
+  sigset_t before;
+  (void)::sigprocmask(SIG_BLOCK, &signals, &before);
+  const pid_t salloc = ::fork();
+  if (salloc < 0) return unexpected(system_error("cannot start salloc"));
+  if (salloc == 0) {
+    (void)::setsid();
+    (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);  // gives the hosts back when we are killed
+    (void)::sigprocmask(SIG_SETMASK, &before, nullptr);
+    const Error error = become(words);
+    fmt::print(stderr, "muster: {}\n", to_text(error));
+    ::_exit(exit_code(error.code));
+  }
+  return watch(salloc, signals);
 }
 
 }  // namespace
@@ -78,7 +144,7 @@ Result<int> allocate_and_run(const RunOptions& options, const launch::Words& wor
   line.insert(line.end(), flags.begin(), flags.end());
   line.emplace_back("--");
   line.insert(line.end(), run.begin(), run.end());
-  if (!options.dry_run) return unexpected(become(line));
+  if (!options.dry_run) return run_salloc(line);
   fmt::print("{}\n", shown(options, line));
   return 0;
 }

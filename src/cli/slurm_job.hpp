@@ -15,8 +15,8 @@ namespace muster::cli {
 // that the user gave, without the name of the command.
 [[nodiscard]] Result<launch::Words> run_words(const launch::Words& words, const Program& program);
 
-// Becomes `salloc ... muster run ...`, which waits for the hosts, ends as the run does and gives
-// the hosts back. Returns when it only shows that line (--dry-run), or cannot.
+// `salloc ... muster run ...`, which waits for the hosts, ends as the run does and gives the hosts
+// back; --dry-run only shows that line.
 [[nodiscard]] Result<int> allocate_and_run(const RunOptions& options, const launch::Words& words,
                                            const Program& program);
 

@@ -20,9 +20,12 @@ struct SubmitOptions {
   std::string script;  // empty: after the program
 };
 
-// The program's name, of the letters that mean nothing to a shell or to Slurm.
-std::string job_name(const std::string& program) {
-  std::string name = std::filesystem::path(program).filename();
+// The program's name, or that of Python's script, of the letters that mean nothing to a shell or to
+// Slurm.
+std::string job_name(const Program& program) {
+  std::string name = std::filesystem::path(program.front()).filename();
+  const bool script = name.starts_with("python") && program.size() > 1 && program[1][0] != '-';
+  if (script) name = std::filesystem::path(program[1]).stem();
   for (char& c : name) {
     const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
     if (!plain && c != '.' && c != '-') c = '_';
@@ -59,7 +62,7 @@ Result<std::string> submit_script(const std::string& path) {
 Result<int> submit(const SubmitOptions& options, const launch::Words& words,
                    const Program& program) {
   if (program.empty()) return unexpected(no_program("muster submit -N 2 -- python train.py"));
-  const std::string name = job_name(program.front());
+  const std::string name = job_name(program);
   launch::Batch batch{.name = name, .output = fmt::format("{}-%j.out", name)};
   MUSTER_TRY(batch.flags, slurm_flags(options.run, program));
   MUSTER_TRY(batch.command, run_words(words, program));

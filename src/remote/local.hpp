@@ -12,6 +12,7 @@ class Local : public Transport {
                                          std::chrono::milliseconds deadline) override;
   [[nodiscard]] std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) override;
   void forget(const std::string& /*host*/) override {}
+  [[nodiscard]] Silence silence(const std::string& /*host*/) const override { return {}; }
 };
 
 }  // namespace muster::remote

@@ -37,6 +37,9 @@ class Ssh : public Transport {
 
   [[nodiscard]] std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) override;
   void forget(const std::string& host) override { disconnect({&host, 1}); }
+  [[nodiscard]] Silence silence(const std::string& host) const override {
+    return {"ssh-connect-refused-or-timeout", "ssh " + host + " true"};
+  }
 
   // Closes the open connections to these hosts; a host without one is no error.
   void disconnect(std::span<const std::string> hosts);

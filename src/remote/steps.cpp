@@ -27,6 +27,10 @@ std::string last_complaint(std::string_view err) {
   return last;
 }
 
+std::string trial(const std::string& job, const std::string& host) {
+  return fmt::format("srun --jobid {} --overlap -N1 -n1 -w {} hostname", job, host);
+}
+
 }  // namespace
 
 std::vector<std::string> step_words(const std::string& job, const std::string& host,
@@ -59,13 +63,12 @@ SessionEnd understand_step(const std::string& job, const std::string& host, sys:
   if (ended.code == 0 || ended.signal != 0 || ran || complaint.empty()) {
     return {.ended = std::move(ended)};
   }
-  return {
-      .ended = unexpected(Error{
-          .code = ErrorCode::kUnreachable,
-          .what = "Slurm starts no step there",
-          .where = {.host = host},
-          .hint = fmt::format("try: srun --jobid {} --overlap -N1 -n1 -w {} hostname", job, host),
-          .cause = std::make_shared<const Error>(Error{.what = complaint})})};
+  return {.ended =
+              unexpected(Error{.code = ErrorCode::kUnreachable,
+                               .what = "Slurm starts no step there",
+                               .where = {.host = host},
+                               .hint = "try: " + trial(job, host),
+                               .cause = std::make_shared<const Error>(Error{.what = complaint})})};
 }
 
 Steps::~Steps() {
@@ -113,6 +116,10 @@ std::shared_ptr<Session> Steps::open(sys::Loop& loop, SessionPlan plan) {
             steps_.push_back({host, std::move(started)});
           }};
   return start_session(loop, std::move(plan), std::move(process));
+}
+
+Silence Steps::silence(const std::string& host) const {
+  return {.failure_id = {}, .trial = trial(job_, host)};
 }
 
 void Steps::forget(const std::string& host) {

@@ -32,6 +32,7 @@ class Steps : public Transport {
                                          std::chrono::milliseconds deadline) override;
   [[nodiscard]] std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) override;
   void forget(const std::string& host) override;
+  [[nodiscard]] Silence silence(const std::string& host) const override;
 
  private:
   struct Step {

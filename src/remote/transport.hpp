@@ -1,4 +1,4 @@
-// How muster reaches hosts. One interface; today over ssh, later as a Slurm step or in a pod.
+// How muster reaches hosts: over ssh, by steps of a Slurm job, or not at all, being the host.
 #pragma once
 
 #include <chrono>
@@ -62,6 +62,12 @@ struct SessionPlan {
   bool fresh = false;
 };
 
+// What is known of a host that does not answer.
+struct Silence {
+  std::string failure_id;  // of the failure catalogue; empty: none fits
+  std::string trial;       // a command for people to try
+};
+
 class Transport {
  public:
   Transport() = default;
@@ -76,6 +82,8 @@ class Transport {
 
   // The shared connection to this host is given up, if there is one.
   virtual void forget(const std::string& host) = 0;
+
+  [[nodiscard]] virtual Silence silence(const std::string& host) const = 0;
 
   // Callbacks come from loop.run() only, also when it fails at once. Cost: one process here.
   [[nodiscard]] virtual std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) = 0;

@@ -19,12 +19,13 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::minutes kPushDeadline{5};
 
-Error no_answer(const std::string& host, std::chrono::milliseconds deadline) {
+Error no_answer(const std::string& host, std::chrono::milliseconds deadline,
+                const std::string& trial) {
   return {.code = ErrorCode::kUnreachable,
           .what = fmt::format("no answer within {:.0f} s",
                               std::chrono::duration<double>(deadline).count()),
           .where = {.host = host},
-          .hint = "is it up, and is its network? try: ssh " + host + " true"};
+          .hint = "is it up, and is its network?" + (trial.empty() ? "" : " try: " + trial)};
 }
 
 Error too_slow(const std::string& host, std::chrono::milliseconds deadline) {
@@ -134,7 +135,8 @@ void Crew::open(std::size_t index) {
   member.received.clear();
   member.asked_s = sys::unix_time();
   member.survey = {.host = member.host,
-                   .facts = unexpected(no_answer(member.host, options_.deadline))};
+                   .facts = unexpected(no_answer(member.host, options_.deadline,
+                                                 transport_.silence(member.host).trial))};
   member.deadline = loop_.timer(options_.deadline, {}, [this, index] { give_up(index); });
   member.session = transport_.open(
       loop_,
@@ -233,7 +235,7 @@ void Crew::give_up(std::size_t index) {
     member.survey.failure_id = "facts-not-gathered";
     member.survey.facts = unexpected(too_slow(member.host, options_.deadline));
   } else {
-    member.survey.failure_id = "ssh-connect-refused-or-timeout";
+    member.survey.failure_id = transport_.silence(member.host).failure_id;
   }
   member.session->abandon();
   member.session = nullptr;

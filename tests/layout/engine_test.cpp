@@ -65,6 +65,23 @@ TEST(Engine, FollowsTheLibraryOfTheProgram) {
   EXPECT_EQ(chosen(world).version, "5.0.11");
 }
 
+TEST(Engine, SlurmIsToldHowTheProgramsMpiMeetsIt) {
+  World world = good_world_with_program(2);
+  world.job.engine = "slurm";
+  Engine engine = chosen(world);
+  EXPECT_EQ(engine.kind, "slurm");
+  EXPECT_EQ(engine.launcher, "srun");
+  EXPECT_EQ(engine.pmi, "pmix");
+  for (const std::string kind : {"mpich", "intel"}) {
+    for (int number : {1, 2}) world.host(number).program->libmpi_kind = kind;
+    engine = chosen(world);
+    EXPECT_EQ(engine.pmi, "pmi2");
+    EXPECT_EQ(engine.mpi, kind);
+  }
+  for (int number : {1, 2}) world.host(number).program.reset();
+  EXPECT_EQ(chosen(world).pmi, "");  // the site's
+}
+
 TEST(Engine, StaysWithTheFirstWhenTheLibraryFavoursNone) {
   World world = good_world_with_program(2);
   world.launcher.mpi = {open_mpi("5.0.11"), open_mpi("5.0.11", "/usr")};

@@ -1,5 +1,6 @@
 """Runs inside of Slurm's allocations, and the ways into one. No host can be reached by ssh."""
 import re
+import subprocess
 
 import pytest
 
@@ -51,12 +52,20 @@ def test_a_rank_that_fails_is_named(slurm, does, code, how):
     slurm.settles(before, 5)
 
 
-def test_ctrl_c_leaves_the_ranks_time(slurm):
-    """srun itself would kill them at once."""
+@pytest.mark.parametrize("way", ["salloc", "--engine slurm"])
+def test_ctrl_c_leaves_the_ranks_time(slurm, way):
+    """srun would kill them at once, and salloc would end with 0."""
     before = slurm.processes()
-    run = slurm.start("--", "sh", "-c", "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 0.1; done")
+    words = ["--", "sh", "-c", "trap 'echo saved; exit 0' TERM; echo up; while :; do sleep 0.1; done"]
+    if way == "salloc":
+        run = slurm.start(*words)
+    else:
+        run = slurm.begin(["muster", "run", "--engine", "slurm", "-N", "3", "--nproc-per-node", "2", *words])
     run.wait_for("up", 6)
-    run.signal("INT")
+    if way == "salloc":
+        run.signal("INT")
+    else:
+        slurm.lab.shell("launcher", "kill -INT $(ps -o ppid= -C salloc)")
     assert run.end(10) == 130, run.said()
     assert [line.split()[1] for line in labelled(run)].count("saved") == 6, run.said()
     slurm.settles(before, 5)
@@ -107,6 +116,11 @@ def test_a_batch_job(slurm):
         assert f"[n{1 + rank // 2}:{rank}] {rank}/6 {rank % 2}/2 198.18.1.1 eth0 n{1 + rank // 2}\n" in said, said
         assert f"[n{1 + rank // 2}:{rank}] it's\n" in said, said
     slurm.settles(before, 5)
+
+
+def test_a_job_is_called_after_its_script(muster):
+    shown = subprocess.run([muster, "submit", "--dry-run", "--threads", "4", "--", "python3", "src/train.py"], capture_output=True, text=True, check=True).stdout
+    assert "#SBATCH --job-name=train\n#SBATCH --output=train-%j.out\n#SBATCH --cpus-per-task=4\n" in shown, shown
 
 
 def test_a_script_that_is_not_ours_stays(slurm):

@@ -9,7 +9,7 @@ ACTIVATE = ["--engine", "torchrun", "--activate", "source /opt/muster-deps/torch
 @pytest.mark.timeout(120)
 def test_restarts_are_torchruns_own(cluster):
     """A rank that fails once is started again, all of them are, and the run ends well."""
-    fails_once = 'echo "try $TORCHELASTIC_RESTART_COUNT"; [ "$RANK$TORCHELASTIC_RESTART_COUNT" != 10 ]'
+    fails_once = 'echo "try $TORCHELASTIC_RESTART_COUNT"; [ $TORCHELASTIC_RESTART_COUNT = 1 ] && exit 0; [ $RANK = 1 ] && exit 3; exec sleep 1000'
     done = cluster.run(None, *ACTIVATE, "--max-restarts", "2", "--", "sh", "-c", fails_once, within=60)
     assert done.code == 0, done.said()
     said = {line for line in done.out if "try" in line}
@@ -21,7 +21,7 @@ def test_variables_input_and_numbers(cluster, tmp_path):
     """Values come to the ranks and stand in no command line; standard input is rank 0's; hosts are numbered as they are given."""
     given = tmp_path / "input"
     given.write_text("hello\n")
-    program = 'read line; echo "$RANK got <$line> and $SECRET"; grep -lsa hush-hush /proc/[0-9]*/cmdline; true'
+    program = 'read line; echo "$RANK got <$line> and $SECRET"; grep -lsa hus[h]-hush /proc/[0-9]*/cmdline; true'
     with given.open() as stdin:
         done = cluster.run(None, *ACTIVATE, "--nproc-per-node", "2", "-x", "SECRET=hush-hush", "--", "sh", "-c", program,
                            hosts="n3,n1", stdin=stdin, within=60)
