@@ -1,6 +1,7 @@
 #include "agent/descriptors.hpp"
 
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
@@ -25,6 +26,14 @@ std::vector<int> open_descriptors() {
   return numbers;
 }
 
+// -1: none.
+int pmi_descriptor() {
+  const char* text = std::getenv("PMI_FD");  // NOLINT(concurrency-mt-unsafe)
+  int number = -1;
+  if (text != nullptr) (void)std::from_chars(text, text + std::strlen(text), number);
+  return number;
+}
+
 }  // namespace
 
 void keep_standard_descriptors() {
@@ -34,10 +43,11 @@ void keep_standard_descriptors() {
 }
 
 void close_inherited() {
+  const int pmi = pmi_descriptor();
   for (const int number : open_descriptors()) {
     const int flags = ::fcntl(number, F_GETFD);
     const bool inherited = flags >= 0 && (flags & FD_CLOEXEC) == 0;
-    if (inherited && number > STDERR_FILENO) ::close(number);
+    if (inherited && number > STDERR_FILENO && number != pmi) ::close(number);
   }
 }
 

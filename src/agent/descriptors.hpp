@@ -8,7 +8,8 @@ namespace muster::agent {
 void keep_standard_descriptors();
 
 // Closes every descriptor above 2 that is not close-on-exec, that is: every one that was inherited
-// and not made here. The engine must see the end of its sockets when the program ends.
+// and not made here. The engine must see the end of its sockets when the program ends. Not that of
+// PMI_FD: hydra kills all ranks as soon as it ends, and this one's end is to be recorded first.
 void close_inherited();
 
 // Closes all but this one.
