@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -273,12 +272,6 @@ struct Ready {
   sys::Fd signals;
 };
 
-// torchrun gives its own standard input to all its ranks; it is rank 0's.
-void close_input() {
-  const sys::Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (nothing.valid()) (void)::dup2(nothing.get(), STDIN_FILENO);
-}
-
 Result<Ready> make_ready(const RankOptions& options, const SignalGuard& guard) {
   MUSTER_TRY(RunFiles files, RunFiles::open(options.run_id));
   if (files.over()) return unexpected(Error{.what = "this run has been ended already"});
@@ -286,7 +279,6 @@ Result<Ready> make_ready(const RankOptions& options, const SignalGuard& guard) {
   MUSTER_TRY(OutputChannel err, open_channel(STDERR_FILENO));
   MUSTER_TRY(Prepared prepared, prepare(options, files, out.terminal));
   const int rank = prepared.rank.rank;
-  if (prepared.rank.torchrun && rank != 0) close_input();
   MUSTER_TRY(sys::Fd record, files.append(rank, "jsonl"));
   MUSTER_TRY(sys::Fd out_file, files.append(rank, "out"));
   MUSTER_TRY(sys::Fd err_file, files.append(rank, "err"));
@@ -323,7 +315,9 @@ std::vector<int> engine_sockets(const Environment& environment) {
 // The raw wait status of the program.
 Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
   MUSTER_TRY(Ready ready, make_ready(options, guard));
-  if (options.only_first_reads && ready.prepared.rank.rank != 0) read_nothing();
+  // torchrun gives its own standard input to all its ranks; it is rank 0's.
+  const bool only_first_reads = options.only_first_reads || ready.prepared.rank.torchrun;
+  if (only_first_reads && ready.prepared.rank.rank != 0) read_nothing();
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
   MUSTER_TRY(const Launched launched, launch({.program = options.program,
                                               .environment = ready.prepared.environment,

@@ -50,6 +50,16 @@ TEST(Verdict, ClocksAreCorrectedBeforeTheFirstIsChosen) {
   EXPECT_EQ(judge(record).first_failed_rank, 4);
 }
 
+TEST(Verdict, ClocksThatSeemRightAreNotCorrected) {
+  Record record = six_ranks();
+  record.ranks[4].end->status = 11;
+  record.ranks[4].end->time_s = 50;
+  record.ranks[1].end->status = 15;  // the engine's doing
+  record.ranks[1].end->time_s = 50.003;
+  record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.06}};  // how long the beats were on their way
+  EXPECT_EQ(judge(record).first_failed_rank, 4);
+}
+
 TEST(Verdict, ASignalIs128PlusIts) {
   Record record = six_ranks();
   record.ranks[2].end->status = 11;
