@@ -250,6 +250,9 @@ Result<int> run_job(const RunOptions& options, const launch::Words& words, const
     show_command(*all, options, plan);
     return 0;
   }
+  if (!options.quiet && options.job.job.engine.empty() && options.job.job.launcher.empty()) {
+    fmt::print(stderr, "muster: {}\n", all->layout.engine.why);
+  }
   if (!options.quiet) fmt::print(stderr, "{}", understood(*all, run_id));
   return supervise(*all, options, plan, run_id, folder);
 }

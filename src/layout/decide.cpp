@@ -222,6 +222,7 @@ Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
   const Known known = known_hosts(layout, surveys);
   EngineChoice choice = choose_engine(job, known.facts, launcher);
   layout.engine = std::move(choice.engine);
+  layout.engine.why = choice.why;
   layout.why.push_back(std::move(choice.why));
   MUSTER_CHECK(check_restarts(job, layout));
   decide_network(job, launcher, known, layout);

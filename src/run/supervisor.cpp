@@ -171,7 +171,7 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   rank.end = event.end;
   ++ranks_ended_;
   if (engine_over_ || ending_) return;
-  if (ranks_ended_ == static_cast<int>(record_.ranks.size())) {
+  if (nothing_to_wait_for()) {
     end_if_stuck();
   } else if (rank.end->status != 0 && !patience_.engine_restarts) {
     a_rank_failed();
@@ -183,9 +183,18 @@ void Supervisor::a_rank_failed() {
   timers_.push_back(after(kFailedRankEndsSeconds, [this] { end_run(Reason::kRankFailed); }));
 }
 
+// All ranks have ended, and none of them will be started again.
+bool Supervisor::nothing_to_wait_for() const {
+  if (ranks_ended_ < static_cast<int>(record_.ranks.size())) return false;
+  if (!patience_.engine_restarts) return true;
+  return std::all_of(record_.ranks.begin(), record_.ranks.end(),
+                     [](const RankRecord& rank) { return rank.end && rank.end->status == 0; });
+}
+
 // An engine that still passes on what the ranks said is not stuck.
 void Supervisor::end_if_stuck() {
   timers_.push_back(after(kStuckSeconds, [this] {
+    if (!nothing_to_wait_for()) return;
     if (seconds_since(said_) < kStuckSeconds) return end_if_stuck();
     end_run(Reason::kEngineStuck);
   }));

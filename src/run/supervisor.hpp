@@ -62,6 +62,7 @@ class Supervisor {
   void on_report(std::size_t index, const agent::Report& report);
   void compare_clock(const Host& host, double clock_s);
   void on_event(std::size_t index, const agent::Event& event);
+  [[nodiscard]] bool nothing_to_wait_for() const;
   void end_if_stuck();
   void on_beat();
   void look_after(std::size_t index);
