@@ -1,4 +1,4 @@
-#include "facts/torch.hpp"
+#include "facts/pytorch.hpp"
 
 #include <algorithm>
 #include <filesystem>
