@@ -13,23 +13,20 @@
 
 #include "agent/rank_environment.hpp"
 #include "agent/run_files.hpp"
+#include "agent/work_folder.hpp"
+#include "sys/environment.hpp"
 
 namespace muster::agent {
 namespace {
 
-constexpr int kUsageCode = 2;
-constexpr int kOwnFault = 125;
 constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
 
-Result<Environment> environment_of(const RunFiles& files) {
-  MUSTER_TRY(const Environment variables, files.variables());
+Result<Environment> engines_environment(const RunFiles& files) {
+  MUSTER_TRY(const Environment variables, files.await_variables(kVariablesCome));
   MUSTER_TRY(auto activated, files.activated());
   if (activated) return lay_over(*std::move(activated), variables, {});
-  Environment environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    environment.merge(parse_environment(*entry));
-  }
+  Environment environment = sys::own_environment();
   for (const auto& [name, value] : variables) environment.insert_or_assign(name, value);
   return environment;
 }
@@ -54,18 +51,14 @@ int become(const std::vector<std::string>& argv, const Environment& environment)
 int start(const std::string& run_id, const std::string& folder,
           const std::vector<std::string>& argv) {
   const auto files = RunFiles::open(run_id);
-  auto environment = files ? environment_of(*files) : unexpected(files.error());
+  auto environment = files ? engines_environment(*files) : unexpected(files.error());
   if (!environment) {
     std::fprintf(stderr, "muster engine: %s\n", to_text(environment.error()).c_str());
     return kOwnFault;
   }
   if (files->over()) return kOwnFault;
   environment->insert_or_assign("MUSTER_RUN_ID", run_id);
-  if (!folder.empty() && ::chdir(folder.c_str()) != 0) {
-    std::fprintf(stderr, "muster engine: cannot go to the folder '%s': %s\n", folder.c_str(),
-                 std::generic_category().message(errno).c_str());
-    return kOwnFault;
-  }
+  go_to(folder, *environment);
   return become(argv, *environment);
 }
 

@@ -30,9 +30,11 @@
 #include "agent/run_files.hpp"
 #include "agent/signals.hpp"
 #include "agent/stream.hpp"
+#include "agent/work_folder.hpp"
 #include "base/printable.hpp"
 #include "rankenv/rank.hpp"
 #include "sys/clock.hpp"
+#include "sys/environment.hpp"
 
 namespace muster::agent {
 namespace {
@@ -41,31 +43,11 @@ using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kUsageCode = 2;
-constexpr int kOwnFault = 125;  // the program was not even tried
 constexpr milliseconds kDrain = std::chrono::seconds(2);
 constexpr milliseconds kCleanUp = std::chrono::seconds(2);
-constexpr milliseconds kCarriedWait = std::chrono::seconds(10);
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-}
-
-Environment inherited_environment() {
-  Environment environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    environment.merge(parse_environment(*entry));
-  }
-  return environment;
-}
-
-// There, or in the home folder where it is missing, as Open MPI does.
-void go_to(const std::string& folder, Environment& environment) {
-  for (const std::string& one : {folder, environment["HOME"]}) {
-    if (one.empty() || ::chdir(one.c_str()) != 0) continue;
-    environment.insert_or_assign("PWD", one);
-    return;
-  }
 }
 
 // What the program gets, and what is to be said about it.
@@ -84,18 +66,20 @@ std::map<std::string, std::string> decided_network(const Placement& placement) {
 }
 
 // torchrun numbers the hosts as it likes; where all of them came, the ranks are where they were
-// meant to be. Its agent holds the store, so no rank is bound to a host.
-void take_place(const Placement& placement, rankenv::Rank& rank) {
+// meant to be. Only while its agent holds the store: a rank 0 that holds it is bound to its host.
+void take_place(const Placement& placement, const Environment& inherited, rankenv::Rank& rank) {
   if (!rank.torchrun || placement.ranks != rank.local_size || placement.all_ranks != rank.size) {
     return;
   }
+  const auto store = inherited.find("TORCHELASTIC_USE_AGENT_STORE");
+  if (store == inherited.end() || store->second != "True") return;
   rank.rank = placement.first_rank + rank.local_rank;
 }
 
 Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool out_is_terminal) {
-  Environment inherited = inherited_environment();
+  Environment inherited = sys::own_environment();
   if (options.carried) {
-    MUSTER_TRY(const Environment carried, files.await_variables(kCarriedWait));
+    MUSTER_TRY(const Environment carried, files.await_variables(kVariablesCome));
     for (const auto& [name, value] : carried) inherited.insert_or_assign(name, value);
   }
   if (!options.folder.empty()) go_to(options.folder, inherited);
@@ -106,7 +90,7 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool
                 .master = options.master,
                 .unbuffered = !out_is_terminal};
   if (const auto placement = files.placement()) {
-    take_place(*placement, wishes.rank);
+    take_place(*placement, inherited, wishes.rank);
     prepared.rank = wishes.rank;
     wishes.rank.host_rank = placement->host_rank;
     wishes.rank.host_count = placement->host_count;

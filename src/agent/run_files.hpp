@@ -15,6 +15,12 @@ namespace muster::agent {
 // In the run's folder once its warden ends it.
 constexpr const char* kOverMark = "over";
 
+// Exit codes of muster's own processes on a host.
+constexpr int kUsageCode = 2;
+constexpr int kOwnFault = 125;  // the program was not even tried
+
+constexpr std::chrono::milliseconds kVariablesCome{10'000};  // from the launcher, at most
+
 class RunFiles {
  public:
   // Makes BASE/runs/ID, mode 0700, or verifies that it is ours. An empty id: no folder, no files.

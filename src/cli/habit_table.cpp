@@ -62,6 +62,15 @@ Result<Words> for_engine(const Habit& habit, const Given& given) {
   return refusal(given, fmt::format("for {} itself: --engine {}{}", habit.text, habit.text, words));
 }
 
+// What the hosts are asked from Slurm with.
+Result<Words> for_allocation(const Habit&, const Given& given) {
+  std::string words;
+  for (const std::string& word : given.typed) {
+    words += " " + sys::quote(std::string_view("--slurm-arg=" + word));
+  }
+  return refusal(given, "for salloc or sbatch: --engine slurm" + words);
+}
+
 // A variable's name and value, as two words. The value is not repeated: it may be a secret.
 Result<Words> variable(const Habit&, const Given& given) {
   return refusal(given, fmt::format("-x {}=VALUE", given.values.front()));
@@ -106,7 +115,7 @@ Result<Words> port_or_partition(const Habit&, const Given& given) {
   return refusal(given,
                  fmt::format("-p is the hosts' ssh port; Slurm's partition: --engine slurm "
                              "{}",
-                             sys::quote(std::string_view("--engine-arg=--partition=" + value))));
+                             sys::quote(std::string_view("--slurm-arg=--partition=" + value))));
 }
 
 constexpr std::string_view kLogs =
@@ -182,7 +191,7 @@ constexpr std::array kHabits = {
     Habit{"--app --configfile --multi-prog", 1, refuse, kOneProgram},
     Habit{"--run-path", 0, refuse, "leave it out: train.py is started with python3"},
     Habit{"--time", 1, refuse,
-          "--timeout SECONDS; Slurm's own: --engine slurm --engine-arg=--time=LIMIT"},
+          "--timeout SECONDS; Slurm's own: --engine slurm --slurm-arg=--time=LIMIT"},
     Habit{"--pty", 0, refuse, "a terminal on a host is ssh -t HOST"},
     Habit{"-p", 1, port_or_partition},
     // An engine's own.
@@ -199,12 +208,19 @@ constexpr std::array kHabits = {
           1, for_engine, "torchrun"},
     Habit{"--virtual-local-rank", 0, for_engine, "torchrun"},
     Habit{"--partition --account -A --qos --job-name -J --gres --gpus -G --gpus-per-node "
-          "--gpus-per-task --mem --mem-per-cpu --constraint -C --reservation --mpi --jobid",
-          1, for_engine, "slurm"},
-    Habit{"--exclusive --overlap", 0, for_engine, "slurm"},
+          "--gpus-per-task --mem --mem-per-cpu --constraint -C --reservation",
+          1, for_allocation},
+    Habit{"--exclusive", 0, for_allocation},
+    Habit{"--mpi", 1, for_engine, "slurm"},
+    Habit{"--overlap", 0, for_engine, "slurm"},
+    Habit{"--jobid", 1, refuse, "run muster inside of that job: srun --jobid ID --pty sh"},
 };
 
 }  // namespace
+
+bool refuses(const Habit& habit) {
+  return habit.read == refuse;
+}
 
 std::span<const Habit> habits() {
   return kHabits;

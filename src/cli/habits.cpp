@@ -1,6 +1,7 @@
 #include "cli/habits.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include <fmt/format.h>
 
@@ -54,11 +55,15 @@ class Reader {
  private:
   Result<void> read_flag(const std::string& word) {
     const std::string name = word.substr(0, word.find('='));
-    if (const Habit* habit = find_habit(name)) return read_habit(*habit, word);
-    if (const auto own = own_.find(name); own != own_.end()) return take(word, own->second);
+    const auto own = own_.find(name);
+    const Habit* const habit = find_habit(name);
+    // A flag of this very command, such as -o of submit, is not refused for another's sake.
+    if (habit != nullptr && (own == own_.end() || !refuses(*habit)))
+      return read_habit(*habit, word);
+    if (own != own_.end()) return take(word, own->second);
     const bool one_dash = word.size() > 2 && word[1] != '-';
     if (one_dash) {  // mpirun and hydra have -np, -hostfile, -bind-to
-      if (const Habit* habit = find_habit("-" + name)) return read_habit(*habit, word);
+      if (const Habit* longer_one = find_habit("-" + name)) return read_habit(*longer_one, word);
       const auto longer = own_.find("-" + name);
       if (longer != own_.end()) return take("-" + word, longer->second);
       if (own_.contains(word.substr(0, 2))) return take(word, false);  // -n4, -qd
@@ -109,10 +114,11 @@ class Reader {
       return {};
     }
     Words right = {"muster"};
-    right.insert(right.end(), line_.words.begin(), line_.words.begin() + at_);
+    const auto here = line_.words.begin() + static_cast<std::ptrdiff_t>(at_);
+    right.insert(right.end(), line_.words.begin(), here);
     hide_values(right);
     const std::string flags = sys::quote(right);
-    right.assign(line_.words.begin() + at_, line_.words.end());
+    right.assign(here, line_.words.end());
     right.insert(right.end(), line_.program.begin(), line_.program.end());
     return refused(fmt::format("what is to run, from '{}' on, stands after --", line_.words[at_]),
                    fmt::format("put -- in front of it:\n  {} -- {}", flags, sys::quote(right)));

@@ -40,6 +40,7 @@ struct Habit {
 };
 
 [[nodiscard]] std::span<const Habit> habits();
+[[nodiscard]] bool refuses(const Habit& habit);  // whatever its value
 
 // muster's own flags of a command, each spelling ("-H", "--host"), and whether a value follows.
 using Flags = std::map<std::string, bool, std::less<>>;

@@ -15,8 +15,7 @@
 #include "remote/local.hpp"
 #include "remote/ssh.hpp"
 #include "remote/steps.hpp"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration)
+#include "sys/environment.hpp"
 
 namespace muster::cli {
 namespace {
@@ -28,17 +27,6 @@ constexpr int kConnectSeconds = 10;  // at most
 constexpr std::array kNotForSteps = {
     "SLURM_LABELIO",    "SLURM_UNBUFFEREDIO", "SLURM_STDINMODE",      "SLURM_STDOUTMODE",
     "SLURM_STDERRMODE", "SLURM_HOSTFILE",     "SLURM_NTASKS_PER_NODE"};
-
-std::map<std::string, std::string> own_environment() {
-  std::map<std::string, std::string> variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals != std::string::npos)
-      variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return variables;
-}
 
 Result<Reach> over_ssh(const JobOptions& options) {
   if (options.node_rank) {
@@ -143,7 +131,7 @@ Error no_pod() {
 }  // namespace
 
 Result<bool> in_allocation() {
-  MUSTER_TRY(const auto allocation, hosts::read_allocation(own_environment()));
+  MUSTER_TRY(const auto allocation, hosts::read_allocation(sys::own_environment()));
   return allocation.has_value();
 }
 
@@ -152,12 +140,12 @@ Result<Reach> find_reach(const JobOptions& options) {
   const bool asked = engine == "slurm";
   const bool may_be_pod = engine.empty() || engine == "pods" || engine == "torchrun";
   if (may_be_pod && !names_hosts(options.cluster)) {
-    MUSTER_TRY(std::optional<hosts::Pod> pod, hosts::read_pod(own_environment()));
+    MUSTER_TRY(std::optional<hosts::Pod> pod, hosts::read_pod(sys::own_environment()));
     if (pod) return in_pod(*std::move(pod));
   }
   if (engine == "pods") return unexpected(no_pod());
   if (!asked && (!engine.empty() || !options.job.launcher.empty())) return over_ssh(options);
-  MUSTER_TRY(const auto allocation, hosts::read_allocation(own_environment()));
+  MUSTER_TRY(const auto allocation, hosts::read_allocation(sys::own_environment()));
   if (allocation) {
     MUSTER_TRY(auto reach, by_steps(options, *allocation));
     if (reach) return *std::move(reach);

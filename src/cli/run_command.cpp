@@ -121,6 +121,7 @@ Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Pl
   record.engine_restarts = all.layout.max_restarts > 0 || all.layout.min_hosts > 0;
   patience.engine_restarts = record.engine_restarts;
   patience.min_hosts = all.layout.min_hosts;
+  patience.others_elsewhere = all.job.pods > 1;
   run::Supervisor supervisor(*all.loop, *all.crew, names, patience, record, *output);
   bool wanted = true;
   auto ended = supervisor.run(plan, [&] {

@@ -17,7 +17,7 @@
 namespace muster::cli {
 namespace {
 
-const std::vector<launch::Flag> kForSlurm = {
+const std::vector<launch::Flag> for_slurm = {
     {.names = {"--slurm-arg"}, .takes_value = true},
     {.names = {"-o", "--script"}, .takes_value = true},
     {.names = {"--dry-run"}},
@@ -60,16 +60,22 @@ pid_t command_of(pid_t salloc) {
   return 0;
 }
 
+// What nohup or a script's background job ignores stays so: a blocked signal would come all the
+// same.
 sigset_t watched_signals() {
   sigset_t set;
   (void)::sigemptyset(&set);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) (void)::sigaddset(&set, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) {
+    struct sigaction current = {};
+    (void)::sigaction(signal, nullptr, &current);
+    if (signal == SIGCHLD || current.sa_handler != SIG_IGN) (void)::sigaddset(&set, signal);
+  }
   return set;
 }
 
 // Until salloc has ended; signals go to the run, which ends in order and with its own code.
 int watch(pid_t salloc, const sigset_t& signals) {
-  int got = 0;
+  int got = 0;  // before the run had begun
   while (true) {
     int signal = 0;
     if (::sigwait(&signals, &signal) != 0) continue;
@@ -77,10 +83,10 @@ int watch(pid_t salloc, const sigset_t& signals) {
       int status = 0;
       if (::waitpid(salloc, &status, WNOHANG) != salloc) continue;
       const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-      return got != 0 && code <= 1 ? 128 + got : code;  // it was still waiting for hosts
+      return got != 0 && code <= 1 ? 128 + got : code;
     }
-    got = signal;
     const pid_t command = command_of(salloc);
+    if (command == 0) got = signal;
     (void)::kill(command > 0 ? command : salloc, signal);
   }
 }
@@ -110,6 +116,11 @@ Result<int> run_salloc(const launch::Words& words) {
 
 Result<launch::Words> slurm_flags(const RunOptions& options, const Program& program) {
   MUSTER_TRY(const layout::Job job, read_job(options.job, program));
+  if ((job.min_nodes > 0 || job.max_restarts > 0) && job.engine != "torchrun") {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "srun cannot restart ranks or go on with fewer hosts",
+                            .hint = "leave --max-restarts and MIN: out"});
+  }
   std::vector<hosts::Host> named;
   const ClusterOptions& cluster = options.job.cluster;
   if (!cluster.expression.empty() || !cluster.hostfile.empty()) {
@@ -123,7 +134,7 @@ Result<launch::Words> run_words(const launch::Words& words, const Program& progr
   std::error_code error;
   launch::Words line = {std::filesystem::read_symlink("/proc/self/exe", error), "run"};
   if (error) return unexpected(Error{.what = "cannot find muster's own binary"});
-  const launch::Words kept = launch::without_values(launch::without_flags(words, kForSlurm));
+  const launch::Words kept = launch::without_values(launch::without_flags(words, for_slurm));
   line.insert(line.end(), kept.begin(), kept.end());
   line.emplace_back("--");
   line.insert(line.end(), program.begin(), program.end());

@@ -73,6 +73,15 @@ Result<void> keep_first(hosts::Cluster& cluster, layout::Job& job) {
 
 // What the platform says of the job; the user's own words must not contradict it.
 Result<void> take_pod(const hosts::Pod& pod, std::optional<int> node_rank, layout::Job& job) {
+  if (!job.ranks_by.empty() && (pod.ranks_per_pod || job.ranks > 0)) {
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = pod.ranks_per_pod
+                    ? fmt::format("--nproc-per-node {} contradicts PET_NPROC_PER_NODE={}",
+                                  job.ranks_by, *pod.ranks_per_pod)
+                    : fmt::format("--nproc-per-node {} contradicts -n {}", job.ranks_by, job.ranks),
+        .hint = "leave one of them out"});
+  }
   MUSTER_TRY(const int ranks, ranks_on_each(pod, {.pods = job.nodes,
                                                   .ranks = job.ranks,
                                                   .ranks_per_pod = job.ranks_per_host,
@@ -85,6 +94,10 @@ Result<void> take_pod(const hosts::Pod& pod, std::optional<int> node_rank, layou
   job.nodes = 0;
   if (job.master_address.empty()) job.master_address = pod.master_address;
   if (job.master_port == 0) job.master_port = pod.master_port;
+  const char* restarts = std::getenv("PET_MAX_RESTARTS");  // NOLINT(concurrency-mt-unsafe)
+  if (job.max_restarts == 0 && restarts != nullptr) {
+    job.max_restarts = std::max(0, std::atoi(restarts));
+  }
   return {};
 }
 

@@ -81,17 +81,6 @@ void restore_shells_own(const Variables& own, Variables& environment) {
 
 }  // namespace
 
-Variables own_environment() {
-  Variables variables;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return variables;
-}
-
 std::optional<Variables> parse_environment(std::string_view text, std::string_view mark) {
   std::string bound(mark);
   bound += '\0';

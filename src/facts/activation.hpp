@@ -22,9 +22,6 @@ struct Activation {
 [[nodiscard]] std::optional<Variables> parse_environment(std::string_view text,
                                                          std::string_view mark);
 
-// Our own variables.
-[[nodiscard]] Variables own_environment();
-
 // With bash where there is one, else with sh. With bash a line that fails ends the activation; what
 // fails inside a file that is sourced does not. With sh only the last line's end counts. The lines
 // read no input, and what they print is kept for a failure's text only.

@@ -19,6 +19,7 @@
 #include "facts/ssh_files.hpp"
 #include "facts/users.hpp"
 #include "sys/clock.hpp"
+#include "sys/environment.hpp"
 #include "sys/file.hpp"
 
 namespace muster::facts {
@@ -65,7 +66,7 @@ std::string read_user(Facts& facts) {
 
 // What the job's processes will find in their environment.
 Variables read_environment(const Request& request, Gathered& gathered) {
-  const Variables own = own_environment();
+  const Variables own = sys::own_environment();
   Environment& environment = gathered.facts.environment;
   Variables result = own;
   if (!request.activate.empty()) {

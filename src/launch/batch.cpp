@@ -54,9 +54,10 @@ Words allocation_flags(const layout::Job& job, std::span<const hosts::Host> host
 Words without_values(Words words) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const bool after = i > 0 && (words[i - 1] == "-x" || words[i - 1] == "--env");
-    const bool joined = words[i].starts_with("--env=");
+    const bool joined =
+        words[i].starts_with("--env=") || (words[i].starts_with("-x") && words[i].size() > 2);
     if (!after && !joined) continue;
-    const std::size_t equals = words[i].find('=', joined ? 6 : 0);
+    const std::size_t equals = words[i].find('=', words[i].starts_with("--env=") ? 6 : 0);
     if (equals != std::string::npos) words[i].resize(equals);
   }
   return words;
@@ -65,6 +66,11 @@ Words without_values(Words words) {
 Words without_flags(std::span<const std::string> words, std::span<const Flag> flags) {
   Words kept;
   for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--engine-arg" && i + 1 < words.size()) {  // the next is the engine's
+      kept.insert(kept.end(), {words[i], words[i + 1]});
+      ++i;
+      continue;
+    }
     const Flag* flag = find(flags, words[i]);
     if (flag == nullptr) {
       kept.push_back(words[i]);

@@ -15,11 +15,12 @@ struct OpenMpiDialect {
   std::string_view no_tree;       // start every daemon from here: hosts need no way to each other
   std::string_view interfaces;    // for the launcher's own connections
   std::string_view launcher_env;  // prefix of the variable that sets such a parameter
+  std::string_view plm;           // its way to start daemons by ssh
 };
-constexpr OpenMpiDialect kPrrte = {"--prtemca", "plm_ssh_agent", "plm_ssh_no_tree_spawn",
-                                   "prte_if_include", "PRTE_MCA_"};
-constexpr OpenMpiDialect kOrte = {"--mca", "plm_rsh_agent", "plm_rsh_no_tree_spawn",
-                                  "oob_tcp_if_include", "OMPI_MCA_"};
+constexpr OpenMpiDialect kPrrte = {"--prtemca",       "plm_ssh_agent", "plm_ssh_no_tree_spawn",
+                                   "prte_if_include", "PRTE_MCA_",     "ssh"};
+constexpr OpenMpiDialect kOrte = {
+    "--mca", "plm_rsh_agent", "plm_rsh_no_tree_spawn", "oob_tcp_if_include", "OMPI_MCA_", "rsh"};
 
 class OpenMpiWriter {
  public:
@@ -34,6 +35,10 @@ class OpenMpiWriter {
     if (means_.as_root) add({"--allow-run-as-root"});
     set_launcher(dialect_.agent, fmt::format("{}", fmt::join(means_.ssh, " ")));
     set_launcher(dialect_.no_tree, "1");
+    if (means_.user_env.contains("SLURM_JOB_ID")) {  // else srun starts the daemons, on its hosts
+      set_launcher("plm", std::string(dialect_.plm));
+      set_launcher("ras", "^slurm");
+    }
     add_network();
     add_hosts();
     add_binding();

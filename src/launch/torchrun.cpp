@@ -72,6 +72,11 @@ class TorchrunWriter {
     set(words, "--nproc-per-node", std::to_string(placement.ranks));
     set(words, "--master-addr", layout_.master_address);
     set(words, "--master-port", std::to_string(layout_.master_port));
+    // The platform's PET_RDZV_* would win over the two above.
+    set(words, "--rdzv-backend", "static");
+    set(words, "--rdzv-endpoint",
+        fmt::format("{}:{}", layout_.master_address, layout_.master_port));
+    set(words, "--max-restarts", std::to_string(layout_.max_restarts));
     return words;
   }
 

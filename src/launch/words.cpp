@@ -70,11 +70,16 @@ std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout
   return words;
 }
 
+// torchrun takes --nproc_per_node for --nproc-per-node.
 bool given_by_user(const layout::Job& job, std::string_view flag) {
-  const std::string with_value = std::string(flag) + "=";
-  return std::any_of(job.engine_args.begin(), job.engine_args.end(), [&](const std::string& word) {
-    return word == flag || word.starts_with(with_value);
-  });
+  const auto dashed = [](std::string_view text) {
+    std::string name(text.substr(0, text.find('=')));
+    std::replace(name.begin(), name.end(), '_', '-');
+    return name;
+  };
+  const std::string wanted = dashed(flag);
+  return std::any_of(job.engine_args.begin(), job.engine_args.end(),
+                     [&](const std::string& word) { return dashed(word) == wanted; });
 }
 
 int ranks_on_each(const layout::Layout& layout) {

@@ -188,13 +188,16 @@ void decide_ranks(const Job& job, Layout& layout) {
 Result<void> check_restarts(const Job& job, Layout& layout) {
   layout.max_restarts = job.max_restarts;
   layout.min_hosts = job.min_nodes;
-  const bool asked = job.max_restarts > 0 || job.min_nodes > 0;
+  const bool in_pods = layout.engine.kind == "pods";
+  const bool asked = (job.max_restarts > 0 && !in_pods) || job.min_nodes > 0;
   if (!asked || layout.engine.kind == "torchrun") return {};
   return unexpected(Error{
       .code = ErrorCode::kUsage,
       .what = fmt::format("{} cannot restart ranks or go on with fewer hosts",
                           layout.engine.kind.empty() ? "the engine" : mpi_name(layout.engine.kind)),
-      .hint = "--engine torchrun can; with another one leave --max-restarts and MIN: out"});
+      .hint = in_pods ? "the platform says how many pods there are: leave MIN: out"
+                      : "--engine torchrun can; with another one leave --max-restarts and MIN: "
+                        "out"});
 }
 
 Result<void> check_numbers(const Job& job) {

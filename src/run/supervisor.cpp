@@ -185,6 +185,7 @@ void Supervisor::a_rank_failed() {
 
 // All ranks have ended, and none of them will be started again.
 bool Supervisor::nothing_to_wait_for() const {
+  if (patience_.others_elsewhere) return false;
   if (ranks_ended_ < static_cast<int>(record_.ranks.size())) return false;
   if (!patience_.engine_restarts) return true;
   return std::all_of(record_.ranks.begin(), record_.ranks.end(),
@@ -247,7 +248,10 @@ void Supervisor::command_ended(const sys::Process* command, int code, int signal
   const bool of_lost_host =
       ended != engines_.end() && std::find(lost.begin(), lost.end(), ended->host) != lost.end();
   if (ended != engines_.end()) engines_.erase(ended);
-  const bool failed = (code != 0 || signal != 0) && !of_lost_host;
+  // A host that goes away in order ends its command long before it counts as lost.
+  const bool can_go_on =
+      patience_.min_hosts > 0 && static_cast<int>(engines_.size()) >= patience_.min_hosts;
+  const bool failed = (code != 0 || signal != 0) && !of_lost_host && !can_go_on;
   if (failed && record_.engine_code == 0 && record_.engine_signal == 0) {
     record_.engine_code = code;
     record_.engine_signal = signal;

@@ -20,8 +20,9 @@ struct Patience {
   double timeout_s = 0;  // of the whole run; 0: none
   double lost_after_s = 15;
   double orphan_after_s = 60;
-  bool engine_restarts = false;  // ranks that failed: then only the engine knows when it is over
-  int min_hosts = 0;             // the engine goes on with so many; 0: it needs all
+  bool engine_restarts = false;   // ranks that failed: then only the engine knows when it is over
+  int min_hosts = 0;              // the engine goes on with so many; 0: it needs all
+  bool others_elsewhere = false;  // in a pod: the engine waits for ranks that we do not see
 };
 
 class Supervisor {

@@ -48,8 +48,22 @@ TEST(Shm, MayBeFull) {
   EXPECT_TRUE(has(judged(world).front().evidence, "3 MiB of 16 GiB are free"));
 }
 
+TEST(Oversubscription, IsSaidAloud) {
+  World world = good_world(2);
+  world.job.ranks_per_host = 8;  // of 8 processors
+  EXPECT_EQ(brief(world), "");
+  world.host(2).cpu.usable = 4;
+  ASSERT_EQ(brief(world), "warning n2 omp-threads-oversubscribed");
+  EXPECT_EQ(judged(world).front().what, "there are more ranks than processors");
+  world.host(2).cpu.usable = 8;
+  world.job.threads = 2;
+  ASSERT_EQ(brief(world), "warning n[1-2] omp-threads-oversubscribed");
+  EXPECT_EQ(judged(world).front().what, "the ranks have more threads than there are processors");
+}
+
 TEST(Nofile, MustSufficeForTheJob) {
   World world = good_world(2);
+  for (int number : {1, 2}) world.host(number).cpu.usable = 128;
   for (int number : {1, 2}) world.cluster.hosts[number - 1].slots = 96;
   for (int number : {1, 2}) world.host(number).limits.nofile = {1024, 1048576};
   EXPECT_EQ(brief(world), "");  // 4 * 192 + 256 is just 1024

@@ -26,6 +26,7 @@ TEST(AllocationFlags, NameTheHostsThatWereNamed) {
 }
 
 TEST(WithoutValues, NamesOfVariablesStay) {
+  EXPECT_EQ(without_values({"run", "-xTOKEN=secret"}), (Words{"run", "-xTOKEN"}));
   EXPECT_EQ(without_values({"run", "-x", "A=1=2", "--env", "B=3", "--env=C=4", "-x", "D", "-N=2"}),
             (Words{"run", "-x", "A", "--env", "B", "--env=C", "-x", "D", "-N=2"}));
 }

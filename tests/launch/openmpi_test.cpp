@@ -214,5 +214,21 @@ TEST(Plan, IsACommandLineToPaste) {
   EXPECT_EQ(to_command_line(plan), "X='1 2' Y=3 mpirun 'a b'");
 }
 
+TEST(OpenMpi, InAnAllocationGoesOverSshAllTheSame) {
+  Means inside = means();
+  inside.user_env = {"SLURM_JOB_ID"};
+  const auto five = plan_openmpi(job(), three_hosts("5.0.11", 5), inside);
+  const auto four = plan_openmpi(job(), three_hosts("4.1.4", 4), inside);
+  ASSERT_TRUE(five && four);
+  const auto value = [](const Plan& plan, const std::string& name) {
+    const Words& argv = plan.commands[0].argv;
+    const auto found = std::find(argv.begin(), argv.end(), name);
+    return found == argv.end() ? "" : *(found + 1);
+  };
+  EXPECT_EQ(value(*five, "plm"), "ssh");
+  EXPECT_EQ(value(*four, "plm"), "rsh");
+  EXPECT_EQ(value(*four, "ras"), "^slurm");
+}
+
 }  // namespace
 }  // namespace muster::launch
