@@ -127,10 +127,7 @@ Result<Telling> read_numbers(const Environment& environment) {
   return telling;
 }
 
-// Of a telling with count and rank.
-Result<void> check(const Telling& telling) {
-  const Told& count = *telling.count;
-  const Told& rank = *telling.rank;
+Result<void> check(const Telling& telling, const Told& count, const Told& rank) {
   if (rank.value >= count.value) return contradiction(text_of(rank), text_of(count));
   if (!telling.world_size || telling.world_size->value == count.value) return {};
   const std::int64_t processes = telling.processes ? telling.processes->value : 1;
@@ -179,7 +176,7 @@ Result<std::optional<Pod>> read_pod(const Environment& environment) {
   if (is_rank) return std::optional<Pod>();
   MUSTER_TRY(const Telling telling, read_numbers(environment));
   if (!telling.count || !telling.rank) return std::optional<Pod>();
-  MUSTER_CHECK(check(telling));
+  MUSTER_CHECK(check(telling, *telling.count, *telling.rank));
   Pod pod{.count = telling.count->value,
           .rank = telling.rank->value,
           .ranks_by = telling.ranks_by,

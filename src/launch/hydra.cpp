@@ -34,7 +34,7 @@ struct HydraDialect {
 constexpr Flag kHosts = {"-hosts", "", {"-host", "-hostlist", "-machinelist", "-hosts-group"}};
 constexpr Flag kRanks = {"-n", "", {"-np"}};
 
-const HydraDialect kMpich = {
+const HydraDialect mpich_dialect = {
     .launcher = {"-launcher", "HYDRA_LAUNCHER", {"-bootstrap"}},
     .launcher_exec = {"-launcher-exec", "HYDRA_LAUNCHER_EXEC", {"-bootstrap-exec"}},
     .host_file = {"-f", "", {"-hostfile", "-machinefile", "-machine"}},
@@ -42,7 +42,7 @@ const HydraDialect kMpich = {
     .environment = {"-genvnone", "HYDRA_ENV", {"-genvall", "-genvlist"}},
     .autofork = "HYDRA_LAUNCHER_AUTOFORK",
     .forwarded = {"MPICH_", "MPIR_CVAR_"}};
-const HydraDialect kIntel = {
+const HydraDialect intel_dialect = {
     .launcher = {"-bootstrap", "I_MPI_HYDRA_BOOTSTRAP", {"-launcher"}},
     .launcher_exec = {"-bootstrap-exec", "I_MPI_HYDRA_BOOTSTRAP_EXEC", {"-launcher-exec"}},
     .host_file = {"-machinefile", "", {"-machine", "-hostfile", "-f"}},
@@ -58,7 +58,7 @@ class HydraWriter {
         layout_(layout),
         means_(means),
         intel_(layout.engine.kind == "intel"),
-        dialect_(intel_ ? kIntel : kMpich) {}
+        dialect_(intel_ ? intel_dialect : mpich_dialect) {}
 
   Plan write() {
     argv_ = {launcher()};
