@@ -3,6 +3,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -70,13 +71,19 @@ def engine(request, engines):
     return engines[request.param]
 
 
+def heed_interrupts():
+    """Whoever runs the tests in the background ignores SIGINT, and muster would too, as it should under nohup."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Run:
     """A command on the launcher, or another host, that is under way; its output is read all the time."""
 
     def __init__(self, lab, words, engine=None, stdin=subprocess.DEVNULL, host="launcher"):
         env = ["env", f"PATH={engine.path}"] if engine else []
         self.lab, self.host = lab, host
-        self.process = subprocess.Popen(lab.words(host, *env, *words), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(lab.words(host, *env, *words), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        preexec_fn=heed_interrupts)
         self.out, self.err = [], []  # whole lines
         self.changed = threading.Condition()
         self.readers = [threading.Thread(target=self._read, args=pair, daemon=True)
