@@ -53,22 +53,22 @@ Result<Words> refuse(const Habit& habit, const Given& given) {
   return refusal(given, std::string(habit.text));
 }
 
+// " --flag=WORD" for each word as it was typed.
+std::string handed_on(const std::string& flag, const Given& given) {
+  std::string words;
+  for (const std::string& word : given.typed) words += " " + sys::quote(flag + word);
+  return words;
+}
+
 // Something of one engine's; `text` is the engine.
 Result<Words> for_engine(const Habit& habit, const Given& given) {
-  std::string words;
-  for (const std::string& word : given.typed) {
-    words += " " + sys::quote(std::string_view("--engine-arg=" + word));
-  }
-  return refusal(given, fmt::format("for {} itself: --engine {}{}", habit.text, habit.text, words));
+  return refusal(given, fmt::format("for {} itself: --engine {}{}", habit.text, habit.text,
+                                    handed_on("--engine-arg=", given)));
 }
 
 // What the hosts are asked from Slurm with.
 Result<Words> for_allocation(const Habit&, const Given& given) {
-  std::string words;
-  for (const std::string& word : given.typed) {
-    words += " " + sys::quote(std::string_view("--slurm-arg=" + word));
-  }
-  return refusal(given, "for salloc or sbatch: --engine slurm" + words);
+  return refusal(given, "for salloc or sbatch: --engine slurm" + handed_on("--slurm-arg=", given));
 }
 
 // A variable's name and value, as two words. The value is not repeated: it may be a secret.

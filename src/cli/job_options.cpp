@@ -12,9 +12,8 @@
 #include <unistd.h>
 
 #include "cli/python_program.hpp"
+#include "sys/environment.hpp"
 #include "sys/process.hpp"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace muster::cli {
 namespace {
@@ -25,9 +24,7 @@ constexpr std::array<std::string_view, 7> kForwarded = {"NCCL_", "TORCH_", "GLOO
 
 std::vector<std::string> forwarded_by_default() {
   std::vector<std::string> names;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::string_view name = text.substr(0, text.find('='));
+  for (const auto& [name, value] : sys::own_environment()) {
     const bool wanted =
         std::any_of(kForwarded.begin(), kForwarded.end(),
                     [&](std::string_view prefix) { return name.starts_with(prefix); });

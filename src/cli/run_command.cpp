@@ -23,10 +23,9 @@
 #include "run/folder.hpp"
 #include "run/supervisor.hpp"
 #include "sys/clock.hpp"
+#include "sys/environment.hpp"
 #include "sys/file.hpp"
 #include "sys/quote.hpp"
-
-extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace muster::cli {
 namespace {
@@ -37,10 +36,7 @@ constexpr int kNotFound = 127;
 
 std::set<std::string> variable_names() {
   std::set<std::string> names;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    names.emplace(text.substr(0, text.find('=')));
-  }
+  for (const auto& [name, value] : sys::own_environment()) names.insert(name);
   return names;
 }
 

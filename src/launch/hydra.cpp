@@ -92,7 +92,7 @@ class HydraWriter {
   // Whether it is left to us: else the user's own setting wins, aloud.
   bool is_ours(const Flag& flag) {
     if (!flag.variable.empty() && means_.user_env.contains(std::string(flag.variable))) {
-      plan_.notes.push_back(fmt::format("{} is set in your environment and stays", flag.variable));
+      plan_.notes.push_back(stays_as_variable(flag.variable));
       return false;
     }
     std::string_view users = given(flag.name) ? flag.name : std::string_view();
@@ -100,7 +100,7 @@ class HydraWriter {
       if (given(other)) users = other;
     }
     if (users.empty()) return true;
-    plan_.notes.push_back(fmt::format("{} is given by --engine-arg and stays", users));
+    plan_.notes.push_back(stays_as_engine_arg(users));
     return false;
   }
 

@@ -62,9 +62,9 @@ class OpenMpiWriter {
            const std::string& value) {
     const std::string variable = std::string(prefix) + std::string(name);
     if (means_.user_env.contains(variable)) {
-      plan_.notes.push_back(fmt::format("{} is set in your environment and stays", variable));
+      plan_.notes.push_back(stays_as_variable(variable));
     } else if (given_by_user(job_, name)) {
-      plan_.notes.push_back(fmt::format("{} is given by --engine-arg and stays", name));
+      plan_.notes.push_back(stays_as_engine_arg(name));
     } else {
       add({std::string(flag), std::string(name), value});
     }

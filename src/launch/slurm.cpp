@@ -43,7 +43,7 @@ class SlurmWriter {
     const bool given =
         given_by_user(job_, flag) || (!short_flag.empty() && given_by_user(job_, short_flag));
     if (given) {
-      plan_.notes.push_back(fmt::format("{} is given by --engine-arg and stays", flag));
+      plan_.notes.push_back(stays_as_engine_arg(flag));
     } else {
       add({fmt::format("{}={}", flag, value)});
     }

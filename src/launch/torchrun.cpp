@@ -28,7 +28,7 @@ class TorchrunWriter {
            .input = placement.first_rank == 0});
     }
     for (const std::string& flag : replaced_) {
-      plan_.notes.push_back(fmt::format("{} is given by --engine-arg and stays", flag));
+      plan_.notes.push_back(stays_as_engine_arg(flag));
     }
     return std::move(plan_);
   }

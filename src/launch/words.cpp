@@ -14,11 +14,15 @@ bool uses_rdma(const layout::Layout& layout) {
                                             [](const auto& one) { return one.rdma.has_value(); });
 }
 
-std::string stays(std::string_view name) {
+}  // namespace
+
+std::string stays_as_variable(std::string_view name) {
   return fmt::format("{} is set in your environment and stays", name);
 }
 
-}  // namespace
+std::string stays_as_engine_arg(std::string_view flag) {
+  return fmt::format("{} is given by --engine-arg and stays", flag);
+}
 
 std::vector<std::string> Variables::names() const {
   std::vector<std::string> all = forwarded;
@@ -32,7 +36,7 @@ Variables add_variables(const layout::Job& job, const layout::Layout& layout, co
   Variables variables{.forwarded = job.env};
   const auto set_default = [&](const std::string& name, const std::string& value) {
     if (means.user_env.contains(name)) {
-      plan.notes.push_back(stays(name));
+      plan.notes.push_back(stays_as_variable(name));
       return variables.forwarded.push_back(name);
     }
     plan.env.push_back(fmt::format("{}={}", name, value));
@@ -51,7 +55,7 @@ Variables add_variables(const layout::Job& job, const layout::Layout& layout, co
 void set_for_engine(Plan& plan, const Means& means, const std::string& name,
                     const std::string& value) {
   if (means.user_env.contains(name)) {
-    plan.notes.push_back(stays(name));
+    plan.notes.push_back(stays_as_variable(name));
   } else {
     plan.env.push_back(fmt::format("{}={}", name, value));
   }

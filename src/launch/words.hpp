@@ -35,6 +35,10 @@ void set_for_engine(Plan& plan, const Means& means, const std::string& name,
 [[nodiscard]] std::vector<std::string> rank_words(const layout::Job& job,
                                                   const layout::Layout& layout, const Means& means);
 
+// Notes on what the user has set, which takes the place of ours.
+[[nodiscard]] std::string stays_as_variable(std::string_view name);
+[[nodiscard]] std::string stays_as_engine_arg(std::string_view flag);
+
 // Whether the user gave the engine this flag: "--name", "--name=value" or "name value".
 [[nodiscard]] bool given_by_user(const layout::Job& job, std::string_view flag);
 

@@ -4,38 +4,29 @@
 
 #include <gtest/gtest.h>
 
+#include "launch/three_hosts.hpp"
+
 namespace muster::launch {
 namespace {
 
 using Words = std::vector<std::string>;
 
 layout::Job job() {
-  return {
-      .program = {"./train", "--epochs", "3"}, .folder = "/home/dev/job", .env = {"NCCL_DEBUG"}};
+  layout::Job job = three_hosts_job();
+  job.folder = "/home/dev/job";
+  return job;
 }
 
 layout::Layout three_hosts(const std::string& kind) {
-  layout::Layout layout;
-  layout.engine = {.kind = kind, .version = "5.0.2", .major = 5, .launcher = "/opt/mpi/bin/mpirun"};
-  layout.placements = {{.host = "n1", .first_rank = 0, .ranks = 2},
-                       {.host = "n2", .first_rank = 2, .ranks = 2},
-                       {.host = "n3", .first_rank = 4, .ranks = 2}};
-  layout.ranks = 6;
-  layout.subnet = "198.18.0.0/16";
+  layout::Layout layout = three_hosts_layout(
+      {.kind = kind, .version = "5.0.2", .major = 5, .launcher = "/opt/mpi/bin/mpirun"});
   layout.launcher_interface = "eth0";
   layout.launcher_address = "198.18.0.1";
-  layout.master_address = "198.18.1.1";
-  layout.master_port = 29500;
-  layout.threads = 4;
-  layout.bind_to = "none";
   return layout;
 }
 
 Means means() {
-  return {.shim = "/tmp/muster-1000/abc/muster",
-          .run_id = "r1",
-          .folder = "/home/dev/runs/r1",
-          .ssh = {"ssh", "-o", "ControlPath=/a b/%C"}};
+  return three_hosts_means({"ssh", "-o", "ControlPath=/a b/%C"});
 }
 
 bool has(const Words& words, const std::string& word) {

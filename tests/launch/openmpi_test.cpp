@@ -2,34 +2,22 @@
 
 #include <gtest/gtest.h>
 
+#include "launch/three_hosts.hpp"
+
 namespace muster::launch {
 namespace {
 
 layout::Job job() {
-  return {.program = {"./train", "--epochs", "3"}, .env = {"NCCL_DEBUG"}};
+  return three_hosts_job();
 }
 
 layout::Layout three_hosts(const std::string& version, int major) {
-  layout::Layout layout;
-  layout.engine = {
-      .kind = "openmpi", .version = version, .major = major, .launcher = "/opt/mpi/bin/mpirun"};
-  layout.placements = {{.host = "n1", .first_rank = 0, .ranks = 2},
-                       {.host = "n2", .first_rank = 2, .ranks = 2},
-                       {.host = "n3", .first_rank = 4, .ranks = 2}};
-  layout.ranks = 6;
-  layout.subnet = "198.18.0.0/16";
-  layout.master_address = "198.18.1.1";
-  layout.master_port = 29500;
-  layout.threads = 4;
-  layout.bind_to = "none";
-  return layout;
+  return three_hosts_layout(
+      {.kind = "openmpi", .version = version, .major = major, .launcher = "/opt/mpi/bin/mpirun"});
 }
 
 Means means() {
-  return {.shim = "/tmp/muster-1000/abc/muster",
-          .run_id = "r1",
-          .folder = "/home/dev/runs/r1",
-          .ssh = {"ssh", "-o", "ControlPath=/s/%C"}};
+  return three_hosts_means({"ssh", "-o", "ControlPath=/s/%C"});
 }
 
 using Words = std::vector<std::string>;

@@ -4,37 +4,26 @@
 
 #include <gtest/gtest.h>
 
+#include "launch/three_hosts.hpp"
+
 namespace muster::launch {
 namespace {
 
 using Words = std::vector<std::string>;
 
 layout::Job job() {
-  return {.program = {"./train", "--epochs", "3"}, .env = {"NCCL_DEBUG"}};
+  return three_hosts_job();
 }
 
 layout::Layout three_hosts(const std::string& mpi, const std::string& pmi) {
-  layout::Layout layout;
-  layout.engine = {
-      .kind = "slurm", .version = {}, .major = 0, .launcher = "srun", .mpi = mpi, .pmi = pmi};
-  layout.placements = {{.host = "n1", .first_rank = 0, .ranks = 2},
-                       {.host = "n2", .first_rank = 2, .ranks = 2},
-                       {.host = "n3", .first_rank = 4, .ranks = 2}};
-  layout.ranks = 6;
-  layout.subnet = "198.18.0.0/16";
-  layout.master_address = "198.18.1.1";
-  layout.master_port = 29500;
-  layout.threads = 4;
-  layout.bind_to = "none";
-  return layout;
+  return three_hosts_layout(
+      {.kind = "slurm", .version = {}, .major = 0, .launcher = "srun", .mpi = mpi, .pmi = pmi});
 }
 
 Means means() {
-  return {.shim = "/tmp/muster-1000/abc/muster",
-          .run_id = "r1",
-          .folder = "/home/dev/runs/r1",
-          .ssh = {},
-          .allocation = "42"};
+  Means means = three_hosts_means({});
+  means.allocation = "42";
+  return means;
 }
 
 bool has(const Plan& plan, const std::string& word) {
