@@ -151,7 +151,8 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
     here.program.clear();  // the launcher is in no job
     all->launcher = facts::gather(here).facts;
   };
-  if (activates && all->job.launcher.empty()) {
+  const bool may_be_mpi = all->job.engine.empty() || layout::is_mpi(all->job.engine);
+  if (activates && may_be_mpi && all->job.launcher.empty()) {
     look_here();  // only the activated environment knows which mpirun the hosts are to have
     if (!all->launcher.mpi.empty()) request.launchers.clear();
     for (const facts::Mpi& mpi : all->launcher.mpi) request.launchers.push_back(mpi.launcher);
