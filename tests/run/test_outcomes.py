@@ -156,7 +156,7 @@ def made_cluster(lab_up, make_cluster, programs, folder, launchers):
 
 def chosen(session, faults):
     """Launchers of the tests of these faults that are to be run."""
-    params = [item.callspec.params for item in session.items if hasattr(item, "callspec") and "fault" in item.callspec.params]
+    params = [item.callspec.params for item in session.items if item.originalname == "test_outcome"]
     return list(dict.fromkeys(one["launcher"] for one in params if one["fault"] in faults))
 
 
