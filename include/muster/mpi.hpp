@@ -1,0 +1,32 @@
+// MPI as a backend of c10d: what PyTorch calls ProcessGroupMPI, for any PyTorch and for every MPI.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include <torch/csrc/distributed/c10d/Backend.hpp>
+
+namespace muster::mpi {
+
+struct Options {
+  // How long an operation may take before it fails, naming the ranks that are missing.
+  std::chrono::milliseconds timeout = std::chrono::minutes(30);
+  // Copy CUDA tensors through the host's memory where the MPI cannot read the device's.
+  bool stage_cuda = false;
+};
+
+// The ranks of this MPI job, as MPI numbers them. Loads an MPI library and initialises it unless
+// the program has done so; at the end of the process MPI is finalised, if we initialised it and no
+// operation failed. Collective. Throws when there is no MPI to be had: what was looked for, and
+// where.
+[[nodiscard]] c10::intrusive_ptr<c10d::Backend> backend(const Options& options = {});
+
+// Whether `backend` would find an MPI, and which or why not in a sentence. Loads the library, does
+// not initialise it.
+struct Found {
+  bool usable = false;
+  std::string text;
+};
+[[nodiscard]] Found find();
+
+}  // namespace muster::mpi

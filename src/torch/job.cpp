@@ -1,0 +1,1 @@
+#include "muster/job.hpp"
