@@ -23,10 +23,10 @@ std::string seconds(std::chrono::milliseconds time) {
 std::runtime_error no_master(const Job& job) {
   const bool address = std::getenv("MASTER_ADDR") != nullptr;
   const bool port = std::getenv("MASTER_PORT") != nullptr;
-  const char* missing = address ? "MASTER_PORT is" : port ? "MASTER_ADDR is" : "both are";
+  const char* missing = address ? "MASTER_PORT is not" : port ? "MASTER_ADDR is not" : "neither is";
   return std::runtime_error(
-      "Gloo's ranks meet at MASTER_ADDR and MASTER_PORT, and " + std::string(missing) +
-      " not set (" + job.describe() +
+      "Gloo's ranks meet at MASTER_ADDR and MASTER_PORT, and " + std::string(missing) + " set (" +
+      job.describe() +
       ")\n  hint: start the job with muster run, which sets them; or set MASTER_ADDR to rank 0's "
       "address and MASTER_PORT to a free port there, the same for all ranks (mpirun -x "
       "MASTER_ADDR=..., hydra: -genv MASTER_ADDR ...)");
