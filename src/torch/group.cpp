@@ -33,7 +33,10 @@ void add_backends(ProcessGroup& group, const std::string& backend, const Job& jo
   }
   set_backend(group, c10::DeviceType::CPU, Type::GLOO, gloo_backend(job, store, options));
   if (backend == "nccl") {
-    set_backend(group, c10::DeviceType::CUDA, Type::NCCL, nccl_backend(job, store, options));
+    const BackendPointer nccl = nccl_backend(job, store, options);
+    group.setBoundDeviceId(
+        nccl->getBoundDeviceId());  // setBackend gives the group's to the backend
+    set_backend(group, c10::DeviceType::CUDA, Type::NCCL, nccl);
   }
 }
 
