@@ -5,6 +5,26 @@
 
 namespace muster {
 
+#ifdef MUSTER_MPI_BACKEND
+
+Usable mpi_usable() {
+  const mpi::Found found = mpi::find();
+  return {.usable = found.usable, .text = found.text};
+}
+
+BackendPointer mpi_backend(const Job& job, const GroupOptions& options) {
+  BackendPointer backend =
+      mpi::backend({.timeout = options.timeout, .stage_cuda = options.stage_cuda});
+  if (backend->getRank() == job.rank && backend->getSize() == job.size) return backend;
+  throw std::runtime_error(
+      "MPI says that this is rank " + std::to_string(backend->getRank()) + " of " +
+      std::to_string(backend->getSize()) + ", the job: " + job.describe() +
+      "\n  hint: MPI finds its peers only under an mpirun or srun of the same MPI; start the job "
+      "with one (muster run --engine ...), or take \"gloo\"");
+}
+
+#else
+
 Usable mpi_usable() {
   return {.usable = false, .text = "the MPI backend is not built in"};
 }
@@ -13,5 +33,7 @@ BackendPointer mpi_backend(const Job&, const GroupOptions&) {
   throw std::runtime_error(
       "the MPI backend is not built in\n  hint: take Gloo: job.group(\"gloo\")");
 }
+
+#endif
 
 }  // namespace muster
