@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include <muster/job.hpp>
+#include "muster/job.hpp"
 
 int main(int count, char** words) {
   const muster::Job job = muster::join();
