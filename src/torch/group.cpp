@@ -31,13 +31,13 @@ void add_backends(ProcessGroup& group, const std::string& backend, const Job& jo
     set_backend(group, c10::DeviceType::CPU, Type::MPI, mpi);
     return;
   }
+  // NCCL first: whether there is any shows at once; it connects when it is first used.
+  const bool with_nccl = backend == "nccl";
+  const BackendPointer nccl = with_nccl ? nccl_backend(job, store, options) : BackendPointer();
   set_backend(group, c10::DeviceType::CPU, Type::GLOO, gloo_backend(job, store, options));
-  if (backend == "nccl") {
-    const BackendPointer nccl = nccl_backend(job, store, options);
-    group.setBoundDeviceId(
-        nccl->getBoundDeviceId());  // setBackend gives the group's to the backend
-    set_backend(group, c10::DeviceType::CUDA, Type::NCCL, nccl);
-  }
+  if (!with_nccl) return;
+  group.setBoundDeviceId(nccl->getBoundDeviceId());  // setBackend gives the group's to the backend
+  set_backend(group, c10::DeviceType::CUDA, Type::NCCL, nccl);
 }
 
 }  // namespace
