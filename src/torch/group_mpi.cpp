@@ -5,8 +5,6 @@
 
 namespace muster {
 
-#ifdef MUSTER_MPI_BACKEND
-
 Usable mpi_usable() {
   const mpi::Found found = mpi::find();
   return {.usable = found.usable, .text = found.text};
@@ -22,18 +20,5 @@ BackendPointer mpi_backend(const Job& job, const GroupOptions& options) {
       "\n  hint: MPI finds its peers only under an mpirun or srun of the same MPI; start the job "
       "with one (muster run --engine ...), or take \"gloo\"");
 }
-
-#else
-
-Usable mpi_usable() {
-  return {.usable = false, .text = "the MPI backend is not built in"};
-}
-
-BackendPointer mpi_backend(const Job&, const GroupOptions&) {
-  throw std::runtime_error(
-      "the MPI backend is not built in\n  hint: take Gloo: job.group(\"gloo\")");
-}
-
-#endif
 
 }  // namespace muster
