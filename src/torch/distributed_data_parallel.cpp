@@ -102,7 +102,7 @@ struct DataParallelCore::State : std::enable_shared_from_this<State> {
   std::vector<at::Tensor> all_parameters;  // frozen ones too
   std::vector<at::Tensor> buffers;
   c10::Device device = c10::kCPU;
-  std::unique_ptr<c10d::Reducer> reducer;
+  std::shared_ptr<c10d::Reducer> reducer;
 
   bool sync_gradients = true;
   bool sync_buffers_next = true;      // the last forward was a synchronised one
