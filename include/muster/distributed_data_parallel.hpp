@@ -219,11 +219,13 @@ class DistributedDataParallel {
   DataParallelCore core_;
 };
 
-template <class Module, class... Rest>
-DistributedDataParallel(std::shared_ptr<Module>, Rest&&...) -> DistributedDataParallel<Module>;
-template <class Holder, class... Rest>
+template <class Module>
+DistributedDataParallel(std::shared_ptr<Module>, c10::intrusive_ptr<c10d::ProcessGroup>,
+                        DistributedDataParallelOptions = {}) -> DistributedDataParallel<Module>;
+template <class Holder>
   requires requires { typename Holder::ContainedType; }
-DistributedDataParallel(Holder, Rest&&...)
+DistributedDataParallel(Holder, c10::intrusive_ptr<c10d::ProcessGroup>,
+                        DistributedDataParallelOptions = {})
     -> DistributedDataParallel<typename Holder::ContainedType>;
 
 }  // namespace muster

@@ -74,7 +74,7 @@ class BackwardBegins : public torch::autograd::Function<BackwardBegins> {
 
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context,
                                                 const c10::intrusive_ptr<Callback>& begins,
-                                                const torch::autograd::variable_list& output) {
+                                                at::TensorList output) {
     context->set_materialize_grads(false);
     context->saved_data["begins"] = c10::IValue::make_capsule(begins);
     torch::autograd::variable_list copies;
@@ -102,7 +102,7 @@ struct DataParallelCore::State : std::enable_shared_from_this<State> {
   std::vector<at::Tensor> all_parameters;  // frozen ones too
   std::vector<at::Tensor> buffers;
   c10::Device device = c10::kCPU;
-  std::unique_ptr<c10d::Reducer> reducer;
+  std::shared_ptr<c10d::Reducer> reducer;
 
   bool sync_gradients = true;
   bool sync_buffers_next = true;      // the last forward was a synchronised one
@@ -274,7 +274,7 @@ void DataParallelCore::after_forward(const std::vector<torch::Tensor*>& output) 
     torch::autograd::Engine::get_default_engine().queue_callback(
         [state] { state->reducer->delay_all_reduce(); });
   });
-  const auto replaced = BackwardBegins::apply(begins, followed);
+  const auto replaced = BackwardBegins::apply(begins, at::TensorList(followed));
   auto next = replaced.begin();
   for (torch::Tensor* tensor : output) {
     if (tensor->defined() && tensor->grad_fn()) *tensor = *next++;

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include <torch/csrc/distributed/c10d/logger.hpp>
 #include <torch/version.h>
 
 #if TORCH_VERSION_MAJOR != 2 || TORCH_VERSION_MINOR < 12
@@ -31,7 +32,7 @@ std::vector<std::vector<size_t>> first_buckets(const std::vector<at::Tensor>& te
 
 }  // namespace
 
-std::unique_ptr<c10d::Reducer> make_reducer(const std::vector<ReducedParameter>& parameters,
+std::shared_ptr<c10d::Reducer> make_reducer(const std::vector<ReducedParameter>& parameters,
                                             const c10::intrusive_ptr<c10d::ProcessGroup>& group,
                                             const ReducerOptions& options) {
   std::vector<at::Tensor> tensors;
@@ -46,7 +47,7 @@ std::unique_ptr<c10d::Reducer> make_reducer(const std::vector<ReducedParameter>&
   constexpr bool kSkipUnused = false;
   constexpr bool kPythonReducer = false;
   constexpr bool kBatchedGradCopy = false;
-  auto reducer = std::make_unique<c10d::Reducer>(
+  auto reducer = std::make_shared<c10d::Reducer>(
       std::move(tensors), std::move(buckets), group, std::move(sparse), options.bucket_bytes,
       options.find_unused_parameters, options.gradient_as_bucket_view, std::move(names),
       options.first_bucket_bytes, kSkipUnused, kPythonReducer,
@@ -57,7 +58,11 @@ std::unique_ptr<c10d::Reducer> make_reducer(const std::vector<ReducedParameter>&
 #endif
   );
   if (options.static_graph) reducer->set_static_graph();
-  return reducer;
+  // The Reducer writes to its logger without looking whether there is one when the set of unused
+  // parameters changes. The logger owns the Reducer, so that whoever has one has both.
+  auto logger = std::make_shared<c10d::Logger>(reducer);
+  reducer->set_logger(logger);
+  return {logger, reducer.get()};
 }
 
 }  // namespace muster

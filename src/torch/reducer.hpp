@@ -25,7 +25,7 @@ struct ReducerOptions {
 };
 
 // Registers its hooks on the parameters. They must be the same, in the same order, on all ranks.
-[[nodiscard]] std::unique_ptr<c10d::Reducer> make_reducer(
+[[nodiscard]] std::shared_ptr<c10d::Reducer> make_reducer(
     const std::vector<ReducedParameter>& parameters,
     const c10::intrusive_ptr<c10d::ProcessGroup>& group, const ReducerOptions& options);
 

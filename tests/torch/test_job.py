@@ -14,7 +14,7 @@ TORCHRUN = {"TORCHELASTIC_RUN_ID": "x", "RANK": "2", "WORLD_SIZE": "4", "LOCAL_R
 
 @pytest.fixture(scope="module")
 def probe(build):
-    return build / "training_tests/job_probe"
+    return build / "tests/torch/job_probe"
 
 
 @pytest.mark.parametrize("told, who, backend", [
