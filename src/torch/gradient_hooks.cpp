@@ -1,0 +1,77 @@
+#include "torch/gradient_hooks.hpp"
+
+#include <utility>
+
+namespace muster {
+namespace {
+
+using FuturePtr = c10::intrusive_ptr<c10::ivalue::Future>;
+using GroupPtr = c10::intrusive_ptr<c10d::ProcessGroup>;
+
+class FunctionHook : public c10d::CommHookInterface {
+ public:
+  explicit FunctionHook(GradientHook run) : run_(std::move(run)) {}
+
+  FuturePtr runHook(c10d::GradBucket& bucket) override { return run_(bucket); }
+  at::Tensor parseHookResult(const c10::IValue& result) override {
+    return c10d::detail::parseCppCommHookResult(result);
+  }
+
+ private:
+  GradientHook run_;
+};
+
+FuturePtr completed(const at::Tensor& tensor) {
+  auto future = c10::make_intrusive<c10::ivalue::Future>(
+      c10::TensorType::get(),
+      tensor.is_cpu() ? std::vector<c10::Device>{} : std::vector<c10::Device>{tensor.device()});
+  future->markCompleted(tensor);
+  return future;
+}
+
+// Sums in place; the future holds the tensor, or a list of just that.
+FuturePtr sum(const GroupPtr& group, const at::Tensor& tensor, bool inline_here) {
+  std::vector<at::Tensor> tensors{tensor};
+  c10d::AllreduceOptions options;
+  options.asyncOp = !inline_here;
+  const auto work = group->allreduce(tensors, options);
+  if (!inline_here) return work->getFuture();
+  if (work) work->wait();
+  return completed(tensor);
+}
+
+FuturePtr decompressed(const FuturePtr& future, const at::Tensor& into) {
+  return future->then(
+      [into](c10::ivalue::Future& sum) {
+        into.copy_(c10d::detail::parseCppCommHookResult(sum.value()));
+        return c10::IValue(into);
+      },
+      c10::TensorType::get());
+}
+
+}  // namespace
+
+CommHook average_hook(GroupPtr group, std::function<Division()> division) {
+  return std::make_unique<FunctionHook>(
+      [group = std::move(group), division = std::move(division)](c10d::GradBucket& bucket) {
+        const auto [divisor, by_reciprocal] = division();
+        at::Tensor& buffer = bucket.getBufferRef();
+        if (divisor > 1 && by_reciprocal) buffer.mul_(1.0 / divisor);
+        if (divisor > 1 && !by_reciprocal) buffer.div_(divisor);
+        return sum(group, buffer, bucket.isLast());
+      });
+}
+
+CommHook compressing_hook(GroupPtr group, at::ScalarType type, bool inline_last) {
+  return std::make_unique<FunctionHook>([group = std::move(group), type,
+                                         inline_last](c10d::GradBucket& bucket) {
+    const at::Tensor compressed = bucket.getBuffer().to(type).div_(group->getSize());
+    return decompressed(sum(group, compressed, inline_last && bucket.isLast()), bucket.getBuffer());
+  });
+}
+
+CommHook user_hook(GradientHook hook) {
+  return std::make_unique<FunctionHook>(std::move(hook));
+}
+
+}  // namespace muster

@@ -1,0 +1,227 @@
+#include "torch/model_agreement.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <sstream>
+#include <stdexcept>
+
+namespace muster {
+namespace {
+
+using GroupPtr = c10::intrusive_ptr<c10d::ProcessGroup>;
+
+constexpr size_t kModelsCompared = 8;  // of those that differ; each costs a broadcast
+constexpr size_t kLinesShown = 10;
+
+std::string bracketed(at::IntArrayRef numbers) {
+  std::ostringstream text;
+  text << numbers;
+  return text.str();
+}
+
+std::string description(const at::Tensor& tensor, bool parameter) {
+  if (!tensor.defined()) return "undefined";
+  std::string text(c10::getDtypeNames(tensor.scalar_type()).first);
+  text += " " + bracketed(tensor.sizes());
+  if (tensor.layout() == at::kStrided && !tensor.is_contiguous()) {
+    text += " with strides " + bracketed(tensor.strides());
+  }
+  if (parameter && !tensor.requires_grad()) text += " without gradient";
+  return text;
+}
+
+int64_t hash(const Manifest& lines) {
+  uint64_t value = 14695981039346656037U;  // FNV-1a
+  for (const std::string& line : lines) {
+    for (const unsigned char c : line + "\n") value = (value ^ c) * 1099511628211U;
+  }
+  return static_cast<int64_t>(value);
+}
+
+bool all_equal(const GroupPtr& group, int64_t value, c10::Device device) {
+  // The greatest complement belongs to the smallest value.
+  std::vector<at::Tensor> extremes{
+      at::tensor({value, ~value}, at::TensorOptions(at::kLong).device(device))};
+  c10d::AllreduceOptions options;
+  options.reduceOp = c10d::ReduceOp::MAX;
+  group->allreduce(extremes, options)->wait();
+  const at::Tensor found = extremes[0].cpu();
+  return found[0].item<int64_t>() == ~found[1].item<int64_t>();
+}
+
+std::vector<int64_t> gather(const GroupPtr& group, int64_t value, c10::Device device) {
+  const auto options = at::TensorOptions(at::kLong).device(device);
+  std::vector<at::Tensor> input{at::full({1}, value, options)};
+  std::vector<std::vector<at::Tensor>> output(1);
+  for (int rank = 0; rank < group->getSize(); ++rank) output[0].push_back(at::empty({1}, options));
+  group->allgather(output, input)->wait();
+  std::vector<int64_t> values;
+  for (const at::Tensor& one : output[0]) values.push_back(one.item<int64_t>());
+  return values;
+}
+
+at::Tensor broadcast(const GroupPtr& group, at::Tensor tensor, int root) {
+  std::vector<at::Tensor> tensors{std::move(tensor)};
+  c10d::BroadcastOptions options;
+  options.rootRank = root;
+  group->broadcast(tensors, options)->wait();
+  return tensors[0].cpu();
+}
+
+Manifest broadcast_lines(const GroupPtr& group, const Manifest& mine, int root,
+                         c10::Device device) {
+  std::string text;
+  for (const std::string& line : mine) text += line + "\n";
+  const auto size_options = at::TensorOptions(at::kLong).device(device);
+  const auto size =
+      broadcast(group, at::full({1}, static_cast<int64_t>(text.size()), size_options), root)
+          .item<int64_t>();
+  text.resize(size);
+  at::Tensor bytes = at::empty({size}, at::kByte);
+  std::memcpy(bytes.data_ptr(), text.data(), size);
+  bytes = broadcast(group, bytes.to(device), root);
+  std::istringstream lines(std::string(static_cast<const char*>(bytes.data_ptr()), size));
+  Manifest found;
+  for (std::string line; std::getline(lines, line);) found.push_back(line);
+  return found;
+}
+
+// "rank 1", "ranks 0,2-3"
+std::string rank_text(std::vector<int> ranks) {
+  std::sort(ranks.begin(), ranks.end());
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  for (size_t first = 0; first < ranks.size();) {
+    size_t last = first;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    if (first > 0) text += ",";
+    text += std::to_string(ranks[first]);
+    if (last > first) text += (last == first + 1 ? "," : "-") + std::to_string(ranks[last]);
+    first = last + 1;
+  }
+  return text;
+}
+
+struct Line {
+  std::string tensor;
+  std::string description;
+};
+
+Line split(const std::string& line) {
+  const size_t tab = line.find('\t');
+  return {line.substr(0, tab), line.substr(tab + 1)};
+}
+
+// The tensors of all models, each once, in the order of the first model that has it.
+std::vector<std::string> all_tensors(const std::vector<RankedManifest>& models) {
+  std::vector<std::string> names;
+  std::map<std::string, bool> seen;
+  for (const RankedManifest& model : models) {
+    for (const std::string& line : model.lines) {
+      if (const auto name = split(line).tensor; !seen[name]) {
+        seen[name] = true;
+        names.push_back(name);
+      }
+    }
+  }
+  return names;
+}
+
+struct Variant {
+  std::string description;
+  std::vector<int> ranks;
+};
+
+std::vector<Variant> variants(const std::string& tensor,
+                              const std::vector<std::map<std::string, std::string>>& by_name,
+                              const std::vector<RankedManifest>& models) {
+  std::vector<Variant> found;
+  for (size_t i = 0; i < models.size(); ++i) {
+    const auto it = by_name[i].find(tensor);
+    const std::string text = it == by_name[i].end() ? "absent" : it->second;
+    auto same = std::find_if(found.begin(), found.end(),
+                             [&](const Variant& v) { return v.description == text; });
+    if (same == found.end()) same = found.insert(same, Variant{text, {}});
+    same->ranks.insert(same->ranks.end(), models[i].ranks.begin(), models[i].ranks.end());
+  }
+  return found;
+}
+
+// For models of the same tensors that were registered in different orders.
+std::string order_difference(const std::vector<RankedManifest>& models) {
+  for (size_t at = 0; at < models[0].lines.size(); ++at) {
+    for (size_t other = 1; other < models.size(); ++other) {
+      const std::string first = split(models[0].lines[at]).tensor;
+      const std::string second = split(models[other].lines[at]).tensor;
+      if (first == second) continue;
+      return "\n  number " + std::to_string(at + 1) + " is " + first + " on " +
+             rank_text(models[0].ranks) + ", " + second + " on " + rank_text(models[other].ranks) +
+             ": the same tensors, registered in another order";
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+Manifest manifest(const std::vector<NamedTensor>& parameters,
+                  const std::vector<NamedTensor>& buffers) {
+  Manifest lines;
+  for (const auto& [name, tensor] : parameters) {
+    lines.push_back("parameter " + name + "\t" + description(tensor, true));
+  }
+  for (const auto& [name, tensor] : buffers) {
+    lines.push_back("buffer " + name + "\t" + description(tensor, false));
+  }
+  return lines;
+}
+
+std::string differences(const std::vector<RankedManifest>& models) {
+  std::vector<std::map<std::string, std::string>> by_name(models.size());
+  for (size_t i = 0; i < models.size(); ++i) {
+    for (const std::string& line : models[i].lines) {
+      const auto [tensor, text] = split(line);
+      by_name[i][tensor] = text;
+    }
+  }
+  std::string text;
+  size_t count = 0;
+  for (const std::string& tensor : all_tensors(models)) {
+    const auto found = variants(tensor, by_name, models);
+    if (found.size() < 2 || ++count > kLinesShown) continue;
+    text += "\n  " + tensor + ":";
+    for (size_t i = 0; i < found.size(); ++i) {
+      text += (i > 0 ? ", " : " ") + found[i].description + " on " + rank_text(found[i].ranks);
+    }
+  }
+  if (count > kLinesShown) {
+    text += "\n  and " + std::to_string(count - kLinesShown) + " more";
+  }
+  return count > 0 ? text : order_difference(models);
+}
+
+void check_agreement(const GroupPtr& group, const Manifest& mine, c10::Device device) {
+  const int64_t mine_hashed = hash(mine);
+  if (group->getSize() == 1 || all_equal(group, mine_hashed, device)) return;
+  std::map<int64_t, std::vector<int>> ranks_of;
+  std::vector<int64_t> in_order;
+  const auto hashes = gather(group, mine_hashed, device);
+  for (int rank = 0; rank < group->getSize(); ++rank) {
+    auto& ranks = ranks_of[hashes[rank]];
+    if (ranks.empty()) in_order.push_back(hashes[rank]);
+    ranks.push_back(rank);
+  }
+  std::vector<RankedManifest> models;
+  for (size_t i = 0; i < std::min(in_order.size(), kModelsCompared); ++i) {
+    const auto& ranks = ranks_of[in_order[i]];
+    models.push_back({broadcast_lines(group, mine, ranks[0], device), ranks});
+  }
+  std::string text = "DistributedDataParallel: the model is not the same on all ranks:";
+  text += differences(models);
+  if (in_order.size() > kModelsCompared) {
+    text += "\n  and " + std::to_string(in_order.size() - kModelsCompared) +
+            " more models, which were not compared";
+  }
+  throw std::runtime_error(text + "\n  Build it from the same arguments on every rank.");
+}
+
+}  // namespace muster

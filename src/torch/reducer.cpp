@@ -1,0 +1,68 @@
+#include "torch/reducer.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include <torch/csrc/distributed/c10d/logger.hpp>
+#include <torch/version.h>
+
+#if TORCH_VERSION_MAJOR != 2 || TORCH_VERSION_MINOR < 12
+#error "libmuster knows c10d's Reducer as PyTorch 2.12 to 2.15 have it; this PyTorch is older"
+#endif
+
+namespace muster {
+namespace {
+
+// In the order in which the backward pass is likely to produce gradients: the last parameter first.
+// One bucket until the first step has shown the real order; only where that never happens, because
+// each step may use other parameters, the buckets are final.
+std::vector<std::vector<size_t>> first_buckets(const std::vector<at::Tensor>& tensors,
+                                               const std::vector<bool>& sparse,
+                                               const ReducerOptions& options) {
+  std::vector<size_t> limits{std::numeric_limits<int64_t>::max()};
+  if (options.find_unused_parameters && !options.static_graph) {
+    limits = {static_cast<size_t>(options.first_bucket_bytes),
+              static_cast<size_t>(options.bucket_bytes)};
+  }
+  auto buckets = std::get<0>(c10d::compute_bucket_assignment_by_size(tensors, limits, sparse));
+  std::reverse(buckets.begin(), buckets.end());
+  return buckets;
+}
+
+}  // namespace
+
+std::shared_ptr<c10d::Reducer> make_reducer(const std::vector<ReducedParameter>& parameters,
+                                            const c10::intrusive_ptr<c10d::ProcessGroup>& group,
+                                            const ReducerOptions& options) {
+  std::vector<at::Tensor> tensors;
+  std::vector<bool> sparse;
+  std::unordered_map<size_t, std::string> names;
+  for (const ReducedParameter& parameter : parameters) {
+    names.emplace(tensors.size(), parameter.name);
+    tensors.push_back(parameter.tensor);
+    sparse.push_back(parameter.sparse_gradient);
+  }
+  auto buckets = first_buckets(tensors, sparse, options);
+  constexpr bool kSkipUnused = false;
+  constexpr bool kPythonReducer = false;
+  constexpr bool kBatchedGradCopy = false;
+  auto reducer = std::make_shared<c10d::Reducer>(
+      std::move(tensors), std::move(buckets), group, std::move(sparse), options.bucket_bytes,
+      options.find_unused_parameters, options.gradient_as_bucket_view, std::move(names),
+      options.first_bucket_bytes, kSkipUnused, kPythonReducer,
+      std::vector<int64_t>{} /* the two sizes above */, kBatchedGradCopy
+#if TORCH_VERSION_MINOR >= 15
+      ,
+      /*lazy_bucket_allocation=*/false
+#endif
+  );
+  if (options.static_graph) reducer->set_static_graph();
+  // The Reducer writes to its logger without looking whether there is one when the set of unused
+  // parameters changes. The logger owns the Reducer, so that whoever has one has both.
+  auto logger = std::make_shared<c10d::Logger>(reducer);
+  reducer->set_logger(logger);
+  return {logger, reducer.get()};
+}
+
+}  // namespace muster

@@ -1,0 +1,45 @@
+"""DistributedDataParallel: the same bits as Python's, and each feature by itself."""
+import re
+
+import pytest
+
+from tests.torch.ranks import ROOT, TORCH_PYTHON, program, run_ranks
+
+PROGRAMS = ROOT / "tests/torch/programs"
+SIZES = [1, 2, 4]
+
+
+@pytest.fixture(scope="module")
+def python_results(tmp_path_factory):
+    """What Python's DistributedDataParallel makes of the three models, by group size; importing torch once."""
+    folder = tmp_path_factory.mktemp("python")
+    run_ranks([TORCH_PYTHON, PROGRAMS / "ddp_twin.py", folder, *SIZES], max(SIZES))
+    return folder
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_same_bits_as_python(size, python_results, tmp_path):
+    run_ranks([program("ddp_twin"), "gloo", tmp_path], size)
+    for model in ("cnn", "mlp", "branches"):
+        for rank in range(size):
+            ours = (tmp_path / f"{model}.{rank}").read_bytes()
+            theirs = (python_results / str(size) / f"{model}.{rank}").read_bytes()
+            assert len(ours) == len(theirs) > 1000
+            first = next((at for at, (a, b) in enumerate(zip(ours, theirs)) if a != b), None)
+            assert first is None, f"{model}, rank {rank} of {size}: byte {first} differs (the first 200 are losses)"
+
+
+def cases():
+    text = (PROGRAMS / "ddp_features.cpp").read_text()
+    return re.findall(r'^ +\{"(\w+)", \w+\},$', text, flags=re.M)
+
+
+@pytest.fixture(scope="module")
+def features():
+    """The lines of each rank, as {case: outcome}."""
+    return [dict(line.split(" ", 1) for line in out.splitlines() if " " in line) for out in run_ranks([program("ddp_features")], 3)]
+
+
+@pytest.mark.parametrize("case", cases())
+def test_feature(case, features):
+    assert [rank[case] for rank in features] == ["ok"] * 3
