@@ -72,20 +72,19 @@ void copy_out(const at::Tensor& flat, const MpiBackend::Tensors& list) {
 
 // A reduction in pieces that MPI can count: `piece` begins one of so many elements at an offset in
 // bytes.
+template <class Piece>
 int in_pieces(const Library& library, const at::Tensor& memory, Requests& requests,
-              const std::function<int(std::size_t offset, std::size_t count, Request&)>& piece) {
+              const Piece& piece) {
   const auto total = static_cast<std::size_t>(memory.numel());
   const std::size_t most = library.most_elements();
   int error = 0;
   for (std::size_t at = 0; error == 0 && (at < total || at == 0); at += most) {
-    Request request;
-    error = piece(at * memory.element_size(), std::min(most, total - at), request);
-    requests.push_back(std::move(request));
+    error = piece(at * memory.element_size(), std::min(most, total - at), requests.emplace_back());
   }
   return error;
 }
 
-Progress::Post allreduce_post(const at::Tensor& memory, Type type, Reduction reduction) {
+auto allreduce_post(const at::Tensor& memory, Type type, Reduction reduction) {
   return [=](Library& library, Comm comm, Requests& requests) {
     return in_pieces(library, memory, requests, [&](std::size_t at, std::size_t count, Request& r) {
       return library.iallreduce(bytes_of(memory) + at, count, type, reduction, comm, r);
@@ -95,12 +94,9 @@ Progress::Post allreduce_post(const at::Tensor& memory, Type type, Reduction red
 
 // Begins the one request of an operation.
 template <class Begin>
-Progress::Post single(Begin begin) {
+auto single(Begin begin) {
   return [=](Library& library, Comm comm, Requests& requests) {
-    Request request;
-    const int error = begin(library, comm, request);
-    requests.push_back(std::move(request));
-    return error;
+    return begin(library, comm, requests.emplace_back());
   };
 }
 
@@ -160,7 +156,7 @@ MpiBackend::WorkPtr MpiBackend::allreduce_coalesced(Tensors& tensors,
   constexpr const char* kName = "all_reduce_coalesced";
   TORCH_CHECK_VALUE(!tensors.empty(), "MPI: ", kName, " takes at least one tensor");
   Call call(*this, kName, OpType::ALLREDUCE_COALESCED, tensors.front(), opts.timeout, opts.asyncOp);
-  std::vector<Progress::Post> posts;
+  std::vector<std::function<int(Library&, Comm, Requests&)>> posts;
   for (const auto& tensor : tensors) {
     const at::Tensor memory = call.write(tensor);
     const Type type = reducible_type(kName, memory.scalar_type());

@@ -1,8 +1,10 @@
 #include "mpi/call.hpp"
 
 #include <cmath>
+#include <mutex>
 #include <utility>
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/jit_type.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 
@@ -25,8 +27,17 @@ class TensorOperation final : public Operation {
   std::vector<at::Tensor> outputs;
   std::vector<at::Tensor> kept;  // what MPI reads and writes
   std::vector<std::function<void()>> steps;
-  c10::intrusive_ptr<c10::ivalue::Future> future =
-      c10::make_intrusive<c10::ivalue::Future>(c10::ListType::ofTensors());
+
+  // Made when it is first asked for: most operations are only waited for.
+  c10::intrusive_ptr<c10::ivalue::Future> future() {
+    std::unique_lock guard(mutex_);
+    if (future_) return future_;
+    future_ = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::ofTensors());
+    const bool is_late = has_ended_;
+    guard.unlock();
+    if (is_late) mark();
+    return future_;
+  }
 
  protected:
   [[nodiscard]] std::exception_ptr failure(const std::string& what) const override {
@@ -35,8 +46,8 @@ class TensorOperation final : public Operation {
   }
 
   void finish() override {
-    const c10::InferenceMode no_gradients(false);
-    const at::NoGradGuard guard;
+    // On whichever thread, and whether or not the tensors are of inference mode.
+    const at::AutoDispatchBelowADInplaceOrView guard;
     while (!steps.empty()) {
       steps.back()();
       steps.pop_back();
@@ -46,13 +57,24 @@ class TensorOperation final : public Operation {
   void ended() override {
     kept.clear();
     steps.clear();
-    if (error())
-      future->setError(error());
-    else
-      future->markCompleted(c10::IValue(outputs));
+    std::unique_lock guard(mutex_);
+    has_ended_ = true;
+    const bool is_awaited = future_.defined();
+    guard.unlock();
+    if (is_awaited) mark();
   }
 
  private:
+  void mark() {
+    if (error())
+      future_->setError(error());
+    else
+      future_->markCompleted(c10::IValue(outputs));
+  }
+
+  std::mutex mutex_;
+  bool has_ended_ = false;
+  c10::intrusive_ptr<c10::ivalue::Future> future_;  // set once
   const char* name_;
   int64_t count_;
   at::ScalarType type_;
@@ -75,7 +97,7 @@ class MpiWork final : public c10d::Work {
   std::vector<at::Tensor> result() override { return operation_->outputs; }
   void synchronize() override {}
   void abort() override { progress_.abort("the program gave an operation up"); }
-  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return operation_->future; }
+  c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return operation_->future(); }
 
   bool wait(std::chrono::milliseconds timeout) override {
     TORCH_CHECK_WITH(DistBackendError, progress_.wait(*operation_, timeout),
@@ -255,8 +277,7 @@ void Call::only_with(int peer, bool collective) {
   if (peer >= 0) how_.peers = {peer};
 }
 
-c10::intrusive_ptr<c10d::Work> Call::begin(std::vector<at::Tensor> outputs,
-                                           const Progress::Post& post) {
+c10::intrusive_ptr<c10d::Work> Call::begin(std::vector<at::Tensor> outputs, Post post) {
   operation_->outputs = std::move(outputs);
   backend_.progress_.submit(operation_, how_, post);
   return c10::make_intrusive<MpiWork>(backend_.progress_, operation_, type_, backend_.rank_);

@@ -34,7 +34,7 @@ class Call {
   Reduction reduction(const c10d::ReduceOp& reduce_op, const at::Tensor& memory,
                       const std::vector<at::Tensor>& results);
   void only_with(int peer, bool collective);
-  c10::intrusive_ptr<c10d::Work> begin(std::vector<at::Tensor> outputs, const Progress::Post& post);
+  c10::intrusive_ptr<c10d::Work> begin(std::vector<at::Tensor> outputs, Post post);
 
  private:
   at::Tensor reach(const at::Tensor& tensor, bool& is_copy);

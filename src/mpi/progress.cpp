@@ -143,7 +143,7 @@ std::unique_lock<std::mutex> Progress::lock(Clock::time_point until) {
 }
 
 void Progress::submit(const std::shared_ptr<Operation>& operation, const Submission& how,
-                      const Post& post) {
+                      Post post) {
   Operation& op = *operation;
   op.group_ = how.group;
   op.collective_ = how.collective;

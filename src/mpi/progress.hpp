@@ -89,6 +89,25 @@ struct Submission {
   bool wait = false;  // drive it to its end at once, on this thread
 };
 
+// Something that begins the requests of an operation and returns an error code of MPI's or 0.
+// Refers to it only, for as long as the call takes that it is passed to.
+class Post {
+ public:
+  template <class Callable>
+  Post(const Callable& callable)  // NOLINT(google-explicit-constructor)
+      : callable_(&callable),
+        call_([](const void* it, Library& library, Comm comm, std::vector<Request>& requests) {
+          return (*static_cast<const Callable*>(it))(library, comm, requests);
+        }) {}
+  int operator()(Library& library, Comm comm, std::vector<Request>& requests) const {
+    return call_(callable_, library, comm, requests);
+  }
+
+ private:
+  const void* callable_;
+  int (*call_)(const void*, Library&, Comm, std::vector<Request>&);
+};
+
 class Progress {
  public:
   // MPI is initialised. `host` is this rank's name in messages. Collective.
@@ -105,10 +124,8 @@ class Progress {
   [[nodiscard]] std::shared_ptr<Group> subgroup(const Group& parent, const std::vector<int>& ranks,
                                                 milliseconds timeout);
 
-  // Begins the requests of an operation; an error code of MPI's or 0.
-  using Post = std::function<int(Library&, Comm, std::vector<Request>&)>;
   // Throws when nothing can be begun any more.
-  void submit(const std::shared_ptr<Operation>& operation, const Submission& how, const Post& post);
+  void submit(const std::shared_ptr<Operation>& operation, const Submission& how, Post post);
   // Until it is done, or the time is over: false. Zero: no limit but the operation's own.
   bool wait(Operation& operation, milliseconds timeout = milliseconds(0));
 

@@ -308,7 +308,8 @@ void movements(Suite& suite, c10d::Backend& group, const std::string& label, at:
     }
     Tensor in = input(rank, rows * length, type).view({rows, length});
     Tensor out = at::empty({arriving, length}, type);
-    group.alltoall_base(out, in, from, to, {})->wait();
+    auto from_there = from;  // Gloo takes them away
+    group.alltoall_base(out, in, from_there, to, {})->wait();
     int64_t at = 0;
     for (int other = 0; other < size; ++other) {
       int64_t skip = 0;

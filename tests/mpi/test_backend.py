@@ -1,0 +1,124 @@
+"""The MPI backend under real MPIs: every collective is right, and trouble ends with a name instead of a hang."""
+import re
+import subprocess
+
+import pytest
+from tests.mpi.mpis import MPIS, Watched
+from tests.run.waiting import until
+from tests.torch.ranks import run_ranks
+
+pytestmark = pytest.mark.lab
+SIZES = [1, 2, 4]
+TIMEOUT_S = 4  # of operations in the program of faults
+
+
+def program(muster, name):
+    path = muster.parent / name
+    assert path.exists(), f"{path} is not built; configure with -DMUSTER_TRAINING=ON and build"
+    return path
+
+
+@pytest.fixture(scope="module")
+def host(module_lab_up):
+    """A lab with one host: MPI listens on that host's network, not on the machine's."""
+    return module_lab_up(hosts=1)
+
+
+def cases_passed(text):
+    """{rank: (passed, failed)}"""
+    found = re.findall(r"conformance: \w+, rank (\d) of \d: (\d+) cases passed, (\d+) failed", text)
+    return {int(rank): (int(passed), int(failed)) for rank, passed, failed in found}
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("mpi", MPIS, ids=str)
+def test_conformance(muster, host, mpi, size):
+    done = mpi.run(host, size, [program(muster, "mpi_conformance"), "mpi"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    passed = cases_passed(done.stdout)
+    assert sorted(passed) == list(range(size)), done.stdout
+    assert all(count >= 2700 and failed == 0 for count, failed in passed.values()), done.stdout
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_gloo_agrees(muster, size):
+    """What Gloo has, it does as the suite expects: the suite is not made for our backend alone."""
+    passed = cases_passed("".join(run_ranks([program(muster, "mpi_conformance"), "gloo"], size)))
+    assert sorted(passed) == list(range(size))
+    assert all(count >= 500 and failed == 0 for count, failed in passed.values()), passed
+
+
+@pytest.mark.parametrize("mpi", MPIS[:3:2], ids=str)
+def test_more_elements_than_one_call_takes(muster, host, mpi):
+    """As beyond 2^31, with a limit of 100: reductions in pieces, derived types for everything else."""
+    done = mpi.run(host, 3, [program(muster, "mpi_conformance"), "mpi"], env={"MUSTER_MPI_MOST_ELEMENTS": 100})
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(cases_passed(done.stdout)) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("mpi, count", [(mpi, 10000 if mpi.name == "openmpi5" else 2000) for mpi in MPIS], ids=str)
+def test_mixed_operations_in_random_order(muster, host, mpi, count):
+    done = mpi.run(host, 4, [program(muster, "mpi_trouble"), "mixed", str(count), "7"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"rank {rank}: {count} operations are right" for rank in range(4)]
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=str)
+def test_groups_and_works_dropped_in_flight(muster, host, mpi):
+    done = mpi.run(host, 2, [program(muster, "mpi_trouble"), "in-flight"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert sorted(done.stdout.splitlines()) == ["rank 0: all ended", "rank 1: all ended"]
+
+
+# Rank 1 of three, and what the two others must say of it.
+FAULTS = {"stopped": "rank 1 on n1 does not answer", "killed": "rank 1 on n1 does not answer", "late": "rank 1 on n1 has not called it"}
+
+
+@pytest.fixture(scope="module")
+def troubles(muster, module_lab_up):
+    """Every fault under every MPI, all at once: they wait for time to pass. Each has a host, so that it can be looked at by itself."""
+    lab = module_lab_up(hosts=1)
+    # The shell says when the process has left. MPICH's hydra tells survivors of a death by SIGUSR1, of which they would die.
+    words = ["sh", "-c", 'trap "" USR1; "$@"; echo "left with $?"', "sh", program(muster, "mpi_trouble")]
+    jobs = {(mpi.name, fault): Watched(mpi.command(lab, 3, [*words, fault], keep_survivors=True)) for mpi in MPIS for fault in FAULTS}
+    yield jobs
+    for job in jobs.values():
+        job.end()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("mpi", MPIS, ids=str)
+def test_survivors_learn_who_is_missing_and_leave(troubles, mpi, fault):
+    job = troubles[mpi.name, fault]
+    until(f"both survivors leave\n{job.said()}", lambda: len(job.times("left with 3")) >= 2, within=60)
+    told = [line for _, line in job.lines if re.match(r"rank [02]: after", line)]
+    assert len(told) == 2 and all(FAULTS[fault] in line for line in told), job.said()
+    assert all(float(re.search(r"after ([\d.]+) s", line)[1]) < TIMEOUT_S + 2 for line in told), job.said()
+    last_told = max(job.times("rank 0: after") + job.times("rank 2: after"))
+    assert max(job.times("left with 3")[:2]) - last_told < 5, job.said()
+
+
+@pytest.mark.parametrize("mpi", MPIS[:1], ids=str)
+def test_a_message_that_nobody_sends(muster, host, mpi):
+    job = Watched(mpi.command(host, 2, [program(muster, "mpi_trouble"), "lonely"]))
+    try:
+        until("rank 0 gives up", lambda: job.times("rank 0: after"), within=40)
+        assert "recv of 4 Float, did not end within 4 s: rank 1 on n1" in job.said()
+    finally:
+        job.end()
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("mpi", MPIS, ids=str)
+def test_huge_messages(muster, host, mpi):
+    done = mpi.run(host, 2, [program(muster, "mpi_trouble"), "huge"], within=500)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("2147483659 elements are right") == 2
+
+
+def test_no_mpi_says_what_was_looked_for(muster):
+    environment = {"PATH": "/usr/bin:/bin", "MUSTER_MPI_LIBRARY": "/nowhere/libmpi.so"}
+    done = subprocess.run([program(muster, "mpi_conformance"), "mpi"], env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode != 0
+    assert "no MPI library can be used" in done.stderr and "/nowhere/libmpi.so (MUSTER_MPI_LIBRARY)" in done.stderr, done.stderr
