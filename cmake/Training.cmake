@@ -38,11 +38,12 @@ target_link_libraries(muster_libtorch INTERFACE ${TORCH_LIBRARIES})
 target_include_directories(muster_libtorch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS} ${MUSTER_GLOO_HEADERS})
 target_compile_definitions(muster_libtorch INTERFACE USE_C10D_GLOO)
 
-# muster_torch_program(NAME a.cpp ...): a program that uses libmuster. It reads PyTorch's headers as libmuster has
-# precompiled them, which takes the same flags: 40 s of compiling become 10.
+# muster_torch_program(NAME a.cpp ...): a program that uses libmuster, and finds it in ../lib. It reads PyTorch's headers as
+# libmuster has precompiled them, which takes the same flags: 40 s of compiling become 10.
 function(muster_torch_program name)
   add_executable(${name} ${ARGN})
   target_link_libraries(${name} PRIVATE muster::torch muster_flags)
+  set_target_properties(${name} PROPERTIES BUILD_RPATH_USE_ORIGIN ON)
   if(MUSTER_PRECOMPILE)
     target_compile_options(${name} PRIVATE -fPIC)
     set_target_properties(${name} PROPERTIES CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)

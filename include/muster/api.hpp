@@ -1,4 +1,4 @@
-// What libmuster shows to programs; everything else in it is hidden.
+// What libmuster shows; everything else in it is hidden.
 #pragma once
 
 #define MUSTER_API __attribute__((visibility("default")))

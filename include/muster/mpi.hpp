@@ -6,6 +6,8 @@
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
+#include "muster/api.hpp"
+
 namespace muster::mpi {
 
 struct Options {
@@ -19,7 +21,7 @@ struct Options {
 // the program has done so; at the end of the process MPI is finalised, if we initialised it and no
 // operation failed. Collective. Throws when there is no MPI to be had: what was looked for, and
 // where.
-[[nodiscard]] c10::intrusive_ptr<c10d::Backend> backend(const Options& options = {});
+[[nodiscard]] MUSTER_API c10::intrusive_ptr<c10d::Backend> backend(const Options& options = {});
 
 // Whether `backend` would find an MPI, and which or why not in a sentence. Loads the library, does
 // not initialise it.
@@ -27,6 +29,6 @@ struct Found {
   bool usable = false;
   std::string text;
 };
-[[nodiscard]] Found find();
+[[nodiscard]] MUSTER_API Found find();
 
 }  // namespace muster::mpi

@@ -1,1 +1,101 @@
 #include "muster/job.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+
+#include <unistd.h>
+
+#include "rankenv/rank.hpp"
+
+namespace muster {
+namespace {
+
+rankenv::Environment process_environment() {
+  rankenv::Environment environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    const std::size_t equals = text.find('=');
+    if (equals == std::string_view::npos) continue;
+    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return environment;
+}
+
+std::string value_of(const rankenv::Environment& environment, const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::optional<int> whole_number(const std::string& text) {
+  int value = 0;
+  const char* end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return value;
+}
+
+std::optional<Endpoint> read_master(const rankenv::Environment& environment) {
+  const std::string address = value_of(environment, "MASTER_ADDR");
+  const std::string port_text = value_of(environment, "MASTER_PORT");
+  if (address.empty() || port_text.empty()) return std::nullopt;
+  const std::optional<int> port = whole_number(port_text);
+  if (!port || *port < 1 || *port > 65535) {
+    throw std::runtime_error("MASTER_PORT='" + port_text.substr(0, 40) +
+                             "' is not a port\n  hint: set a number from 1 to 65535, the same for "
+                             "all ranks");
+  }
+  return Endpoint{.address = address, .port = *port};
+}
+
+// srun --mpi=pmix tells the rank in PMIX_RANK; without PMI a Slurm step is no MPI job.
+bool is_mpi_launcher(const rankenv::Rank& rank, const rankenv::Environment& environment) {
+  if (rank.told_by == "Open MPI" || rank.told_by == "PMI") return true;
+  return rank.told_by == "Slurm" && !value_of(environment, "PMIX_RANK").empty();
+}
+
+std::string ordinal(int number) {
+  const bool teen = number / 10 % 10 == 1;
+  const int last = teen ? 0 : number % 10;
+  const char* ending = last == 1 ? "st" : last == 2 ? "nd" : last == 3 ? "rd" : "th";
+  return std::to_string(number) + ending;
+}
+
+}  // namespace
+
+Job join() {
+  const rankenv::Environment environment = process_environment();
+  const auto rank = rankenv::read(environment);
+  if (!rank) throw std::runtime_error(to_text(rank.error()));
+  const int attempt = whole_number(value_of(environment, "TORCHELASTIC_RESTART_COUNT")).value_or(0);
+  return Job{
+      .rank = rank->rank,
+      .size = rank->size,
+      .local_rank = rank->local_rank,
+      .local_size = rank->local_size,
+      .host_rank = rank->host_rank,
+      .host_count = rank->host_count,
+      .master = read_master(environment),
+      .told_by = rank->told_by,
+      .mpi_launcher = is_mpi_launcher(*rank, environment),
+      .agent_store =
+          rank->torchrun && value_of(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True",
+      .attempt = attempt,
+  };
+}
+
+std::string Job::describe() const {
+  if (told_by.empty()) return "alone: no launcher tells a rank";
+  std::string text = "rank " + std::to_string(rank) + " of " + std::to_string(size) + ", " +
+                     ordinal(local_rank + 1) + " of " + std::to_string(local_size) +
+                     " on this host";
+  if (host_count) {
+    text += ", " + std::to_string(*host_count) + (*host_count == 1 ? " host" : " hosts");
+  }
+  text += ", told by " + told_by;
+  if (master) text += "; master " + master->address + ":" + std::to_string(master->port);
+  return text;
+}
+
+}  // namespace muster

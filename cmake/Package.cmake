@@ -1,0 +1,25 @@
+# How programs find the installed libmuster: find_package(Muster COMPONENTS torch mpi), or pkg-config's muster. Both work
+# from wherever the folder was moved to. `cmake --install BUILD --component libmuster` leaves the command out.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# An MPI's ABI is a plugin, which libmuster loads.
+set(muster_mpi_plugins "")
+foreach(plugin muster_mpi_openmpi muster_mpi_mpich)
+  if(TARGET ${plugin})
+    list(APPEND muster_mpi_plugins ${plugin})
+    install(TARGETS ${plugin} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/muster COMPONENT libmuster)
+  endif()
+endforeach()
+
+set(muster_package ${CMAKE_INSTALL_LIBDIR}/cmake/Muster)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/MusterConfig.cmake.in ${PROJECT_BINARY_DIR}/MusterConfig.cmake
+  INSTALL_DESTINATION ${muster_package} PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/MusterConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/MusterConfig.cmake ${PROJECT_BINARY_DIR}/MusterConfigVersion.cmake
+  DESTINATION ${muster_package} COMPONENT libmuster)
+
+file(RELATIVE_PATH muster_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+string(REGEX REPLACE "/$" "" muster_prefix_from_pc ${muster_prefix_from_pc})
+configure_file(${PROJECT_SOURCE_DIR}/cmake/muster.pc.in ${PROJECT_BINARY_DIR}/muster.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/muster.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT libmuster)

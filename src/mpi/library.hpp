@@ -1,0 +1,121 @@
+// The MPI calls that the backend makes, with no MPI's header: one source drives both ABIs.
+// plugin.cpp implements it and is compiled once against each ABI.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace muster::mpi {
+
+// MPI's handles, which are integers in one ABI and pointers in the other.
+struct Comm {
+  std::uintptr_t bits = 0;
+};
+struct Request {
+  std::uintptr_t bits = 0;
+  std::shared_ptr<const void> arguments = nullptr;  // arrays that MPI reads until the end
+};
+
+enum class Type : std::uint8_t {
+  kInt8,
+  kUint8,
+  kInt16,
+  kUint16,
+  kInt32,
+  kUint32,
+  kInt64,
+  kUint64,
+  kFloat16,
+  kBfloat16,
+  kFloat32,
+  kFloat64,
+  kComplex64,
+  kComplex128,
+  kBool,
+};
+
+enum class Reduction : std::uint8_t { kSum, kProduct, kMin, kMax, kBitAnd, kBitOr, kBitXor };
+
+// MPI's own order.
+enum class ThreadLevel : std::uint8_t { kSingle, kFunneled, kSerialized, kMultiple };
+
+struct Completion {
+  bool done = false;
+  int source = -1;  // of a received message
+};
+
+constexpr int kAnySource = -1;
+
+// Functions return 0 or an error code of MPI's (error_text). No two may be called at once. Those
+// that start with `i` only begin: the memory must live until `test` says done.
+class Library {
+ public:
+  virtual ~Library() = default;
+
+  [[nodiscard]] virtual std::string version() const = 0;
+  [[nodiscard]] virtual std::string error_text(int error) const = 0;
+  [[nodiscard]] virtual bool cuda_aware() const = 0;
+
+  [[nodiscard]] virtual bool initialised() const = 0;
+  [[nodiscard]] virtual bool finalised() const = 0;
+  // Nothing happens when somebody initialised MPI before.
+  [[nodiscard]] virtual int initialise(ThreadLevel& provided) = 0;
+  [[nodiscard]] virtual int finalise() = 0;
+
+  // These three block until all members have called them.
+  [[nodiscard]] virtual int duplicate_world(Comm& made) = 0;
+  [[nodiscard]] virtual int subgroup(Comm parent, const std::vector<int>& ranks, int tag,
+                                     Comm& made) = 0;
+  // `name` of every rank, each at most kNameBytes.
+  [[nodiscard]] virtual int gather_names(Comm comm, const std::string& name,
+                                         std::vector<std::string>& names) = 0;
+  [[nodiscard]] virtual int free(Comm& comm) = 0;
+  [[nodiscard]] virtual int rank(Comm comm) const = 0;
+  [[nodiscard]] virtual int size(Comm comm) const = 0;
+  [[nodiscard]] virtual int highest_tag(Comm comm) const = 0;
+  // More elements than this are not reduced in one call.
+  [[nodiscard]] virtual std::size_t most_elements() const = 0;
+
+  [[nodiscard]] virtual int ibarrier(Comm comm, Request& request) = 0;
+  [[nodiscard]] virtual int ibroadcast(void* data, std::size_t bytes, int root, Comm comm,
+                                       Request& request) = 0;
+  [[nodiscard]] virtual int iallreduce(void* data, std::size_t count, Type type,
+                                       Reduction reduction, Comm comm, Request& request) = 0;
+  // `to` is used by the root only, and may be `from`.
+  [[nodiscard]] virtual int ireduce(const void* from, void* to, std::size_t count, Type type,
+                                    Reduction reduction, int root, Comm comm, Request& request) = 0;
+  [[nodiscard]] virtual int ireduce_scatter(const void* from, void* to, std::size_t count_each,
+                                            Type type, Reduction reduction, Comm comm,
+                                            Request& request) = 0;
+  [[nodiscard]] virtual int iallgather(const void* from, void* to, std::size_t bytes_each,
+                                       Comm comm, Request& request) = 0;
+  [[nodiscard]] virtual int igather(const void* from, void* to, std::size_t bytes_each, int root,
+                                    Comm comm, Request& request) = 0;
+  [[nodiscard]] virtual int iscatter(const void* from, void* to, std::size_t bytes_each, int root,
+                                     Comm comm, Request& request) = 0;
+  // What goes to, and comes from, each rank lies one behind the other.
+  [[nodiscard]] virtual int ialltoall(const void* from, const std::vector<std::size_t>& send_bytes,
+                                      void* to, const std::vector<std::size_t>& receive_bytes,
+                                      Comm comm, Request& request) = 0;
+  [[nodiscard]] virtual int isend(const void* data, std::size_t bytes, int to, int tag, Comm comm,
+                                  Request& request) = 0;
+  [[nodiscard]] virtual int ireceive(void* data, std::size_t bytes, int from, int tag, Comm comm,
+                                     Request& request) = 0;
+
+  // After an error the request is gone.
+  [[nodiscard]] virtual int test(Request& request, Completion& completion) = 0;
+  // Takes a message that has arrived already, if there is one.
+  [[nodiscard]] virtual int take(void* data, std::size_t bytes, int tag, Comm comm,
+                                 Completion& taken) = 0;
+
+  static constexpr std::size_t kNameBytes = 64;
+};
+
+// What a plugin exports, and under which name. The caller owns the result.
+using MakeLibrary = Library* (*)();
+constexpr const char* kMakeLibrary = "muster_mpi_library";
+
+}  // namespace muster::mpi

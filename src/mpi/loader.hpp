@@ -1,0 +1,21 @@
+// Finds the MPI that this process belongs to, whichever ABI it has: what is loaded already, what
+// the user names, what the launcher comes from, and only then what the system has.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "mpi/library.hpp"
+
+namespace muster::mpi {
+
+struct Loaded {
+  std::unique_ptr<Library> library;  // null: none was found
+  std::string path;                  // of the MPI
+  std::string tried;                 // what was looked for and where, one a line
+};
+
+// Stays loaded for good. Not initialised.
+[[nodiscard]] Loaded load_library();
+
+}  // namespace muster::mpi

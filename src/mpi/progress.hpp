@@ -1,0 +1,180 @@
+// Drives MPI's operations to their end: who waits polls, and a thread of its own polls, politely,
+// what nobody waits for. Every operation has a deadline; when it passes, the ranks that are missing
+// are found out and named, and nothing more is begun: the process then leaves without MPI_Finalize.
+// Knows nothing of PyTorch.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "mpi/library.hpp"
+
+namespace muster::mpi {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+// Ranks that communicate with each other. `posted` and what is behind `comm` belong to Progress.
+struct Group {
+  Comm comm;
+  std::uint64_t id = 0;  // the same on all members
+  int rank = 0;
+  std::vector<int> world_ranks;
+  std::uint64_t posted = 0;  // collectives begun here
+
+  [[nodiscard]] int size() const { return static_cast<int>(world_ranks.size()); }
+};
+
+class Operation {
+ public:
+  Operation() = default;
+  virtual ~Operation() = default;
+  Operation(const Operation&) = delete;
+  Operation& operator=(const Operation&) = delete;
+
+  [[nodiscard]] bool is_done() const { return done_.load(std::memory_order_acquire); }
+  // Null: it went well. Only when done.
+  [[nodiscard]] std::exception_ptr error() const { return error_; }
+  // Who sent what was received, in the group's numbering. Only when done.
+  [[nodiscard]] int source() const { return source_; }
+
+ protected:
+  // "all_reduce of 1024 float32"
+  [[nodiscard]] virtual std::string text() const = 0;
+  // What waiting for it throws.
+  [[nodiscard]] virtual std::exception_ptr failure(const std::string& what) const {
+    return std::make_exception_ptr(std::runtime_error(what));
+  }
+  // MPI's part is over: puts results into their place. May throw. On any thread.
+  virtual void finish() {}
+  // Once, after everything; error() is known.
+  virtual void ended() {}
+
+ private:
+  friend class Progress;
+
+  std::shared_ptr<Group> group_;
+  std::vector<Request> requests_;
+  std::uint64_t sequence_ = 0;
+  bool collective_ = true;
+  std::vector<int> peers_;  // whose part it needs, in the group's numbering; empty: everybody's
+  milliseconds timeout_{};
+  Clock::time_point ask_at_;
+  Clock::time_point deadline_;
+  bool pending_ = false;
+  bool asked_ = false;
+  std::map<int, std::uint64_t> answers_;  // by world rank: how many collectives it has begun
+  std::string mpi_error_;                 // not empty: failed, and it is being found out why
+  int source_ = -1;
+  std::exception_ptr error_;
+  std::atomic<bool> done_ = false;
+};
+
+struct Submission {
+  std::shared_ptr<Group> group;
+  milliseconds timeout;
+  bool collective = true;
+  std::vector<int> peers = {};
+  bool wait = false;  // drive it to its end at once, on this thread
+};
+
+class Progress {
+ public:
+  // MPI is initialised. `host` is this rank's name in messages. Collective.
+  Progress(std::unique_ptr<Library> library, const std::string& host);
+  // Ends the thread; what is pending stays so.
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  [[nodiscard]] Library& library() { return *library_; }
+  [[nodiscard]] const std::shared_ptr<Group>& world() const { return world_; }
+  // The members call it, in one order. `ranks` in the parent's numbering; this rank is among them.
+  [[nodiscard]] std::shared_ptr<Group> subgroup(const Group& parent, const std::vector<int>& ranks,
+                                                milliseconds timeout);
+
+  // Begins the requests of an operation; an error code of MPI's or 0.
+  using Post = std::function<int(Library&, Comm, std::vector<Request>&)>;
+  // Throws when nothing can be begun any more.
+  void submit(const std::shared_ptr<Operation>& operation, const Submission& how, const Post& post);
+  // Until it is done, or the time is over: false. Zero: no limit but the operation's own.
+  bool wait(Operation& operation, milliseconds timeout = milliseconds(0));
+
+  // All that is pending, and all that comes, fails with this.
+  void abort(const std::string& why);
+  [[nodiscard]] bool is_broken() const { return broken_.load(); }
+  // Nothing is pending, or the time is over: false.
+  bool drain(milliseconds timeout);
+  // No more answers to other ranks. Then MPI may be finalised.
+  void stop();
+
+ private:
+  using Operations = std::vector<std::shared_ptr<Operation>>;
+
+  void run();
+  void wake();
+  [[nodiscard]] std::unique_lock<std::mutex> lock(Clock::time_point until);
+  bool poll(Operation* first);
+  void poll_locked(Operation* first, Clock::time_point now, Operations& over);
+  bool test_locked(Operation& operation);
+  bool is_hopeless_locked(Operation& operation, Clock::time_point now);
+  void fail_all_locked(Operation& culprit, Operations& over);
+  void give_up_locked(const Operation* culprit, Operations& over);
+  void remove_locked(const Operation& operation, Operations& over);
+  static void complete(const Operations& over);
+
+  // What other ranks are asked and told when something takes long.
+  void ask_locked(Operation& operation);
+  void talk_locked(Clock::time_point now);
+  void tell_locked(int world_rank, int tag, std::uint64_t group, std::uint64_t sequence,
+                   std::uint64_t posted);
+  void answered_locked(int world_rank, std::uint64_t group, std::uint64_t sequence,
+                       std::uint64_t posted);
+  [[nodiscard]] std::string diagnosis_locked(const Operation& operation) const;
+  [[nodiscard]] std::vector<int> peers_of(const Operation& operation) const;
+
+  std::shared_ptr<Group> adopt(Comm comm, std::vector<int> world_ranks);
+
+  std::unique_ptr<Library> library_;
+  std::vector<std::string> hosts_;  // by world rank
+
+  // Guards every call into MPI and what follows. Never held while somebody's code runs.
+  std::mutex mutex_;
+  std::shared_ptr<Group> world_;
+  Comm control_;
+  std::map<std::uint64_t, Group*> groups_;              // those that live, by id
+  std::map<std::uint64_t, std::uint64_t> groups_made_;  // of the same members
+  Operations pending_;
+  std::size_t next_ = 0;  // where the next look at pending_ begins
+  std::uint64_t messages_ = 0;
+  Clock::time_point next_talk_;
+  struct Told {
+    Request request;
+    std::unique_ptr<std::uint64_t[]> words;
+  };
+  std::vector<Told> told_;
+  std::string why_broken_;
+
+  std::atomic<bool> broken_ = false;
+  std::atomic<std::size_t> pending_count_ = 0;
+  std::atomic<int> waiting_ = 0;  // threads that poll by themselves
+
+  std::mutex sleep_;
+  std::condition_variable wake_;
+  bool woken_ = false;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace muster::mpi

@@ -1,0 +1,76 @@
+#include "mpi/runtime.hpp"
+
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <thread>
+
+#include <unistd.h>
+
+namespace muster::mpi {
+namespace {
+
+constexpr auto kDrain = milliseconds(3000);
+
+// Set while MPI is ours to finalise, or to leave alone.
+Progress* g_progress = nullptr;
+bool g_initialised_here = false;
+
+[[noreturn]] void leave(int status) {
+  static_cast<void>(std::fflush(nullptr));
+  _exit(status);
+}
+
+// The last act of the process. A stuck or broken MPI is not finalised: that may never return.
+void at_exit(int status, void* /*unused*/) {
+  Progress& progress = *g_progress;
+  if (progress.library().finalised()) return;
+  const bool in_order = !progress.is_broken() && progress.drain(kDrain);
+  if (!in_order) leave(status);
+  progress.stop();
+  if (!g_initialised_here) return;
+  static_cast<void>(progress.library().finalise());
+}
+
+std::string host_name() {
+  char name[HOST_NAME_MAX + 1] = {};
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+Progress* start() {
+  Loaded& loaded = loaded_library();
+  if (!loaded.library)
+    throw std::runtime_error(
+        "no MPI library can be used; MUSTER_MPI_LIBRARY=/path/to/libmpi.so names one. Tried:" +
+        loaded.tried);
+  if (loaded.library->finalised())
+    throw std::runtime_error("MPI was finalised before; it cannot be used again in this process");
+  g_initialised_here = !loaded.library->initialised();
+  ThreadLevel level{};
+  if (const int error = loaded.library->initialise(level))
+    throw std::runtime_error("MPI_Init_thread failed: " + loaded.library->error_text(error));
+  if (level < ThreadLevel::kSerialized)
+    throw std::runtime_error(
+        "MPI was initialised for one thread only; the backend needs MPI_THREAD_SERIALIZED or more: "
+        "call MPI_Init_thread, or leave the initialisation to muster");
+  // Never deleted: operations and groups may outlive everything else.
+  g_progress = new Progress(std::move(loaded.library), host_name());
+  on_exit(at_exit, nullptr);
+  return g_progress;
+}
+
+}  // namespace
+
+Loaded& loaded_library() {
+  static Loaded loaded = load_library();
+  return loaded;
+}
+
+Progress& process_progress() {
+  static Progress* progress = start();
+  return *progress;
+}
+
+}  // namespace muster::mpi

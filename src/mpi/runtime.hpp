@@ -1,0 +1,16 @@
+// MPI in this process: loaded and initialised once, left in good order or at once.
+#pragma once
+
+#include "mpi/loader.hpp"
+#include "mpi/progress.hpp"
+
+namespace muster::mpi {
+
+// The MPI of this process, looked for once.
+[[nodiscard]] Loaded& loaded_library();
+
+// Of the whole process, until its end. Throws what could not be found or begun. Collective the
+// first time.
+[[nodiscard]] Progress& process_progress();
+
+}  // namespace muster::mpi

@@ -1,0 +1,126 @@
+#include "torch/gloo_network.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <stdexcept>
+
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace muster::gloo {
+namespace {
+
+std::set<std::string> interfaces_here() {
+  std::set<std::string> names;
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) return names;
+  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, &::freeifaddrs);
+  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) names.insert(one->ifa_name);
+  return names;
+}
+
+std::string joined(const std::set<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::vector<std::string> split(const std::string& list) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (end > begin) names.push_back(list.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+std::string text_of(const sockaddr* address, socklen_t length) {
+  std::array<char, NI_MAXHOST> text{};
+  const int failed =
+      ::getnameinfo(address, length, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);
+  return failed != 0 ? std::string() : std::string(text.data());
+}
+
+bool is_loopback_number(const std::string& text) {
+  in_addr v4{};
+  if (::inet_pton(AF_INET, text.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6{};
+  return ::inet_pton(AF_INET6, text.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+// Connecting a datagram socket sends nothing; it only makes the kernel choose a route.
+std::optional<std::string> source_towards(const addrinfo& target) {
+  const int socket = ::socket(target.ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return std::nullopt;
+  std::optional<std::string> source;
+  sockaddr_storage own{};
+  socklen_t length = sizeof own;
+  auto* address = reinterpret_cast<sockaddr*>(&own);
+  if (::connect(socket, target.ai_addr, target.ai_addrlen) == 0 &&
+      ::getsockname(socket, address, &length) == 0) {
+    source = text_of(address, length);
+  }
+  ::close(socket);
+  return source;
+}
+
+}  // namespace
+
+std::vector<std::string> named_interfaces() {
+  const char* set = std::getenv("GLOO_SOCKET_IFNAME");
+  std::vector<std::string> names = split(set == nullptr ? "" : set);
+  const std::set<std::string> here = interfaces_here();
+  for (const std::string& name : names) {
+    if (here.contains(name)) continue;
+    throw std::runtime_error("GLOO_SOCKET_IFNAME names " + name +
+                             ", but this host has no such interface\n  hint: it has " +
+                             joined(here) +
+                             "; hosts may call theirs differently: muster run sets each host's own "
+                             "name");
+  }
+  return names;
+}
+
+bool is_loopback(const std::string& address) {
+  return address == "localhost" || is_loopback_number(address);
+}
+
+std::string address_towards(const std::string& master, int port) {
+  addrinfo wanted{};
+  wanted.ai_family = AF_UNSPEC;
+  wanted.ai_socktype = SOCK_DGRAM;
+  addrinfo* list = nullptr;
+  const int failed = ::getaddrinfo(master.c_str(), std::to_string(port).c_str(), &wanted, &list);
+  if (failed != 0) {
+    throw std::runtime_error("MASTER_ADDR=" + master +
+                             " does not resolve on this host: " + ::gai_strerror(failed) +
+                             "\n  hint: set it to the address of rank 0's host");
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner(list, &::freeaddrinfo);
+  std::string loopback;
+  for (const addrinfo* one = list; one != nullptr; one = one->ai_next) {
+    const auto source = source_towards(*one);
+    if (!source) continue;
+    if (!is_loopback_number(*source)) return *source;
+    loopback = text_of(one->ai_addr, one->ai_addrlen);
+  }
+  if (!loopback.empty()) {
+    throw std::runtime_error("MASTER_ADDR=" + master + " means " + loopback +
+                             " on this host, where no other host reaches it\n  hint: set "
+                             "MASTER_ADDR to the host's address in the network of the job, or "
+                             "GLOO_SOCKET_IFNAME to the interface");
+  }
+  throw std::runtime_error("this host has no route to the master at " + master +
+                           "\n  hint: is MASTER_ADDR in a network that all hosts share? muster "
+                           "check shows which they do");
+}
+
+}  // namespace muster::gloo

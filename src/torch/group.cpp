@@ -1,0 +1,74 @@
+#include "torch/group.hpp"
+
+#include <atomic>
+#include <stdexcept>
+
+#include "torch/store.hpp"
+
+namespace muster {
+namespace {
+
+using c10d::ProcessGroup;
+
+// Every rank makes its groups in the same order, so the number is the same on all.
+std::string next_name() {
+  static std::atomic<int> made = 0;
+  return "muster/" + std::to_string(made++);
+}
+
+void set_backend(ProcessGroup& group, c10::DeviceType device, ProcessGroup::BackendType type,
+                 const BackendPointer& backend) {
+  group.setBackend(device, type, backend);
+  group.setDefaultBackend(type);
+}
+
+void add_backends(ProcessGroup& group, const std::string& backend, const Job& job,
+                  const c10::intrusive_ptr<c10d::Store>& store, const GroupOptions& options) {
+  using Type = ProcessGroup::BackendType;
+  if (backend == "mpi") {
+    const BackendPointer mpi = mpi_backend(job, options);
+    set_backend(group, c10::DeviceType::CUDA, Type::MPI, mpi);
+    set_backend(group, c10::DeviceType::CPU, Type::MPI, mpi);
+    return;
+  }
+  // NCCL first: whether there is any shows at once; it connects when it is first used.
+  const bool with_nccl = backend == "nccl";
+  const BackendPointer nccl = with_nccl ? nccl_backend(job, store, options) : BackendPointer();
+  set_backend(group, c10::DeviceType::CPU, Type::GLOO, gloo_backend(job, store, options));
+  if (!with_nccl) return;
+  group.setBoundDeviceId(nccl->getBoundDeviceId());  // setBackend gives the group's to the backend
+  set_backend(group, c10::DeviceType::CUDA, Type::NCCL, nccl);
+}
+
+}  // namespace
+
+GroupChoice Job::group_choice(const std::string& backend) const {
+  if (backend == "gloo" || backend == "mpi" || backend == "nccl") return {backend, "asked for"};
+  if (backend != "auto") {
+    throw std::invalid_argument("there is no backend '" + backend +
+                                "'\n  hint: \"auto\", \"gloo\", \"mpi\" or \"nccl\"");
+  }
+  const Usable nccl = nccl_usable();
+  if (nccl.usable) return {"nccl", nccl.text};
+  if (!mpi_launcher) {
+    return {"gloo", told_by.empty() ? "no launcher" : told_by + " does not start MPI programs"};
+  }
+  const Usable mpi = mpi_usable();
+  if (mpi.usable) return {"mpi", "started by an MPI launcher; " + mpi.text};
+  return {"gloo", "started by an MPI launcher, but " + mpi.text};
+}
+
+c10::intrusive_ptr<ProcessGroup> Job::group(const std::string& backend,
+                                            const GroupOptions& options) const {
+  const GroupChoice choice = group_choice(backend);
+  const std::string name = next_name();
+  // MPI needs no store; c10d wants one to be there.
+  const bool meets = choice.backend != "mpi";
+  const auto store = store_of(meets ? *this : Job{}, name, options.timeout);
+  auto group = c10::make_intrusive<ProcessGroup>(store, rank, size);
+  add_backends(*group, choice.backend, *this, store, options);
+  group->setGroupName(name);
+  return group;
+}
+
+}  // namespace muster

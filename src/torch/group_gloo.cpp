@@ -1,0 +1,59 @@
+#include <stdexcept>
+
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include "torch/gloo_network.hpp"
+#include "torch/group.hpp"
+#include "torch/store.hpp"
+
+namespace muster {
+namespace {
+
+using c10d::ProcessGroupGloo;
+
+std::string own_address(const Job& job) {
+  const bool one_host = job.local_size == job.size;
+  if (one_host || !job.master || gloo::is_loopback(job.master->address)) return "127.0.0.1";
+  return gloo::address_towards(job.master->address, job.master->port);
+}
+
+// The device's kind is in a header of Gloo's; only its factory is used.
+void add_devices(const Job& job, ProcessGroupGloo::Options& options) {
+  const bool lazy = c10d::getDefaultGlooLazyInit();
+  if (job.size > 1) {
+    for (const std::string& name : gloo::named_interfaces()) {
+      options.devices.push_back(ProcessGroupGloo::createDeviceForInterface(name, lazy));
+    }
+  }
+  if (options.devices.empty()) {
+    options.devices.push_back(ProcessGroupGloo::createDeviceForHostname(own_address(job), lazy));
+  }
+}
+
+}  // namespace
+
+BackendPointer gloo_backend(const Job& job, const c10::intrusive_ptr<c10d::Store>& store,
+                            const GroupOptions& options) {
+  auto gloo_options = ProcessGroupGloo::Options::create(options.timeout);
+  add_devices(job, *gloo_options);
+  try {
+    say_here(*store, job.rank);
+    auto backend =
+        c10::make_intrusive<ProcessGroupGloo>(store, job.rank, job.size, std::move(gloo_options));
+    // All are connected before rank 0, which serves the store, can go its way.
+    if (job.size > 1) backend->barrier()->wait();
+    return backend;
+  } catch (const std::exception& error) {
+    const std::string missing = who_is_missing(*store, job.size);
+    if (missing.empty()) {
+      throw std::runtime_error(
+          "the ranks do not reach each other over Gloo: " + reason(error) +
+          "\n  hint: is GLOO_SOCKET_IFNAME, on every host, the interface of a network that all "
+          "share? muster check shows it, muster run sets it");
+    }
+    throw std::runtime_error("did not come to the group within the time-out: " + missing +
+                             "\n  hint: have they ended, or not started? (" + reason(error) + ")");
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,24 @@
+#include <stdexcept>
+
+#include "muster/mpi.hpp"
+#include "torch/group.hpp"
+
+namespace muster {
+
+Usable mpi_usable() {
+  const mpi::Found found = mpi::find();
+  return {.usable = found.usable, .text = found.text};
+}
+
+BackendPointer mpi_backend(const Job& job, const GroupOptions& options) {
+  BackendPointer backend =
+      mpi::backend({.timeout = options.timeout, .stage_cuda = options.stage_cuda});
+  if (backend->getRank() == job.rank && backend->getSize() == job.size) return backend;
+  throw std::runtime_error(
+      "MPI says that this is rank " + std::to_string(backend->getRank()) + " of " +
+      std::to_string(backend->getSize()) + ", the job: " + job.describe() +
+      "\n  hint: MPI finds its peers only under an mpirun or srun of the same MPI; start the job "
+      "with one (muster run --engine ...), or take \"gloo\"");
+}
+
+}  // namespace muster

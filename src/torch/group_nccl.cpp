@@ -1,0 +1,47 @@
+// Only where PyTorch was built with CUDA. Compiled against such headers by campaigns/nccl_compile;
+// there was no GPU to run it on.
+#include <stdexcept>
+
+#include <c10/cuda/CUDAFunctions.h>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupNCCL.hpp>
+
+#include "torch/group.hpp"
+
+namespace muster {
+namespace {
+
+// A launcher may show each rank its own device only, which then is number 0.
+c10::DeviceIndex device_of(const Job& job) {
+  const int devices = c10::cuda::device_count();
+  if (devices == 1) return 0;
+  if (job.local_rank < devices) return static_cast<c10::DeviceIndex>(job.local_rank);
+  throw std::runtime_error(
+      "this process is number " + std::to_string(job.local_rank) + " of " +
+      std::to_string(job.local_size) + " on its host and sees " + std::to_string(devices) +
+      " CUDA devices\n  hint: start as many ranks a host as it has devices, or let each see one "
+      "with CUDA_VISIBLE_DEVICES; without devices take \"gloo\" or \"mpi\"");
+}
+
+}  // namespace
+
+Usable nccl_usable() {
+  const int devices = c10::cuda::device_count();
+  if (devices == 0) return {.usable = false, .text = "this host has no CUDA device"};
+  return {.usable = true, .text = "PyTorch has NCCL, and there is a CUDA device"};
+}
+
+BackendPointer nccl_backend(const Job& job, const c10::intrusive_ptr<c10d::Store>& store,
+                            const GroupOptions& options) {
+  const c10::DeviceIndex device = device_of(job);
+  c10::cuda::set_device(device);
+  auto nccl_options = c10d::ProcessGroupNCCL::Options::create();
+  nccl_options->timeout = options.timeout;
+  auto own = c10::make_intrusive<c10d::PrefixStore>("nccl", store);
+  auto backend =
+      c10::make_intrusive<c10d::ProcessGroupNCCL>(own, job.rank, job.size, std::move(nccl_options));
+  backend->setBoundDeviceId(c10::Device(c10::DeviceType::CUDA, device));
+  return backend;
+}
+
+}  // namespace muster

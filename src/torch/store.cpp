@@ -1,0 +1,118 @@
+#include "torch/store.hpp"
+
+#include <cstdlib>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+#include <c10/util/Exception.h>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/TCPStore.hpp>
+
+namespace muster {
+namespace {
+
+constexpr int kNamedAtMost = 8;
+
+std::string seconds(std::chrono::milliseconds time) {
+  const auto count = time.count();
+  return count % 1000 == 0 ? std::to_string(count / 1000) + " s" : std::to_string(count) + " ms";
+}
+
+std::runtime_error no_master(const Job& job) {
+  const bool address = std::getenv("MASTER_ADDR") != nullptr;
+  const bool port = std::getenv("MASTER_PORT") != nullptr;
+  const char* missing = address ? "MASTER_PORT is not" : port ? "MASTER_ADDR is not" : "neither is";
+  return std::runtime_error(
+      "Gloo's ranks meet at MASTER_ADDR and MASTER_PORT, and " + std::string(missing) + " set (" +
+      job.describe() +
+      ")\n  hint: start the job with muster run, which sets them; or set MASTER_ADDR to rank 0's "
+      "address and MASTER_PORT to a free port there, the same for all ranks (mpirun -x "
+      "MASTER_ADDR=..., hydra: -genv MASTER_ADDR ...)");
+}
+
+std::runtime_error no_store(const Job& job, bool serves, std::chrono::milliseconds timeout,
+                            const std::string& why) {
+  const std::string where = job.master->address + ":" + std::to_string(job.master->port);
+  const std::string server = job.agent_store ? "torchrun's agent" : "rank 0";
+  if (serves) {
+    return std::runtime_error("rank 0 cannot serve the job's store at " + where + ": " + why +
+                              "\n  hint: is the port taken by another job? Set another MASTER_PORT "
+                              "for all ranks; muster run finds a free one");
+  }
+  return std::runtime_error(server + " does not answer at " + where + " within " +
+                            seconds(timeout) + ": " + why +
+                            "\n  hint: is it running, is MASTER_ADDR its address for this host, "
+                            "and does a firewall let the port through?");
+}
+
+c10::intrusive_ptr<c10d::Store> connect(const Job& job, std::chrono::milliseconds timeout) {
+  if (!job.master) throw no_master(job);
+  c10d::TCPStoreOptions options;
+  options.port = static_cast<std::uint16_t>(job.master->port);
+  options.isServer = job.rank == 0 && !job.agent_store;
+  options.numWorkers = static_cast<std::size_t>(job.size);
+  options.waitWorkers = false;  // who is missing is found out by name
+  options.timeout = timeout;
+  try {
+    auto store = c10::make_intrusive<c10d::TCPStore>(job.master->address, options);
+    if (!job.agent_store) return store;
+    // The agent's store outlives an attempt that failed.
+    return c10::make_intrusive<c10d::PrefixStore>("attempt" + std::to_string(job.attempt), store);
+  } catch (const std::exception& error) {
+    throw no_store(job, options.isServer, timeout, reason(error));
+  }
+}
+
+// Rank 0 serves until the process ends: others may still read when its groups are gone.
+c10::intrusive_ptr<c10d::Store> shared_store(const Job& job, std::chrono::milliseconds timeout) {
+  static std::mutex mutex;
+  static auto* const store = new c10::intrusive_ptr<c10d::Store>();
+  const std::lock_guard lock(mutex);
+  if (!*store) *store = connect(job, timeout);
+  return *store;
+}
+
+}  // namespace
+
+std::string reason(const std::exception& error) {
+  const auto* torchs = dynamic_cast<const c10::Error*>(&error);
+  return torchs != nullptr ? torchs->what_without_backtrace() : error.what();
+}
+
+c10::intrusive_ptr<c10d::Store> store_of(const Job& job, const std::string& group,
+                                         std::chrono::milliseconds timeout) {
+  c10::intrusive_ptr<c10d::Store> store;
+  if (job.size == 1) {
+    store = c10::make_intrusive<c10d::HashStore>();
+  } else {
+    store = c10::make_intrusive<c10d::PrefixStore>(group, shared_store(job, timeout));
+  }
+  store->setTimeout(timeout);
+  return store;
+}
+
+void say_here(c10d::Store& store, int rank) {
+  store.set("here/" + std::to_string(rank), std::vector<std::uint8_t>{1});
+}
+
+std::string who_is_missing(c10d::Store& store, int size) try {
+  std::vector<int> missing;
+  for (int rank = 0; rank < size; ++rank) {
+    if (!store.check({"here/" + std::to_string(rank)})) missing.push_back(rank);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < missing.size() && i < kNamedAtMost; ++i) {
+    text += (i == 0 ? "" : ", ") + std::to_string(missing[i]);
+  }
+  if (missing.size() > kNamedAtMost) {
+    text += " and " + std::to_string(missing.size() - kNamedAtMost) + " more";
+  }
+  if (missing.empty()) return {};
+  return (missing.size() == 1 ? "rank " : "ranks ") + text;
+} catch (const std::exception&) {
+  return {};
+}
+
+}  // namespace muster

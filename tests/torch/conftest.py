@@ -1,0 +1,72 @@
+"""What the tests of libmuster share: where it was built, and ranks without a launcher."""
+import os
+import socket
+import subprocess
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def build(muster) -> Path:
+    """The folder of the build under test, with libmuster in it."""
+    folder = muster.parent.parent
+    if not (folder / "lib/libmuster.so").exists():
+        pytest.fail(f"no libmuster in {folder}/lib; build it: cmake --build {folder}", pytrace=False)
+    return folder
+
+
+def clean_environment():
+    """Ours, without what a launcher may have left in it."""
+    names = ("RANK", "WORLD_SIZE", "LOCAL_", "GROUP_", "ROLE_", "MASTER_", "TORCHELASTIC_", "OMPI_", "PMIX_", "PMI_", "MPI_", "SLURM_", "PET_", "GLOO_")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(names)}
+    return {**kept, "OMP_NUM_THREADS": "1"}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+class Ranks:
+    """Ranks of one host, started by hand."""
+
+    def __init__(self, words, size, only=None, **environment):
+        shared = {"WORLD_SIZE": str(size), "LOCAL_WORLD_SIZE": str(size), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()}
+        self.processes = [subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                           env={**clean_environment(), **shared, "RANK": str(rank), "LOCAL_RANK": str(rank), **environment})
+                          for rank in (range(size) if only is None else only)]
+
+    def end(self, within=60):
+        """((standard output, standard error), exit code) of each; none is left."""
+        try:
+            return [(process.communicate(timeout=within), process.returncode) for process in self.processes]
+        finally:
+            for process in self.processes:
+                if process.poll() is None:
+                    process.kill()
+                    process.wait(timeout=10)
+
+    def good(self, within=60):
+        """Standard outputs of ranks that all ended well, by rank."""
+        ends = self.end(within)
+        assert [code for _, code in ends] == [0] * len(ends), "\n".join(err for (_, err), _ in ends)
+        return [out for (out, _), _ in ends]
+
+
+@pytest.fixture(scope="session")
+def ranks():
+    """ranks(words, size, only=[...], VARIABLE=value): starts them."""
+    return Ranks
+
+
+@pytest.fixture(scope="session")
+def alone():
+    """alone(words, VARIABLE=value): one process that no launcher started, to its end."""
+
+    def run(words, within=60, **environment):
+        return subprocess.run([str(word) for word in words], env={**clean_environment(), **environment}, stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, timeout=within)
+
+    return run

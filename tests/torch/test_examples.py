@@ -1,0 +1,72 @@
+"""The examples under `muster run`: every kind of engine, on hosts with other interface names, a docker0 with one address on all, and names that mean 127.0.1.1."""
+import math
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
+from tests.run.conftest import Cluster
+from tests.run.launchers import LAUNCHERS
+
+RANKS, EACH = 6, 2
+ENGINES = [launcher for launcher in LAUNCHERS if launcher.name in ("openmpi5", "mpich", "torchrun")]
+EVERY_ENGINE = pytest.mark.parametrize("launcher", ENGINES, ids=str)
+
+
+@pytest.fixture(scope="module")
+def examples(build):
+    """In a folder that every host of a lab sees that comes up later."""
+    folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
+    folder.chmod(0o755)
+    shutil.copytree(build / "lib", folder / "lib", symlinks=True)
+    (folder / "examples").mkdir()
+    for name in ("message_passing", "pi"):
+        shutil.copy(build / "examples" / name, folder / "examples")
+    yield folder / "examples"
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def hosts(module_lab_up, examples):
+    lab = module_lab_up(hosts=3, nic_names="eth0,ens5,eno1", launcher_lacks="/opt/muster-deps/torch")
+    for what in ("docker0", "loopback-name"):
+        lab.command("break", "n[1-3]", what)
+    return Cluster(lab)
+
+
+def output(hosts, launcher, *words):
+    """What the ranks printed, without labels, in order."""
+    run = launcher.start(hosts, [str(word) for word in words], each=EACH)
+    assert run.end(100) == 0, run.said()
+    return sorted(line.split("] ", 1)[1] for line in run.out if line.startswith("["))
+
+
+@pytest.mark.lab
+@EVERY_ENGINE
+def test_message_passing(hosts, examples, launcher):
+    assert output(hosts, launcher, examples / "message_passing") == [f"rank {rank} of {RANKS} has 0.5 1 1.5" for rank in range(RANKS)]
+
+
+@pytest.mark.lab
+@EVERY_ENGINE
+def test_pi(hosts, examples, launcher):
+    (line,) = output(hosts, launcher, examples / "pi", 100_000)
+    value = re.fullmatch(rf"pi is about ([\d.]+): {RANKS} ranks, 600000 points", line)
+    assert value and abs(float(value[1]) - math.pi) < 0.02, line
+
+
+def test_toy_ddp_goes_on_from_its_snapshot(build, ranks, tmp_path):
+    """Cut off after two epochs of four, it ends where a job ends that was not."""
+
+    def train(folder, epochs):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        return ranks(["env", "-C", tmp_path / folder, build / "examples/toy_ddp", epochs, 2], 2).good()
+
+    whole = train("whole", 4)
+    assert [line.split(":")[0] for line in whole[0].splitlines()] == ["epoch 1", "epoch 2", "epoch 3", "epoch 4", "rank 0 of 2"]
+    first_loss, last_loss = (float(whole[0].splitlines()[i].split()[-1]) for i in (0, 3))
+    assert last_loss < first_loss / 2
+    assert whole[1].split()[-1] == whole[0].split()[-1]
+    train("parts", 3)  # of which the third is lost
+    assert train("parts", 4) == ["\n".join(["going on after epoch 2", *whole[0].splitlines()[2:]]) + "\n", whole[1]]

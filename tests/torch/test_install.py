@@ -1,0 +1,78 @@
+"""libmuster as installed, moved to another folder, and used by a project that knows nothing of this tree."""
+import shlex
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+CONSUMER = Path(__file__).with_name("consumer")
+
+
+def command(words, within=120, **options):
+    done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=within, **options)
+    assert done.returncode == 0, f"{done.args}:\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(build, tmp_path_factory):
+    """Where it is now; it was installed elsewhere."""
+    folder = tmp_path_factory.mktemp("install")
+    command(["cmake", "--install", build, "--prefix", folder / "first", "--component", "libmuster"])
+    return (folder / "first").rename(folder / "second")
+
+
+@pytest.fixture(scope="module")
+def components(prefix):
+    """All that were built; there are plugins where an MPI was found."""
+    return "torch;mpi" if (prefix / "lib/muster").exists() else "torch"
+
+
+def configure(prefix, folder, components, *words):
+    return subprocess.run(["cmake", "-S", CONSUMER, "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DMUSTER_COMPONENTS={components}", *words],
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+
+
+def by_cmake(prefix, folder, components):
+    done = configure(prefix, folder, components)
+    assert done.returncode == 0, done.stderr
+    command(["cmake", "--build", folder])
+    return folder / "consumer"
+
+
+def by_pkg_config(prefix, folder):
+    folder.mkdir()
+    flags = shlex.split(command(["env", f"PKG_CONFIG_PATH={prefix}/lib/pkgconfig", "pkg-config", "--cflags", "--libs", "muster"]))
+    command(["g++", CONSUMER / "consumer.cpp", "-o", folder / "consumer", *flags])
+    return folder / "consumer"
+
+
+@pytest.fixture(scope="module")
+def consumers(prefix, components, tmp_path_factory):
+    """The same program, built in both ways at once: PyTorch's headers take their time."""
+    folder = tmp_path_factory.mktemp("consumers")
+    with ThreadPoolExecutor() as pool:
+        builds = [pool.submit(by_cmake, prefix, folder / "cmake", components), pool.submit(by_pkg_config, prefix, folder / "pkg-config")]
+        return [build.result(timeout=180) for build in builds]
+
+
+@pytest.mark.timeout(200)
+@pytest.mark.parametrize("way", [0, 1], ids=["cmake", "pkg-config"])
+def test_installed_consumer(consumers, alone, ranks, way):
+    done = alone([consumers[way]])
+    assert (done.stdout, done.returncode) == ("rank 0 of 1: 1\n", 0), done.stderr
+    assert ranks([consumers[way], "gloo"], 2).good() == ["rank 0 of 2: 3\n", "rank 1 of 2: 3\n"]
+
+
+def test_nothing_hidden_is_shown(prefix):
+    """Of the tool side's code, which is inside, no name gets out."""
+    shown = command(["nm", "-DC", "--defined-only", prefix / "lib/libmuster.so"])
+    assert "muster::join()" in shown
+    assert [line for line in shown.splitlines() if "rankenv" in line or " fmt::" in line] == []
+
+
+def test_unknown_component_is_refused(prefix, tmp_path):
+    done = configure(prefix, tmp_path, "torch;teleport")
+    assert done.returncode != 0
+    assert "there is no component teleport; there are torch and mpi" in " ".join(done.stderr.split())

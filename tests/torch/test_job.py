@@ -1,0 +1,97 @@
+"""muster::join and Job::group, as a program meets them under launchers and alone."""
+import pytest
+from tests.run.launchers import MPI
+from tests.torch.conftest import free_port
+
+MPIRUN = {"openmpi5": ["--allow-run-as-root", "--bind-to", "none"], "mpich": []}
+ALL_MASTER = {"MASTER_ADDR": "198.18.0.1", "MASTER_PORT": "29500"}
+OPEN_MPI = {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "6", "OMPI_COMM_WORLD_LOCAL_RANK": "1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}
+SLURM = {"SLURM_PROCID": "1", "SLURM_STEP_NUM_TASKS": "2", "SLURM_LOCALID": "0", "SLURM_NODEID": "1", "SLURM_STEP_NUM_NODES": "2",
+         "SLURM_STEP_TASKS_PER_NODE": "1(x2)"}
+TORCHRUN = {"TORCHELASTIC_RUN_ID": "x", "RANK": "2", "WORLD_SIZE": "4", "LOCAL_RANK": "2", "LOCAL_WORLD_SIZE": "4", "GROUP_RANK": "0",
+            "GROUP_WORLD_SIZE": "1", "ROLE_RANK": "2"}
+
+
+@pytest.fixture(scope="module")
+def probe(build):
+    return build / "tests/torch/job_probe"
+
+
+@pytest.mark.parametrize("told, who, backend", [
+    ({}, "alone: no launcher tells a rank", "gloo: no launcher"),
+    (SLURM, "rank 1 of 2, 1st of 1 on this host, 2 hosts, told by Slurm", "gloo: Slurm does not"),  # no PMI
+    (TORCHRUN, "rank 2 of 4, 3rd of 4 on this host, 1 host, told by torchrun", "gloo: torchrun does not"),
+    # The rank shim writes torch's names beside the engine's own, which count.
+    ({**OPEN_MPI, **TORCHRUN, **ALL_MASTER, "TORCHELASTIC_RUN_ID": "muster:1"},
+     "rank 3 of 6, 2nd of 2 on this host, 3 hosts, told by Open MPI; master 198.18.0.1:29500", ""),
+], ids=["alone", "slurm", "torchrun", "shim"])
+def test_join_says_who_this_is(probe, alone, told, who, backend):
+    done = alone([probe, "who"], **told)
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, who), done.stderr
+    assert done.stdout.splitlines()[1].startswith(backend)
+
+
+@pytest.mark.parametrize("told, complaint", [
+    ({**OPEN_MPI, "PMI_RANK": "5"}, "OMPI_COMM_WORLD_RANK=3 contradicts PMI_RANK=5\n  hint: one of them is left over"),
+    ({"MASTER_ADDR": "n1", "MASTER_PORT": "http"}, "MASTER_PORT='http' is not a port\n  hint: set a number from 1 to 65535"),
+], ids=["two-launchers", "port"])
+def test_join_refuses_contradictions(probe, alone, told, complaint):
+    done = alone([probe, "who"], **told)
+    assert done.returncode == 1
+    assert complaint in done.stderr
+
+
+def test_two_groups_over_gloo(probe, ranks):
+    assert ranks([probe, "group", "gloo", 20_000], 3).good() == [f"rank {rank} of 3: muster/0 6, muster/1 6, over gloo\n" for rank in range(3)]
+
+
+def test_alone_needs_no_network(probe, alone):
+    """None but loopback, and no right interface name."""
+    done = alone(["unshare", "--net", "sh", "-c", f"ip link set lo up && exec {probe} group gloo 5000"], GLOO_SOCKET_IFNAME="eth7")
+    assert done.stdout == "rank 0 of 1: muster/0 1, muster/1 1, over gloo\n", done.stderr
+
+
+def test_ranks_that_do_not_come_are_named(probe, ranks):
+    """Rank 0 serves the store and says who is missing; where rank 0 itself is missing, that."""
+    ends = ranks([probe, "group", "gloo", 2000], 4, only=[0, 2]).end()
+    for (_, said), code in ends:
+        assert code == 1
+        assert "did not come to the group within the time-out: ranks 1, 3\n" in said
+    (((_, said), code),) = ranks([probe, "group", "gloo", 1000], 2, only=[1]).end()
+    assert code == 1
+    assert "rank 0 does not answer at 127.0.0.1:" in said
+
+
+@pytest.mark.parametrize("backend, told, complaint", [
+    ("gloo", OPEN_MPI, "meet at MASTER_ADDR and MASTER_PORT, and neither is set (rank 3 of 6, 2nd of 2 on this host, 3 hosts, told by Open MPI)\n"
+                       "  hint: start the job with muster run, which sets them"),
+    ("gloo", {**TORCHRUN, "MASTER_ADDR": "n1"}, "and MASTER_PORT is not set"),
+    ("nccl", {}, "there is no NCCL here"),
+    ("carrier-pigeon", {}, "there is no backend 'carrier-pigeon'\n  hint: \"auto\", \"gloo\", \"mpi\" or \"nccl\""),
+], ids=["no-master", "no-port", "nccl", "unknown"])
+def test_a_group_that_cannot_be(probe, alone, backend, told, complaint):
+    done = alone([probe, "group", backend, 1000], **told)
+    assert done.returncode == 1
+    assert complaint in done.stderr
+
+
+def test_interface_that_is_not_here(probe, ranks):
+    for (_, said), code in ranks([probe, "group", "gloo", 2000], 2, GLOO_SOCKET_IFNAME="eth7").end():
+        assert code == 1
+        assert "GLOO_SOCKET_IFNAME names eth7, but this host has no such interface\n  hint: it has " in said
+
+
+def test_master_name_that_means_loopback(probe, alone, tmp_path):
+    """Debian's 127.0.1.1: rank 0 would offer the other host an address that is that host's own."""
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.1.1 n1\n")
+    done = alone(["unshare", "--mount", "sh", "-c", f"mount --bind {hosts} /etc/hosts && exec {probe} group gloo 2000"],
+                 RANK="0", WORLD_SIZE="2", MASTER_ADDR="n1", MASTER_PORT="29999")
+    assert done.returncode == 1
+    assert "MASTER_ADDR=n1 means 127.0.1.1 on this host, where no other host reaches it" in done.stderr
+
+
+@pytest.mark.parametrize("mpi", MPIRUN)
+def test_gloo_under_mpirun(probe, alone, mpi):
+    done = alone([MPI[mpi] / "bin/mpirun", *MPIRUN[mpi], "-n", "2", probe, "group", "gloo", 20_000], MASTER_ADDR="127.0.0.1", MASTER_PORT=free_port())
+    assert sorted(done.stdout.splitlines()) == [f"rank {rank} of 2: muster/0 3, muster/1 3, over gloo" for rank in range(2)], done.stderr
