@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "muster/distributed_data_parallel.hpp"
-#include "process_group.hpp"
+#include "muster/job.hpp"
 #include "programs/resnet18.hpp"
 
 namespace {
@@ -99,12 +99,12 @@ Measured train(const Group& group, const std::shared_ptr<Model>& made, const Sha
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2 || std::string(argv[1]) != "gloo") {
-    std::cerr << "usage: ddp_steps gloo\n";
+  if (argc != 2) {
+    std::cerr << "usage: ddp_steps gloo|mpi\n";
     return 2;
   }
   torch::set_num_threads(1);
-  const Group group = muster::test::gloo_group();
+  const Group group = muster::join().group(argv[1]);
   torch::manual_seed(1);
   const auto mlp = train(group, std::make_shared<Mlp>(), {{16, 32}, 100, 2000});
   const auto cnn = train(group, std::make_shared<Cnn>(), {{16, 1, 28, 28}, 5, 60});

@@ -1,25 +1,26 @@
 """DistributedDataParallel: the same bits as Python's, and each feature by itself."""
+import os
 import re
+from pathlib import Path
 
 import pytest
 
-from tests.torch.ranks import ROOT, TORCH_PYTHON, program, run_ranks
-
-PROGRAMS = ROOT / "tests/torch/programs"
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+TORCH_PYTHON = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps")) / "torch/bin/python"
 SIZES = [1, 2, 4]
 
 
 @pytest.fixture(scope="module")
-def python_results(tmp_path_factory):
+def python_results(ranks, tmp_path_factory):
     """What Python's DistributedDataParallel makes of the three models, by group size; importing torch once."""
     folder = tmp_path_factory.mktemp("python")
-    run_ranks([TORCH_PYTHON, PROGRAMS / "ddp_twin.py", folder, *SIZES], max(SIZES))
+    ranks([TORCH_PYTHON, PROGRAMS / "ddp_twin.py", folder, *SIZES], max(SIZES), GLOO_SOCKET_IFNAME="lo").good(within=100)
     return folder
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_same_bits_as_python(size, python_results, tmp_path):
-    run_ranks([program("ddp_twin"), "gloo", tmp_path], size)
+def test_same_bits_as_python(size, build, ranks, python_results, tmp_path):
+    ranks([build / "tests/torch/ddp_twin", "gloo", tmp_path], size).good()
     for model in ("cnn", "mlp", "branches"):
         for rank in range(size):
             ours = (tmp_path / f"{model}.{rank}").read_bytes()
@@ -35,9 +36,10 @@ def cases():
 
 
 @pytest.fixture(scope="module")
-def features():
+def features(build, ranks):
     """The lines of each rank, as {case: outcome}."""
-    return [dict(line.split(" ", 1) for line in out.splitlines() if " " in line) for out in run_ranks([program("ddp_features")], 3)]
+    outputs = ranks([build / "tests/torch/ddp_features"], 3).good()
+    return [dict(line.split(" ", 1) for line in output.splitlines() if " " in line) for output in outputs]
 
 
 @pytest.mark.parametrize("case", cases())
