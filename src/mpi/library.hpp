@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -64,6 +65,8 @@ class Library {
   // Nothing happens when somebody initialised MPI before.
   [[nodiscard]] virtual int initialise(ThreadLevel& provided) = 0;
   [[nodiscard]] virtual int finalise() = 0;
+  // Called by MPI_Finalize, whoever calls that, before anything is taken down.
+  [[nodiscard]] virtual int before_finalise(std::function<void()> act) = 0;
 
   // These three block until all members have called them.
   [[nodiscard]] virtual int duplicate_world(Comm& made) = 0;

@@ -196,6 +196,18 @@ class Plugin final : public Library {
 
   [[nodiscard]] int finalise() override { return MPI_Finalize(); }
 
+  // MPI_Finalize begins by deleting the attributes of MPI_COMM_SELF.
+  [[nodiscard]] int before_finalise(std::function<void()> act) override {
+    before_finalise_ = std::move(act);
+    int key = MPI_KEYVAL_INVALID;
+    const auto deleted = [](MPI_Comm, int, void* value, void*) {
+      static_cast<Plugin*>(value)->before_finalise_();
+      return MPI_SUCCESS;
+    };
+    const int error = MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, deleted, &key, nullptr);
+    return error != MPI_SUCCESS ? error : MPI_Comm_set_attr(MPI_COMM_SELF, key, this);
+  }
+
   [[nodiscard]] int duplicate_world(Comm& made) override {
     MPI_Comm comm = MPI_COMM_NULL;
     const int error = MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -427,6 +439,7 @@ class Plugin final : public Library {
   }
 
   std::size_t most_ = INT_MAX;
+  std::function<void()> before_finalise_;
   Ops float16_ = {MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL};
   Ops bfloat16_ = {MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL};
 };

@@ -69,11 +69,17 @@ Progress::Progress(std::unique_ptr<Library> library, const std::string& host)
   std::vector<int> everybody(hosts_.size());
   for (std::size_t i = 0; i < everybody.size(); ++i) everybody[i] = static_cast<int>(i);
   world_ = adopt(comm, std::move(everybody));
+  check(*library_, library_->before_finalise([this] {
+    stop();
+    abort("MPI has been finalised");
+  }),
+        "cannot learn of its end");
   thread_ = std::thread([this] { run(); });
 }
 
 Progress::~Progress() {
   stop();
+  for (auto& thread : stuck_) thread.join();
   world_.reset();
 }
 
@@ -106,7 +112,7 @@ std::shared_ptr<Group> Progress::subgroup(const Group& parent, const std::vector
   auto made = std::make_shared<std::promise<std::shared_ptr<Group>>>();
   auto result = made->get_future();
   const int tag = static_cast<int>(hash(members) % 30000);
-  std::thread([this, made, tag, ranks, members, timeout, comm = parent.comm] {
+  std::thread maker([this, made, tag, ranks, members, timeout, comm = parent.comm] {
     try {
       const auto guard = lock(Clock::now() + timeout);
       if (!guard) throw std::runtime_error("MPI: another thread is stuck in it");
@@ -116,12 +122,14 @@ std::shared_ptr<Group> Progress::subgroup(const Group& parent, const std::vector
     } catch (...) {
       made->set_exception(std::current_exception());
     }
-  }).detach();
+  });
   if (result.wait_for(timeout) != std::future_status::ready) {
     broken_ = true;
+    stuck_.push_back(std::move(maker));
     throw std::runtime_error("MPI: " + list(members, hosts_) +
                              " have not all made a group of themselves within " + seconds(timeout));
   }
+  maker.join();
   return result.get();
 }
 

@@ -93,7 +93,8 @@ class Progress {
  public:
   // MPI is initialised. `host` is this rank's name in messages. Collective.
   Progress(std::unique_ptr<Library> library, const std::string& host);
-  // Ends the thread; what is pending stays so.
+  // What is pending stays so. Waits for threads that are stuck in MPI: a process that has to leave
+  // never destroys it.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -175,6 +176,7 @@ class Progress {
   bool woken_ = false;
   bool stopping_ = false;
   std::thread thread_;
+  std::vector<std::thread> stuck_;  // in MPI, making a group
 };
 
 }  // namespace muster::mpi

@@ -53,7 +53,7 @@ def test_alone_needs_no_network(probe, alone):
 
 def test_ranks_that_do_not_come_are_named(probe, ranks):
     """Rank 0 serves the store and says who is missing; where rank 0 itself is missing, that."""
-    ends = ranks([probe, "group", "gloo", 2000], 4, only=[0, 2]).end()
+    ends = ranks([probe, "group", "gloo", 4000], 4, only=[0, 2]).end()
     for (_, said), code in ends:
         assert code == 1
         assert "did not come to the group within the time-out: ranks 1, 3\n" in said
@@ -91,7 +91,13 @@ def test_master_name_that_means_loopback(probe, alone, tmp_path):
     assert "MASTER_ADDR=n1 means 127.0.1.1 on this host, where no other host reaches it" in done.stderr
 
 
-@pytest.mark.parametrize("mpi", MPIRUN)
-def test_gloo_under_mpirun(probe, alone, mpi):
-    done = alone([MPI[mpi] / "bin/mpirun", *MPIRUN[mpi], "-n", "2", probe, "group", "gloo", 20_000], MASTER_ADDR="127.0.0.1", MASTER_PORT=free_port())
-    assert sorted(done.stdout.splitlines()) == [f"rank {rank} of 2: muster/0 3, muster/1 3, over gloo" for rank in range(2)], done.stderr
+@pytest.mark.parametrize("mpi, backend, over", [("openmpi5", "auto", "mpi"), ("mpich", "auto", "mpi"), ("mpich", "gloo", "gloo")])
+def test_groups_under_mpirun(probe, alone, mpi, backend, over):
+    done = alone([MPI[mpi] / "bin/mpirun", *MPIRUN[mpi], "-n", "2", probe, "group", backend, 20_000], MASTER_ADDR="127.0.0.1", MASTER_PORT=free_port())
+    assert sorted(done.stdout.splitlines()) == [f"rank {rank} of 2: muster/0 3, muster/1 3, over {over}" for rank in range(2)], done.stderr
+
+
+def test_mpi_that_does_not_know_its_peers(probe, alone):
+    done = alone([probe, "group", "mpi", 5000], RANK="1", WORLD_SIZE="2")
+    assert done.returncode == 1
+    assert "MPI says that this is rank 0 of 1, the job: rank 1 of 2, " in done.stderr
