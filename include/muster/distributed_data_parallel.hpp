@@ -50,6 +50,10 @@ struct DistributedDataParallelOptions {
   int64_t bucket_bytes = 25 << 20;
   Compression compression = Compression::none;
   GradientHook hook = nullptr;  // instead of the average; excludes compression
+  // For models on the processor, process-wide: glibc keeps up to 1 GiB that tensors have freed,
+  // which it would give to the kernel and take back, page by page, in every step. Settings of
+  // malloc in the environment count more.
+  bool keep_freed_memory = true;
 };
 
 struct JoinOptions {

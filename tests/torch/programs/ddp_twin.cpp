@@ -7,7 +7,7 @@
 #include <torch/torch.h>
 
 #include "muster/distributed_data_parallel.hpp"
-#include "process_group.hpp"
+#include "muster/job.hpp"
 
 namespace {
 
@@ -83,12 +83,12 @@ void train(const std::string& name, const c10::intrusive_ptr<c10d::ProcessGroup>
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3 || std::string(argv[1]) != "gloo") {
-    std::cerr << "usage: ddp_twin gloo FOLDER\n";
+  if (argc != 3) {
+    std::cerr << "usage: ddp_twin gloo|mpi FOLDER\n";
     return 2;
   }
   torch::set_num_threads(1);
-  const auto group = muster::test::gloo_group();
+  const auto group = muster::join().group(argv[1]);
   const std::string folder = argv[2];
   train<Cnn>("cnn", group, folder, {});
   train<Mlp>("mlp", group, folder, {.bucket_bytes = 1 << 20});
