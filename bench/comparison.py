@@ -14,6 +14,15 @@ MUSTER = Path(os.environ.get("MUSTER", ROOT / "build/release/bin/muster")).resol
 DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))
 
 
+# MPI listens on every network that it sees; here it sees the loopback only.
+OWN_NETWORK = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+
+
+def build(*targets):
+    """Programs that only benches need are not part of the whole build."""
+    subprocess.run(["cmake", "--build", ROOT / "build/release", "--target", *targets], check=True, stdout=sys.stderr)
+
+
 def say(text):
     print(text, file=sys.stderr, flush=True)
 

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 from tests.mpi.mpis import MPIS, Watched
 from tests.run.waiting import until
-from tests.torch.ranks import run_ranks
+from tests.torch.conftest import Ranks
 
 pytestmark = pytest.mark.lab
 SIZES = [1, 2, 4]
@@ -43,7 +43,7 @@ def test_conformance(muster, host, mpi, size):
 @pytest.mark.parametrize("size", SIZES)
 def test_gloo_agrees(muster, size):
     """What Gloo has, it does as the suite expects: the suite is not made for our backend alone."""
-    passed = cases_passed("".join(run_ranks([program(muster, "mpi_conformance"), "gloo"], size)))
+    passed = cases_passed("".join(Ranks([program(muster, "mpi_conformance"), "gloo"], size).good()))
     assert sorted(passed) == list(range(size))
     assert all(count >= 500 and failed == 0 for count, failed in passed.values()), passed
 

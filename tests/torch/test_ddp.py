@@ -6,6 +6,7 @@ from array import array
 from pathlib import Path
 
 import pytest
+from tests.torch.conftest import OWN_NETWORK
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))
@@ -38,7 +39,7 @@ def test_close_to_it_over_mpi(build, python_results, tmp_path):
     for size, tolerance in ((2, 0), (4, 1e-4)):
         folder = tmp_path / str(size)
         folder.mkdir()
-        subprocess.run([MPIRUN, "--allow-run-as-root", "--bind-to", "none", "--oversubscribe", "-n", str(size), build / "tests/torch/ddp_twin", "mpi", folder],
+        subprocess.run([*OWN_NETWORK, MPIRUN, "--allow-run-as-root", "--bind-to", "none", "--oversubscribe", "-n", str(size), build / "tests/torch/ddp_twin", "mpi", folder],
                        check=True, capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL, env={**os.environ, "OMP_NUM_THREADS": "1"})
         for model in ("cnn", "mlp", "branches"):
             for rank in range(size):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.run.launchers import MPI
+from tests.torch.conftest import OWN_NETWORK
 
 CONSUMER = Path(__file__).with_name("consumer")
 
@@ -58,7 +59,7 @@ def test_installed_consumer(consumers, alone, ranks, way):
     done = alone([consumers[way]])
     assert (done.stdout, done.returncode) == ("rank 0 of 1: 1\n", 0), done.stderr
     assert ranks([consumers[way], "gloo"], 2).good() == ["rank 0 of 2: 3\n", "rank 1 of 2: 3\n"]
-    done = alone([MPI["mpich"] / "bin/mpirun", "-n", "2", consumers[way], "mpi"])  # by a plugin that was moved too
+    done = alone([*OWN_NETWORK, MPI["mpich"] / "bin/mpirun", "-n", "2", consumers[way], "mpi"])  # by a plugin that was moved too
     assert (sorted(done.stdout.splitlines()), done.returncode) == (["rank 0 of 2: 3", "rank 1 of 2: 3"], 0), done.stderr
 
 

@@ -1,7 +1,7 @@
 """muster::join and Job::group, as a program meets them under launchers and alone."""
 import pytest
 from tests.run.launchers import MPI
-from tests.torch.conftest import free_port
+from tests.torch.conftest import OWN_NETWORK, free_port
 
 MPIRUN = {"openmpi5": ["--allow-run-as-root", "--bind-to", "none"], "mpich": []}
 ALL_MASTER = {"MASTER_ADDR": "198.18.0.1", "MASTER_PORT": "29500"}
@@ -93,7 +93,7 @@ def test_master_name_that_means_loopback(probe, alone, tmp_path):
 
 @pytest.mark.parametrize("mpi, backend, over", [("openmpi5", "auto", "mpi"), ("mpich", "auto", "mpi"), ("mpich", "gloo", "gloo")])
 def test_groups_under_mpirun(probe, alone, mpi, backend, over):
-    done = alone([MPI[mpi] / "bin/mpirun", *MPIRUN[mpi], "-n", "2", probe, "group", backend, 20_000], MASTER_ADDR="127.0.0.1", MASTER_PORT=free_port())
+    done = alone([*OWN_NETWORK, MPI[mpi] / "bin/mpirun", *MPIRUN[mpi], "-n", "2", probe, "group", backend, 20_000], MASTER_ADDR="127.0.0.1", MASTER_PORT=free_port())
     assert sorted(done.stdout.splitlines()) == [f"rank {rank} of 2: muster/0 3, muster/1 3, over {over}" for rank in range(2)], done.stderr
 
 
