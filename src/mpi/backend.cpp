@@ -1,6 +1,7 @@
 #include "mpi/backend.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
 #include <numeric>
 #include <utility>
@@ -502,7 +503,14 @@ c10::intrusive_ptr<c10d::Backend> backend(const Options& options) {
   const char* stage = std::getenv("MUSTER_MPI_STAGE_CUDA");
   if (stage != nullptr && std::string(stage) == "1") wanted.stage_cuda = true;
   Progress& progress = process_progress();
-  return c10::make_intrusive<MpiBackend>(progress, progress.world(), wanted);
+  // Groups must not meet on one communicator: their operations may come in another order elsewhere.
+  static std::atomic<bool> is_first = true;
+  if (is_first.exchange(false))
+    return c10::make_intrusive<MpiBackend>(progress, progress.world(), wanted);
+  std::vector<int> everybody(static_cast<std::size_t>(progress.world()->size()));
+  std::iota(everybody.begin(), everybody.end(), 0);
+  auto group = progress.subgroup(*progress.world(), everybody, wanted.timeout);
+  return c10::make_intrusive<MpiBackend>(progress, std::move(group), wanted);
 }
 
 Found find() {

@@ -64,6 +64,7 @@ c10::intrusive_ptr<ProcessGroup> Job::group(const std::string& backend,
   const std::string name = next_name();
   // MPI needs no store; c10d wants one to be there.
   const bool meets = choice.backend != "mpi";
+  if (meets) check_gloo_network(*this);
   const auto store = store_of(meets ? *this : Job{}, name, options.timeout);
   auto group = c10::make_intrusive<ProcessGroup>(store, rank, size);
   add_backends(*group, choice.backend, *this, store, options);

@@ -11,6 +11,8 @@ namespace muster {
 
 using BackendPointer = c10::intrusive_ptr<c10d::Backend>;
 
+// Throws what is wrong with this host's network, before ranks wait for each other.
+void check_gloo_network(const Job& job);
 // Connected; `store` is the group's own.
 [[nodiscard]] BackendPointer gloo_backend(const Job& job,
                                           const c10::intrusive_ptr<c10d::Store>& store,

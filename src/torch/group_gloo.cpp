@@ -32,6 +32,10 @@ void add_devices(const Job& job, ProcessGroupGloo::Options& options) {
 
 }  // namespace
 
+void check_gloo_network(const Job& job) {
+  if (job.size > 1 && gloo::named_interfaces().empty()) static_cast<void>(own_address(job));
+}
+
 BackendPointer gloo_backend(const Job& job, const c10::intrusive_ptr<c10d::Store>& store,
                             const GroupOptions& options) {
   auto gloo_options = ProcessGroupGloo::Options::create(options.timeout);
