@@ -111,12 +111,27 @@ std::vector<std::size_t> split_bytes(const at::Tensor& tensor, const std::vector
                       " rows cannot be split equally between ", size, " ranks");
     return std::vector(ranks, row * static_cast<std::size_t>(rows / size));
   }
-  TORCH_CHECK_VALUE(
-      splits.size() == ranks && std::accumulate(splits.begin(), splits.end(), int64_t{0}) == rows,
-      "MPI: all_to_all: splits ", splits, " for ", size, " ranks and ", rows, " rows");
+  TORCH_CHECK_VALUE(splits.size() == ranks &&
+                        std::ranges::all_of(splits, [](int64_t split) { return split >= 0; }) &&
+                        std::accumulate(splits.begin(), splits.end(), int64_t{0}) == rows,
+                    "MPI: all_to_all: splits ", splits, " for ", size, " ranks and ", rows,
+                    " rows");
   std::vector<std::size_t> bytes;
   for (const int64_t split : splits) bytes.push_back(row * static_cast<std::size_t>(split));
   return bytes;
+}
+
+// Errors are of the kind that operations have.
+c10::intrusive_ptr<c10d::Backend> with_members(Progress& progress, const Group& parent,
+                                               const std::vector<int>& ranks,
+                                               const Options& options) {
+  std::shared_ptr<Group> group;
+  try {
+    group = progress.subgroup(parent, ranks, options.timeout);
+  } catch (const std::runtime_error& error) {
+    C10_THROW_ERROR(DistBackendError, error.what());
+  }
+  return c10::make_intrusive<MpiBackend>(progress, std::move(group), options);
 }
 
 }  // namespace
@@ -198,6 +213,7 @@ MpiBackend::WorkPtr MpiBackend::allgather(std::vector<Tensors>& outputs, Tensors
   TORCH_CHECK_VALUE(outputs.size() == 1, "MPI: all_gather takes one list of outputs");
   check_alike("all_gather", input, outputs.front(), size_);
   Call call(*this, "all_gather", OpType::ALLGATHER, input, opts.timeout, opts.asyncOp);
+  call.copies(outputs.front());
   const at::Tensor from = call.read(input);
   const at::Tensor to = call.write(flat(outputs.front()));
   call.after([to, list = outputs.front()] { copy_out(to, list); });
@@ -255,6 +271,7 @@ MpiBackend::WorkPtr MpiBackend::allgather_coalesced(std::vector<Tensors>& output
   Call call(*this, kName, OpType::ALLGATHER_COALESCED, inputs.front(), opts.timeout, opts.asyncOp);
   Tensors from;
   for (const auto& input : inputs) from.push_back(call.read(input));
+  for (const auto& of_rank : outputs) call.copies(of_rank);
   for (const auto& each : flat_outputs) call.write(each);
   call.after([flat_outputs, outputs] {
     for (std::size_t i = 0; i < flat_outputs.size(); ++i) {
@@ -286,6 +303,7 @@ MpiBackend::WorkPtr MpiBackend::gather(std::vector<Tensors>& outputs, Tensors& i
   at::Tensor to;
   if (is_root) {
     check_alike("gather", input, outputs.front(), size_);
+    call.copies(outputs.front());
     to = call.write(flat(outputs.front()));
     call.after([to, list = outputs.front()] { copy_out(to, list); });
   }
@@ -309,6 +327,7 @@ MpiBackend::WorkPtr MpiBackend::scatter(Tensors& outputs, std::vector<Tensors>& 
   at::Tensor from;
   if (is_root) {
     check_alike("scatter", output, inputs.front(), size_);
+    call.copies(inputs.front());
     from = call.read(flat(inputs.front()));
     copy_in(from, inputs.front());
   }
@@ -325,6 +344,7 @@ MpiBackend::WorkPtr MpiBackend::reduce_scatter(Tensors& outputs, std::vector<Ten
   TORCH_CHECK_VALUE(inputs.size() == 1, "MPI: reduce_scatter takes one list of inputs");
   check_alike("reduce_scatter", output, inputs.front(), size_);
   Call call(*this, "reduce_scatter", OpType::REDUCE_SCATTER, output, opts.timeout, opts.asyncOp);
+  call.copies(inputs.front());
   const at::Tensor from = flat(inputs.front());
   copy_in(from, inputs.front());
   return reduce_scatter_into(call, outputs, {from}, opts.reduceOp);
@@ -347,7 +367,11 @@ MpiBackend::WorkPtr MpiBackend::reduce_scatter_tensor_coalesced(
             opts.asyncOp);
   const bool scales = opts.reduceOp == c10d::ReduceOp::PREMUL_SUM;
   Tensors from;
-  for (const auto& input : inputs) from.push_back(scales ? input.clone() : input);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    // MPI allows no output inside of an input.
+    const bool overlaps = inputs[i].storage().is_alias_of(outputs[i].storage());
+    from.push_back(scales || overlaps ? inputs[i].clone() : inputs[i]);
+  }
   return reduce_scatter_into(call, outputs, from, opts.reduceOp);
 }
 
@@ -412,7 +436,14 @@ MpiBackend::WorkPtr MpiBackend::alltoall(Tensors& outputs, Tensors& inputs,
   TORCH_CHECK_VALUE(outputs.size() == ranks && inputs.size() == ranks,
                     "MPI: all_to_all: ", outputs.size(), " outputs and ", inputs.size(),
                     " inputs for ", size_, " ranks");
+  for (const auto* list : {&outputs, &inputs})
+    for (const auto& tensor : *list)
+      TORCH_CHECK_VALUE(tensor.scalar_type() == inputs.front().scalar_type(),
+                        "MPI: all_to_all: tensors of ", c10::toString(tensor.scalar_type()),
+                        " and of ", c10::toString(inputs.front().scalar_type()));
   Call call(*this, "all_to_all", OpType::ALLTOALL, inputs.front(), opts.timeout, opts.asyncOp);
+  call.copies(inputs);
+  call.copies(outputs);
   const at::Tensor from = call.read(flat(inputs));
   copy_in(from, inputs);
   const at::Tensor to = call.write(flat(outputs));
@@ -436,9 +467,8 @@ MpiBackend::WorkPtr MpiBackend::exchange(Call& call, const Tensors& outputs, con
 }
 
 void MpiBackend::check_tag(const char* name, int tag) const {
-  const int highest = progress_.library().highest_tag(group_->comm);
-  TORCH_CHECK_VALUE(tag >= 0 && tag <= highest, "MPI: ", name, ": tag ", tag,
-                    " is not between 0 and ", highest);
+  TORCH_CHECK_VALUE(tag >= 0 && tag <= group_->highest_tag, "MPI: ", name, ": tag ", tag,
+                    " is not between 0 and ", group_->highest_tag);
 }
 
 MpiBackend::WorkPtr MpiBackend::send(Tensors& tensors, int to, int tag) {
@@ -490,12 +520,14 @@ void MpiBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool /*wait_
 c10::intrusive_ptr<c10d::Backend> MpiBackend::split(
     const c10::intrusive_ptr<c10d::Store>& /*store*/, const std::vector<int>& ranks,
     const c10::intrusive_ptr<Backend::Options>& opts) {
-  for (const int rank : ranks) check_root("split", rank, size_);
+  for (const int rank : ranks) {
+    check_root("split", rank, size_);
+    TORCH_CHECK_VALUE(std::ranges::count(ranks, rank) == 1, "MPI: split: rank ", rank, " twice");
+  }
   if (std::ranges::count(ranks, rank_) == 0) return nullptr;
   auto options = options_;
   if (opts) options.timeout = opts->timeout;
-  return c10::make_intrusive<MpiBackend>(
-      progress_, progress_.subgroup(*group_, ranks, options.timeout), options);
+  return with_members(progress_, *group_, ranks, options);
 }
 
 c10::intrusive_ptr<c10d::Backend> backend(const Options& options) {
@@ -509,8 +541,7 @@ c10::intrusive_ptr<c10d::Backend> backend(const Options& options) {
     return c10::make_intrusive<MpiBackend>(progress, progress.world(), wanted);
   std::vector<int> everybody(static_cast<std::size_t>(progress.world()->size()));
   std::iota(everybody.begin(), everybody.end(), 0);
-  auto group = progress.subgroup(*progress.world(), everybody, wanted.timeout);
-  return c10::make_intrusive<MpiBackend>(progress, std::move(group), wanted);
+  return with_members(progress, *progress.world(), everybody, wanted);
 }
 
 Found find() {

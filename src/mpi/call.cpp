@@ -1,5 +1,6 @@
 #include "mpi/call.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <utility>
@@ -9,6 +10,27 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
 namespace muster::mpi {
+
+namespace {
+
+// On devices that have queues.
+void synchronise(const std::vector<at::Tensor>& tensors) {
+  for (const auto& tensor : tensors) {
+    if (tensor.is_cpu()) continue;
+    const c10::impl::VirtualGuardImpl device(tensor.device().type());
+    device.getStream(tensor.device()).synchronize();
+  }
+}
+
+std::vector<c10::Device> devices_of(const std::vector<at::Tensor>& tensors) {
+  std::vector<c10::Device> devices;
+  for (const auto& tensor : tensors)
+    if (!tensor.is_cpu() && std::ranges::count(devices, tensor.device()) == 0)
+      devices.push_back(tensor.device());
+  return devices;
+}
+
+}  // namespace
 
 class TensorOperation final : public Operation {
  public:
@@ -32,7 +54,8 @@ class TensorOperation final : public Operation {
   c10::intrusive_ptr<c10::ivalue::Future> future() {
     std::unique_lock guard(mutex_);
     if (future_) return future_;
-    future_ = c10::make_intrusive<c10::ivalue::Future>(c10::ListType::ofTensors());
+    future_ =
+        c10::make_intrusive<c10::ivalue::Future>(c10::ListType::ofTensors(), devices_of(outputs));
     const bool is_late = has_ended_;
     guard.unlock();
     if (is_late) mark();
@@ -52,11 +75,14 @@ class TensorOperation final : public Operation {
       steps.back()();
       steps.pop_back();
     }
+    synchronise(outputs);
   }
 
   void ended() override {
-    kept.clear();
-    steps.clear();
+    if (!error()) {  // otherwise MPI may still use them
+      kept.clear();
+      steps.clear();
+    }
     std::unique_lock guard(mutex_);
     has_ended_ = true;
     const bool is_awaited = future_.defined();
@@ -189,6 +215,9 @@ at::Tensor Call::reach(const at::Tensor& tensor, bool& is_copy) {
                     tensor.layout(), "); convert it with to_dense()");
   TORCH_CHECK_VALUE(tensor.is_contiguous(), "MPI: ", name, ": a tensor of shape ", tensor.sizes(),
                     " is not contiguous; pass tensor.contiguous()");
+  TORCH_CHECK_VALUE(!tensor.is_conj() && !tensor.is_neg(), "MPI: ", name,
+                    ": a tensor is conjugated or negated on reading only; pass "
+                    "tensor.resolve_conj().resolve_neg()");
   if (tensor.is_cpu()) return tensor;
   const bool reaches_device = tensor.is_cuda() && backend_.progress_.library().cuda_aware();
   TORCH_CHECK_VALUE(
@@ -196,9 +225,6 @@ at::Tensor Call::reach(const at::Tensor& tensor, bool& is_copy) {
       tensor.device(), ", whose memory this MPI (", backend_.progress_.library().version(),
       ") cannot reach; use a CUDA-aware MPI, tensors on the CPU, or ask for copies through the "
       "host (MUSTER_MPI_STAGE_CUDA=1)");
-  // What is queued on the device must be there before MPI reads it.
-  const c10::impl::VirtualGuardImpl device(tensor.device().type());
-  device.getStream(tensor.device()).synchronize();
   if (reaches_device) return tensor;
   is_copy = true;
   return tensor.to(at::kCPU);
@@ -216,6 +242,15 @@ at::Tensor Call::write(const at::Tensor& tensor) {
   if (is_copy) after([tensor, memory] { tensor.copy_(memory); });
   operation_->kept.push_back(memory);
   return memory;
+}
+
+void Call::copies(const std::vector<at::Tensor>& list) const {
+  for (const auto& tensor : list)
+    TORCH_CHECK_VALUE(tensor.is_cpu() || backend_.options_.stage_cuda, "MPI: ", operation_->name(),
+                      ": lists of tensors go through memory of the host, and one is on ",
+                      tensor.device(),
+                      "; ask for that (MUSTER_MPI_STAGE_CUDA=1), or pass one tensor "
+                      "for all ranks");
 }
 
 void Call::after(std::function<void()> step) {
@@ -279,6 +314,7 @@ void Call::only_with(int peer, bool collective) {
 
 c10::intrusive_ptr<c10d::Work> Call::begin(std::vector<at::Tensor> outputs, Post post) {
   operation_->outputs = std::move(outputs);
+  synchronise(operation_->kept);  // what is queued on a device must be there before MPI reads it
   backend_.progress_.submit(operation_, how_, post);
   return c10::make_intrusive<MpiWork>(backend_.progress_, operation_, type_, backend_.rank_);
 }

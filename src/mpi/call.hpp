@@ -27,6 +27,8 @@ class Call {
   // The memory that MPI reads or writes: the tensor's own, or a copy on the host.
   at::Tensor read(const at::Tensor& tensor);
   at::Tensor write(const at::Tensor& tensor);
+  // These are copied to or from memory of the host: throws where that was not asked for.
+  void copies(const std::vector<at::Tensor>& list) const;
   // When MPI is done, last first.
   void after(std::function<void()> step);
   // What MPI is to do for it. Scales `memory` now where the operation asks for that, and arranges

@@ -78,7 +78,7 @@ class Library {
   [[nodiscard]] virtual int free(Comm& comm) = 0;
   [[nodiscard]] virtual int rank(Comm comm) const = 0;
   [[nodiscard]] virtual int size(Comm comm) const = 0;
-  [[nodiscard]] virtual int highest_tag(Comm comm) const = 0;
+  [[nodiscard]] virtual int highest_tag() const = 0;
   // More elements than this are not reduced in one call.
   [[nodiscard]] virtual std::size_t most_elements() const = 0;
 

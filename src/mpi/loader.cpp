@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
+#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -21,11 +21,10 @@ namespace fs = std::filesystem;
 struct Abi {
   const char* name;    // of the plugin
   const char* soname;  // of the MPI
-  const char* symbol;  // that only an MPI of this ABI has
 };
-constexpr Abi kOpenMpi{
-    .name = "openmpi", .soname = "libmpi.so.40", .symbol = "ompi_mpi_comm_world"};
-constexpr Abi kMpich{.name = "mpich", .soname = "libmpi.so.12", .symbol = "MPIR_Process"};
+constexpr const char* kOnlyInOpenMpi = "ompi_mpi_comm_world";
+constexpr Abi kOpenMpi{.name = "openmpi", .soname = "libmpi.so.40"};
+constexpr Abi kMpich{.name = "mpich", .soname = "libmpi.so.12"};
 
 struct Candidate {
   std::string path;  // or a bare name, for the dynamic linker
@@ -37,14 +36,18 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// The file of an MPI that this process has mapped.
+// The file of an MPI that this process has mapped: a program's own, or one that came with a module.
 std::string loaded_already() {
+  Dl_info info{};
+  if (void* init = dlsym(RTLD_DEFAULT, "MPI_Init_thread");
+      init != nullptr && dladdr(init, &info) != 0)
+    return info.dli_fname;
   std::string found;
   dl_iterate_phdr(
-      [](dl_phdr_info* info, std::size_t, void* result) {
-        const std::string name = info->dlpi_name;
+      [](dl_phdr_info* each, std::size_t, void* result) {
+        const std::string name = each->dlpi_name;
         const auto file = fs::path(name).filename().string();
-        if (file.starts_with(kOpenMpi.soname) || file.starts_with(kMpich.soname))
+        if (file.starts_with("libmpi.so") || file.starts_with("libmpich.so"))
           *static_cast<std::string*>(result) = name;
         return 0;
       },
@@ -52,29 +55,33 @@ std::string loaded_already() {
   return found;
 }
 
-// The launcher's daemon is among the ancestors: hydra_pmi_proxy, orted, prted or mpirun. Whose
-// children it starts, their MPI lies beside it.
-std::vector<fs::path> ancestors() {
-  std::vector<fs::path> programs;
-  for (pid_t pid = getppid(); pid > 1 && programs.size() < 8;) {
+// Prefixes of the launcher whose daemon or command is among the ancestors.
+std::vector<fs::path> launchers_among_ancestors() {
+  const std::set<std::string> names = {"hydra_pmi_proxy", "mpiexec.hydra", "orted",  "orterun",
+                                       "prted",           "prterun",       "mpirun", "mpiexec"};
+  std::vector<fs::path> prefixes;
+  int looked_at = 0;
+  for (pid_t pid = getppid(); pid > 1 && looked_at < 16; ++looked_at) {
     const fs::path folder = "/proc/" + std::to_string(pid);
     std::error_code error;
-    if (const auto program = fs::read_symlink(folder / "exe", error); !error)
-      programs.push_back(program);
+    const auto program = fs::read_symlink(folder / "exe", error);
+    if (!error && names.contains(program.filename()))
+      prefixes.push_back(program.parent_path().parent_path());
     std::ifstream status(folder / "status");
     pid = 0;
     for (std::string line; std::getline(status, line);)
       if (line.starts_with("PPid:")) pid = std::atoi(line.c_str() + 5);
   }
-  return programs;
+  return prefixes;
 }
 
-// Which ABI the launcher speaks; nothing when it does not say.
-std::optional<Abi> launchers_abi() {
-  if (!variable("OMPI_COMM_WORLD_SIZE").empty()) return kOpenMpi;
-  if (!variable("PMI_SIZE").empty() || !variable("I_MPI_HYDRA_UUID").empty()) return kMpich;
-  if (!variable("PMIX_RANK").empty()) return kOpenMpi;
-  return std::nullopt;
+// The ABIs to try, in order. mpirun belongs to one MPI; Slurm's PMI and PMIx can start either.
+std::vector<Abi> wanted_abis() {
+  if (!variable("OMPI_COMM_WORLD_SIZE").empty()) return {kOpenMpi};
+  const bool slurms = !variable("SLURM_JOB_ID").empty();
+  if (!variable("PMI_SIZE").empty())
+    return slurms ? std::vector{kMpich, kOpenMpi} : std::vector{kMpich};
+  return {kOpenMpi, kMpich};
 }
 
 void add_folder(std::vector<Candidate>& all, const fs::path& prefix, const Abi& abi,
@@ -88,10 +95,10 @@ void add_folder(std::vector<Candidate>& all, const fs::path& prefix, const Abi& 
 
 std::vector<Candidate> candidates_of(const Abi& abi) {
   std::vector<Candidate> all;
+  for (const auto& prefix : launchers_among_ancestors())
+    add_folder(all, prefix, abi, "the launcher's");
   for (const char* name : {"OPAL_PREFIX", "I_MPI_ROOT"})
     if (!variable(name).empty()) add_folder(all, variable(name), abi, name);
-  for (const auto& program : ancestors())
-    add_folder(all, program.parent_path().parent_path(), abi, "beside " + program.string());
   all.push_back({.path = abi.soname, .why = "where the dynamic linker looks"});
   return all;
 }
@@ -113,25 +120,38 @@ class Loader {
  public:
   // Whether it could be loaded, and is the MPI in use from now on.
   bool take(const Candidate& candidate) {
-    void* mpi = dlopen(candidate.path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    // By itself first: what cannot be used must not stand in the way of another.
+    void* mpi = dlopen(candidate.path.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (mpi == nullptr) return note(candidate, dlerror());
-    const Abi& abi = dlsym(mpi, kOpenMpi.symbol) != nullptr ? kOpenMpi : kMpich;
-    if (dlsym(mpi, "MPI_Init_thread") == nullptr) return note(candidate, "it is no MPI");
-    void* plugin = dlopen(plugin_file(abi).c_str(), RTLD_NOW | RTLD_LOCAL);
+    void* init = dlsym(mpi, "MPI_Init_thread");
+    Dl_info info{};
+    if (init == nullptr || dladdr(init, &info) == 0) return refuse(candidate, mpi, "it is no MPI");
+    result.path = info.dli_fname;
+    if (fs::path(result.path).filename().string().starts_with("libmpi_abi"))
+      return refuse(candidate, mpi,
+                    "it has MPI's standard ABI; name the library beside it, libmpi.so");
+    const Abi& abi = dlsym(mpi, kOnlyInOpenMpi) != nullptr ? kOpenMpi : kMpich;
+    const std::string file = plugin_file(abi);
+    if (!fs::exists(file)) return refuse(candidate, mpi, "libmuster was built without " + file);
+    dlopen(candidate.path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    void* plugin = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
     if (plugin == nullptr) return note(candidate, dlerror());
     auto* make = reinterpret_cast<MakeLibrary>(dlsym(plugin, kMakeLibrary));
     if (make == nullptr) return note(candidate, dlerror());
     result.library.reset(make());
-    Dl_info info{};
-    dladdr(dlsym(mpi, "MPI_Init_thread"), &info);
-    result.path = info.dli_fname == nullptr ? candidate.path : info.dli_fname;
     return true;
   }
 
   Loaded result;
 
  private:
-  bool note(const Candidate& candidate, const char* why) {
+  bool refuse(const Candidate& candidate, void* mpi, const std::string& why) {
+    dlclose(mpi);
+    result.path.clear();
+    return note(candidate, why);
+  }
+
+  bool note(const Candidate& candidate, const std::string& why) {
     result.tried += "\n  " + candidate.path + " (" + candidate.why + "): " + why;
     return false;
   }
@@ -149,12 +169,9 @@ Loaded load_library() {
     loader.take({.path = file, .why = "MUSTER_MPI_LIBRARY"});
     return std::move(loader.result);
   }
-  const auto spoken = launchers_abi();
-  for (const Abi& abi : {kOpenMpi, kMpich}) {
-    if (spoken && std::string(spoken->name) != abi.name) continue;
+  for (const Abi& abi : wanted_abis())
     for (const auto& candidate : candidates_of(abi))
       if (loader.take(candidate)) return std::move(loader.result);
-  }
   return std::move(loader.result);
 }
 

@@ -1,6 +1,8 @@
 // Library over whichever MPI's header this is compiled with.
 #include <algorithm>
 #include <climits>
+#include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -186,6 +188,13 @@ class Plugin final : public Library {
       setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
 #endif
       error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
+#ifndef OMPI_MAJOR_VERSION
+      // With its clean-up off, hydra tells the survivors of a death by this signal, of which they
+      // would die.
+      struct sigaction now{};
+      if (sigaction(SIGUSR1, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+        std::signal(SIGUSR1, SIG_IGN);
+#endif
     }
     provided = level == MPI_THREAD_MULTIPLE     ? ThreadLevel::kMultiple
                : level == MPI_THREAD_SERIALIZED ? ThreadLevel::kSerialized
@@ -258,10 +267,10 @@ class Plugin final : public Library {
     return size;
   }
 
-  [[nodiscard]] int highest_tag(Comm comm) const override {
+  [[nodiscard]] int highest_tag() const override {
     int* highest = nullptr;
     int found = 0;
-    MPI_Comm_get_attr(mpi_comm(comm), MPI_TAG_UB, static_cast<void*>(&highest), &found);
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&highest), &found);
     return found != 0 ? *highest : 32767;  // what MPI promises at least
   }
 
@@ -312,7 +321,10 @@ class Plugin final : public Library {
                                Request& request) override {
     const Bytes each(bytes_each, most_);
     MPI_Request begun = MPI_REQUEST_NULL;
-    const int error = MPI_Iallgather(from, each.count(), each.type(), to, each.count(), each.type(),
+    const auto* place =
+        static_cast<const std::byte*>(to) + (bytes_each * static_cast<std::size_t>(rank(comm)));
+    const void* mine = from == place ? MPI_IN_PLACE : from;
+    const int error = MPI_Iallgather(mine, each.count(), each.type(), to, each.count(), each.type(),
                                      mpi_comm(comm), &begun);
     return keep(error, begun, request);
   }
@@ -468,16 +480,8 @@ struct Side {
 
 int Plugin::ialltoall(const void* from, const std::vector<std::size_t>& send_bytes, void* to,
                       const std::vector<std::size_t>& receive_bytes, Comm comm, Request& request) {
-  const std::size_t each = send_bytes.front();
-  const auto is_each = [each](std::size_t bytes) { return bytes == each; };
-  if (each <= most_ && std::ranges::all_of(send_bytes, is_each) &&
-      std::ranges::all_of(receive_bytes, is_each)) {
-    MPI_Request begun = MPI_REQUEST_NULL;
-    const int count = static_cast<int>(each);
-    const int error =
-        MPI_Ialltoall(from, count, MPI_BYTE, to, count, MPI_BYTE, mpi_comm(comm), &begun);
-    return keep(error, begun, request);
-  }
+  // Never MPI_Ialltoall: whether all amounts are equal is not known here, and all ranks must call
+  // the same.
   const auto sides = std::make_shared<std::pair<Side, Side>>(
       std::piecewise_construct, std::forward_as_tuple(send_bytes, most_),
       std::forward_as_tuple(receive_bytes, most_));

@@ -1,6 +1,7 @@
 #include "mpi/progress.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <future>
 #include <stdexcept>
 #include <utility>
@@ -13,6 +14,10 @@ namespace {
 
 constexpr int kQuestion = 1;  // tags on the control communicator
 constexpr int kAnswer = 2;
+constexpr int kMeeting = 10;  // and above
+constexpr std::uint64_t kMeetings = 30000;
+constexpr std::uint64_t kGivesUp = ~std::uint64_t{0};  // instead of how many collectives were begun
+constexpr std::size_t kMostThreads = 16;
 constexpr std::size_t kWords = 3;   // group, sequence, posted
 constexpr std::size_t kLooks = 64;  // operations tested in one go
 constexpr int kSpins = 50;          // polls of a waiting thread before it lets others run
@@ -49,6 +54,17 @@ void check(Library& library, int error, const std::string& what) {
   if (error != 0) throw std::runtime_error("MPI: " + what + ": " + library.error_text(error));
 }
 
+// Ranks that wait for each other, with a byte for each message.
+class Gathering final : public Operation {
+ public:
+  Gathering(std::string what, std::size_t messages) : words(messages), what_(std::move(what)) {}
+  std::vector<char> words;
+
+ private:
+  [[nodiscard]] std::string text() const override { return what_; }
+  std::string what_;
+};
+
 // FNV-1a: the same on every host.
 std::uint64_t hash(const std::vector<int>& ranks) {
   std::uint64_t value = 0xcbf29ce484222325;
@@ -74,7 +90,7 @@ Progress::Progress(std::unique_ptr<Library> library, const std::string& host)
     abort("MPI has been finalised");
   }),
         "cannot learn of its end");
-  thread_ = std::thread([this] { run(); });
+  threads_.emplace_back([this] { run(); });
 }
 
 Progress::~Progress() {
@@ -85,7 +101,8 @@ Progress::~Progress() {
 
 std::shared_ptr<Group> Progress::adopt(Comm comm, std::vector<int> world_ranks) {
   const auto free = [this](Group* group) {
-    const auto guard = lock(Clock::now() + kFindOut);
+    auto guard = lock(Clock::now() + kFindOut);
+    if (!guard && is_broken()) static_cast<void>(guard.try_lock());
     if (!guard) return;  // a thread is stuck in MPI: the process is about to leave, with all it has
     groups_.erase(group->id);
     // In a broken job it might wait for ever.
@@ -97,18 +114,52 @@ std::shared_ptr<Group> Progress::adopt(Comm comm, std::vector<int> world_ranks) 
   group->comm = comm;
   group->id = members + groups_made_[members]++;
   group->rank = library_->rank(comm);
+  group->highest_tag = library_->highest_tag();
   group->world_ranks = std::move(world_ranks);
   groups_[group->id] = group.get();
   return group;
 }
 
+// Members report to the first of them, and when all have, it lets them go. So nobody is in MPI,
+// deaf to questions, while others are still far away.
+void Progress::meet(const std::vector<int>& members, milliseconds timeout) {
+  const int tag = kMeeting + static_cast<int>(hash(members) % kMeetings);
+  const bool leads = world_->rank == members.front();
+  std::vector<int> others;
+  for (const int rank : members)
+    if (rank != world_->rank) others.push_back(rank);
+  if (others.empty()) return;
+  std::vector<int> partners = leads ? others : std::vector{members.front()};
+  for (const bool leaving : {false, true}) {
+    const auto step =
+        std::make_shared<Gathering>("a group of " + list(members, hosts_), partners.size());
+    submit(
+        step,
+        {.group = world_, .timeout = timeout, .collective = false, .peers = others, .wait = true},
+        [&](Library& library, Comm /*world*/, std::vector<Request>& requests) {
+          int error = 0;
+          for (std::size_t i = 0; i < partners.size() && error == 0; ++i) {
+            char* word = &step->words[i];
+            error = leads == leaving ? library.isend(word, 1, partners[i], tag, control_,
+                                                     requests.emplace_back())
+                                     : library.ireceive(word, 1, partners[i], tag, control_,
+                                                        requests.emplace_back());
+          }
+          return error;
+        });
+    if (step->error()) std::rethrow_exception(step->error());
+  }
+}
+
 std::shared_ptr<Group> Progress::subgroup(const Group& parent, const std::vector<int>& ranks,
                                           milliseconds timeout) {
+  timeout = std::min<milliseconds>(timeout, kLongest);
   std::vector<int> members;
   members.reserve(ranks.size());
   for (const int rank : ranks)
     members.push_back(parent.world_ranks[static_cast<std::size_t>(rank)]);
-  // MPI blocks here until all have come. On a thread of its own, so that this one can give up.
+  meet(members, timeout);
+  // MPI blocks all the same. On a thread of its own, so that this one can give up.
   auto made = std::make_shared<std::promise<std::shared_ptr<Group>>>();
   auto result = made->get_future();
   const int tag = static_cast<int>(hash(members) % 30000);
@@ -135,7 +186,7 @@ std::shared_ptr<Group> Progress::subgroup(const Group& parent, const std::vector
 
 std::unique_lock<std::mutex> Progress::lock(Clock::time_point until) {
   std::unique_lock guard(mutex_, std::try_to_lock);
-  while (!guard && Clock::now() < until) {
+  while (!guard && !is_broken() && Clock::now() < until) {
     sched_yield();
     static_cast<void>(guard.try_lock());
   }
@@ -152,14 +203,15 @@ void Progress::submit(const std::shared_ptr<Operation>& operation, const Submiss
   const auto now = Clock::now();
   op.deadline_ = now + op.timeout_;
   op.ask_at_ = now + op.timeout_ / 2;
+  op.limit_ = op.deadline_ + 2 * kFindOut;
   Operations over;
   {
     const auto guard = lock(op.deadline_);
-    if (!guard) throw std::runtime_error("MPI: " + op.text() + ": another thread is stuck in MPI");
-    if (is_broken())
-      throw std::runtime_error(
-          "MPI: " + op.text() +
-          " cannot begin: " + (why_broken_.empty() ? "a group was not made in time" : why_broken_));
+    if (!guard || is_broken()) {
+      const std::string why =
+          guard && !why_broken_.empty() ? why_broken_ : "a thread is stuck in MPI";
+      std::rethrow_exception(op.failure("MPI: " + op.text() + " cannot begin: " + why));
+    }
     op.sequence_ = op.collective_ ? ++op.group_->posted : ++messages_;
     const int error = post(*library_, op.group_->comm, op.requests_);
     if (error != 0) op.mpi_error_ = library_->error_text(error);
@@ -178,26 +230,32 @@ void Progress::submit(const std::shared_ptr<Operation>& operation, const Submiss
 bool Progress::wait(Operation& operation, milliseconds timeout) {
   if (operation.is_done()) return true;
   const auto began = Clock::now();
-  ++waiting_;
+  auto broken_for = Clock::duration::zero();
+  bool stuck = false;
   bool in_time = true;
+  ++waiting_;
   for (int polls = 0; !operation.is_done(); ++polls) {
     poll(&operation);
     if (polls < kSpins) continue;
-    const auto waited = Clock::now() - began;
-    if (timeout.count() > 0 && waited >= timeout) {
-      in_time = operation.is_done();
-      break;
-    }
-    if (waited < kEager)
+    const auto now = Clock::now();
+    in_time = timeout.count() == 0 || now - began < timeout;
+    if (is_broken() && broken_for == Clock::duration::zero()) broken_for = now - began;
+    stuck = now >= operation.limit_ || (is_broken() && now - began - broken_for > kFindOut / 2);
+    if (!in_time || stuck) break;
+    if (now - began < kEager)
       sched_yield();
     else
       nap(std::chrono::microseconds(20));
   }
   if (--waiting_ == 0 && pending_count_ > 0) wake();
-  return in_time;
+  if (operation.is_done()) return true;
+  if (!stuck) return in_time;
+  broken_ = true;
+  std::rethrow_exception(operation.failure("MPI: " + operation.text() +
+                                           " was given up: another thread is stuck in MPI"));
 }
 
-// Whether anything ended.
+// Whether anything ended. The caller is counted in waiting_.
 bool Progress::poll(Operation* first) {
   Operations over;
   {
@@ -205,11 +263,21 @@ bool Progress::poll(Operation* first) {
     if (!guard) return false;
     poll_locked(first, Clock::now(), over);
   }
+  if (over.empty()) return false;
+  // What follows an operation is somebody's code: it may take long, or wait for another operation.
+  --waiting_;
+  if (pending_count_ > 0) wake();
   complete(over);
-  return !over.empty();
+  ++waiting_;
+  return true;
 }
 
 void Progress::poll_locked(Operation* first, Clock::time_point now, Operations& over) {
+  if (is_broken()) {
+    // No call into MPI any more: it would write to tensors that their owner thinks are his again.
+    give_up_locked(nullptr, over);
+    return;
+  }
   const auto look = [&](Operation& operation) {
     if (operation.mpi_error_.empty() && test_locked(operation)) {
       remove_locked(operation, over);
@@ -223,7 +291,7 @@ void Progress::poll_locked(Operation* first, Clock::time_point now, Operations& 
     Operation& operation = *pending_[next_++];
     if (&operation != first) look(operation);
   }
-  talk_locked(now);
+  if (!is_broken()) talk_locked(now);
 }
 
 // Whether all of it is over.
@@ -242,18 +310,31 @@ bool Progress::test_locked(Operation& operation) {
 }
 
 bool Progress::is_hopeless_locked(Operation& operation, Clock::time_point now) {
-  const bool failed = !operation.mpi_error_.empty();
-  if (!operation.asked_ && (failed || now >= operation.ask_at_)) {
+  if (!operation.mpi_error_.empty() && !operation.failing_) {
+    operation.failing_ = true;
+    operation.ask_at_ = now;
+    operation.deadline_ = std::min(operation.deadline_, now + kFindOut);
+  }
+  if (now >= operation.ask_at_) {
+    // At half time, and again shortly before the end: who answered may have died since.
     operation.asked_ = true;
-    if (failed) operation.deadline_ = std::min(operation.deadline_, now + kFindOut);
+    operation.answers_.clear();
     ask_locked(operation);
+    const auto for_answers = std::min<milliseconds>(kFindOut, operation.timeout_ / 4);
+    const auto again = operation.deadline_ - for_answers;
+    operation.ask_at_ = now < again && !operation.failing_ ? again : Clock::time_point::max();
+    // Who was stopped himself must not blame the others at once.
+    operation.deadline_ = std::max(operation.deadline_, now + for_answers);
   }
   return now >= operation.deadline_ ||
-         (failed && operation.answers_.size() >= peers_of(operation).size());
+         (operation.failing_ && operation.answers_.size() >= peers_of(operation).size());
 }
 
 void Progress::fail_all_locked(Operation& culprit, Operations& over) {
   why_broken_ = "MPI: " + diagnosis_locked(culprit);
+  // The last that the others hear, so that they do not take this rank for a dead one.
+  for (const int rank : peers_of(culprit))
+    tell_locked(rank, kAnswer, culprit.group_->id, culprit.sequence_, kGivesUp);
   give_up_locked(&culprit, over);
 }
 
@@ -266,6 +347,7 @@ void Progress::give_up_locked(const Operation* culprit, Operations& over) {
     operation->pending_ = false;
   }
   over.insert(over.end(), pending_.begin(), pending_.end());
+  abandoned_.insert(abandoned_.end(), pending_.begin(), pending_.end());
   pending_.clear();
   pending_count_ = 0;
 }
@@ -289,7 +371,12 @@ void Progress::complete(const Operations& over) {
       operation->error_ = std::current_exception();
     }
     operation->done_.store(true, std::memory_order_release);
-    operation->ended();
+    try {
+      operation->ended();
+    } catch (const std::exception& error) {  // nobody is there to catch it
+      std::fprintf(stderr, "muster: MPI: what followed %s threw: %s\n", operation->text().c_str(),
+                   error.what());
+    }
   }
 }
 
@@ -312,45 +399,104 @@ bool Progress::drain(milliseconds timeout) {
   return pending_count_ == 0;
 }
 
+bool Progress::part(milliseconds patience) {
+  constexpr int kSilences = 3;  // one can be an accident
+  const auto farewell = std::make_shared<Gathering>("the end of the job", 0);
+  submit(farewell, {.group = world_, .timeout = kLongest, .collective = false},
+         [this](Library& library, Comm /*world*/, std::vector<Request>& requests) {
+           return library.ibarrier(control_, requests.emplace_back());
+         });
+  for (int silences = 0; !wait(*farewell, patience);) {
+    {
+      const auto guard = lock(Clock::now() + kFindOut);
+      if (!guard) return false;
+      farewell->asked_ = true;
+      farewell->answers_.clear();
+      ask_locked(*farewell);
+    }
+    if (wait(*farewell, patience)) break;
+    const auto guard = lock(Clock::now() + kFindOut);
+    if (!guard || !have_left_.empty()) return false;
+    silences = farewell->answers_.size() < peers_of(*farewell).size() ? silences + 1 : 0;
+    if (silences == kSilences) return false;
+  }
+  return !farewell->error();
+}
+
 void Progress::stop() {
+  std::vector<std::thread> threads;
   {
     const std::lock_guard guard(sleep_);
     stopping_ = true;
     wake_.notify_all();
+    role_.notify_all();
+    threads.swap(threads_);
   }
-  if (thread_.joinable()) thread_.join();
+  for (auto& thread : threads) {
+    // A program may finalise MPI in what follows an operation, on one of them.
+    if (thread.get_id() == std::this_thread::get_id())
+      thread.detach();
+    else
+      thread.join();
+  }
 }
 
 void Progress::wake() {
   const std::lock_guard guard(sleep_);
   woken_ = true;
   wake_.notify_one();
+  need_poller_locked();
+}
+
+void Progress::need_poller_locked() {
+  if (polling_ || stopping_) return;
+  if (standing_by_ > 0)
+    role_.notify_one();
+  else if (threads_.size() < kMostThreads)
+    threads_.emplace_back([this] { run(); });
 }
 
 void Progress::run() {
   prctl(PR_SET_NAME, "muster-mpi");
   prctl(PR_SET_TIMERSLACK, 1000);  // ns; the default is as long as a short operation
-  int in_vain = 0;
+  std::unique_lock guard(sleep_);
   while (true) {
+    ++standing_by_;
+    role_.wait(guard, [this] { return stopping_ || !polling_; });
+    --standing_by_;
+    if (stopping_) return;
+    polling_ = true;
+    guard.unlock();
+    const Operations over = poll_until_something_ends();
+    guard.lock();
+    polling_ = false;
+    if (over.empty()) continue;
+    need_poller_locked();
+    guard.unlock();
+    complete(over);
+    guard.lock();
+  }
+}
+
+// Nothing ended: it is time to stop.
+Progress::Operations Progress::poll_until_something_ends() {
+  Operations over;
+  for (int in_vain = 0; over.empty() && !stopping_; ++in_vain) {
     if (pending_count_ == 0 || waiting_ > 0) {
       std::unique_lock guard(sleep_);
       wake_.wait_for(guard, kIdle, [this] { return woken_ || stopping_; });
-      if (stopping_) return;
       woken_ = false;
       in_vain = 0;
+    } else if (in_vain < kSpins) {
+      sched_yield();
+    } else {
+      nap(std::chrono::microseconds(20));
     }
-    if (waiting_ > 0) continue;
-    if (poll(nullptr)) {
-      in_vain = 0;
-    } else if (pending_count_ > 0) {
-      if (++in_vain < kSpins)
-        sched_yield();
-      else
-        nap(std::chrono::microseconds(20));
-    }
-    const std::lock_guard guard(sleep_);
-    if (stopping_) return;
+    if (waiting_ > 0 || stopping_) continue;
+    const std::unique_lock guard(mutex_, std::try_to_lock);
+    if (guard) poll_locked(nullptr, Clock::now(), over);
   }
+  return over;
 }
 
 std::vector<int> Progress::peers_of(const Operation& operation) const {
@@ -398,7 +544,7 @@ void Progress::talk_locked(Clock::time_point now) {
       } else {
         const auto known = groups_.find(words[0]);
         tell_locked(taken.source, kAnswer, words[0], words[1],
-                    known == groups_.end() ? 0 : known->second->posted);
+                    known == groups_.end() ? 0 : known->second->posted.load());
       }
     }
   }
@@ -410,6 +556,10 @@ void Progress::talk_locked(Clock::time_point now) {
 
 void Progress::answered_locked(int world_rank, std::uint64_t group, std::uint64_t sequence,
                                std::uint64_t posted) {
+  if (posted == kGivesUp) {
+    have_left_.insert(world_rank);
+    return;
+  }
   for (const auto& operation : pending_)
     if (operation->group_->id == group && operation->sequence_ == sequence && operation->asked_)
       operation->answers_[world_rank] = posted;
@@ -418,9 +568,12 @@ void Progress::answered_locked(int world_rank, std::uint64_t group, std::uint64_
 std::string Progress::diagnosis_locked(const Operation& operation) const {
   std::vector<int> silent;
   std::vector<int> behind;
+  std::vector<int> left;
   for (const int rank : peers_of(operation)) {
     const auto answer = operation.answers_.find(rank);
-    if (answer == operation.answers_.end())
+    if (have_left_.contains(rank))
+      left.push_back(rank);
+    else if (answer == operation.answers_.end())
       silent.push_back(rank);
     else if (operation.collective_ && answer->second < operation.sequence_)
       behind.push_back(rank);
@@ -437,11 +590,16 @@ std::string Progress::diagnosis_locked(const Operation& operation) const {
   if (!behind.empty())
     text += std::string(silent.empty() ? ": " : "; ") + list(behind, hosts_) +
             (behind.size() == 1 ? " has" : " have") + " not called it";
-  if (silent.empty() && behind.empty())
+  if (!left.empty())
+    text += std::string(silent.empty() && behind.empty() ? ": " : "; ") + list(left, hosts_) +
+            (left.size() == 1 ? " has" : " have") + " given up before";
+  if (silent.empty() && behind.empty() && left.empty())
     text += operation.collective_
                 ? ": all ranks have called it and answer; the network is slow, or they called "
                   "different things"
-                : ": " + list(peers_of(operation), hosts_) + " answers, but its part never came";
+                : ": " + list(peers_of(operation), hosts_) +
+                      (peers_of(operation).size() == 1 ? " answers, but its part never came"
+                                                       : " answer, but not all of them have come");
   return text;
 }
 

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -31,7 +32,8 @@ struct Group {
   std::uint64_t id = 0;  // the same on all members
   int rank = 0;
   std::vector<int> world_ranks;
-  std::uint64_t posted = 0;  // collectives begun here
+  std::atomic<std::uint64_t> posted = 0;  // collectives begun here
+  int highest_tag = 0;
 
   [[nodiscard]] int size() const { return static_cast<int>(world_ranks.size()); }
 };
@@ -72,7 +74,9 @@ class Operation {
   milliseconds timeout_{};
   Clock::time_point ask_at_;
   Clock::time_point deadline_;
+  Clock::time_point limit_;  // after which even a lock that nobody gives back is no reason to wait
   bool pending_ = false;
+  bool failing_ = false;
   bool asked_ = false;
   std::map<int, std::uint64_t> answers_;  // by world rank: how many collectives it has begun
   std::string mpi_error_;                 // not empty: failed, and it is being found out why
@@ -126,7 +130,8 @@ class Progress {
 
   // Throws when nothing can be begun any more.
   void submit(const std::shared_ptr<Operation>& operation, const Submission& how, Post post);
-  // Until it is done, or the time is over: false. Zero: no limit but the operation's own.
+  // Until it is done, or the time is over: false. Zero: no limit but the operation's own. Throws
+  // when another thread is stuck in MPI.
   bool wait(Operation& operation, milliseconds timeout = milliseconds(0));
 
   // All that is pending, and all that comes, fails with this.
@@ -134,13 +139,20 @@ class Progress {
   [[nodiscard]] bool is_broken() const { return broken_.load(); }
   // Nothing is pending, or the time is over: false.
   bool drain(milliseconds timeout);
+  // Every rank has come to its end; false: some have left without a word, and MPI_Finalize would
+  // wait for them. As long as they answer, they are waited for.
+  bool part(milliseconds patience = milliseconds(2000));
   // No more answers to other ranks. Then MPI may be finalised.
   void stop();
 
  private:
   using Operations = std::vector<std::shared_ptr<Operation>>;
 
+  // The threads of the backend: one polls, the others stand by for when that one runs somebody's
+  // code, which may wait for an operation itself.
   void run();
+  Operations poll_until_something_ends();
+  void need_poller_locked();
   void wake();
   [[nodiscard]] std::unique_lock<std::mutex> lock(Clock::time_point until);
   bool poll(Operation* first);
@@ -151,6 +163,8 @@ class Progress {
   void give_up_locked(const Operation* culprit, Operations& over);
   void remove_locked(const Operation& operation, Operations& over);
   static void complete(const Operations& over);
+
+  void meet(const std::vector<int>& members, milliseconds timeout);
 
   // What other ranks are asked and told when something takes long.
   void ask_locked(Operation& operation);
@@ -174,7 +188,9 @@ class Progress {
   std::map<std::uint64_t, Group*> groups_;              // those that live, by id
   std::map<std::uint64_t, std::uint64_t> groups_made_;  // of the same members
   Operations pending_;
-  std::size_t next_ = 0;  // where the next look at pending_ begins
+  Operations abandoned_;     // MPI may still use their memory
+  std::set<int> have_left_;  // world ranks that said that they give up
+  std::size_t next_ = 0;     // where the next look at pending_ begins
   std::uint64_t messages_ = 0;
   Clock::time_point next_talk_;
   struct Told {
@@ -190,9 +206,12 @@ class Progress {
 
   std::mutex sleep_;
   std::condition_variable wake_;
+  std::condition_variable role_;
   bool woken_ = false;
-  bool stopping_ = false;
-  std::thread thread_;
+  bool polling_ = false;  // one of the threads does
+  int standing_by_ = 0;
+  std::atomic<bool> stopping_ = false;
+  std::vector<std::thread> threads_;
   std::vector<std::thread> stuck_;  // in MPI, making a group
 };
 

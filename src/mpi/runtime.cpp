@@ -26,10 +26,24 @@ bool g_initialised_here = false;
 void at_exit(int status, void* /*unused*/) {
   Progress& progress = *g_progress;
   if (progress.library().finalised()) return;
-  const bool in_order = !progress.is_broken() && progress.drain(kDrain);
-  if (!in_order) leave(status);
+  if (progress.is_broken()) leave(status);
+  if (!progress.drain(kDrain)) {
+    std::fputs(
+        "muster: MPI: operations that nobody waited for did not end; leaving without "
+        "MPI_Finalize\n",
+        stderr);
+    leave(status);
+  }
+  if (!g_initialised_here) {
+    progress.stop();
+    return;
+  }
+  if (!progress.part()) {
+    std::fputs("muster: MPI: other ranks have left without MPI_Finalize, and so does this one\n",
+               stderr);
+    leave(status);
+  }
   progress.stop();
-  if (!g_initialised_here) return;
   static_cast<void>(progress.library().finalise());
 }
 
@@ -51,10 +65,14 @@ Progress* start() {
   ThreadLevel level{};
   if (const int error = loaded.library->initialise(level))
     throw std::runtime_error("MPI_Init_thread failed: " + loaded.library->error_text(error));
-  if (level < ThreadLevel::kSerialized)
+  // The program's own calls cannot be kept apart from ours.
+  const auto needed = g_initialised_here ? ThreadLevel::kSerialized : ThreadLevel::kMultiple;
+  if (level < needed)
     throw std::runtime_error(
-        "MPI was initialised for one thread only; the backend needs MPI_THREAD_SERIALIZED or more: "
-        "call MPI_Init_thread, or leave the initialisation to muster");
+        g_initialised_here
+            ? "this MPI cannot be called from several threads, as the backend has to"
+            : "the program has initialised MPI without MPI_THREAD_MULTIPLE, which the backend "
+              "needs: call MPI_Init_thread with that, or leave the initialisation to muster");
   // Never deleted: operations and groups may outlive everything else.
   g_progress = new Progress(std::move(loaded.library), host_name());
   on_exit(at_exit, nullptr);

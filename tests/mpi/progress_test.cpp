@@ -70,7 +70,7 @@ class FakeMpi final : public Library {
   }
   [[nodiscard]] int rank(Comm /*comm*/) const override { return 0; }
   [[nodiscard]] int size(Comm /*comm*/) const override { return 4; }
-  [[nodiscard]] int highest_tag(Comm /*comm*/) const override { return 100; }
+  [[nodiscard]] int highest_tag() const override { return 100; }
   [[nodiscard]] std::size_t most_elements() const override { return 100; }
 
   [[nodiscard]] int ibarrier(Comm /*comm*/, Request& request) override { return begin(request); }
@@ -274,6 +274,35 @@ TEST_F(ProgressTest, WhatFollowsAnOperationMayBeginAnother) {
   ASSERT_EQ(over.get_future().wait_for(5s), std::future_status::ready);
 }
 
+TEST_F(ProgressTest, WhatFollowsAnOperationMayWaitForAnother) {
+  std::promise<void> second_over;
+  std::promise<bool> first_over;
+  const auto second = std::make_shared<Noted>([&] { second_over.set_value(); });
+  const auto first = std::make_shared<Noted>([&] {
+    submit(second, 3);
+    first_over.set_value(second_over.get_future().wait_for(5s) == std::future_status::ready);
+  });
+  submit(first, 3);
+  EXPECT_TRUE(first_over.get_future().get());
+}
+
+TEST_F(ProgressTest, ItMayAlsoDoSoOnAThreadThatWaits) {
+  std::promise<void> second_over;
+  bool in_time = false;
+  const auto second = std::make_shared<Noted>([&] { second_over.set_value(); });
+  const auto first = std::make_shared<Noted>([&] {
+    submit(second, 3);
+    in_time = second_over.get_future().wait_for(5s) == std::future_status::ready;
+  });
+  submit(first, 3, 10s, true);
+  EXPECT_TRUE(in_time);
+}
+
+TEST_F(ProgressTest, WhatFollowsAnOperationMayThrow) {
+  submit(std::make_shared<Noted>([] { throw std::runtime_error("oops"); }), 3, 10s, true);
+  EXPECT_EQ(error_of(*submit(3, 10s, true)), "");
+}
+
 TEST_F(ProgressTest, AnOperationThatCannotDeliverFailsAlone) {
   const auto bad = std::make_shared<Noted>();
   bad->finish_throws = true;
@@ -327,6 +356,31 @@ TEST_F(ProgressTest, AnErrorOfMpisIsToldWithWhoIsGone) {
   EXPECT_NE(error_of(*failed).find("failed (error 17): rank 3 on n3 does not answer"),
             std::string::npos)
       << error_of(*failed);
+}
+
+TEST_F(ProgressTest, WhoAnsweredOnceMayBeSilentInTheEnd) {
+  {
+    const std::lock_guard guard(mpi_->mutex);
+    mpi_->answering = {{1, 9}, {2, 9}, {3, 9}};
+  }
+  const auto stuck = submit(-1, 800ms);
+  EXPECT_FALSE(progress_.wait(*stuck, 500ms));  // half time is over
+  {
+    const std::lock_guard guard(mpi_->mutex);
+    mpi_->answering.erase(2);
+  }
+  EXPECT_TRUE(progress_.wait(*stuck, 5s));
+  EXPECT_NE(error_of(*stuck).find("rank 2 on n2 does not answer"), std::string::npos)
+      << error_of(*stuck);
+}
+
+TEST_F(ProgressTest, NobodyIsWaitedForWhoLeftWithoutAWord) {
+  {
+    const std::lock_guard guard(mpi_->mutex);
+    mpi_->next_polls = -1;
+    mpi_->answering = {{1, 0}, {3, 0}};
+  }
+  EXPECT_FALSE(progress_.part(100ms));
 }
 
 TEST_F(ProgressTest, AfterAFailureEverythingFailsAtOnce) {

@@ -45,7 +45,7 @@ def test_gloo_agrees(muster, size):
     """What Gloo has, it does as the suite expects: the suite is not made for our backend alone."""
     passed = cases_passed("".join(Ranks([program(muster, "mpi_conformance"), "gloo"], size).good()))
     assert sorted(passed) == list(range(size))
-    assert all(count >= 500 and failed == 0 for count, failed in passed.values()), passed
+    assert all(count >= 400 and failed == 0 for count, failed in passed.values()), passed
 
 
 @pytest.mark.parametrize("mpi", MPIS[:3:2], ids=str)
@@ -70,18 +70,27 @@ def test_groups_and_works_dropped_in_flight(muster, host, mpi):
     assert sorted(done.stdout.splitlines()) == ["rank 0: all ended", "rank 1: all ended"]
 
 
+# The shell is told of deaths by SIGUSR1 when MPICH's clean-up is off; it must not die of that, nor keep the program from it.
+SAYS_WHEN_LEFT = ["sh", "-c", 'trap : USR1; "$@"; echo "left with $?"', "sh"]
 # Rank 1 of three, and what the two others must say of it.
 FAULTS = {"stopped": "rank 1 on n1 does not answer", "killed": "rank 1 on n1 does not answer", "late": "rank 1 on n1 has not called it"}
 
 
 @pytest.fixture(scope="module")
 def troubles(muster, module_lab_up):
-    """Every fault under every MPI, all at once: they wait for time to pass. Each has a host, so that it can be looked at by itself."""
+    """troubles(mpi, fault): all faults of an MPI at once, since they wait for time to pass."""
     lab = module_lab_up(hosts=1)
-    # The shell says when the process has left. MPICH's hydra tells survivors of a death by SIGUSR1, of which they would die.
-    words = ["sh", "-c", 'trap "" USR1; "$@"; echo "left with $?"', "sh", program(muster, "mpi_trouble")]
-    jobs = {(mpi.name, fault): Watched(mpi.command(lab, 3, [*words, fault], keep_survivors=True)) for mpi in MPIS for fault in FAULTS}
-    yield jobs
+    jobs = {}
+
+    def get(mpi, fault):
+        if (mpi, fault) not in jobs:
+            for one in jobs.values():
+                one.end()
+            words = [*SAYS_WHEN_LEFT, program(muster, "mpi_trouble")]
+            jobs.update({(mpi, each): Watched(mpi.command(lab, 3, [*words, each], keep_survivors=True)) for each in FAULTS})
+        return jobs[mpi, fault]
+
+    yield get
     for job in jobs.values():
         job.end()
 
@@ -89,7 +98,7 @@ def troubles(muster, module_lab_up):
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("mpi", MPIS, ids=str)
 def test_survivors_learn_who_is_missing_and_leave(troubles, mpi, fault):
-    job = troubles[mpi.name, fault]
+    job = troubles(mpi, fault)
     until(f"both survivors leave\n{job.said()}", lambda: len(job.times("left with 3")) >= 2, within=60)
     told = [line for _, line in job.lines if re.match(r"rank [02]: after", line)]
     assert len(told) == 2 and all(FAULTS[fault] in line for line in told), job.said()
@@ -100,9 +109,10 @@ def test_survivors_learn_who_is_missing_and_leave(troubles, mpi, fault):
 
 @pytest.mark.parametrize("mpi", MPIS[:1], ids=str)
 def test_a_message_that_nobody_sends(muster, host, mpi):
-    job = Watched(mpi.command(host, 2, [program(muster, "mpi_trouble"), "lonely"]))
+    """And the other rank, which had nothing to complain of, does not wait in MPI_Finalize for ever."""
+    job = Watched(mpi.command(host, 2, [*SAYS_WHEN_LEFT, program(muster, "mpi_trouble"), "lonely"], keep_survivors=True))
     try:
-        until("rank 0 gives up", lambda: job.times("rank 0: after"), within=40)
+        until("both leave", lambda: job.times("left with 3") and job.times("left with 0"), within=60)
         assert "recv of 4 Float, did not end within 4 s: rank 1 on n1" in job.said()
     finally:
         job.end()

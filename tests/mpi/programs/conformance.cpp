@@ -29,7 +29,7 @@ const std::map<ReduceOp::RedOpType, const char*> kNames = {
     {ReduceOp::SUM, "sum"}, {ReduceOp::AVG, "avg"},   {ReduceOp::PRODUCT, "product"},
     {ReduceOp::MIN, "min"}, {ReduceOp::MAX, "max"},   {ReduceOp::BAND, "band"},
     {ReduceOp::BOR, "bor"}, {ReduceOp::BXOR, "bxor"}, {ReduceOp::PREMUL_SUM, "premul"}};
-const std::vector<int64_t> kLengths = {1, 17, 1000};
+const std::vector<int64_t> kLengths = {0, 17, 1000};
 
 // Small whole numbers, exact in every type, that differ by rank and place.
 Tensor input(int rank, int64_t length, at::ScalarType type) {
@@ -156,6 +156,7 @@ void same(const Tensor& got, const Tensor& expected) {
   TORCH_CHECK(got.scalar_type() == expected.scalar_type() && got.numel() == expected.numel(),
               "another type or size");
   // As bytes: torch compares not every type.
+  if (got.numel() == 0) return;
   const Tensor a = got.contiguous().view({-1});
   const Tensor b = expected.contiguous().view({-1});
   TORCH_CHECK(std::memcmp(a.data_ptr(), b.data_ptr(), a.nbytes()) == 0, "got ",
@@ -215,7 +216,7 @@ void reductions(Suite& suite, c10d::Backend& group, const std::string& label, at
   if (suite.gloo()) return;
   suite.run("reduce_scatter " + name, [&] {
     Tensors out{at::empty({length}, type)};
-    std::vector<Tensors> in{whole[rank].split(length)};
+    std::vector<Tensors> in{whole[rank].tensor_split(size)};
     group.reduce_scatter(out, in, scatter)->wait();
     same(out[0], expected());
   });
@@ -292,7 +293,10 @@ void movements(Suite& suite, c10d::Backend& group, const std::string& label, at:
     std::vector<Tensors> out;
     for (int i = 0; i < size; ++i) out.push_back(empties(2));
     group.allgather_coalesced(out, mine, {})->wait();
-    for (int i = 0; i < size; ++i) same(out[i][1], all[i]);
+    for (int i = 0; i < size; ++i) {
+      same(out[i][0], all[i]);
+      same(out[i][1], all[i]);
+    }
   });
   suite.run("all_to_all_base, uneven " + name, [&] {
     // Rank r sends r + d + 1 rows to d.
@@ -321,6 +325,15 @@ void movements(Suite& suite, c10d::Backend& group, const std::string& label, at:
       at += from[other];
     }
   });
+  suite.run("all_to_all_base, nothing but from the last rank to itself " + name, [&] {
+    std::vector<int64_t> rows(static_cast<std::size_t>(size), 0);
+    if (rank == size - 1) rows.back() = 2;
+    auto arriving = rows;
+    Tensor in = input(rank, 2 * length, type).view({2, length}).slice(0, 0, rows.back());
+    Tensor out = at::empty({rows.back(), length}, type);
+    group.alltoall_base(out, in, arriving, rows, {})->wait();
+    same(out, in);
+  });
   suite.run("all_to_all_base, even " + name, [&] {
     Tensor in = input(rank, size * length, type);
     Tensor out = at::empty({size * length}, type);
@@ -343,6 +356,23 @@ void movements(Suite& suite, c10d::Backend& group, const std::string& label, at:
   });
   suite.run("barrier " + name, [&] { group.barrier({})->wait(); });
   if (suite.gloo()) return;
+  suite.run("all_gather_base in place " + name, [&] {
+    Tensor out = at::zeros({length * size}, type);
+    Tensor mine = out.slice(0, rank * length, (rank + 1) * length);
+    mine.copy_(all[rank]);
+    group._allgather_base(out, mine, {})->wait();
+    for (int i = 0; i < size; ++i) same(out.slice(0, i * length, (i + 1) * length), all[i]);
+  });
+  suite.run("reduce_scatter_base into its input " + name, [&] {
+    if (!makes_sense(type, ReduceOp::MAX)) return;
+    Tensor in = input(rank, length * size, type);
+    Tensor out = in.slice(0, rank * length, (rank + 1) * length);
+    c10d::ReduceScatterOptions options;
+    options.reduceOp = ReduceOp::MAX;
+    group._reduce_scatter_base(out, in, options)->wait();
+    same(out, reduced(inputs(size, length * size, type), ReduceOp::MAX, type)
+                  .slice(0, rank * length, (rank + 1) * length));
+  });
   suite.run("all_to_all " + name, [&] {
     Tensors in;
     for (int i = 0; i < size; ++i) in.push_back(input(rank * size + i, length, type));
@@ -354,7 +384,8 @@ void movements(Suite& suite, c10d::Backend& group, const std::string& label, at:
     Tensors mine{all[rank], all[rank]};
     Tensors out{at::empty({length * size}, type), at::empty({length * size}, type)};
     group.allgather_into_tensor_coalesced(out, mine, {})->wait();
-    for (int i = 0; i < size; ++i) same(out[1].slice(0, i * length, (i + 1) * length), all[i]);
+    for (const auto& each : out)
+      for (int i = 0; i < size; ++i) same(each.slice(0, i * length, (i + 1) * length), all[i]);
   });
 }
 
@@ -417,6 +448,15 @@ void refusals(Suite& suite, c10d::Backend& group) {
     Tensors mine{at::ones({4}, at::TensorOptions().device(at::kMeta))};
     group.allreduce(mine, {})->wait();
   });
+  suite.refused("lists of two types", "tensors of", [&] {
+    Tensors in;
+    Tensors out;
+    for (int i = 0; i < group.getSize(); ++i) {
+      in.push_back(at::ones({4}));
+      out.push_back(at::ones({4}, at::kDouble));
+    }
+    group.alltoall(out, in, {})->wait();
+  });
   suite.refused("a root that is no rank", "is none of", [&] {
     Tensors mine{at::ones({4})};
     c10d::BroadcastOptions options;
@@ -452,6 +492,7 @@ int main(int argc, char** argv) {
   for (auto& [label, group] : tests::groups(name, world)) {
     for (const auto type : kTypes)
       for (const int64_t length : kLengths) {
+        if (suite.gloo() && length == 0) continue;
         for (const auto op : kOps)
           if (makes_sense(type, op) && (!suite.gloo() || gloo_has(type, op)))
             reductions(suite, *group, label, type, op, length);
