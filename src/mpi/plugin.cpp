@@ -19,20 +19,23 @@
 namespace muster::mpi {
 namespace {
 
+// NOLINTBEGIN(bugprone-sizeof-expression): a pointer's own size is what is meant
 template <class Handle>
 std::uintptr_t to_bits(Handle handle) {
   std::uintptr_t bits = 0;
-  static_assert(sizeof(handle) <= sizeof(bits));
-  std::memcpy(&bits, &handle, sizeof(handle));
+  static_assert(sizeof(Handle) <= sizeof(bits));
+  std::memcpy(&bits, &handle, sizeof(Handle));
   return bits;
 }
 
 template <class Handle>
 Handle from_bits(std::uintptr_t bits) {
   Handle handle;
-  std::memcpy(&handle, &bits, sizeof(handle));
+  std::memcpy(&handle, &bits, sizeof(Handle));
   return handle;
 }
+
+// NOLINTEND(bugprone-sizeof-expression)
 
 MPI_Comm mpi_comm(Comm comm) {
   return from_bits<MPI_Comm>(comm.bits);
