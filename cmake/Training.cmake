@@ -28,6 +28,13 @@ if(NOT MUSTER_BUILD_TRAINING)
   return()
 endif()
 
+# What was found in another PyTorch would stay, and MUSTER_TORCH would be ignored.
+if(NOT MUSTER_TORCH_SEEN STREQUAL MUSTER_TORCH)
+  foreach(found Torch_DIR Caffe2_DIR TORCH_LIBRARY c10_LIBRARY kineto_LIBRARY C10_CUDA_LIBRARY CAFFE2_NVRTC_LIBRARY MUSTER_GLOO_HEADERS)
+    unset(${found} CACHE)
+  endforeach()
+  set(MUSTER_TORCH_SEEN ${MUSTER_TORCH} CACHE INTERNAL "The MUSTER_TORCH of the last configuration")
+endif()
 find_package(Torch REQUIRED PATHS ${MUSTER_TORCH} NO_DEFAULT_PATH)
 find_path(MUSTER_GLOO_HEADERS gloo/types.h HINTS ${MUSTER_GLOO_INCLUDE} ${TORCH_INCLUDE_DIRS} REQUIRED)
 

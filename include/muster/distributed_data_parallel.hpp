@@ -13,7 +13,9 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <tuple>
+#include <type_traits>
 #include <typeinfo>
 #include <utility>
 #include <vector>
@@ -80,6 +82,11 @@ class OutputTensors {
 inline void collect_tensors(torch::Tensor& tensor, OutputTensors& found) {
   found.add(tensor);
 }
+// Figures and words beside the tensors.
+template <class T>
+  requires std::is_arithmetic_v<T> || std::is_enum_v<T> || std::convertible_to<T, std::string_view>
+void collect_tensors(T& /*value*/, OutputTensors& /*found*/) {}
+inline void collect_tensors(std::vector<bool>& /*values*/, OutputTensors& /*found*/) {}
 template <class T>
 void collect_tensors(std::vector<T>& values, OutputTensors& found) {
   for (T& value : values) collect_tensors(value, found);
@@ -185,13 +192,14 @@ class DistributedDataParallel {
   // after it averages the sum. The forward call must lie within it as well.
   class [[nodiscard]] NoSync {
    public:
-    explicit NoSync(DataParallelCore& core) : core_(core), before_(core.set_gradient_sync(false)) {}
+    explicit NoSync(const DataParallelCore& core)
+        : core_(core), before_(core_.set_gradient_sync(false)) {}
     ~NoSync() { core_.set_gradient_sync(before_); }
     NoSync(const NoSync&) = delete;
     NoSync& operator=(const NoSync&) = delete;
 
    private:
-    DataParallelCore& core_;
+    DataParallelCore core_;  // the wrapper may be moved meanwhile
     bool before_;
   };
   NoSync no_sync() { return NoSync(core_); }

@@ -64,6 +64,17 @@ void check_options(const DistributedDataParallelOptions& options) {
   }
 }
 
+void check_sparse(const std::vector<ReducedParameter>& parameters,
+                  const c10d::ProcessGroup& group) {
+  if (group.getBackendName() != "mpi") return;
+  for (const ReducedParameter& parameter : parameters) {
+    if (!parameter.sparse_gradient) continue;
+    throw std::invalid_argument("DistributedDataParallel: the gradient of " + parameter.name +
+                                " is sparse, and MPI does not add up sparse tensors; use a group "
+                                "over \"gloo\", or an embedding without sparse");
+  }
+}
+
 void keep_freed_memory() {
 #ifdef __GLIBC__
   const char* tunables = std::getenv("GLIBC_TUNABLES");
@@ -207,7 +218,8 @@ void DataParallelCore::State::register_hook() {
     reducer->register_comm_hook(user_hook(options.hook));
   } else if (options.compression != Compression::none) {
     const auto type = options.compression == Compression::fp16 ? at::kHalf : at::kBFloat16;
-    reducer->register_comm_hook(compressing_hook(group, type, over_mpi));
+    reducer->register_comm_hook(
+        compressing_hook(group, [this] { return division(); }, type, over_mpi));
   } else if (over_mpi) {
     reducer->register_comm_hook(average_hook(group, [this] { return division(); }));
   }
@@ -232,6 +244,7 @@ DataParallelCore::DataParallelCore(std::shared_ptr<torch::nn::Module> module, Gr
   if (!all.empty()) s.device = all[0].tensor.device();
   if (options.keep_freed_memory && s.device.is_cpu()) keep_freed_memory();
   check_agreement(s.group, manifest(all, buffers), s.device);
+  check_sparse(s.parameters, *s.group);
   if (s.parameters.empty()) {
     throw std::invalid_argument(
         "DistributedDataParallel: no parameter of the model requires a gradient, so there is "
@@ -251,11 +264,12 @@ DataParallelCore::DataParallelCore(std::shared_ptr<torch::nn::Module> module, Gr
 void DataParallelCore::before_forward() {
   State& s = *state_;
   const bool with_gradients = torch::GradMode::is_enabled();
-  if (with_gradients && s.sync_gradients) s.reducer->prepare_for_forward();
+  const bool synchronised = with_gradients && s.sync_gradients;
+  if (synchronised) s.reducer->prepare_for_forward();
   if (s.joining) s.announce_input();
-  if (with_gradients) s.reducer->rebuild_buckets();
+  if (with_gradients || s.joining) s.reducer->rebuild_buckets();
   if (s.syncs_buffers()) s.broadcast_buffers(s.joining ? s.highest_rank_with(true) : 0);
-  if (s.joining) (void)s.sum_of(s.sync_gradients ? 1 : 0, /*wait=*/false);
+  if (s.joining) (void)s.sum_of(synchronised ? 1 : 0, /*wait=*/false);
 }
 
 bool DataParallelCore::looks_at_output() const {
@@ -358,7 +372,8 @@ void DataParallelCore::State::shadow_step() {
   for (c10d::GradBucket& bucket : zeros) under_way.push_back(reducer->run_comm_hook(bucket));
   for (const auto& future : under_way) future->wait();
   if (options.find_unused_parameters) {
-    std::vector<at::Tensor> used{reducer->get_local_used_map_on_device()};
+    // Not the map itself, in which the last step of this rank still stands.
+    std::vector<at::Tensor> used{at::zeros_like(reducer->get_local_used_map_on_device())};
     group->allreduce(used)->wait();
   }
   reducer->push_rebuilt_params_for_all_indices();
@@ -371,9 +386,19 @@ void DataParallelCore::State::end_join(bool last) {
 void DataParallelCore::join(const std::function<void()>& loop, const JoinOptions& options) {
   State& s = *state_;
   if (s.joining) throw std::logic_error("DistributedDataParallel::join within itself");
+  if (s.options.static_graph) {
+    throw std::invalid_argument(
+        "DistributedDataParallel::join: with static_graph a rank cannot stand in for steps that it "
+        "does not take; use find_unused_parameters instead, or give all ranks as many batches");
+  }
   struct Leave {
     State& state;
-    ~Leave() { state.joining.reset(); }
+    ~Leave() {
+      state.joining.reset();
+      state.active_ranks_work.reset();
+      // Else the Reducer goes on dividing by how many ranks took part in the last step.
+      state.reducer->set_forward_pass_work_handle({}, /*useStaticWorldSize=*/true);
+    }
   } leave{s};
   s.joining = options;
   loop();

@@ -62,10 +62,12 @@ CommHook average_hook(GroupPtr group, std::function<Division()> division) {
       });
 }
 
-CommHook compressing_hook(GroupPtr group, at::ScalarType type, bool inline_last) {
-  return std::make_unique<FunctionHook>([group = std::move(group), type,
-                                         inline_last](c10d::GradBucket& bucket) {
-    const at::Tensor compressed = bucket.getBuffer().to(type).div_(group->getSize());
+CommHook compressing_hook(GroupPtr group, std::function<Division()> division, at::ScalarType type,
+                          bool inline_last) {
+  return std::make_unique<FunctionHook>([group = std::move(group), division = std::move(division),
+                                         type, inline_last](c10d::GradBucket& bucket) {
+    // Divides in any case, as Python's hooks do.
+    const at::Tensor compressed = bucket.getBuffer().to(type).div_(division().divisor);
     return decompressed(sum(group, compressed, inline_last && bucket.isLast()), bucket.getBuffer());
   });
 }

@@ -27,7 +27,8 @@ struct Division {
 
 // The average of gradients that were rounded to `type`. `inline_last`: as above.
 [[nodiscard]] CommHook compressing_hook(c10::intrusive_ptr<c10d::ProcessGroup> group,
-                                        at::ScalarType type, bool inline_last);
+                                        std::function<Division()> division, at::ScalarType type,
+                                        bool inline_last);
 
 [[nodiscard]] CommHook user_hook(GradientHook hook);
 

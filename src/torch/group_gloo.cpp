@@ -11,6 +11,8 @@ namespace {
 
 using c10d::ProcessGroupGloo;
 
+constexpr std::chrono::seconds kUntilTold{3};
+
 std::string own_address(const Job& job) {
   const bool one_host = job.local_size == job.size;
   if (one_host || !job.master || gloo::is_loopback(job.master->address)) return "127.0.0.1";
@@ -48,14 +50,21 @@ BackendPointer gloo_backend(const Job& job, const c10::intrusive_ptr<c10d::Store
     if (job.size > 1) backend->barrier()->wait();
     return backend;
   } catch (const std::exception& error) {
-    const std::string missing = who_is_missing(*store, job.size);
-    if (missing.empty()) {
+    const std::optional<std::string> missing = who_is_missing(*store, job.size);
+    if (!missing) {
+      const std::string server = job.agent_store ? "torchrun's agent" : "rank 0";
+      throw std::runtime_error(server + " has left, and the group's store with it: " +
+                               reason(error) + "\n  hint: what it said itself tells why");
+    }
+    say_told(*store, job.rank);
+    if (job.rank == 0 && !job.agent_store) wait_until_told(*store, job.size, kUntilTold);
+    if (missing->empty()) {
       throw std::runtime_error(
           "the ranks do not reach each other over Gloo: " + reason(error) +
           "\n  hint: is GLOO_SOCKET_IFNAME, on every host, the interface of a network that all "
           "share? muster check shows it, muster run sets it");
     }
-    throw std::runtime_error("did not come to the group within the time-out: " + missing +
+    throw std::runtime_error("did not come to the group within the time-out: " + *missing +
                              "\n  hint: have they ended, or not started? (" + reason(error) + ")");
   }
 }

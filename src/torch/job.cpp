@@ -12,6 +12,8 @@
 namespace muster {
 namespace {
 
+constexpr std::size_t kShown = 40;  // of a value
+
 rankenv::Environment process_environment() {
   rankenv::Environment environment;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
@@ -36,13 +38,27 @@ std::optional<int> whole_number(const std::string& text) {
   return value;
 }
 
-std::optional<Endpoint> read_master(const rankenv::Environment& environment) {
-  const std::string address = value_of(environment, "MASTER_ADDR");
-  const std::string port_text = value_of(environment, "MASTER_PORT");
+// A pod has it under PET_NAME, a flag of torchrun's, or under both. A launcher within the pod sets
+// the plain name anew, which then counts alone.
+std::string master_value(const rankenv::Environment& environment, const std::string& name,
+                         bool by_pod) {
+  const std::string plain = value_of(environment, name.c_str());
+  const std::string pods = value_of(environment, ("PET_" + name).c_str());
+  if (by_pod && !plain.empty() && !pods.empty() && plain != pods) {
+    throw std::runtime_error(name + "=" + plain.substr(0, kShown) + " contradicts PET_" + name +
+                             "=" + pods.substr(0, kShown) +
+                             "\n  hint: one of them is left over; unset it");
+  }
+  return plain.empty() ? pods : plain;
+}
+
+std::optional<Endpoint> read_master(const rankenv::Environment& environment, bool by_pod) {
+  const std::string address = master_value(environment, "MASTER_ADDR", by_pod);
+  const std::string port_text = master_value(environment, "MASTER_PORT", by_pod);
   if (address.empty() || port_text.empty()) return std::nullopt;
   const std::optional<int> port = whole_number(port_text);
   if (!port || *port < 1 || *port > 65535) {
-    throw std::runtime_error("MASTER_PORT='" + port_text.substr(0, 40) +
+    throw std::runtime_error("MASTER_PORT='" + port_text.substr(0, kShown) +
                              "' is not a port\n  hint: set a number from 1 to 65535, the same for "
                              "all ranks");
   }
@@ -69,6 +85,7 @@ Job join() {
   const auto rank = rankenv::read(environment);
   if (!rank) throw std::runtime_error(to_text(rank.error()));
   const int attempt = whole_number(value_of(environment, "TORCHELASTIC_RESTART_COUNT")).value_or(0);
+  const bool by_pod = rank->told_by == "PET" || rank->told_by == "RANK";
   return Job{
       .rank = rank->rank,
       .size = rank->size,
@@ -76,7 +93,7 @@ Job join() {
       .local_size = rank->local_size,
       .host_rank = rank->host_rank,
       .host_count = rank->host_count,
-      .master = read_master(environment),
+      .master = read_master(environment, by_pod),
       .told_by = rank->told_by,
       .mpi_launcher = is_mpi_launcher(*rank, environment),
       .agent_store =

@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include <c10/util/Exception.h>
@@ -14,6 +15,7 @@ namespace muster {
 namespace {
 
 constexpr int kNamedAtMost = 8;
+constexpr std::chrono::milliseconds kLookAgain{20};
 
 std::string seconds(std::chrono::milliseconds time) {
   const auto count = time.count();
@@ -21,8 +23,11 @@ std::string seconds(std::chrono::milliseconds time) {
 }
 
 std::runtime_error no_master(const Job& job) {
-  const bool address = std::getenv("MASTER_ADDR") != nullptr;
-  const bool port = std::getenv("MASTER_PORT") != nullptr;
+  const auto is_set = [](const std::string& name) {
+    return std::getenv(name.c_str()) != nullptr || std::getenv(("PET_" + name).c_str()) != nullptr;
+  };
+  const bool address = is_set("MASTER_ADDR");
+  const bool port = is_set("MASTER_PORT");
   const char* missing = address ? "MASTER_PORT is not" : port ? "MASTER_ADDR is not" : "neither is";
   return std::runtime_error(
       "Gloo's ranks meet at MASTER_ADDR and MASTER_PORT, and " + std::string(missing) + " set (" +
@@ -74,6 +79,18 @@ c10::intrusive_ptr<c10d::Store> shared_store(const Job& job, std::chrono::millis
   return *store;
 }
 
+std::string key(const std::string& what, int rank) {
+  return what + "/" + std::to_string(rank);
+}
+
+void say(c10d::Store& store, const std::string& what, int rank) {
+  store.set(key(what, rank), std::vector<std::uint8_t>{1});
+}
+
+bool has_said(c10d::Store& store, const std::string& what, int rank) {
+  return store.check({key(what, rank)});
+}
+
 }  // namespace
 
 std::string reason(const std::exception& error) {
@@ -94,13 +111,13 @@ c10::intrusive_ptr<c10d::Store> store_of(const Job& job, const std::string& grou
 }
 
 void say_here(c10d::Store& store, int rank) {
-  store.set("here/" + std::to_string(rank), std::vector<std::uint8_t>{1});
+  say(store, "here", rank);
 }
 
-std::string who_is_missing(c10d::Store& store, int size) try {
+std::optional<std::string> who_is_missing(c10d::Store& store, int size) try {
   std::vector<int> missing;
   for (int rank = 0; rank < size; ++rank) {
-    if (!store.check({"here/" + std::to_string(rank)})) missing.push_back(rank);
+    if (!has_said(store, "here", rank)) missing.push_back(rank);
   }
   std::string text;
   for (std::size_t i = 0; i < missing.size() && i < kNamedAtMost; ++i) {
@@ -109,10 +126,26 @@ std::string who_is_missing(c10d::Store& store, int size) try {
   if (missing.size() > kNamedAtMost) {
     text += " and " + std::to_string(missing.size() - kNamedAtMost) + " more";
   }
-  if (missing.empty()) return {};
+  if (missing.empty()) return "";
   return (missing.size() == 1 ? "rank " : "ranks ") + text;
 } catch (const std::exception&) {
-  return {};
+  return std::nullopt;
+}
+
+void say_told(c10d::Store& store, int rank) noexcept try {
+  say(store, "told", rank);
+} catch (const std::exception&) {  // then nobody waits for it
+}
+
+void wait_until_told(c10d::Store& store, int size, std::chrono::milliseconds at_most) noexcept try {
+  const auto end = std::chrono::steady_clock::now() + at_most;
+  for (int rank = 0; rank < size; ++rank) {
+    while (has_said(store, "here", rank) && !has_said(store, "told", rank)) {
+      if (std::chrono::steady_clock::now() > end) return;
+      std::this_thread::sleep_for(kLookAgain);
+    }
+  }
+} catch (const std::exception&) {  // the error that brought us here counts
 }
 
 }  // namespace muster

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <exception>
+#include <optional>
 #include <string>
 
 #include <torch/csrc/distributed/c10d/Store.hpp>
@@ -17,9 +18,14 @@ namespace muster {
                                                        std::chrono::milliseconds timeout);
 
 // Rank by rank: each says that it is here; whoever waited in vain asks who is not. "rank 1" or
-// "ranks 1, 2, 5"; empty: all came, or the store does not answer.
+// "ranks 1, 2, 5"; empty: all came; none: the store does not answer.
 void say_here(c10d::Store& store, int rank);
-[[nodiscard]] std::string who_is_missing(c10d::Store& store, int size);
+[[nodiscard]] std::optional<std::string> who_is_missing(c10d::Store& store, int size);
+
+// A rank that has asked says so. Whoever serves the store waits until all who are here have: when
+// it goes, there is nobody to ask.
+void say_told(c10d::Store& store, int rank) noexcept;
+void wait_until_told(c10d::Store& store, int size, std::chrono::milliseconds at_most) noexcept;
 
 // What torch says, without the stack of the place that said it.
 [[nodiscard]] std::string reason(const std::exception& error);

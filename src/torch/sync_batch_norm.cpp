@@ -1,5 +1,6 @@
 #include "muster/sync_batch_norm.hpp"
 
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -75,9 +76,12 @@ Statistics joint_statistics(const GroupPtr& group, const Tensor& input) {
 
 class Normalise : public torch::autograd::Function<Normalise> {
  public:
-  static Tensor forward(AutogradContext* context, const Tensor& input, const Tensor& weight,
-                        const Tensor& bias, const Tensor& mean, const Tensor& inverse_deviation,
-                        double count, const GroupPtr& group) {
+  // Function::apply takes no undefined tensors: without affine weight and bias are none.
+  static Tensor forward(AutogradContext* context, const Tensor& input,
+                        const std::optional<Tensor>& some_weight, const std::optional<Tensor>& bias,
+                        const Tensor& mean, const Tensor& inverse_deviation, double count,
+                        const GroupPtr& group) {
+    const Tensor weight = some_weight.value_or(Tensor());
     context->save_for_backward({input, weight, mean, inverse_deviation});
     context->saved_data["count"] = count;
     context->saved_data["group"] = c10::IValue::make_capsule(group);
@@ -85,7 +89,7 @@ class Normalise : public torch::autograd::Function<Normalise> {
     Tensor scale = inverse_deviation;
     if (weight.defined()) scale = scale * weight;
     Tensor output = (input - along_channels(mean, input)) * along_channels(scale, input);
-    if (bias.defined()) output += along_channels(bias, input);
+    if (bias) output += along_channels(*bias, input);
     return output.to(input.scalar_type());
   }
 
@@ -149,10 +153,10 @@ double SyncBatchNormImpl::next_momentum() {
 
 Tensor SyncBatchNormImpl::forward(const Tensor& input) {
   _check_input_dim(input);
-  const bool by_batch = is_training() || !options.track_running_stats();
-  if (!by_batch) {
-    return torch::batch_norm(input, weight, bias, running_mean, running_var, /*training=*/false,
-                             /*momentum=*/0, options.eps(), /*cudnn_enabled=*/true);
+  if (!is_training()) {  // by one rank alone, perhaps; without running statistics by its own batch
+    return torch::batch_norm(input, weight, bias, running_mean, running_var,
+                             /*training=*/!options.track_running_stats(), /*momentum=*/0,
+                             options.eps(), /*cudnn_enabled=*/true);
   }
   Tensor mean, inverse_deviation;
   double count = 0;
@@ -165,7 +169,7 @@ Tensor SyncBatchNormImpl::forward(const Tensor& input) {
           "SyncBatchNorm: a channel has one value or none on all ranks together, of which there is "
           "no variance; use larger batches, or eval()");
     }
-    if (is_training() && options.track_running_stats()) {
+    if (options.track_running_stats()) {
       const double momentum = next_momentum();
       running_mean.lerp_(joint.mean.to(running_mean.scalar_type()), momentum);
       const Tensor unbiased = joint.variance * (count / (count - 1));
@@ -175,7 +179,11 @@ Tensor SyncBatchNormImpl::forward(const Tensor& input) {
     mean = joint.mean.to(type);
     inverse_deviation = (joint.variance + options.eps()).rsqrt().to(type);
   }
-  return Normalise::apply(input, weight, bias, mean, inverse_deviation, count, group_);
+  const auto if_defined = [](const Tensor& tensor) {
+    return tensor.defined() ? std::optional(tensor) : std::nullopt;
+  };
+  return Normalise::apply(input, if_defined(weight), if_defined(bias), mean, inverse_deviation,
+                          count, group_);
 }
 
 void SyncBatchNormImpl::pretty_print(std::ostream& stream) const {

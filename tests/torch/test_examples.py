@@ -4,35 +4,54 @@ import re
 import shutil
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from tests.run.conftest import Cluster
-from tests.run.launchers import LAUNCHERS
+from tests.run.launchers import LAUNCHERS, Slurm
+from tests.run.slurm import Slurm as SlurmDaemons
 
 RANKS, EACH = 6, 2
-ENGINES = [launcher for launcher in LAUNCHERS if launcher.name in ("openmpi5", "mpich", "torchrun")]
-EVERY_ENGINE = pytest.mark.parametrize("launcher", ENGINES, ids=str)
+EVERY_LAUNCHER = pytest.mark.parametrize("launcher", LAUNCHERS, ids=str)
+ONE_IN_CI = pytest.mark.parametrize("launcher", [pytest.param(launcher, id=str(launcher), marks=[] if launcher.name == "openmpi5" else pytest.mark.campaign)
+                                                 for launcher in LAUNCHERS])
 
 
 @pytest.fixture(scope="module")
-def examples(build):
+def examples(build, muster):
     """In a folder that every host of a lab sees that comes up later."""
     folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
     folder.chmod(0o755)
     shutil.copytree(build / "lib", folder / "lib", symlinks=True)
     (folder / "examples").mkdir()
-    for name in ("message_passing", "pi"):
-        shutil.copy(build / "examples" / name, folder / "examples")
+    for program in (muster, *(build / "examples" / name for name in ("message_passing", "pi", "toy_ddp"))):
+        shutil.copy(program, folder / "examples")
     yield folder / "examples"
     shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="module")
-def hosts(module_lab_up, examples):
-    lab = module_lab_up(hosts=3, nic_names="eth0,ens5,eno1", launcher_lacks="/opt/muster-deps/torch")
+def hosts(module_lab_up, examples, tmp_path_factory):
+    shared = tmp_path_factory.mktemp("slurm")
+    lab = module_lab_up(hosts=3, nic_names="eth0,ens5,eno1", launcher_lacks="/opt/muster-deps/torch", share=shared)
     for what in ("docker0", "loopback-name"):
         lab.command("break", "n[1-3]", what)
-    return Cluster(lab)
+    cluster = Cluster(lab, SimpleNamespace(muster=str(examples / "muster")))
+    cluster.shared = shared
+    return cluster
+
+
+@pytest.fixture(scope="module")
+def slurm(hosts):
+    return SlurmDaemons(hosts.lab, hosts.shared)
+
+
+@pytest.fixture
+def launched(request, launcher):
+    """The launcher, with the daemons that it needs."""
+    if isinstance(launcher, Slurm):
+        request.getfixturevalue("slurm")
+    return launcher
 
 
 def output(hosts, launcher, *words):
@@ -43,17 +62,25 @@ def output(hosts, launcher, *words):
 
 
 @pytest.mark.lab
-@EVERY_ENGINE
-def test_message_passing(hosts, examples, launcher):
-    assert output(hosts, launcher, examples / "message_passing") == [f"rank {rank} of {RANKS} has 0.5 1 1.5" for rank in range(RANKS)]
+@EVERY_LAUNCHER
+def test_message_passing(hosts, examples, launched):
+    assert output(hosts, launched, examples / "message_passing") == [f"rank {rank} of {RANKS} has 0.5 1 1.5" for rank in range(RANKS)]
 
 
 @pytest.mark.lab
-@EVERY_ENGINE
-def test_pi(hosts, examples, launcher):
-    (line,) = output(hosts, launcher, examples / "pi", 100_000)
+@ONE_IN_CI
+def test_pi(hosts, examples, launched):
+    (line,) = output(hosts, launched, examples / "pi", 100_000)
     value = re.fullmatch(rf"pi is about ([\d.]+): {RANKS} ranks, 600000 points", line)
     assert value and abs(float(value[1]) - math.pi) < 0.02, line
+
+
+@pytest.mark.lab
+@ONE_IN_CI
+def test_toy_ddp(hosts, examples, launched):
+    lines = output(hosts, launched, "sh", "-c", f"cd $(mktemp -d) && exec {examples}/toy_ddp 2 2")
+    assert [line.split(":")[0] for line in lines] == ["epoch 1", "epoch 2", *(f"rank {rank} of {RANKS}" for rank in range(RANKS))]
+    assert len({line.split()[-1] for line in lines[2:]}) == 1, lines
 
 
 def test_toy_ddp_goes_on_from_its_snapshot(build, ranks, tmp_path):

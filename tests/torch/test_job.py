@@ -3,6 +3,7 @@ import pytest
 from tests.run.launchers import MPI
 from tests.torch.conftest import OWN_NETWORK, free_port
 
+PET = {"PET_NODE_RANK": "1", "PET_NNODES": "2", "PET_NPROC_PER_NODE": "1", "PET_MASTER_ADDR": "n1", "PET_MASTER_PORT": "29400"}
 MPIRUN = {"openmpi5": ["--allow-run-as-root", "--bind-to", "none"], "mpich": []}
 ALL_MASTER = {"MASTER_ADDR": "198.18.0.1", "MASTER_PORT": "29500"}
 OPEN_MPI = {"OMPI_COMM_WORLD_RANK": "3", "OMPI_COMM_WORLD_SIZE": "6", "OMPI_COMM_WORLD_LOCAL_RANK": "1", "OMPI_COMM_WORLD_LOCAL_SIZE": "2"}
@@ -21,10 +22,13 @@ def probe(build):
     ({}, "alone: no launcher tells a rank", "gloo: no launcher"),
     (SLURM, "rank 1 of 2, 1st of 1 on this host, 2 hosts, told by Slurm", "gloo: Slurm does not"),  # no PMI
     (TORCHRUN, "rank 2 of 4, 3rd of 4 on this host, 1 host, told by torchrun", "gloo: torchrun does not"),
+    (PET, "rank 1 of 2, 1st of 1 on this host, 2 hosts, told by PET; master n1:29400", "gloo: PET does not"),
+    # torchrun in the pod has chosen another port.
+    ({**PET, **TORCHRUN, **ALL_MASTER}, "rank 2 of 4, 3rd of 4 on this host, 1 host, told by torchrun; master 198.18.0.1:29500", "gloo: torchrun does not"),
     # The rank shim writes torch's names beside the engine's own, which count.
     ({**OPEN_MPI, **TORCHRUN, **ALL_MASTER, "TORCHELASTIC_RUN_ID": "muster:1"},
      "rank 3 of 6, 2nd of 2 on this host, 3 hosts, told by Open MPI; master 198.18.0.1:29500", ""),
-], ids=["alone", "slurm", "torchrun", "shim"])
+], ids=["alone", "slurm", "torchrun", "pod", "torchrun-in-pod", "shim"])
 def test_join_says_who_this_is(probe, alone, told, who, backend):
     done = alone([probe, "who"], **told)
     assert (done.returncode, done.stdout.splitlines()[0]) == (0, who), done.stderr
@@ -34,7 +38,8 @@ def test_join_says_who_this_is(probe, alone, told, who, backend):
 @pytest.mark.parametrize("told, complaint", [
     ({**OPEN_MPI, "PMI_RANK": "5"}, "OMPI_COMM_WORLD_RANK=3 contradicts PMI_RANK=5\n  hint: one of them is left over"),
     ({"MASTER_ADDR": "n1", "MASTER_PORT": "http"}, "MASTER_PORT='http' is not a port\n  hint: set a number from 1 to 65535"),
-], ids=["two-launchers", "port"])
+    ({**PET, "MASTER_ADDR": "n2"}, "MASTER_ADDR=n2 contradicts PET_MASTER_ADDR=n1\n  hint: one of them is left over"),
+], ids=["two-launchers", "port", "two-masters"])
 def test_join_refuses_contradictions(probe, alone, told, complaint):
     done = alone([probe, "who"], **told)
     assert done.returncode == 1
@@ -49,6 +54,17 @@ def test_alone_needs_no_network(probe, alone):
     """None but loopback, and no right interface name."""
     done = alone(["unshare", "--net", "sh", "-c", f"ip link set lo up && exec {probe} group gloo 5000"], GLOO_SOCKET_IFNAME="eth7")
     assert done.stdout == "rank 0 of 1: muster/0 1, muster/1 1, over gloo\n", done.stderr
+
+
+def test_a_rank_is_told_that_rank_0_has_left(probe, ranks):
+    """Rank 0 waits for the others no longer than its own time-out, and then some seconds."""
+    port = free_port()
+    first = ranks([probe, "group", "gloo", 3000], 3, only=[0], MASTER_PORT=port)
+    (((_, said), code),) = ranks([probe, "group", "gloo", 30_000], 3, only=[2], MASTER_PORT=port).end()
+    assert code == 1
+    assert "rank 0 has left, and the group's store with it: " in said
+    (((_, said), _),) = first.end()
+    assert "did not come to the group within the time-out: rank 1\n" in said
 
 
 def test_ranks_that_do_not_come_are_named(probe, ranks):

@@ -1,113 +1,23 @@
 // What DistributedDataParallel and SyncBatchNorm promise, a case each, on three ranks: a number of
 // ranks by which multiplying and dividing round differently. Prints "CASE ok" or "CASE FAILED:
-// why".
+// why". With the argument "mpi" over MPI, started by its mpirun with MASTER_PORT.
 #include <cmath>
+#include <cstdlib>
 #include <iostream>
 
 #include <torch/torch.h>
 
+#include "ddp_cases.hpp"
 #include "muster/distributed_data_parallel.hpp"
+#include "muster/job.hpp"
 #include "muster/sync_batch_norm.hpp"
 #include "process_group.hpp"
 
-namespace nn = torch::nn;
+using namespace muster::test;
 using muster::DistributedDataParallel;
 using muster::DistributedDataParallelOptions;
-using torch::Tensor;
-using Group = c10::intrusive_ptr<c10d::ProcessGroup>;
 
 namespace {
-
-void expect(bool holds, const std::string& what) {
-  if (!holds) throw std::runtime_error(what);
-}
-
-void expect_close(const Tensor& a, const Tensor& b, const std::string& what, double rtol = 1e-4) {
-  if (torch::allclose(a, b, rtol, 1e-6)) return;
-  throw std::runtime_error(what + ": off by " + std::to_string((a - b).abs().max().item<double>()));
-}
-
-template <class Action>
-std::string message_of(Action&& action) {
-  try {
-    action();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
-}
-
-struct Net : nn::Module {
-  explicit Net(int64_t width = 6) { hidden = register_module("hidden", nn::Linear(4, width)); }
-  Tensor forward(const Tensor& input) { return out(torch::tanh(hidden(input))); }
-  nn::Linear hidden{nullptr};
-  nn::Linear out = register_module("out", nn::Linear(6, 3));
-};
-
-std::shared_ptr<Net> seeded_net() {
-  torch::manual_seed(7);
-  return std::make_shared<Net>();
-}
-
-Tensor batch_of(int rank, int step) {
-  torch::manual_seed(1000 + 10 * rank + step);
-  return torch::randn({5, 4});
-}
-
-Tensor loss_of(const Tensor& output) {
-  return output.square().mean();
-}
-
-std::vector<Tensor> gradients(const nn::Module& module) {
-  std::vector<Tensor> found;
-  for (const Tensor& parameter : module.parameters()) {
-    const Tensor& gradient = parameter.grad();
-    found.push_back(gradient.defined() ? gradient.clone() : torch::zeros_like(parameter));
-  }
-  return found;
-}
-
-Tensor flat(const std::vector<Tensor>& tensors) {
-  std::vector<Tensor> pieces;
-  for (const Tensor& tensor : tensors) pieces.push_back(tensor.detach().reshape(-1));
-  return torch::cat(pieces);
-}
-
-Tensor weights(const nn::Module& module) {
-  return flat(module.parameters());
-}
-
-// What the gradient of the average loss over `ranks` is, by one process.
-Tensor gradient_alone(Net& net, const std::vector<int>& ranks, const std::vector<int>& steps,
-                      double divisor) {
-  net.zero_grad();
-  for (const int rank : ranks) {
-    for (const int step : steps) (loss_of(net.forward(batch_of(rank, step))) / divisor).backward();
-  }
-  return flat(gradients(net));
-}
-
-void expect_same_on_all(const Group& group, const Tensor& tensor, const std::string& what) {
-  std::vector<Tensor> theirs{tensor.clone()};
-  group->broadcast(theirs)->wait();
-  expect(torch::equal(theirs[0], tensor), what + " differs from rank 0's");
-}
-
-void train(DistributedDataParallel<Net>& net, int rank, int steps, bool set_to_none = true) {
-  torch::optim::SGD optimizer(net.parameters(), 0.1);
-  for (int step = 0; step < steps; ++step) {
-    net.zero_grad(set_to_none);
-    loss_of(net(batch_of(rank, step))).backward();
-    optimizer.step();
-  }
-}
-
-Tensor trained(const Group& group, const DistributedDataParallelOptions& options,
-               bool set_to_none = true) {
-  DistributedDataParallel<Net> net(seeded_net(), group, options);
-  train(net, group->getRank(), 5, set_to_none);
-  return weights(*net.module());
-}
 
 void no_sync(const Group& group) {
   const int rank = group->getRank();
@@ -122,6 +32,15 @@ void no_sync(const Group& group) {
   loss_of(net(batch_of(rank, 2))).backward();
   expect_close(flat(gradients(*net.module())), gradient_alone(*reference, {0, 1, 2}, {0, 1, 2}, 3),
                "after no_sync gradients are not the average of the sums");
+  std::optional<DistributedDataParallel<Net>> moved;
+  {
+    const auto guard = net.no_sync();
+    moved.emplace(std::move(net));
+  }
+  moved->zero_grad();
+  loss_of((*moved)(batch_of(rank, 0))).backward();
+  expect_close(flat(gradients(*moved->module())), gradient_alone(*reference, {0, 1, 2}, {0}, 3),
+               "a wrapper that was moved within no_sync");
 }
 
 struct Partly : nn::Module {
@@ -170,63 +89,6 @@ void bucket_view(const Group& group) {
   expect(!net->out->weight.grad().defined(), "zero_grad() does not set to none");
 }
 
-// The steps of all ranks, by one process; rank r has 2 + r batches.
-Tensor uneven_alone(bool by_initial_size) {
-  const auto net = seeded_net();
-  torch::optim::SGD optimizer(net->parameters(), 0.1);
-  for (int step = 0; step < 4; ++step) {
-    std::vector<int> active;
-    for (int rank = 0; rank < 3; ++rank) {
-      if (step < 2 + rank) active.push_back(rank);
-    }
-    gradient_alone(*net, active, {step}, by_initial_size ? 3 : static_cast<int>(active.size()));
-    optimizer.step();
-  }
-  return weights(*net);
-}
-
-void join(const Group& group) {
-  for (const bool by_initial_size : {true, false}) {
-    for (const bool unused : {false, true}) {
-      DistributedDataParallel<Net> net(seeded_net(), group, {.find_unused_parameters = unused});
-      net.join([&] { train(net, group->getRank(), 2 + group->getRank()); },
-               {.divide_by_initial_world_size = by_initial_size});
-      expect_close(weights(*net.module()), uneven_alone(by_initial_size),
-                   "uneven inputs give other weights than one process");
-      expect_same_on_all(group, weights(*net.module()), "the model after join");
-    }
-  }
-}
-
-void join_with_buffers(const Group& group) {
-  DistributedDataParallel net(nn::Sequential(nn::Linear(4, 3), nn::BatchNorm1d(3)), group);
-  net.join([&] {
-    for (int step = 0; step < 2 + group->getRank(); ++step) {
-      if (step == 1) {
-        const auto guard = net.no_sync();
-        loss_of(net(batch_of(group->getRank(), step))).backward();
-      } else {
-        loss_of(net(batch_of(group->getRank(), step))).backward();
-      }
-    }
-  });
-  expect_same_on_all(group, net->buffers()[0], "a buffer after join");
-}
-
-void join_throws(const Group& group) {
-  DistributedDataParallel<Net> net(seeded_net(), group);
-  int steps = 0;
-  const std::string text = message_of([&] {
-    net.join(
-        [&] {
-          for (; steps < 2 + group->getRank(); ++steps) loss_of(net(batch_of(0, steps))).backward();
-        },
-        {.throw_on_early_termination = true});
-  });
-  expect(text.find("run out of input") != text.npos, "no exception: " + text);
-  expect(steps == 2, "stopped after " + std::to_string(steps) + " steps");
-}
-
 Tensor one_gradient(const Group& group, const DistributedDataParallelOptions& options) {
   DistributedDataParallel<Net> net(seeded_net(), group, options);
   loss_of(net(batch_of(group->getRank(), 0))).backward();
@@ -241,6 +103,11 @@ void compression(const Group& group) {
     expect((rounded - exact).abs().max().item<double>() < 1e-2, "compressed gradients are far off");
     expect_same_on_all(group, rounded, "a compressed gradient");
   }
+  DistributedDataParallel<Net> net(seeded_net(), group, {.compression = muster::Compression::fp16});
+  net.join([&] { train(net, group->getRank(), 2 + group->getRank()); },
+           {.divide_by_initial_world_size = false});
+  const Tensor off = (weights(*net.module()) - uneven_alone(false)).abs().max();
+  expect(off.item<double>() < 1e-3, "compressed while joining: off by " + c10::str(off));
 }
 
 void user_hook(const Group& group) {
@@ -260,8 +127,9 @@ void user_hook(const Group& group) {
   expect(text.find("compression") != text.npos, "a hook and compression together: " + text);
 }
 
-// A group that calls itself "mpi", which chooses our own hook.
-void average_hook(const Group& group) {
+// A group that calls itself "mpi", which chooses our own hook, and adds in the order of Gloo.
+void average_hook(const Group& /*group*/) {
+  const auto gloo = muster::test::gloo_group();
   const auto mpi = muster::test::gloo_group(c10d::ProcessGroup::BackendType::MPI);
   expect(mpi->getBackendName() == "mpi", "the group is called " + mpi->getBackendName());
   for (const bool view : {false, true}) {
@@ -271,7 +139,7 @@ void average_hook(const Group& group) {
                                                      .first_bucket_bytes = bucket_bytes,
                                                      .bucket_bytes = bucket_bytes};
         expect(
-            torch::equal(trained(mpi, options, set_to_none), trained(group, options, set_to_none)),
+            torch::equal(trained(mpi, options, set_to_none), trained(gloo, options, set_to_none)),
             "our hook gives other bits than the Reducer");
       }
     }
@@ -280,6 +148,21 @@ void average_hook(const Group& group) {
   net.join([&] { train(net, mpi->getRank(), 2 + mpi->getRank()); },
            {.divide_by_initial_world_size = false});
   expect_close(weights(*net.module()), uneven_alone(false), "our hook while joining");
+}
+
+void sparse(const Group& /*group*/) {
+  const auto embedding = [] {
+    torch::manual_seed(7);
+    return nn::Sequential(nn::Embedding(nn::EmbeddingOptions(5, 3).sparse(true)));
+  };
+  const auto gloo = muster::test::gloo_group();
+  DistributedDataParallel net(embedding(), gloo);
+  net(torch::full({1}, gloo->getRank())).sum().backward();
+  const Tensor expected = torch::cat({torch::ones({3, 3}), torch::zeros({2, 3})}) / 3;
+  expect_close(net.parameters()[0].grad().to_dense(), expected, "a sparse gradient");
+  const auto mpi = muster::test::gloo_group(c10d::ProcessGroup::BackendType::MPI);
+  const std::string text = message_of([&] { DistributedDataParallel refused(embedding(), mpi); });
+  expect(text.find("the gradient of 0.weight is sparse") != text.npos, "sparse over MPI: " + text);
 }
 
 Tensor part_of(const Tensor& whole, int rank) {  // 2, 3 and 0 samples
@@ -324,6 +207,34 @@ void sync_batch_norm(const Group& group) {
   ours->eval();
   reference->eval();
   expect_close(ours(whole), reference(whole), "evaluation");
+}
+
+void sync_batch_norm_options(const Group& group) {
+  torch::manual_seed(3 + group->getRank());
+  const Tensor input = torch::randn({4, 2, 3, 3});
+  const auto own = nn::BatchNormOptions(2).track_running_stats(false);
+  muster::SyncBatchNorm evaluating(own, group);
+  evaluating->eval();
+  if (group->getRank() == 1) {  // alone, so that it hangs where it waits for the others
+    expect_close(evaluating(input), nn::BatchNorm2d(own)(input), "evaluation by one's own batch");
+  }
+  const auto options = nn::BatchNormOptions(2).affine(false).momentum(std::nullopt);
+  muster::SyncBatchNorm ours(options, group);
+  nn::BatchNorm2d reference(options);
+  for (int step = 0; step < 3; ++step) {
+    std::vector<std::vector<Tensor>> parts{{}};
+    for (int rank = 0; rank < group->getSize(); ++rank) parts[0].push_back(torch::zeros({4, 2}));
+    std::vector<Tensor> mine{input.select(3, step).select(2, 0).contiguous()};
+    group->allgather(parts, mine)->wait();
+    const Tensor whole = torch::cat(parts[0]).view({-1, 2, 1, 1});
+    const Tensor part = whole.narrow(0, 4 * group->getRank(), 4).detach().requires_grad_();
+    const Tensor output = ours(part);
+    expect_close(output, reference(whole).narrow(0, 4 * group->getRank(), 4), "without weights");
+    output.square().sum().backward();
+  }
+  for (size_t i = 0; i < 3; ++i) {
+    expect_close(ours->buffers()[i], reference->buffers()[i], "the average of all batches");
+  }
 }
 
 void clip(const Group& group) {
@@ -414,6 +325,17 @@ struct Returns : nn::Module {
   nn::Linear left = register_module("left", nn::Linear(4, 3));
   nn::Linear right = register_module("right", nn::Linear(4, 3));
 };
+enum class Kind { plain };
+using Mixed = std::tuple<Tensor, int64_t, Kind, std::pair<Tensor, std::string>, std::vector<double>,
+                         std::vector<bool>>;
+template <>
+Mixed Returns<Mixed>::forward(const Tensor& input) {
+  return {left(input), 1, Kind::plain, {right(input), "spare"}, {0.5}, {true}};
+}
+struct ReturnsFigures : nn::Module {
+  std::vector<double> forward(const Tensor& input) { return {left(input).sum().item<double>()}; }
+  nn::Linear left = register_module("left", nn::Linear(4, 3));
+};
 struct ReturnsOpaque : nn::Module {
   Opaque forward(const Tensor& input) { return {left(input)}; }
   nn::Linear left = register_module("left", nn::Linear(4, 3));
@@ -435,7 +357,14 @@ void one_of_two(const Group& group, First first, const std::string& what) {
 void outputs(const Group& group) {
   one_of_two<std::tuple<Tensor, Tensor>>(group, [](auto& o) { return std::get<0>(o); }, "tuple");
   one_of_two<std::vector<Tensor>>(group, [](auto& o) { return o[0]; }, "vector");
+  one_of_two<Mixed>(group, [](auto& o) { return std::get<0>(o); }, "figures beside tensors");
   one_of_two<Pair>(group, [](auto& o) { return o.used; }, "a type of one's own");
+  {
+    torch::NoGradGuard no_grad;
+    DistributedDataParallel figures(std::make_shared<ReturnsFigures>(), group,
+                                    {.find_unused_parameters = true});
+    expect(figures(batch_of(0, 0)).size() == 1, "an output without tensors");
+  }
   DistributedDataParallel net(std::make_shared<ReturnsOpaque>(), group);
   loss_of(net(batch_of(0, 0)).tensor).backward();
   DistributedDataParallel searching(std::make_shared<ReturnsOpaque>(), group,
@@ -444,22 +373,36 @@ void outputs(const Group& group) {
   expect(text.find("collect_tensors") != text.npos, "an opaque output: " + text);
 }
 
+// And what gloo_group reads, for the cases that need one.
+Group mpi_group() {
+  const muster::Job job = muster::join();
+  setenv("RANK", std::to_string(job.rank).c_str(), 1);
+  setenv("WORLD_SIZE", std::to_string(job.size).c_str(), 1);
+  return job.group("mpi", {.timeout = std::chrono::seconds(30)});
+}
+
 }  // namespace
 
-int main() {
+int main(int count, char** words) {
   torch::set_num_threads(1);
-  const auto group = muster::test::gloo_group();
+  const bool over_mpi = count > 1 && words[1] == std::string("mpi");
+  const Group group = over_mpi ? mpi_group() : muster::test::gloo_group();
   const std::vector<std::pair<std::string, void (*)(const Group&)>> cases = {
       {"no_sync", no_sync},
       {"static_graph", static_graph},
       {"bucket_view", bucket_view},
       {"join", join},
       {"join_with_buffers", join_with_buffers},
+      {"after_join", after_join},
+      {"join_unused", join_unused},
+      {"join_evaluates", join_evaluates},
       {"join_throws", join_throws},
       {"compression", compression},
       {"user_hook", user_hook},
       {"average_hook", average_hook},
+      {"sparse", sparse},
       {"sync_batch_norm", sync_batch_norm},
+      {"sync_batch_norm_options", sync_batch_norm_options},
       {"clip", clip},
       {"mismatch", mismatch},
       {"buffers", buffers},
