@@ -19,8 +19,10 @@ constexpr std::uint64_t kMeetings = 30000;
 constexpr std::uint64_t kGivesUp = ~std::uint64_t{0};  // instead of how many collectives were begun
 constexpr std::size_t kMostThreads = 16;
 constexpr std::size_t kWords = 3;   // group, sequence, posted
+constexpr int kTests = 8;           // of what somebody waits for, for one of everything else
 constexpr std::size_t kLooks = 64;  // operations tested in one go
-constexpr int kSpins = 50;          // polls of a waiting thread before it lets others run
+constexpr int kSpins = 50;          // polls before others are let run, where ranks share processors
+constexpr int kSpinsAlone = 5000;   // and where they do not
 constexpr auto kTalkEvery = milliseconds(20);
 constexpr auto kIdle = milliseconds(100);                // how long a question may stay unread
 constexpr auto kFindOut = milliseconds(2000);            // for answers after an error of MPI's
@@ -52,6 +54,12 @@ std::string list(const std::vector<int>& ranks, const std::vector<std::string>& 
 
 void check(Library& library, int error, const std::string& what) {
   if (error != 0) throw std::runtime_error("MPI: " + what + ": " + library.error_text(error));
+}
+
+long usable_processors() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
 // Ranks that wait for each other, with a byte for each message.
@@ -90,6 +98,8 @@ Progress::Progress(std::unique_ptr<Library> library, const std::string& host)
     abort("MPI has been finalised");
   }),
         "cannot learn of its end");
+  const auto here = std::ranges::count(hosts_, host.substr(0, Library::kNameBytes));
+  spins_ = here <= usable_processors() ? kSpinsAlone : kSpins;
   threads_.emplace_back([this] { run(); });
 }
 
@@ -215,16 +225,22 @@ void Progress::submit(const std::shared_ptr<Operation>& operation, const Submiss
     op.sequence_ = op.collective_ ? ++op.group_->posted : ++messages_;
     const int error = post(*library_, op.group_->comm, op.requests_);
     if (error != 0) op.mpi_error_ = library_->error_text(error);
-    pending_.push_back(operation);
-    op.pending_ = true;
-    ++pending_count_;
-    if (how.wait) poll_locked(&op, now, over);
+    // What is small is over before anything else would be worth its time.
+    bool is_over = false;
+    for (int i = 0; how.wait && i < kSpins && !is_over; ++i) is_over = test_locked(op);
+    if (is_over) {
+      over.push_back(operation);
+    } else {
+      pending_.push_back(operation);
+      op.pending_ = true;
+      ++pending_count_;
+    }
   }
   complete(over);
-  if (how.wait)
-    wait(op);
-  else
+  if (!how.wait)
     wake();
+  else if (over.empty())
+    wait(op);
 }
 
 bool Progress::wait(Operation& operation, milliseconds timeout) {
@@ -236,12 +252,13 @@ bool Progress::wait(Operation& operation, milliseconds timeout) {
   ++waiting_;
   for (int polls = 0; !operation.is_done(); ++polls) {
     poll(&operation);
-    if (polls < kSpins) continue;
+    if (polls < spins_ && polls % kSpins != 0) continue;
     const auto now = Clock::now();
     in_time = timeout.count() == 0 || now - began < timeout;
     if (is_broken() && broken_for == Clock::duration::zero()) broken_for = now - began;
     stuck = now >= operation.limit_ || (is_broken() && now - began - broken_for > kFindOut / 2);
     if (!in_time || stuck) break;
+    if (polls < spins_) continue;
     if (now - began < kEager)
       sched_yield();
     else
@@ -285,7 +302,7 @@ void Progress::poll_locked(Operation* first, Clock::time_point now, Operations& 
       fail_all_locked(operation, over);
     }
   };
-  if (first != nullptr && first->pending_) look(*first);
+  for (int i = 0; i < kTests && first != nullptr && first->pending_; ++i) look(*first);
   for (std::size_t i = std::min(kLooks, pending_.size()); i > 0 && !pending_.empty(); --i) {
     if (next_ >= pending_.size()) next_ = 0;
     Operation& operation = *pending_[next_++];

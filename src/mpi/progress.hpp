@@ -180,6 +180,7 @@ class Progress {
 
   std::unique_ptr<Library> library_;
   std::vector<std::string> hosts_;  // by world rank
+  int spins_ = 0;                   // polls of a waiting thread before it lets others run
 
   // Guards every call into MPI and what follows. Never held while somebody's code runs.
   std::mutex mutex_;
