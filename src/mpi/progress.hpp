@@ -146,6 +146,9 @@ class Progress {
   void stop();
 
  private:
+  static constexpr milliseconds kFindOut{2000};            // for answers after an error of MPI's
+  static constexpr std::chrono::hours kLongest{24 * 365};  // can still be added to a time
+
   using Operations = std::vector<std::shared_ptr<Operation>>;
 
   // The threads of the backend: one polls, the others stand by for when that one runs somebody's
@@ -164,6 +167,7 @@ class Progress {
   void remove_locked(const Operation& operation, Operations& over);
   static void complete(const Operations& over);
 
+  void check(int error, const std::string& what) const;
   void meet(const std::vector<int>& members, milliseconds timeout);
 
   // What other ranks are asked and told when something takes long.
@@ -176,6 +180,7 @@ class Progress {
   [[nodiscard]] std::string diagnosis_locked(const Operation& operation) const;
   [[nodiscard]] std::vector<int> peers_of(const Operation& operation) const;
 
+  void say_last_words_locked(const Operation& culprit);
   std::shared_ptr<Group> adopt(Comm comm, std::vector<int> world_ranks);
 
   std::unique_ptr<Library> library_;
