@@ -152,10 +152,15 @@ MpiBackend::WorkPtr MpiBackend::broadcast(Tensors& tensors, const c10d::Broadcas
   check_root("broadcast", opts.rootRank, size_);
   Call call(*this, "broadcast", OpType::BROADCAST, tensor, opts.timeout, opts.asyncOp);
   const at::Tensor memory = call.write(tensor);
-  return call.begin(tensors, single([&](Library& library, Comm comm, Request& request) {
-                      return library.ibroadcast(bytes_of(memory), memory.nbytes(),
-                                                static_cast<int>(opts.rootRank), comm, request);
-                    }));
+  // In pieces instead of with a type of its own: Intel MPI fails on such a type beyond 2 GiB.
+  return call.begin(tensors, [&](Library& library, Comm comm, Requests& requests) {
+    const std::size_t most = library.most_elements();
+    int error = 0;
+    for (std::size_t at = 0; error == 0 && (at < memory.nbytes() || at == 0); at += most)
+      error = library.ibroadcast(bytes_of(memory) + at, std::min(most, memory.nbytes() - at),
+                                 static_cast<int>(opts.rootRank), comm, requests.emplace_back());
+    return error;
+  });
 }
 
 MpiBackend::WorkPtr MpiBackend::allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) {
