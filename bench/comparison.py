@@ -1,6 +1,7 @@
 """What every bench shares: a lab to measure on, interleaved timing, one JSON line a comparison."""
 import json
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -21,6 +22,12 @@ OWN_NETWORK = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"',
 def build(*targets):
     """Programs that only benches need are not part of the whole build."""
     subprocess.run(["cmake", "--build", ROOT / "build/release", "--target", *targets], check=True, stdout=sys.stderr)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
 
 
 def say(text):

@@ -12,12 +12,6 @@ int start() {
   return rank;
 }
 
-int size() {
-  int ranks = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  return ranks;
-}
-
 void all_reduce(float* data, std::size_t count) {
   MPI_Allreduce(MPI_IN_PLACE, data, static_cast<int>(count), MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
 }

@@ -7,7 +7,6 @@
 namespace bare_mpi {
 
 int start();  // the rank; MPI_THREAD_MULTIPLE, as the backend asks for
-int size();
 void all_reduce(float* data, std::size_t count);
 double worst(double seconds);  // of all ranks
 void finish();

@@ -1,7 +1,6 @@
 // All-reduce through the backend, through MPI itself and through Gloo, in one process, in turns.
 // Rank 0 prints "BYTES SIDE SECONDS" for every sample: the mean of a few calls, on the slowest
-// rank. Arguments: samples, then sizes in bytes. GLOO_PORT: a free port on 127.0.0.1, where Gloo is
-// to be measured.
+// rank. Arguments: samples, then sizes in bytes. Gloo's ranks meet at MASTER_ADDR and MASTER_PORT.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -11,28 +10,14 @@
 #include <vector>
 
 #include <ATen/ATen.h>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "bare_mpi.hpp"
+#include "muster/job.hpp"
 #include "muster/mpi.hpp"
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-c10::intrusive_ptr<c10d::Backend> gloo_backend(int rank, int size) {
-  const char* port = std::getenv("GLOO_PORT");
-  if (port == nullptr) return nullptr;
-  c10d::TCPStoreOptions store;
-  store.port = static_cast<std::uint16_t>(std::atoi(port));
-  store.isServer = rank == 0;
-  store.numWorkers = size;
-  auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(60));
-  options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
-  return c10::make_intrusive<c10d::ProcessGroupGloo>(
-      c10::make_intrusive<c10d::TCPStore>("127.0.0.1", store), rank, size, options);
-}
 
 std::function<void()> through(const c10::intrusive_ptr<c10d::Backend>& backend,
                               std::vector<at::Tensor>& tensors) {
@@ -59,7 +44,7 @@ int main(int argc, char** argv) {
   setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
   const int rank = bare_mpi::start();
   auto ours = muster::mpi::backend();
-  auto other = gloo_backend(rank, bare_mpi::size());
+  auto other = muster::join().group("gloo")->getBackend(c10::DeviceType::CPU);
   const int samples = std::atoi(argv[1]);
   for (int word = 2; word < argc; ++word) {
     const long bytes = std::atol(argv[word]);
@@ -68,8 +53,9 @@ int main(int argc, char** argv) {
     auto* data = tensors[0].data_ptr<float>();
     const int calls = static_cast<int>(std::clamp(4'000'000L / bytes, 1L, 200L));
     std::vector<std::pair<const char*, std::function<void()>>> sides{
-        {"ours", through(ours, tensors)}, {"mpi", [=] { bare_mpi::all_reduce(data, count); }}};
-    if (other) sides.emplace_back("gloo", through(other, tensors));
+        {"ours", through(ours, tensors)},
+        {"mpi", [=] { bare_mpi::all_reduce(data, count); }},
+        {"gloo", through(other, tensors)}};
     for (int i = 0; i < samples; ++i) {
       for (const auto& [name, operation] : sides) {
         const double seconds = sample(operation, calls);

@@ -14,7 +14,7 @@
 #include "agent/rank_environment.hpp"
 #include "agent/run_files.hpp"
 #include "agent/work_folder.hpp"
-#include "sys/environment.hpp"
+#include "base/environment.hpp"
 
 namespace muster::agent {
 namespace {
@@ -26,7 +26,7 @@ Result<Environment> engines_environment(const RunFiles& files) {
   MUSTER_TRY(const Environment variables, files.await_variables(kVariablesCome));
   MUSTER_TRY(auto activated, files.activated());
   if (activated) return lay_over(*std::move(activated), variables, {});
-  Environment environment = sys::own_environment();
+  Environment environment = own_environment();
   for (const auto& [name, value] : variables) environment.insert_or_assign(name, value);
   return environment;
 }

@@ -31,10 +31,10 @@
 #include "agent/signals.hpp"
 #include "agent/stream.hpp"
 #include "agent/work_folder.hpp"
+#include "base/environment.hpp"
 #include "base/printable.hpp"
 #include "rankenv/rank.hpp"
 #include "sys/clock.hpp"
-#include "sys/environment.hpp"
 
 namespace muster::agent {
 namespace {
@@ -77,7 +77,7 @@ void take_place(const Placement& placement, const Environment& inherited, ranken
 }
 
 Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool out_is_terminal) {
-  Environment inherited = sys::own_environment();
+  Environment inherited = own_environment();
   if (options.carried) {
     MUSTER_TRY(const Environment carried, files.await_variables(kVariablesCome));
     for (const auto& [name, value] : carried) inherited.insert_or_assign(name, value);

@@ -35,16 +35,6 @@ bool is_engines(std::string_view name, const rankenv::Rank& rank) {
   return rank.torchrun && (name.starts_with("TORCHELASTIC_") || holds(kTorchrunNames, name));
 }
 
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    if (end > begin) names.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
-
 void set_unless_there(Composed& composed, const std::string& name, const std::string& value) {
   const auto [entry, is_new] = composed.environment.emplace(name, value);
   if (is_new || entry->second == value) return;
@@ -77,7 +67,7 @@ Environment lay_over(Environment activated, const Environment& inherited,
   const auto take_over = [&](const char* list, bool wins) {
     const auto names = inherited.find(list);
     if (names == inherited.end()) return;
-    for (const std::string& name : split(names->second)) {
+    for (const std::string& name : listed_names(names->second)) {
       const auto found = inherited.find(name);
       if (found == inherited.end()) continue;
       if (wins) activated.insert_or_assign(name, found->second);

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/environment.hpp"
 #include "cli/python_program.hpp"
-#include "sys/environment.hpp"
 #include "sys/process.hpp"
 
 namespace muster::cli {
@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 7> kForwarded = {"NCCL_", "TORCH_", "GLOO
 
 std::vector<std::string> forwarded_by_default() {
   std::vector<std::string> names;
-  for (const auto& [name, value] : sys::own_environment()) {
+  for (const auto& [name, value] : own_environment()) {
     const bool wanted =
         std::any_of(kForwarded.begin(), kForwarded.end(),
                     [&](std::string_view prefix) { return name.starts_with(prefix); });

@@ -10,12 +10,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/environment.hpp"
 #include "hosts/allocation.hpp"
 #include "hosts/fold.hpp"
 #include "remote/local.hpp"
 #include "remote/ssh.hpp"
 #include "remote/steps.hpp"
-#include "sys/environment.hpp"
 
 namespace muster::cli {
 namespace {
@@ -131,7 +131,7 @@ Error no_pod() {
 }  // namespace
 
 Result<bool> in_allocation() {
-  MUSTER_TRY(const auto allocation, hosts::read_allocation(sys::own_environment()));
+  MUSTER_TRY(const auto allocation, hosts::read_allocation(own_environment()));
   return allocation.has_value();
 }
 
@@ -140,12 +140,12 @@ Result<Reach> find_reach(const JobOptions& options) {
   const bool asked = engine == "slurm";
   const bool may_be_pod = engine.empty() || engine == "pods" || engine == "torchrun";
   if (may_be_pod && !names_hosts(options.cluster)) {
-    MUSTER_TRY(std::optional<hosts::Pod> pod, hosts::read_pod(sys::own_environment()));
+    MUSTER_TRY(std::optional<hosts::Pod> pod, hosts::read_pod(own_environment()));
     if (pod) return in_pod(*std::move(pod));
   }
   if (engine == "pods") return unexpected(no_pod());
   if (!asked && (!engine.empty() || !options.job.launcher.empty())) return over_ssh(options);
-  MUSTER_TRY(const auto allocation, hosts::read_allocation(sys::own_environment()));
+  MUSTER_TRY(const auto allocation, hosts::read_allocation(own_environment()));
   if (allocation) {
     MUSTER_TRY(auto reach, by_steps(options, *allocation));
     if (reach) return *std::move(reach);

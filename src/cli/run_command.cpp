@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 #include <unistd.h>
 
+#include "base/environment.hpp"
 #include "cli/command.hpp"
 #include "cli/detach.hpp"
 #include "cli/reach.hpp"
@@ -23,7 +24,6 @@
 #include "run/folder.hpp"
 #include "run/supervisor.hpp"
 #include "sys/clock.hpp"
-#include "sys/environment.hpp"
 #include "sys/file.hpp"
 #include "sys/quote.hpp"
 
@@ -36,7 +36,7 @@ constexpr int kNotFound = 127;
 
 std::set<std::string> variable_names() {
   std::set<std::string> names;
-  for (const auto& [name, value] : sys::own_environment()) names.insert(name);
+  for (const auto& [name, value] : own_environment()) names.insert(name);
   return names;
 }
 

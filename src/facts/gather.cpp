@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "base/environment.hpp"
 #include "facts/activation.hpp"
 #include "facts/cpu.hpp"
 #include "facts/gpus.hpp"
@@ -19,7 +20,6 @@
 #include "facts/ssh_files.hpp"
 #include "facts/users.hpp"
 #include "sys/clock.hpp"
-#include "sys/environment.hpp"
 #include "sys/file.hpp"
 
 namespace muster::facts {
@@ -66,7 +66,7 @@ std::string read_user(Facts& facts) {
 
 // What the job's processes will find in their environment.
 Variables read_environment(const Request& request, Gathered& gathered) {
-  const Variables own = sys::own_environment();
+  const Variables own = own_environment();
   Environment& environment = gathered.facts.environment;
   Variables result = own;
   if (!request.activate.empty()) {

@@ -1,6 +1,5 @@
 #include "torch/gloo_network.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <memory>
@@ -13,6 +12,8 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/environment.hpp"
 
 namespace muster::gloo {
 namespace {
@@ -30,16 +31,6 @@ std::string joined(const std::set<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
-}
-
-std::vector<std::string> split(const std::string& list) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin <= list.size();) {
-    const std::size_t end = std::min(list.find(',', begin), list.size());
-    if (end > begin) names.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
 }
 
 std::string text_of(const sockaddr* address, socklen_t length) {
@@ -76,8 +67,8 @@ std::optional<std::string> source_towards(const addrinfo& target) {
 
 std::vector<std::string> named_interfaces() {
   const char* set = std::getenv("GLOO_SOCKET_IFNAME");
-  std::vector<std::string> names = split(set == nullptr ? "" : set);
-  const std::set<std::string> here = interfaces_here();
+  std::vector<std::string> names = listed_names(set == nullptr ? "" : set);
+  const std::set<std::string> here = names.empty() ? std::set<std::string>() : interfaces_here();
   for (const std::string& name : names) {
     if (here.contains(name)) continue;
     throw std::runtime_error("GLOO_SOCKET_IFNAME names " + name +

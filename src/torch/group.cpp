@@ -23,7 +23,9 @@ void set_backend(ProcessGroup& group, c10::DeviceType device, ProcessGroup::Back
 }
 
 void add_backends(ProcessGroup& group, const std::string& backend, const Job& job,
-                  const c10::intrusive_ptr<c10d::Store>& store, const GroupOptions& options) {
+                  const c10::intrusive_ptr<c10d::Store>& store,
+                  const c10::intrusive_ptr<c10d::Backend::Options>& gloo,
+                  const GroupOptions& options) {
   using Type = ProcessGroup::BackendType;
   if (backend == "mpi") {
     const BackendPointer mpi = mpi_backend(job, options);
@@ -34,7 +36,7 @@ void add_backends(ProcessGroup& group, const std::string& backend, const Job& jo
   // NCCL first: whether there is any shows at once; it connects when it is first used.
   const bool with_nccl = backend == "nccl";
   const BackendPointer nccl = with_nccl ? nccl_backend(job, store, options) : BackendPointer();
-  set_backend(group, c10::DeviceType::CPU, Type::GLOO, gloo_backend(job, store, options));
+  set_backend(group, c10::DeviceType::CPU, Type::GLOO, gloo_backend(job, store, gloo));
   if (!with_nccl) return;
   group.setBoundDeviceId(nccl->getBoundDeviceId());  // setBackend gives the group's to the backend
   set_backend(group, c10::DeviceType::CUDA, Type::NCCL, nccl);
@@ -64,10 +66,11 @@ c10::intrusive_ptr<ProcessGroup> Job::group(const std::string& backend,
   const std::string name = next_name();
   // MPI needs no store; c10d wants one to be there.
   const bool meets = choice.backend != "mpi";
-  if (meets) check_gloo_network(*this);
+  const auto gloo =
+      meets ? gloo_options(*this, options) : c10::intrusive_ptr<c10d::Backend::Options>();
   const auto store = store_of(meets ? *this : Job{}, name, options.timeout);
   auto group = c10::make_intrusive<ProcessGroup>(store, rank, size);
-  add_backends(*group, choice.backend, *this, store, options);
+  add_backends(*group, choice.backend, *this, store, gloo, options);
   group->setGroupName(name);
   return group;
 }

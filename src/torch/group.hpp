@@ -11,12 +11,14 @@ namespace muster {
 
 using BackendPointer = c10::intrusive_ptr<c10d::Backend>;
 
-// Throws what is wrong with this host's network, before ranks wait for each other.
-void check_gloo_network(const Job& job);
-// Connected; `store` is the group's own.
+// On the network of the job. Throws what is wrong with this host's, before ranks wait for each
+// other.
+[[nodiscard]] c10::intrusive_ptr<c10d::Backend::Options> gloo_options(const Job& job,
+                                                                      const GroupOptions& options);
+// Connected; `gloo` is what gloo_options gave, `store` is the group's own.
 [[nodiscard]] BackendPointer gloo_backend(const Job& job,
                                           const c10::intrusive_ptr<c10d::Store>& store,
-                                          const GroupOptions& options);
+                                          const c10::intrusive_ptr<c10d::Backend::Options>& gloo);
 
 // Refuses an MPI that numbers this process otherwise than the job does.
 [[nodiscard]] BackendPointer mpi_backend(const Job& job, const GroupOptions& options);

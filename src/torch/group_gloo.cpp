@@ -34,18 +34,20 @@ void add_devices(const Job& job, ProcessGroupGloo::Options& options) {
 
 }  // namespace
 
-void check_gloo_network(const Job& job) {
-  if (job.size > 1 && gloo::named_interfaces().empty()) static_cast<void>(own_address(job));
+c10::intrusive_ptr<c10d::Backend::Options> gloo_options(const Job& job,
+                                                        const GroupOptions& options) {
+  auto gloo = ProcessGroupGloo::Options::create(options.timeout);
+  add_devices(job, *gloo);
+  return gloo;
 }
 
 BackendPointer gloo_backend(const Job& job, const c10::intrusive_ptr<c10d::Store>& store,
-                            const GroupOptions& options) {
-  auto gloo_options = ProcessGroupGloo::Options::create(options.timeout);
-  add_devices(job, *gloo_options);
+                            const c10::intrusive_ptr<c10d::Backend::Options>& gloo) {
   try {
     say_here(*store, job.rank);
-    auto backend =
-        c10::make_intrusive<ProcessGroupGloo>(store, job.rank, job.size, std::move(gloo_options));
+    auto backend = c10::make_intrusive<ProcessGroupGloo>(
+        store, job.rank, job.size,
+        c10::static_intrusive_pointer_cast<ProcessGroupGloo::Options>(gloo));
     // All are connected before rank 0, which serves the store, can go its way.
     if (job.size > 1) backend->barrier()->wait();
     return backend;

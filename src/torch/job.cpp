@@ -3,27 +3,14 @@
 #include <charconv>
 #include <cstdlib>
 #include <stdexcept>
-#include <string_view>
 
-#include <unistd.h>
-
+#include "base/environment.hpp"
 #include "rankenv/rank.hpp"
 
 namespace muster {
 namespace {
 
 constexpr std::size_t kShown = 40;  // of a value
-
-rankenv::Environment process_environment() {
-  rankenv::Environment environment;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    const std::string_view text = *entry;
-    const std::size_t equals = text.find('=');
-    if (equals == std::string_view::npos) continue;
-    environment.emplace(text.substr(0, equals), text.substr(equals + 1));
-  }
-  return environment;
-}
 
 std::string value_of(const rankenv::Environment& environment, const char* name) {
   const auto found = environment.find(name);
@@ -81,7 +68,7 @@ std::string ordinal(int number) {
 }  // namespace
 
 Job join() {
-  const rankenv::Environment environment = process_environment();
+  const rankenv::Environment environment = own_environment();
   const auto rank = rankenv::read(environment);
   if (!rank) throw std::runtime_error(to_text(rank.error()));
   const int attempt = whole_number(value_of(environment, "TORCHELASTIC_RESTART_COUNT")).value_or(0);

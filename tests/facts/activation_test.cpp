@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/environment.hpp"
 #include "fake_tree.hpp"
-#include "sys/environment.hpp"
 
 namespace muster::facts {
 namespace {
@@ -11,7 +11,7 @@ namespace {
 using namespace std::literals;
 
 Activation run(const std::string& lines, std::chrono::milliseconds deadline = 30s) {
-  return activate(lines, sys::own_environment(), deadline);
+  return activate(lines, own_environment(), deadline);
 }
 
 TEST(Activation, gives_what_the_lines_exported) {
@@ -24,12 +24,12 @@ TEST(Activation, gives_what_the_lines_exported) {
 }
 
 TEST(Activation, forgets_what_the_lines_unset) {
-  ASSERT_TRUE(sys::own_environment().contains("PATH"));
+  ASSERT_TRUE(own_environment().contains("PATH"));
   EXPECT_FALSE(run("unset PATH").environment.contains("PATH"));
 }
 
 TEST(Activation, leaves_the_shells_own_variables_as_they_were) {
-  const Variables own = sys::own_environment();
+  const Variables own = own_environment();
   const Activation done = run("cd /tmp; export MUSTER_A=1");
   for (const std::string name : {"PWD", "OLDPWD", "SHLVL", "_"}) {
     EXPECT_EQ(done.environment.contains(name), own.contains(name)) << name;

@@ -74,5 +74,5 @@ def test_feature(case, features):
 
 def test_features_over_mpi(build):
     done = subprocess.run([*MPIRUN_WORDS, "3", build / "tests/torch/ddp_features", "mpi"], capture_output=True, text=True, timeout=60, stdin=subprocess.DEVNULL,
-                          env={**clean_environment(), "MASTER_PORT": free_port()})
+                          env={**clean_environment(), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": free_port()})
     assert sorted(done.stdout.splitlines()) == sorted(f"{case} ok" for case in cases() for _ in range(3)), done.stderr

@@ -1,12 +1,11 @@
 #include "backends.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
-#include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "muster/job.hpp"
 #include "muster/mpi.hpp"
 
 namespace tests {
@@ -14,14 +13,8 @@ namespace {
 
 c10::intrusive_ptr<c10d::Store> g_store;
 
-int number(const char* variable) {
-  const char* value = std::getenv(variable);
-  TORCH_CHECK(value != nullptr, variable, " is not set");
-  return std::atoi(value);
-}
-
-BackendPtr gloo(const std::string& prefix, int rank, int size, std::chrono::milliseconds timeout) {
-  auto options = c10d::ProcessGroupGloo::Options::create(timeout);
+BackendPtr gloo_subgroup(const std::string& prefix, int rank, int size) {
+  auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(60));
   options->devices.push_back(c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1"));
   return c10::make_intrusive<c10d::ProcessGroupGloo>(
       c10::make_intrusive<c10d::PrefixStore>(prefix, g_store), rank, size, options);
@@ -31,15 +24,9 @@ BackendPtr gloo(const std::string& prefix, int rank, int size, std::chrono::mill
 
 BackendPtr world(const std::string& name, std::chrono::milliseconds timeout) {
   if (name == "mpi") return muster::mpi::backend({.timeout = timeout});
-  const int rank = number("RANK");
-  const int size = number("WORLD_SIZE");
-  c10d::TCPStoreOptions options;
-  options.port = static_cast<std::uint16_t>(number("MASTER_PORT"));
-  options.isServer = rank == 0;
-  options.numWorkers = size;
-  options.timeout = timeout;
-  g_store = c10::make_intrusive<c10d::TCPStore>("127.0.0.1", options);
-  return gloo("world", rank, size, timeout);
+  const auto group = muster::join().group(name, {.timeout = timeout});
+  g_store = group->getStore();
+  return group->getBackend(c10::DeviceType::CPU);
 }
 
 std::vector<std::pair<std::string, BackendPtr>> groups(const std::string& name,
@@ -60,9 +47,9 @@ std::vector<std::pair<std::string, BackendPtr>> groups(const std::string& name,
     if (at == ranks.end()) return;
     const int rank = static_cast<int>(at - ranks.begin());
     const auto prefix = label + std::to_string(ranks.front());
-    all.emplace_back(label, name == "mpi" ? world->split(nullptr, ranks, nullptr)
-                                          : gloo(prefix, rank, static_cast<int>(ranks.size()),
-                                                 std::chrono::seconds(60)));
+    all.emplace_back(label, name == "mpi"
+                                ? world->split(nullptr, ranks, nullptr)
+                                : gloo_subgroup(prefix, rank, static_cast<int>(ranks.size())));
   };
   if (size > 1) {
     add("of half", alike);

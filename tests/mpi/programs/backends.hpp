@@ -13,7 +13,7 @@ namespace tests {
 
 using BackendPtr = c10::intrusive_ptr<c10d::Backend>;
 
-// All ranks: "mpi" as MPI numbers them, "gloo" as RANK and WORLD_SIZE say, on 127.0.0.1.
+// All ranks: "mpi" as MPI numbers them, "gloo" as muster::join() says.
 BackendPtr world(const std::string& name, std::chrono::milliseconds timeout);
 
 // The world, and of its subsets those that this rank is in: even or odd ranks, all but the first,

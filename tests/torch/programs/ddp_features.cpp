@@ -373,20 +373,13 @@ void outputs(const Group& group) {
   expect(text.find("collect_tensors") != text.npos, "an opaque output: " + text);
 }
 
-// And what gloo_group reads, for the cases that need one.
-Group mpi_group() {
-  const muster::Job job = muster::join();
-  setenv("RANK", std::to_string(job.rank).c_str(), 1);
-  setenv("WORLD_SIZE", std::to_string(job.size).c_str(), 1);
-  return job.group("mpi", {.timeout = std::chrono::seconds(30)});
-}
-
 }  // namespace
 
 int main(int count, char** words) {
   torch::set_num_threads(1);
   const bool over_mpi = count > 1 && words[1] == std::string("mpi");
-  const Group group = over_mpi ? mpi_group() : muster::test::gloo_group();
+  const Group group = over_mpi ? muster::join().group("mpi", {.timeout = muster::test::kTimeout})
+                               : muster::test::gloo_group();
   const std::vector<std::pair<std::string, void (*)(const Group&)>> cases = {
       {"no_sync", no_sync},
       {"static_graph", static_graph},
