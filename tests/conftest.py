@@ -1,13 +1,58 @@
 """What user-level tests share: the binary under test, and labs of real hosts to use it on."""
+import fcntl
 import json
 import os
+import shutil
 import subprocess
+import tempfile
 import uuid
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+# Of this run of pytest, whichever worker (pytest -n) asks: the first process of the run names it for the others.
+RUN = os.environ.setdefault("MUSTER_TEST_RUN", uuid.uuid4().hex[:12])
+SHARED = Path("/opt") / f"muster-tests-{RUN}"  # lab hosts see it
+
+
+@contextmanager
+def locked(name: str, how=fcntl.LOCK_EX):
+    with (Path(tempfile.gettempdir()) / f"muster-tests-{RUN}.{name}").open("a") as file:
+        fcntl.flock(file, how)
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """With several workers (pytest -n), a test that is marked `alone` runs while no other does."""
+    if not hasattr(item.config, "workerinput"):
+        return (yield)
+    # Who wants to be alone keeps the door shut while it waits, so that those inside come out one by one.
+    with locked("door"):
+        entered = locked("room", fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
+        entered.__enter__()
+    try:
+        return (yield)
+    finally:
+        entered.__exit__(None, None, None)
+
+
+def pytest_sessionfinish(session):
+    if not hasattr(session.config, "workerinput"):
+        shutil.rmtree(SHARED, ignore_errors=True)
+        for file in Path(tempfile.gettempdir()).glob(f"muster-tests-{RUN}.*"):
+            file.unlink()
+
+
+@pytest.fixture(scope="session")
+def shared_folder():
+    """For what every lab host and every worker of this run sees; labs come up after this."""
+    SHARED.mkdir(mode=0o755, exist_ok=True)
+    return SHARED
 
 
 @pytest.fixture(scope="session")

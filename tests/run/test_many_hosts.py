@@ -3,7 +3,7 @@ import time
 
 import pytest
 
-pytestmark = pytest.mark.lab
+pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
 RUNS = 20
 

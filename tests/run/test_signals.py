@@ -39,4 +39,4 @@ def test_power_loss_of_the_launcher(lab_up, make_cluster, engines):
         run = cluster.start(engine, "--orphan-after", "5", "--", "sh", "-c", STUBBORN)
         run.wait_for("up", 3)
     cluster.lab.command("crash", "launcher")
-    cluster.settles(before, 10)
+    cluster.settles(before, 25)
