@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
@@ -22,6 +23,11 @@ struct Options {
 // operation failed. Collective. Throws when there is no MPI to be had: what was looked for, and
 // where.
 [[nodiscard]] MUSTER_API c10::intrusive_ptr<c10d::Backend> backend(const Options& options = {});
+
+// The same for some of those ranks, numbered in this order. The members call it, groups that share
+// members in one order; for other ranks the result is null.
+[[nodiscard]] MUSTER_API c10::intrusive_ptr<c10d::Backend> backend(const std::vector<int>& ranks,
+                                                                   const Options& options = {});
 
 // Whether `backend` would find an MPI, and which or why not in a sentence. Loads the library, does
 // not initialise it.

@@ -43,6 +43,12 @@ void check_base(const char* name, const at::Tensor& whole, const at::Tensor& par
       " ranks with ", part.numel(), " ", c10::toString(part.scalar_type()), " each");
 }
 
+void check_pairs(const char* name, const MpiBackend::Tensors& outputs,
+                 const MpiBackend::Tensors& inputs) {
+  TORCH_CHECK_VALUE(!inputs.empty() && inputs.size() == outputs.size(), "MPI: ", name, ": ",
+                    outputs.size(), " outputs for ", inputs.size(), " inputs");
+}
+
 void check_root(const char* name, int64_t root, int size) {
   TORCH_CHECK_VALUE(root >= 0 && root < size, "MPI: ", name, ": rank ", root, " is none of ", size);
 }
@@ -71,18 +77,24 @@ void copy_out(const at::Tensor& flat, const MpiBackend::Tensors& list) {
   }
 }
 
-// A reduction in pieces that MPI can count: `piece` begins one of so many elements at an offset in
-// bytes.
+// So many units in pieces that MPI can count: `piece` begins one, from a unit on.
+template <class Piece>
+int in_pieces(const Library& library, std::size_t total, Requests& requests, const Piece& piece) {
+  const std::size_t most = library.most_elements();
+  int error = 0;
+  for (std::size_t at = 0; error == 0 && (at < total || at == 0); at += most)
+    error = piece(at, std::min(most, total - at), requests.emplace_back());
+  return error;
+}
+
+// The same for the elements of a tensor; `piece` is given the place in memory.
 template <class Piece>
 int in_pieces(const Library& library, const at::Tensor& memory, Requests& requests,
               const Piece& piece) {
   const auto total = static_cast<std::size_t>(memory.numel());
-  const std::size_t most = library.most_elements();
-  int error = 0;
-  for (std::size_t at = 0; error == 0 && (at < total || at == 0); at += most) {
-    error = piece(at * memory.element_size(), std::min(most, total - at), requests.emplace_back());
-  }
-  return error;
+  return in_pieces(library, total, requests, [&](std::size_t at, std::size_t count, Request& r) {
+    return piece(at * memory.element_size(), count, r);
+  });
 }
 
 auto allreduce_post(const at::Tensor& memory, Type type, Reduction reduction) {
@@ -90,6 +102,17 @@ auto allreduce_post(const at::Tensor& memory, Type type, Reduction reduction) {
     return in_pieces(library, memory, requests, [&](std::size_t at, std::size_t count, Request& r) {
       return library.iallreduce(bytes_of(memory) + at, count, type, reduction, comm, r);
     });
+  };
+}
+
+// One all-gather for each pair.
+auto allgather_post(const MpiBackend::Tensors& from, const MpiBackend::Tensors& to) {
+  return [&](Library& library, Comm comm, Requests& requests) {
+    int error = 0;
+    for (std::size_t i = 0; i < from.size() && error == 0; ++i)
+      error = library.iallgather(bytes_of(from[i]), bytes_of(to[i]), from[i].nbytes(), comm,
+                                 requests.emplace_back());
+    return error;
   };
 }
 
@@ -125,6 +148,11 @@ std::vector<std::size_t> split_bytes(const at::Tensor& tensor, const std::vector
 c10::intrusive_ptr<c10d::Backend> with_members(Progress& progress, const Group& parent,
                                                const std::vector<int>& ranks,
                                                const Options& options) {
+  for (const int rank : ranks) {
+    check_root("a group", rank, parent.size());
+    TORCH_CHECK_VALUE(std::ranges::count(ranks, rank) == 1, "MPI: a group: rank ", rank, " twice");
+  }
+  if (std::ranges::count(ranks, parent.rank) == 0) return nullptr;
   std::shared_ptr<Group> group;
   try {
     group = progress.subgroup(parent, ranks, options.timeout);
@@ -132,6 +160,12 @@ c10::intrusive_ptr<c10d::Backend> with_members(Progress& progress, const Group& 
     C10_THROW_ERROR(DistBackendError, error.what());
   }
   return c10::make_intrusive<MpiBackend>(progress, std::move(group), options);
+}
+
+Options with_environment(Options options) {
+  const char* stage = std::getenv("MUSTER_MPI_STAGE_CUDA");
+  if (stage != nullptr && std::string(stage) == "1") options.stage_cuda = true;
+  return options;
 }
 
 }  // namespace
@@ -154,12 +188,11 @@ MpiBackend::WorkPtr MpiBackend::broadcast(Tensors& tensors, const c10d::Broadcas
   const at::Tensor memory = call.write(tensor);
   // In pieces instead of with a type of its own: Intel MPI fails on such a type beyond 2 GiB.
   return call.begin(tensors, [&](Library& library, Comm comm, Requests& requests) {
-    const std::size_t most = library.most_elements();
-    int error = 0;
-    for (std::size_t at = 0; error == 0 && (at < memory.nbytes() || at == 0); at += most)
-      error = library.ibroadcast(bytes_of(memory) + at, std::min(most, memory.nbytes() - at),
-                                 static_cast<int>(opts.rootRank), comm, requests.emplace_back());
-    return error;
+    const auto piece = [&](std::size_t at, std::size_t bytes, Request& request) {
+      return library.ibroadcast(bytes_of(memory) + at, bytes, static_cast<int>(opts.rootRank), comm,
+                                request);
+    };
+    return in_pieces(library, memory.nbytes(), requests, piece);
   });
 }
 
@@ -238,8 +271,7 @@ MpiBackend::WorkPtr MpiBackend::_allgather_base(at::Tensor& output, at::Tensor& 
 MpiBackend::WorkPtr MpiBackend::allgather_into_tensor_coalesced(
     Tensors& outputs, Tensors& inputs, const c10d::AllgatherOptions& opts) {
   constexpr const char* kName = "all_gather_into_tensor";
-  TORCH_CHECK_VALUE(!inputs.empty() && inputs.size() == outputs.size(), "MPI: ", kName, ": ",
-                    outputs.size(), " outputs for ", inputs.size(), " inputs");
+  check_pairs(kName, outputs, inputs);
   Call call(*this, kName, OpType::_ALLGATHER_BASE, inputs.front(), opts.timeout, opts.asyncOp);
   Tensors from;
   Tensors to;
@@ -248,13 +280,7 @@ MpiBackend::WorkPtr MpiBackend::allgather_into_tensor_coalesced(
     from.push_back(call.read(inputs[i]));
     to.push_back(call.write(outputs[i]));
   }
-  return call.begin(outputs, [&](Library& library, Comm comm, Requests& requests) {
-    int error = 0;
-    for (std::size_t i = 0; i < from.size() && error == 0; ++i)
-      error = library.iallgather(bytes_of(from[i]), bytes_of(to[i]), from[i].nbytes(), comm,
-                                 requests.emplace_back());
-    return error;
-  });
+  return call.begin(outputs, allgather_post(from, to));
 }
 
 MpiBackend::WorkPtr MpiBackend::allgather_coalesced(std::vector<Tensors>& outputs, Tensors& inputs,
@@ -287,13 +313,7 @@ MpiBackend::WorkPtr MpiBackend::allgather_coalesced(std::vector<Tensors>& output
   });
   Tensors all;
   for (const auto& of_rank : outputs) all.insert(all.end(), of_rank.begin(), of_rank.end());
-  return call.begin(all, [&](Library& library, Comm comm, Requests& requests) {
-    int error = 0;
-    for (std::size_t i = 0; i < from.size() && error == 0; ++i)
-      error = library.iallgather(bytes_of(from[i]), bytes_of(flat_outputs[i]), from[i].nbytes(),
-                                 comm, requests.emplace_back());
-    return error;
-  });
+  return call.begin(all, allgather_post(from, flat_outputs));
 }
 
 MpiBackend::WorkPtr MpiBackend::gather(std::vector<Tensors>& outputs, Tensors& inputs,
@@ -365,8 +385,7 @@ MpiBackend::WorkPtr MpiBackend::_reduce_scatter_base(at::Tensor& output, at::Ten
 MpiBackend::WorkPtr MpiBackend::reduce_scatter_tensor_coalesced(
     Tensors& outputs, Tensors& inputs, const c10d::ReduceScatterOptions& opts) {
   constexpr const char* kName = "reduce_scatter_tensor";
-  TORCH_CHECK_VALUE(!inputs.empty() && inputs.size() == outputs.size(), "MPI: ", kName, ": ",
-                    outputs.size(), " outputs for ", inputs.size(), " inputs");
+  check_pairs(kName, outputs, inputs);
   for (std::size_t i = 0; i < inputs.size(); ++i) check_base(kName, inputs[i], outputs[i], size_);
   Call call(*this, kName, OpType::_REDUCE_SCATTER_BASE, outputs.front(), opts.timeout,
             opts.asyncOp);
@@ -525,28 +544,24 @@ void MpiBackend::monitoredBarrier(const c10d::BarrierOptions& opts, bool /*wait_
 c10::intrusive_ptr<c10d::Backend> MpiBackend::split(
     const c10::intrusive_ptr<c10d::Store>& /*store*/, const std::vector<int>& ranks,
     const c10::intrusive_ptr<Backend::Options>& opts) {
-  for (const int rank : ranks) {
-    check_root("split", rank, size_);
-    TORCH_CHECK_VALUE(std::ranges::count(ranks, rank) == 1, "MPI: split: rank ", rank, " twice");
-  }
-  if (std::ranges::count(ranks, rank_) == 0) return nullptr;
   auto options = options_;
   if (opts) options.timeout = opts->timeout;
   return with_members(progress_, *group_, ranks, options);
 }
 
+c10::intrusive_ptr<c10d::Backend> backend(const std::vector<int>& ranks, const Options& options) {
+  Progress& progress = process_progress();
+  return with_members(progress, *progress.world(), ranks, with_environment(options));
+}
+
 c10::intrusive_ptr<c10d::Backend> backend(const Options& options) {
-  auto wanted = options;
-  const char* stage = std::getenv("MUSTER_MPI_STAGE_CUDA");
-  if (stage != nullptr && std::string(stage) == "1") wanted.stage_cuda = true;
+  const auto wanted = with_environment(options);
   Progress& progress = process_progress();
   // Groups must not meet on one communicator: their operations may come in another order elsewhere.
   static std::atomic<bool> is_first = true;
   if (is_first.exchange(false))
     return c10::make_intrusive<MpiBackend>(progress, progress.world(), wanted);
-  std::vector<int> everybody(static_cast<std::size_t>(progress.world()->size()));
-  std::iota(everybody.begin(), everybody.end(), 0);
-  return with_members(progress, *progress.world(), everybody, wanted);
+  return with_members(progress, *progress.world(), progress.world()->world_ranks, wanted);
 }
 
 Found find() {

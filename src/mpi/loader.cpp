@@ -31,6 +31,11 @@ struct Candidate {
   std::string why;
 };
 
+std::vector<std::string>& further_prefixes() {
+  static std::vector<std::string> prefixes;
+  return prefixes;
+}
+
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -75,13 +80,17 @@ std::vector<fs::path> launchers_among_ancestors() {
   return prefixes;
 }
 
-// The ABIs to try, in order. mpirun belongs to one MPI; Slurm's PMI and PMIx can start either.
-std::vector<Abi> wanted_abis() {
-  if (!variable("OMPI_COMM_WORLD_SIZE").empty()) return {kOpenMpi};
+// mpirun belongs to one MPI; Slurm's PMI and PMIx can start either.
+struct Wanted {
+  std::vector<Abi> abis;  // in order
+  bool for_sure = true;   // the first ABI wherever it is, before the second
+};
+Wanted wanted_abis() {
+  if (!variable("OMPI_COMM_WORLD_SIZE").empty()) return {.abis = {kOpenMpi}};
   const bool slurms = !variable("SLURM_JOB_ID").empty();
   if (!variable("PMI_SIZE").empty())
-    return slurms ? std::vector{kMpich, kOpenMpi} : std::vector{kMpich};
-  return {kOpenMpi, kMpich};
+    return {.abis = slurms ? std::vector{kMpich, kOpenMpi} : std::vector{kMpich}};
+  return {.abis = {kOpenMpi, kMpich}, .for_sure = !variable("PMIX_RANK").empty()};
 }
 
 void add_folder(std::vector<Candidate>& all, const fs::path& prefix, const Abi& abi,
@@ -93,14 +102,28 @@ void add_folder(std::vector<Candidate>& all, const fs::path& prefix, const Abi& 
   }
 }
 
-std::vector<Candidate> candidates_of(const Abi& abi) {
+std::vector<Candidate> in_folders_of(const Abi& abi) {
   std::vector<Candidate> all;
   for (const auto& prefix : launchers_among_ancestors())
     add_folder(all, prefix, abi, "the launcher's");
   for (const char* name : {"OPAL_PREFIX", "I_MPI_ROOT"})
     if (!variable(name).empty()) add_folder(all, variable(name), abi, name);
-  all.push_back({.path = abi.soname, .why = "where the dynamic linker looks"});
+  for (const auto& prefix : further_prefixes()) add_folder(all, prefix, abi, prefix);
   return all;
+}
+
+std::vector<Candidate> candidates() {
+  const Wanted wanted = wanted_abis();
+  std::vector<Candidate> in_folders;
+  std::vector<Candidate> by_name;
+  for (const Abi& abi : wanted.abis) {
+    const auto found = in_folders_of(abi);
+    const Candidate named{.path = abi.soname, .why = "where the dynamic linker looks"};
+    in_folders.insert(in_folders.end(), found.begin(), found.end());
+    (wanted.for_sure ? in_folders : by_name).push_back(named);
+  }
+  in_folders.insert(in_folders.end(), by_name.begin(), by_name.end());
+  return in_folders;
 }
 
 // Plugins lie beside the library or program that this code is part of, or in muster/ there.
@@ -139,6 +162,8 @@ class Loader {
     auto* make = reinterpret_cast<MakeLibrary>(dlsym(plugin, kMakeLibrary));
     if (make == nullptr) return note(candidate, dlerror());
     result.library.reset(make());
+    result.why = candidate.why;
+    result.abi = abi.name;
     return true;
   }
 
@@ -159,6 +184,10 @@ class Loader {
 
 }  // namespace
 
+void look_also_in(std::string prefix) {
+  further_prefixes().push_back(std::move(prefix));
+}
+
 Loaded load_library() {
   Loader loader;
   if (const auto file = loaded_already(); !file.empty()) {
@@ -169,9 +198,8 @@ Loaded load_library() {
     loader.take({.path = file, .why = "MUSTER_MPI_LIBRARY"});
     return std::move(loader.result);
   }
-  for (const Abi& abi : wanted_abis())
-    for (const auto& candidate : candidates_of(abi))
-      if (loader.take(candidate)) return std::move(loader.result);
+  for (const auto& candidate : candidates())
+    if (loader.take(candidate)) break;
   return std::move(loader.result);
 }
 

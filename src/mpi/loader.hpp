@@ -12,8 +12,14 @@ namespace muster::mpi {
 struct Loaded {
   std::unique_ptr<Library> library;  // null: none was found
   std::string path;                  // of the MPI
+  std::string why;                   // it was looked for there
+  std::string abi;                   // "openmpi" or "mpich"
   std::string tried;                 // what was looked for and where, one a line
 };
+
+// Where an MPI may be that no launcher and no variable points to: lib/libmpi.so.* below it. Before
+// the first look for one.
+void look_also_in(std::string prefix);
 
 // Stays loaded for good. Not initialised.
 [[nodiscard]] Loaded load_library();

@@ -63,8 +63,7 @@ std::uint64_t hash(const std::vector<int>& ranks) {
 
 std::shared_ptr<Group> Progress::adopt(Comm comm, std::vector<int> world_ranks) {
   const auto free = [this](Group* group) {
-    auto guard = lock(Clock::now() + kFindOut);
-    if (!guard && is_broken()) static_cast<void>(guard.try_lock());
+    const auto guard = lock(Clock::now() + kFindOut);
     if (!guard) return;  // a thread is stuck in MPI: the process is about to leave, with all it has
     groups_.erase(group->id);
     // In a broken job it might wait for ever.
@@ -124,7 +123,7 @@ std::shared_ptr<Group> Progress::subgroup(const Group& parent, const std::vector
   // MPI blocks all the same. On a thread of its own, so that this one can give up.
   auto made = std::make_shared<std::promise<std::shared_ptr<Group>>>();
   auto result = made->get_future();
-  const int tag = static_cast<int>(hash(members) % 30000);
+  const int tag = static_cast<int>(hash(members) % kMeetings);
   std::thread maker([this, made, tag, ranks, members, timeout, comm = parent.comm] {
     try {
       const auto guard = lock(Clock::now() + timeout);

@@ -16,6 +16,8 @@ constexpr auto kDrain = milliseconds(3000);
 // Set while MPI is ours to finalise, or to leave alone.
 Progress* g_progress = nullptr;
 bool g_initialised_here = false;
+ThreadLevel g_level{};
+pid_t g_process = 0;  // not a child that was forked from it
 
 [[noreturn]] void leave(int status) {
   static_cast<void>(std::fflush(nullptr));
@@ -24,9 +26,12 @@ bool g_initialised_here = false;
 
 // The last act of the process. A stuck or broken MPI is not finalised: that may never return.
 void at_exit(int status, void* /*unused*/) {
+  if (getpid() != g_process) return;
   Progress& progress = *g_progress;
   if (progress.library().finalised()) return;
-  if (progress.is_broken()) leave(status);
+  // Who failed does not wait for the others, who may be waiting for it; that it left without
+  // MPI_Finalize tells the launcher to end them.
+  if (progress.is_broken() || (status != 0 && g_initialised_here)) leave(status);
   if (!progress.drain(kDrain)) {
     std::fputs(
         "muster: MPI: operations that nobody waited for did not end; leaving without "
@@ -62,12 +67,11 @@ Progress* start() {
   if (loaded.library->finalised())
     throw std::runtime_error("MPI was finalised before; it cannot be used again in this process");
   g_initialised_here = !loaded.library->initialised();
-  ThreadLevel level{};
-  if (const int error = loaded.library->initialise(level))
+  if (const int error = loaded.library->initialise(g_level))
     throw std::runtime_error("MPI_Init_thread failed: " + loaded.library->error_text(error));
   // The program's own calls cannot be kept apart from ours.
   const auto needed = g_initialised_here ? ThreadLevel::kSerialized : ThreadLevel::kMultiple;
-  if (level < needed)
+  if (g_level < needed)
     throw std::runtime_error(
         g_initialised_here
             ? "this MPI cannot be called from several threads, as the backend has to"
@@ -75,6 +79,7 @@ Progress* start() {
               "needs: call MPI_Init_thread with that, or leave the initialisation to muster");
   // Never deleted: operations and groups may outlive everything else.
   g_progress = new Progress(std::move(loaded.library), host_name());
+  g_process = getpid();
   on_exit(at_exit, nullptr);
   return g_progress;
 }
@@ -84,6 +89,10 @@ Progress* start() {
 Loaded& loaded_library() {
   static Loaded loaded = load_library();
   return loaded;
+}
+
+ThreadLevel process_thread_level() {
+  return g_level;
 }
 
 Progress& process_progress() {

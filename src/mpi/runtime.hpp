@@ -9,6 +9,9 @@ namespace muster::mpi {
 // The MPI of this process, looked for once.
 [[nodiscard]] Loaded& loaded_library();
 
+// What MPI granted; after process_progress only.
+[[nodiscard]] ThreadLevel process_thread_level();
+
 // Of the whole process, until its end. Throws what could not be found or begun. Collective the
 // first time.
 [[nodiscard]] Progress& process_progress();

@@ -1,0 +1,46 @@
+"""torch.distributed's "mpi" backend for an unchanged PyTorch.
+
+Installed, it is on: `import torch` loads it, and `init_process_group("mpi")` works. MUSTER_TORCH=0 in the environment, or
+TORCH_DEVICE_BACKEND_AUTOLOAD=0, turns that off. A PyTorch that was built with MPI keeps its own, unless MUSTER_TORCH=replace.
+"""
+import os
+import warnings
+from importlib.metadata import version
+
+__all__ = ["enable", "disable", "is_enabled"]
+__version__ = version("muster-torch")
+
+
+def enable(replace: bool = False) -> bool:
+    """Makes "mpi" muster's. A PyTorch with an MPI of its own keeps that, unless `replace`. Whether it is muster's now."""
+    from . import _c10d
+
+    return _c10d.enable(replace)
+
+
+def disable() -> None:
+    """Gives PyTorch back what it had. Groups that exist live on."""
+    from . import _c10d
+
+    _c10d.disable()
+
+
+def is_enabled() -> bool:
+    """Whether init_process_group("mpi") is muster's."""
+    from . import _c10d
+
+    return _c10d.is_enabled()
+
+
+def _autoload() -> None:
+    """Called at the end of `import torch`, which fails if this does."""
+    switch = os.environ.get("MUSTER_TORCH", "1")
+    if switch not in ("0", "1", "replace"):
+        warnings.warn(f"MUSTER_TORCH={switch}: 0 turns muster_torch off, 1 is the default, replace also takes the place of a "
+                      "PyTorch's own MPI; taken as 1", stacklevel=2)
+    if switch == "0":
+        return
+    try:
+        enable(replace=switch == "replace")
+    except Exception as error:  # noqa: BLE001: no import of torch may fail because of us
+        warnings.warn(f"muster_torch cannot be used with this PyTorch, which goes on without it: {error!r}", stacklevel=2)

@@ -1,0 +1,2 @@
+TORCH: str
+ABIS: list[str]

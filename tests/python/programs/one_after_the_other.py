@@ -1,0 +1,10 @@
+"""Runs scripts as `python` would, in one process, to import PyTorch once: SCRIPT WORD... -- SCRIPT WORD..."""
+import runpy
+import sys
+
+words = [[]]
+for word in sys.argv[1:]:
+    words[-1].append(word) if word != "--" else words.append([])
+for script in words:
+    sys.argv = script
+    runpy.run_path(script[0], run_name="__main__")

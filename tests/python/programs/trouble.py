@@ -1,0 +1,188 @@
+"""What goes wrong, and what must not: usage: trouble.py FAULT, over "mpi"."""
+import os
+import resource
+import signal
+import sys
+import time
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+
+TIMEOUT = timedelta(seconds=4)
+
+
+def say(text):
+    print(f"rank {dist.get_rank()}: {text}", flush=True)
+
+
+def all_reduce():
+    tensor = torch.full((1024,), 1.0)
+    dist.all_reduce(tensor)
+    assert tensor.eq(dist.get_world_size()).all()
+
+
+def survive(act):
+    """Rank 1 acts; the others wait for it, and say what they are told."""
+    dist.init_process_group("mpi", timeout=TIMEOUT)
+    all_reduce()
+    if dist.get_rank() == 1:
+        act()
+    work = dist.all_reduce(torch.ones(1024), async_op=True)
+    began = time.monotonic()
+    try:
+        work.wait()
+    except RuntimeError as error:
+        say(f"after {time.monotonic() - began:.1f} s: {type(error).__name__}: {str(error).splitlines()[0]}")
+        sys.exit(3)
+    say("nobody was missed")
+
+
+def stopped():
+    survive(lambda: os.kill(os.getpid(), signal.SIGSTOP))
+
+
+def killed():
+    survive(lambda: os.kill(os.getpid(), signal.SIGKILL))
+
+
+def late():
+    def sleep():
+        time.sleep(60)  # the others have long left, and whoever started them ends this one
+        sys.exit(0)
+
+    survive(sleep)
+
+
+def raises():
+    """One rank fails in its own code while the others wait for it, with half an hour's patience."""
+    dist.init_process_group("mpi")
+    all_reduce()
+    if dist.get_rank() == 1:
+        raise ValueError("a bug of the script's own")
+    all_reduce()
+
+
+def forks():
+    """A child that leaves by exit() must not take MPI with it."""
+    dist.init_process_group("mpi", timeout=TIMEOUT)
+    all_reduce()
+    child = os.fork()
+    if child == 0:
+        sys.exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    all_reduce()
+    dist.destroy_process_group()
+    print("good", flush=True)
+
+
+def never_destroyed():
+    dist.init_process_group("mpi", timeout=TIMEOUT)
+    all_reduce()
+    print("good", flush=True)
+
+
+def beside_gloo():
+    """A group over MPI in a job whose default is Gloo's."""
+    rank, size = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29512", rank=rank, world_size=size, timeout=TIMEOUT)
+    group = dist.new_group(backend="mpi")
+    tensor = torch.ones(3)
+    dist.all_reduce(tensor, group=group)
+    assert dist.get_backend(group) == "mpi" and tensor.eq(size).all()
+    print("good", flush=True)
+
+
+def other_numbers():
+    rank, size = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29513", rank=size - 1 - rank, world_size=size, timeout=TIMEOUT)
+    try:
+        dist.new_group(backend="mpi")
+    except RuntimeError as error:
+        print("good" if f"MPI says that this is rank {rank} of {size}" in str(error) else error, flush=True)
+
+
+def by_device():
+    """The other spelling; it has a store and a rendezvous."""
+    rank, size = os.environ["OMPI_COMM_WORLD_RANK"], os.environ["OMPI_COMM_WORLD_SIZE"]
+    os.environ.update(RANK=rank, WORLD_SIZE=size, MASTER_ADDR="127.0.0.1", MASTER_PORT="29514")
+    dist.init_process_group("cpu:mpi", timeout=TIMEOUT)
+    all_reduce()
+    print("good", flush=True)
+
+
+def usage():
+    """Kilobytes and open files of this process."""
+    return resource_now("VmRSS"), len(os.listdir("/proc/self/fd"))
+
+
+def resource_now(name):
+    with open("/proc/self/status") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(name))
+
+
+def cycle(number):
+    """A group of all, one of some, and one split off: made, used, destroyed."""
+    size = dist.get_world_size()
+    for group in (dist.new_group(), dist.new_group([0, size - 1]), dist.split_group(split_ranks=[list(range(size))])):
+        if group is not None and group != dist.GroupMember.NON_GROUP_MEMBER:
+            dist.all_reduce(torch.ones(16), group=group)
+            dist.destroy_process_group(group)
+    if number % 50 == 49:  # and the world itself
+        dist.destroy_process_group()
+        dist.init_process_group("mpi", timeout=TIMEOUT)
+
+
+def cycles():
+    count = int(sys.argv[2])
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    dist.init_process_group("mpi", timeout=TIMEOUT)
+    for number in range(50):  # what is made once
+        cycle(number)
+    memory, files = usage()
+    for number in range(count):
+        cycle(number)
+    say(f"grew by {usage()[0] - memory} kB and {usage()[1] - files} files")
+    dist.destroy_process_group()
+
+
+def with_mpi4py(first):
+    if first:
+        from mpi4py import MPI
+    dist.init_process_group("mpi", timeout=TIMEOUT)
+    all_reduce()
+    if not first:
+        from mpi4py import MPI
+    world = MPI.COMM_WORLD
+    assert (world.rank, world.size) == (dist.get_rank(), dist.get_world_size())
+    for number in range(100):
+        work = dist.all_reduce(torch.ones(1000), async_op=True)
+        assert world.allreduce(number) == number * world.size
+        work.wait()
+    dist.destroy_process_group()
+    assert world.allreduce(1) == world.size
+    print("good", flush=True)
+
+
+def mpi4py_first():
+    with_mpi4py(True)
+
+
+def mpi4py_second():
+    with_mpi4py(False)
+
+
+def mpi4py_single():
+    """The program gave MPI one thread only: the backend cannot be used, and says so."""
+    import mpi4py
+
+    mpi4py.rc.thread_level = "single"
+    from mpi4py import MPI  # noqa: F401
+
+    try:
+        dist.init_process_group("mpi")
+    except RuntimeError as error:
+        print(str(error).splitlines()[0], flush=True)
+
+
+globals()[sys.argv[1]]()

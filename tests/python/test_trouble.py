@@ -1,0 +1,78 @@
+"""A rank that is missing is named, nothing hangs or grows, and MPI may be shared."""
+import re
+from pathlib import Path
+
+import pytest
+from tests.mpi.mpis import MPIS, Watched
+from tests.mpi.test_backend import FAULTS, SAYS_WHEN_LEFT
+from tests.run.waiting import until
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+PROGRAM = Path(__file__).resolve().parent / "programs/trouble.py"
+TIMEOUT_S = 4  # of operations in the program
+OPENMPI5, _, MPICH, _ = MPIS
+
+
+def words(python, *what):
+    return [python, "-W", "ignore", PROGRAM, *what]
+
+
+@pytest.fixture(scope="module")
+def troubles(python, host):
+    """troubles(mpi, fault): all faults of an MPI at once, since they wait for time to pass."""
+    jobs = {}
+
+    def get(mpi, fault):
+        if (mpi, fault) not in jobs:
+            jobs.update({(mpi, each): Watched(mpi.command(host, 3, [*SAYS_WHEN_LEFT, *words(python, each)], keep_survivors=True)) for each in FAULTS})
+        return jobs[mpi, fault]
+
+    yield get
+    for job in jobs.values():
+        job.end()
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("mpi", [OPENMPI5, MPICH], ids=str)
+def test_survivors_are_told_who_is_missing_and_leave(troubles, mpi, fault):
+    job = troubles(mpi, fault)
+    until(f"both survivors leave\n{job.said()}", lambda: len(job.times("left with 3")) >= 2, within=100)
+    told = [line for _, line in job.lines if re.match(r"rank [02]: after", line)]
+    assert len(told) == 2 and all("DistBackendError" in line and FAULTS[fault] in line for line in told), job.said()
+    assert all(float(re.search(r"after ([\d.]+) s", line)[1]) < TIMEOUT_S + 2 for line in told), job.said()
+    last_told = max(job.times("rank 0: after") + job.times("rank 2: after"))
+    assert max(job.times("left with 3")[:2]) - last_told < 10, job.said()
+
+
+def test_a_rank_that_raises_ends_the_job_at_once(host, python, mpi):
+    """It does not wait at its exit for ranks that wait for it; the launcher sees it leave, and ends them."""
+    done = mpi.run(host, 3, words(python, "raises"), within=60)
+    assert done.returncode != 0 and "ValueError: a bug of the script's own" in done.stderr
+
+
+@pytest.mark.parametrize("what", ["forks", "never_destroyed", "beside_gloo", "other_numbers", "by_device"])
+def test_a_good_job(host, python, what):
+    done = OPENMPI5.run(host, 2, words(python, what))
+    assert (done.returncode, done.stdout) == (0, "good\ngood\n"), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("mpi, count", [(OPENMPI5, 200), (MPICH, 700)], ids=str)
+def test_groups_come_and_go_without_a_trace(host, python, mpi, count):
+    """MPICH has 2048 communicators at a time; three a cycle would be more."""
+    done = mpi.run(host, 2, words(python, "cycles", str(count)))
+    assert done.returncode == 0, done.stdout + done.stderr
+    grown = re.findall(r"rank \d: grew by (-?\d+) kB and (-?\d+) files", done.stdout)
+    assert len(grown) == 2 and all(int(kilobytes) < 2000 and int(files) == 0 for kilobytes, files in grown), done.stdout
+
+
+@pytest.mark.parametrize("order", ["mpi4py_first", "mpi4py_second"])
+@pytest.mark.parametrize("mpi", [OPENMPI5, MPICH], ids=str)
+def test_beside_mpi4py(host, python, mpi, order):
+    library = Path(mpi.mpirun).parent.parent / "lib"
+    done = mpi.run(host, 2, words(python, order), env={"LD_LIBRARY_PATH": library})
+    assert (done.returncode, done.stdout) == (0, "good\ngood\n"), done.stdout + done.stderr
+
+
+def test_mpi4py_with_one_thread_is_refused_in_words(host, python):
+    done = MPICH.run(host, 2, words(python, "mpi4py_single"), env={"LD_LIBRARY_PATH": Path(MPICH.mpirun).parent.parent / "lib"})
+    assert done.stdout.count("the program has initialised MPI without MPI_THREAD_MULTIPLE") == 2, done.stdout + done.stderr

@@ -1,0 +1,134 @@
+"""What is in the wheel, and when it is on."""
+import os
+import subprocess
+import tarfile
+import zipfile
+
+import pytest
+from tests.mpi.mpis import DEPS, MPIS, SYSTEM_PATH
+from tests.torch.conftest import OWN_NETWORK
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+
+
+def run(python, *words, env=None, within=60):
+    """On the machine itself, with no network but a loopback of its own: an MPI may listen."""
+    return subprocess.run([*OWN_NETWORK, str(python), *map(str, words)], env={"PATH": SYSTEM_PATH, "HOME": "/tmp", **(env or {})},
+                          capture_output=True, text=True, timeout=within, stdin=subprocess.DEVNULL)
+
+
+def says(python, script, env=None, within=60):
+    done = run(python, "-W", "error::UserWarning:muster_torch", "-c", script, env=env, within=within)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout.strip()
+
+
+ASKS = "import torch.distributed as d; import torch.distributed.distributed_c10d as c; print(d.is_mpi_available(), hasattr(c, 'ProcessGroupMPI'))"
+FAILS_AS_EVER = "import torch.distributed as d\ntry: d.init_process_group('mpi')\nexcept RuntimeError as e: print(e)"
+
+
+def test_the_wheel_brings_both_abis_and_no_library_of_others(wheel):
+    assert "manylinux" in wheel.name
+    with zipfile.ZipFile(wheel) as file:
+        libraries = sorted(name.split("/")[-1] for name in file.namelist() if ".so" in name)
+        assert [name.split(".")[0] for name in libraries] == ["_backend", "libmuster_mpi_mpich", "libmuster_mpi_openmpi"]
+        names = {name.split("/")[-1] for name in file.namelist()}
+        assert {"py.typed", "_backend.pyi", "LICENSE", "entry_points.txt"} <= names
+        assert not [name for name in names if name.endswith((".cpp", ".hpp"))]
+
+
+def test_the_sdist_has_what_it_needs_and_nothing_of_the_tool(sdist):
+    with tarfile.open(sdist) as file:
+        tops = {"/".join(name.split("/")[1:3]) for name in file.getnames()}
+    assert {"src/mpi", "python/module.cpp", "include/muster"} <= tops and "src/cli" not in tops and not [top for top in tops if top.startswith("tests")]
+
+
+def test_it_is_on_with_no_import(python):
+    assert says(python, ASKS) == "True True"
+
+
+@pytest.mark.parametrize("switch", [{"MUSTER_TORCH": "0"}, {"TORCH_DEVICE_BACKEND_AUTOLOAD": "0"}], ids=lambda switch: next(iter(switch)))
+def test_it_can_be_turned_off(python, switch):
+    assert says(python, ASKS, env=switch) == "False False"
+    assert "doesn't have MPI built in" in says(python, FAILS_AS_EVER, env=switch)
+
+
+def test_a_script_turns_it_on_and_off(python):
+    asks = ASKS.split("; ")[-1]
+    script = f"import muster_torch as m, torch.distributed as d, torch.distributed.distributed_c10d as c\n{asks}\nm.enable(); {asks}; m.disable(); {asks}"
+    assert says(python, script, env={"MUSTER_TORCH": "0"}).split("\n") == ["False False", "True True", "False False"]
+
+
+@pytest.mark.parametrize("switch, taken", [("1", False), ("replace", True)])
+def test_an_mpi_of_pytorchs_own_is_left_alone_unless_asked(python, switch, taken):
+    """Such a PyTorch is not to be had by pip: this one is told that it has an MPI."""
+    script = ("import torch.distributed as d, torch.distributed.distributed_c10d as c, muster_torch as m\n"
+              "class Own: pass\n"
+              "c.ProcessGroupMPI = d.ProcessGroupMPI = Own; c._MPI_AVAILABLE = True\n"
+              f"import os; os.environ['MUSTER_TORCH'] = '{switch}'; m._autoload(); print(c.ProcessGroupMPI is Own, m.is_enabled())\n"
+              "m.disable(); print(c.ProcessGroupMPI is Own and d.ProcessGroupMPI is Own)")
+    assert says(python, script, env={"MUSTER_TORCH": "0"}).split("\n") == [f"{not taken} {taken}", "True"]
+
+
+def test_import_torch_costs_no_more(python):
+    """No MPI is loaded, and nothing that a script did not ask for is imported."""
+    script = "import torch, sys; print('mpi' in open('/proc/self/maps').read().replace('mpich', ''), 'muster_torch._backend' in sys.modules)"
+    assert says(python, script) == "False False"
+
+
+def test_another_pytorch_is_told(python):
+    script = ("import torch, muster_torch._c10d as c; torch.__version__ = '2.99.1'\n"
+              "import torch.distributed as d; print(d.is_mpi_available())\n"
+              "try: d.init_process_group('mpi')\nexcept ImportError as e: print(e)")
+    told = says(python, script)
+    assert told.startswith("False\n") and "built for PyTorch 2.13, and this is PyTorch 2.99.1" in told and "--no-build-isolation" in told
+
+
+def test_no_mpi_says_what_was_looked_for(python):
+    env = {"MUSTER_MPI_LIBRARY": "/nowhere/libmpi.so"}
+    script = "import torch.distributed as d; print(d.is_mpi_available())\ntry: d.init_process_group('mpi')\nexcept RuntimeError as e: print(e)"
+    told = says(python, script, env=env)
+    assert told.startswith("False\n") and "/nowhere/libmpi.so (MUSTER_MPI_LIBRARY)" in told
+
+
+def test_ranks_that_no_mpi_started_are_refused(python):
+    """Each would be a job of one, and train alone."""
+    done = run(python, "-c", "import torch.distributed as d; d.init_process_group('mpi')", env={"WORLD_SIZE": "4", "RANK": "0"})
+    assert done.returncode == 1 and "sees one rank, and WORLD_SIZE says 4" in done.stderr and "mpirun" in done.stderr
+    slurm = {"SLURM_NTASKS": "3", "SLURM_STEP_ID": "0", "SLURM_PROCID": "0"}
+    done = run(python, "-c", "import torch.distributed as d; d.init_process_group('mpi')", env=slurm)
+    assert done.returncode == 1 and "SLURM_NTASKS says 3" in done.stderr and "--mpi=pmix" in done.stderr
+
+
+@pytest.mark.parametrize("mpi", MPIS, ids=str)
+def test_the_doctor(host, python, mpi):
+    done = mpi.run(host, 2, [python, "-m", "muster_torch.doctor"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    version = {"openmpi5": "Open MPI v5", "openmpi4": "Open MPI v4.1", "mpich": "MPICH Version", "intel": "Intel(R) MPI Library"}[mpi.name]
+    why = "where the dynamic linker looks" if mpi.name == "openmpi4" else "the launcher's"  # Debian's is in no lib/ of a folder of its own
+    abi = "Open MPI's" if mpi.name.startswith("openmpi") else "MPICH's"
+    for text in (version, f"ABI:          {abi}", f"({why})", "thread level: MPI_THREAD_MULTIPLE", "CUDA-aware:   no", 'works: 2 ranks on n1 (2)'):
+        assert text in done.stdout, done.stdout
+    assert done.stdout.count("init_process_group") == 1  # one rank speaks
+
+
+def test_the_doctor_finds_that_it_would_fail(python):
+    done = run(python, "-m", "muster_torch.doctor", env={"MUSTER_MPI_LIBRARY": "/nowhere/libmpi.so"})
+    assert done.returncode == 1 and "would fail" in done.stdout and "/nowhere/libmpi.so" in done.stdout
+    done = run(python, "-m", "muster_torch.doctor", env={"MUSTER_TORCH": "0"})
+    assert done.returncode == 1 and "off by MUSTER_TORCH=0" in done.stdout
+
+
+def test_the_mpi_of_the_environment_is_found(python):
+    """PyPI's MPIs put their library into lib/ of the environment; this one has an Open MPI for the dynamic linker, too."""
+    script = f"import sys, torch; sys.prefix = '{DEPS}/mpich'; import muster_torch._c10d as c; print(c.find()['library'], c.find()['abi'])"
+    assert says(python, script) == f"{DEPS}/mpich/lib/libmpi.so.12 mpich"
+
+
+def test_types(python, venv):
+    """The stubs name what is there."""
+    names = says(python, "import torch; from muster_torch import _backend, _built_for; print(*(n for m in (_backend, _built_for) for n in dir(m) if n[0] != '_'))")
+    folder = next(venv.glob("lib/python3*/site-packages/muster_torch"))
+    stubs = (folder / "_backend.pyi").read_text() + (folder / "_built_for.pyi").read_text()
+    assert all(f"def {name}(" in stubs or f"\n{name}:" in "\n" + stubs for name in names.split())
+    assert os.path.exists(folder / "py.typed")
