@@ -77,31 +77,41 @@ void copy_out(const at::Tensor& flat, const MpiBackend::Tensors& list) {
   }
 }
 
-// So many units in pieces that MPI can count: `piece` begins one, from a unit on.
+// Elements of a reduction of so many bytes that MPI is given in one call.
+std::size_t most_at_once(const Library& library, std::size_t bytes, std::size_t element_size) {
+  const std::size_t piece = library.piece_bytes();
+  if (piece == 0 || bytes <= 2 * piece) return library.most_elements();
+  return std::min(library.most_elements(), piece / element_size);
+}
+
+// So many units, `most` at a time: `piece` begins some, from a unit on.
 template <class Piece>
-int in_pieces(const Library& library, std::size_t total, Requests& requests, const Piece& piece) {
-  const std::size_t most = library.most_elements();
+int in_pieces(std::size_t total, std::size_t most, Requests& requests, const Piece& piece) {
   int error = 0;
   for (std::size_t at = 0; error == 0 && (at < total || at == 0); at += most)
     error = piece(at, std::min(most, total - at), requests.emplace_back());
   return error;
 }
 
-// The same for the elements of a tensor; `piece` is given the place in memory.
+// The same for the elements of a tensor that is reduced with the others of `bytes` in all; `piece`
+// is given the place in memory.
 template <class Piece>
-int in_pieces(const Library& library, const at::Tensor& memory, Requests& requests,
-              const Piece& piece) {
+int in_pieces(const Library& library, const at::Tensor& memory, std::size_t bytes,
+              Requests& requests, const Piece& piece) {
   const auto total = static_cast<std::size_t>(memory.numel());
-  return in_pieces(library, total, requests, [&](std::size_t at, std::size_t count, Request& r) {
+  const auto most = most_at_once(library, bytes, memory.element_size());
+  return in_pieces(total, most, requests, [&](std::size_t at, std::size_t count, Request& r) {
     return piece(at * memory.element_size(), count, r);
   });
 }
 
 auto allreduce_post(const at::Tensor& memory, Type type, Reduction reduction) {
   return [=](Library& library, Comm comm, Requests& requests) {
-    return in_pieces(library, memory, requests, [&](std::size_t at, std::size_t count, Request& r) {
-      return library.iallreduce(bytes_of(memory) + at, count, type, reduction, comm, r);
-    });
+    return in_pieces(library, memory, memory.nbytes(), requests,
+                     [&](std::size_t at, std::size_t count, Request& r) {
+                       return library.iallreduce(bytes_of(memory) + at, count, type, reduction,
+                                                 comm, r);
+                     });
   };
 }
 
@@ -192,7 +202,7 @@ MpiBackend::WorkPtr MpiBackend::broadcast(Tensors& tensors, const c10d::Broadcas
       return library.ibroadcast(bytes_of(memory) + at, bytes, static_cast<int>(opts.rootRank), comm,
                                 request);
     };
-    return in_pieces(library, memory.nbytes(), requests, piece);
+    return in_pieces(memory.nbytes(), library.most_elements(), requests, piece);
   });
 }
 
@@ -238,10 +248,11 @@ MpiBackend::WorkPtr MpiBackend::reduce(Tensors& tensors, const c10d::ReduceOptio
   const Tensors results = rank_ == root ? Tensors{memory} : Tensors{};
   const Reduction reduction = call.reduction(opts.reduceOp, memory, results);
   return call.begin(tensors, [&](Library& library, Comm comm, Requests& requests) {
-    return in_pieces(library, memory, requests, [&](std::size_t at, std::size_t count, Request& r) {
-      auto* data = bytes_of(memory) + at;
-      return library.ireduce(data, data, count, type, reduction, root, comm, r);
-    });
+    return in_pieces(library, memory, memory.nbytes(), requests,
+                     [&](std::size_t at, std::size_t count, Request& r) {
+                       auto* data = bytes_of(memory) + at;
+                       return library.ireduce(data, data, count, type, reduction, root, comm, r);
+                     });
   });
 }
 
@@ -421,21 +432,22 @@ MpiBackend::WorkPtr MpiBackend::reduce_scatter_into(Call& call, const Tensors& o
     int error = 0;
     for (const auto& [from, to, type, reduction] : parts) {
       if (error != 0) break;
-      if (static_cast<std::size_t>(from.numel()) <= library.most_elements()) {
+      const auto most = most_at_once(library, from.nbytes(), from.element_size());
+      if (static_cast<std::size_t>(from.numel()) <= most) {
         error = library.ireduce_scatter(bytes_of(from), bytes_of(to),
                                         static_cast<std::size_t>(to.numel()), type, reduction, comm,
                                         requests.emplace_back());
         continue;
       }
-      // Too many for one call: each rank's part by itself.
+      // Too many for one call, or slower in one: each rank's part by itself.
       for (int root = 0; root < size_ && error == 0; ++root)
-        error = in_pieces(
-            library, to, requests, [&](std::size_t at, std::size_t count, Request& request) {
-              const auto* data =
-                  bytes_of(from) + (static_cast<std::size_t>(root) * to.nbytes()) + at;
-              return library.ireduce(data, bytes_of(to) + at, count, type, reduction, root, comm,
-                                     request);
-            });
+        error = in_pieces(library, to, from.nbytes(), requests,
+                          [&](std::size_t at, std::size_t count, Request& request) {
+                            const auto* data = bytes_of(from) +
+                                               (static_cast<std::size_t>(root) * to.nbytes()) + at;
+                            return library.ireduce(data, bytes_of(to) + at, count, type, reduction,
+                                                   root, comm, request);
+                          });
     }
     return error;
   });

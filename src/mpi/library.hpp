@@ -81,6 +81,8 @@ class Library {
   [[nodiscard]] virtual int highest_tag() const = 0;
   // More elements than this are not reduced in one call.
   [[nodiscard]] virtual std::size_t most_elements() const = 0;
+  // Reductions of more than twice as many bytes are quicker in pieces of this many. 0: whole.
+  [[nodiscard]] virtual std::size_t piece_bytes() const = 0;
 
   [[nodiscard]] virtual int ibarrier(Comm comm, Request& request) = 0;
   [[nodiscard]] virtual int ibroadcast(void* data, std::size_t bytes, int root, Comm comm,

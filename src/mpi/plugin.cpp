@@ -136,6 +136,51 @@ MPI_Datatype mpi_type(Type type) {
   return MPI_DATATYPE_NULL;
 }
 
+#ifdef OMPI_MAJOR_VERSION
+// Open MPI does not choose the algorithm of its non-blocking all-reduce by size: the one that suits
+// large messages takes twice as long for small ones. It can be told from call to call, for all
+// calls of the process: so it is told back at once.
+class SmallAllReduces {
+ public:
+  // After MPI_Init. Where somebody has set the algorithm, or it cannot be changed, it stays.
+  void prepare() {
+    constexpr const char* kName = "coll_libnbc_iallreduce_algorithm";
+    int level = 0;
+    int index = 0;
+    int count = 0;
+    if (MPI_T_init_thread(MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) return;
+    if (MPI_T_cvar_get_index(kName, &index) != MPI_SUCCESS) return;
+    if (MPI_T_cvar_handle_alloc(index, nullptr, &handle_, &count) != MPI_SUCCESS || count != 1)
+      handle_ = MPI_T_CVAR_HANDLE_NULL;
+  }
+
+  template <class Call>
+  int around(std::size_t bytes, const Call& call) {
+    if (handle_ == MPI_T_CVAR_HANDLE_NULL || bytes > kSmall) return call();
+    const bool changed = set(kRecursiveDoubling);
+    const int error = call();
+    if (changed) set(kRabenseifner);
+    return error;
+  }
+
+  static constexpr int kRabenseifner = 3;
+
+ private:
+  bool set(int algorithm) { return MPI_T_cvar_write(handle_, &algorithm) == MPI_SUCCESS; }
+
+  static constexpr int kRecursiveDoubling = 4;
+  static constexpr std::size_t kSmall = 16 << 10;
+  MPI_T_cvar_handle handle_ = MPI_T_CVAR_HANDLE_NULL;
+};
+#else
+struct SmallAllReduces {
+  template <class Call>
+  int around(std::size_t /*bytes*/, const Call& call) {
+    return call();
+  }
+};
+#endif
+
 class Plugin final : public Library {
  public:
   Plugin() {
@@ -188,10 +233,14 @@ class Plugin final : public Library {
 #ifdef OMPI_MAJOR_VERSION
       // Open MPI chooses an algorithm for its non-blocking all-reduce that moves every byte twice;
       // this one is as fast as the blocking call. What the user set stays.
-      setenv("OMPI_MCA_coll_libnbc_iallreduce_algorithm", "3", 0);
+      constexpr const char* kAlgorithm = "OMPI_MCA_coll_libnbc_iallreduce_algorithm";
+      const bool is_ours = std::getenv(kAlgorithm) == nullptr;
+      setenv(kAlgorithm, std::to_string(SmallAllReduces::kRabenseifner).c_str(), 0);
 #endif
       error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
-#ifndef OMPI_MAJOR_VERSION
+#ifdef OMPI_MAJOR_VERSION
+      if (is_ours) small_all_reduces_.prepare();
+#else
       // With its clean-up off, hydra tells the survivors of a death by this signal, of which they
       // would die.
       struct sigaction now{};
@@ -279,6 +328,16 @@ class Plugin final : public Library {
 
   [[nodiscard]] std::size_t most_elements() const override { return most_; }
 
+  // Open MPI's non-blocking reductions first move all bytes and then add them; pieces overlap, and
+  // stay in the processor's cache. MPICH's are none the quicker for it.
+  [[nodiscard]] std::size_t piece_bytes() const override {
+#ifdef OMPI_MAJOR_VERSION
+    return std::size_t{4} << 20;
+#else
+    return 0;
+#endif
+  }
+
   [[nodiscard]] int ibarrier(Comm comm, Request& request) override {
     MPI_Request begun = MPI_REQUEST_NULL;
     const int error = MPI_Ibarrier(mpi_comm(comm), &begun);
@@ -296,8 +355,12 @@ class Plugin final : public Library {
   [[nodiscard]] int iallreduce(void* data, std::size_t count, Type type, Reduction reduction,
                                Comm comm, Request& request) override {
     MPI_Request begun = MPI_REQUEST_NULL;
-    const int error = MPI_Iallreduce(MPI_IN_PLACE, data, static_cast<int>(count), mpi_type(type),
-                                     mpi_op(type, reduction), mpi_comm(comm), &begun);
+    int element = 0;
+    MPI_Type_size(mpi_type(type), &element);
+    const int error = small_all_reduces_.around(count * static_cast<std::size_t>(element), [&] {
+      return MPI_Iallreduce(MPI_IN_PLACE, data, static_cast<int>(count), mpi_type(type),
+                            mpi_op(type, reduction), mpi_comm(comm), &begun);
+    });
     return keep(error, begun, request);
   }
 
@@ -455,6 +518,7 @@ class Plugin final : public Library {
 
   std::size_t most_ = INT_MAX;
   std::function<void()> before_finalise_;
+  SmallAllReduces small_all_reduces_;
   Ops float16_ = {MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL};
   Ops bfloat16_ = {MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL, MPI_OP_NULL};
 };

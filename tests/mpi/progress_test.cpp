@@ -72,6 +72,7 @@ class FakeMpi final : public Library {
   [[nodiscard]] int size(Comm /*comm*/) const override { return 4; }
   [[nodiscard]] int highest_tag() const override { return 100; }
   [[nodiscard]] std::size_t most_elements() const override { return 100; }
+  [[nodiscard]] std::size_t piece_bytes() const override { return 0; }
 
   [[nodiscard]] int ibarrier(Comm /*comm*/, Request& request) override { return begin(request); }
   [[nodiscard]] int ibroadcast(void* /*d*/, std::size_t /*b*/, int /*root*/, Comm /*c*/,
