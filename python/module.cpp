@@ -51,6 +51,7 @@ PYBIND11_MODULE(_backend, module) {
   module.def("look_also_in", &look_also_in);
   module.def("find", &found);
   module.def("begin", &begun);
+  module.def("settle", &settle, py::call_guard<py::gil_scoped_release>());
   module.def(
       "world", [](double timeout) { return backend(with_timeout(timeout)); },
       py::call_guard<py::gil_scoped_release>());

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import uuid
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,9 +21,16 @@ SHARED = Path("/opt") / f"muster-tests-{RUN}"  # lab hosts see it
 
 
 @contextmanager
-def locked(name: str, how=fcntl.LOCK_EX):
+def locked(name: str, how=fcntl.LOCK_EX, within=1500):
     with (Path(tempfile.gettempdir()) / f"muster-tests-{RUN}.{name}").open("a") as file:
-        fcntl.flock(file, how)
+        end = time.monotonic() + within
+        while True:
+            try:
+                fcntl.flock(file, how | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                assert time.monotonic() < end, f"another worker holds '{name}' for more than {within} s"
+                time.sleep(0.05)
         yield
 
 
@@ -41,6 +49,7 @@ def pytest_runtest_protocol(item):
         entered.__exit__(None, None, None)
 
 
+@pytest.hookimpl(trylast=True)  # the workers have ended
 def pytest_sessionfinish(session):
     if not hasattr(session.config, "workerinput"):
         shutil.rmtree(SHARED, ignore_errors=True)

@@ -66,11 +66,12 @@ class Operations:
 
 
 def measure(run, repeats):
+    """Of the slowest rank."""
     MPI.COMM_WORLD.Barrier()
     start = time.perf_counter()
     for _ in range(repeats):
         run()
-    return (time.perf_counter() - start) / repeats
+    return MPI.COMM_WORLD.allreduce((time.perf_counter() - start) / repeats, MPI.MAX)
 
 
 def collectives(operations, samples, sizes):

@@ -3,6 +3,7 @@
 Installed, it is on: `import torch` loads it, and `init_process_group("mpi")` works. MUSTER_TORCH=0 in the environment, or
 TORCH_DEVICE_BACKEND_AUTOLOAD=0, turns that off. A PyTorch that was built with MPI keeps its own, unless MUSTER_TORCH=replace.
 """
+import contextlib
 import os
 import warnings
 from importlib.metadata import version
@@ -32,15 +33,19 @@ def is_enabled() -> bool:
     return _c10d.is_enabled()
 
 
+def _warn(text: str) -> None:
+    with contextlib.suppress(Warning):  # python -W error: not even then
+        warnings.warn(text, stacklevel=3)
+
+
 def _autoload() -> None:
     """Called at the end of `import torch`, which fails if this does."""
     switch = os.environ.get("MUSTER_TORCH", "1")
     if switch not in ("0", "1", "replace"):
-        warnings.warn(f"MUSTER_TORCH={switch}: 0 turns muster_torch off, 1 is the default, replace also takes the place of a "
-                      "PyTorch's own MPI; taken as 1", stacklevel=2)
+        _warn(f"MUSTER_TORCH={switch}: 0 turns muster_torch off, 1 is the default, replace also takes the place of a PyTorch's own MPI; taken as 1")
     if switch == "0":
         return
     try:
         enable(replace=switch == "replace")
     except Exception as error:  # noqa: BLE001: no import of torch may fail because of us
-        warnings.warn(f"muster_torch cannot be used with this PyTorch, which goes on without it: {error!r}", stacklevel=2)
+        _warn(f"muster_torch cannot be used with this PyTorch, which goes on without it: {error!r}")

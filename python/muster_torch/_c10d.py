@@ -3,6 +3,7 @@
 PyTorch treats "mpi" unlike every other backend: rank and size come from MPI, no store is used, and a class ProcessGroupMPI
 makes the groups. So this class is given to it, rather than a backend registered under a name of its own.
 """
+import atexit
 import functools
 import os
 import sys
@@ -18,6 +19,7 @@ from . import _built_for
 _originals: dict = {}  # (module, name): what was there
 _local = threading.local()  # .timeout: of the group that is being made
 _MISSING = object()
+_OF_MPIS_LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK")
 
 
 class ProcessGroupMPI:
@@ -26,24 +28,26 @@ class ProcessGroupMPI:
     @staticmethod
     def create(ranks):
         """Of these ranks of MPI's, or of all. The members call it."""
-        timeout = getattr(_local, "timeout", None) or c10d.default_pg_timeout
-        mpi = begin()
-        _refuse_contradictions(mpi)
-        if ranks:
-            _refuse_other_numbers(mpi)
-            return backend_module().group(list(ranks), timeout.total_seconds())
-        return backend_module().world(timeout.total_seconds())
+        timeout = (getattr(_local, "timeout", None) or c10d.default_pg_timeout).total_seconds()
+        begin()
+        return backend_module().group(list(ranks), timeout) if ranks else backend_module().world(timeout)
+
+
+def _is_built_for_this() -> bool:
+    return _minor(torch.__version__) == _minor(_built_for.TORCH)
+
+
+def _minor(version: str) -> list:
+    return version.split("+")[0].split(".")[:2]
 
 
 @functools.lru_cache(None)
 def backend_module():
     """The C++ part; an ImportError says what to do."""
-    here = torch.__version__.split("+")[0].split(".")[:2]
-    built = _built_for.TORCH.split("+")[0].split(".")[:2]
-    if here != built:
-        raise ImportError(f"this muster-torch was built for PyTorch {'.'.join(built)}, and this is PyTorch {torch.__version__}; build it for this one:\n"
-                          "  pip install scikit-build-core && pip install --force-reinstall --no-deps --no-binary muster-torch "
-                          "--no-build-isolation muster-torch")
+    if not _is_built_for_this():
+        raise ImportError(f"this muster-torch was built for PyTorch {'.'.join(_minor(_built_for.TORCH))}, and this is PyTorch {torch.__version__}; build it for this one:\n"
+                          "  pip install scikit-build-core 'cmake>=3.25' ninja\n"
+                          "  pip install --force-reinstall --no-deps --no-cache-dir --no-build-isolation --no-binary muster-torch muster-torch")
     from . import _backend
 
     _backend.look_also_in(sys.prefix)
@@ -55,50 +59,78 @@ def find() -> dict:
     return backend_module().find()
 
 
+@functools.lru_cache(None)
 def begin() -> dict:
     """MPI as it runs here: version, thread_level, cuda_aware, rank, size. Initialises it. Collective the first time."""
-    return backend_module().begin()
+    mpi = backend_module().begin()
+    # What follows an operation may be Python, which is gone when the process exits.
+    atexit.register(backend_module().settle)
+    _refuse_contradictions(mpi)
+    return mpi
+
+
+def _number(name: str) -> int:
+    """Of a variable; 0: it is not set."""
+    value = os.environ.get(name, "")
+    return int(value) if value.isdigit() else 0
 
 
 def _refuse_contradictions(mpi: dict) -> None:
     """An MPI that knows of no launcher makes every process a job of one; nobody would notice that they train alone."""
     if mpi["size"] != 1:
         return
-    torchrun = os.environ.get("WORLD_SIZE", "1")
-    tasks = os.environ.get("SLURM_NTASKS", "1") if "SLURM_STEP_ID" in os.environ and "SLURM_PROCID" in os.environ else "1"
-    launched = any(name in os.environ for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE"))
+    sees_one = f"MPI ({mpi['version']}) sees one rank"
     mpirun = "start the ranks with this MPI's mpirun"
-    if tasks not in ("", "1") and os.environ.get("OMPI_COMM_WORLD_SIZE") is None:
-        raise RuntimeError(f"MPI ({mpi['version']}) sees one rank, and SLURM_NTASKS says {tasks}: srun gave it no way to find the others. "
+    for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE"):
+        if _number(name) > 1:
+            raise RuntimeError(f"{sees_one}, and {name} says {_number(name)}: whatever started the ranks belongs to another MPI than {find()['library']}, "
+                               f"which was taken because of: {find()['why']}. {mpirun.capitalize()}, or name the right one: MUSTER_MPI_LIBRARY=/path/to/libmpi.so")
+        if _number(name) == 1:
+            return
+    if _number("SLURM_STEP_NUM_TASKS") > 1:
+        raise RuntimeError(f"{sees_one}, and SLURM_STEP_NUM_TASKS says {_number('SLURM_STEP_NUM_TASKS')}: srun gave it no way to find the others. "
                            f"Use srun --mpi=pmix or --mpi=pmi2, whichever this MPI was built with, or {mpirun}")
-    if torchrun not in ("", "1") and not launched:
-        raise RuntimeError(f"MPI ({mpi['version']}) sees one rank, and WORLD_SIZE says {torchrun}: torchrun and its like start no MPI. "
+    if _number("WORLD_SIZE") > 1:
+        raise RuntimeError(f"{sees_one}, and WORLD_SIZE says {_number('WORLD_SIZE')}: torchrun and its like start no MPI. "
                            f"For backend \"mpi\" {mpirun}, or with muster run --engine openmpi; under torchrun take \"gloo\"")
 
 
-def _refuse_other_numbers(mpi: dict) -> None:
-    """Beside a default group of another backend, ranks must mean the same."""
-    if (mpi["rank"], mpi["size"]) != (dist.get_rank(), dist.get_world_size()):
-        raise RuntimeError(f"MPI says that this is rank {mpi['rank']} of {mpi['size']}, and the default group that it is rank {dist.get_rank()} of "
-                           f"{dist.get_world_size()}: a group over \"mpi\" needs the same numbers")
+def _refuse_other_numbers(rank: int, size: int, whose: str) -> None:
+    mpi = begin()
+    if (mpi["rank"], mpi["size"]) != (rank, size):
+        raise RuntimeError(f"MPI says that this is rank {mpi['rank']} of {mpi['size']}, and {whose} that it is rank {rank} of {size}: "
+                           "a group over \"mpi\" needs the same numbers")
 
 
 def is_mpi_available() -> bool:
-    """Whether init_process_group("mpi") would find an MPI."""
+    """Whether init_process_group("mpi") would find an MPI, and the launcher started one."""
+    if _number("WORLD_SIZE") > 1 and not any(name in os.environ for name in _OF_MPIS_LAUNCHERS):
+        return False
     try:
         return bool(find()["library"])
     except ImportError:
         return False
 
 
-def _with_timeout(make):
-    """PyTorch does not tell the class for "mpi" how long operations may take; it tells its caller."""
+def _backends(backend) -> set:
+    """Of every device: "cpu:gloo,cuda:mpi" has two."""
+    return set(c10d.BackendConfig(c10d.Backend(str(backend))).get_device_backend_map().values())
+
+
+def _making_groups(make):
+    """Around PyTorch's function: it does not tell the class for "mpi" how long operations may take, and leaves out ranks that are not members,
+    without which MPI cannot begin."""
 
     @functools.wraps(make)
-    def helper(*args, timeout: timedelta | None = None, **options):
+    def helper(group_size, group_rank, global_ranks_in_group, backend, *args, timeout: timedelta | None = None, **options):
+        if "mpi" in _backends(backend):
+            if global_ranks_in_group:
+                _refuse_other_numbers(dist.get_rank(), dist.get_world_size(), "the default group")
+            elif group_size != -1:
+                _refuse_other_numbers(group_rank, group_size, "the rendezvous")
         before, _local.timeout = getattr(_local, "timeout", None), timeout
         try:
-            return make(*args, timeout=timeout, **options)
+            return make(group_size, group_rank, global_ranks_in_group, backend, *args, timeout=timeout, **options)
         finally:
             _local.timeout = before
 
@@ -111,7 +143,7 @@ def _split(original):
     @functools.wraps(original)
     def split_group(parent_pg=None, split_ranks=None, timeout=None, pg_options=None, group_desc=None, backend=None):
         parent = parent_pg or c10d._get_default_group()
-        if c10d.get_backend(parent) != "mpi" or backend not in (None, "mpi"):
+        if _backends(c10d.get_backend(parent)) != {"mpi"} or (backend is not None and _backends(backend) != {"mpi"}):
             return original(parent_pg, split_ranks, timeout, pg_options, group_desc, backend)
         return _split_mpi(parent, split_ranks, timeout, group_desc)
 
@@ -131,6 +163,8 @@ def _split_mpi(parent, split_ranks, timeout, group_desc):
         return None
     members = [c10d.get_global_rank(parent, rank) for rank in mine]
     name = c10d._process_group_name(members, use_hashed_name=True)
+    while name in c10d._world.pg_names.values():  # PyTorch makes it of the ranks and of how many groups there are
+        name = c10d.GroupName(f"{name}+")
     _, store = c10d._world.pg_map[c10d._get_default_group()]
     group, _ = c10d._new_process_group_helper(
         len(members), mine.index(parent.rank()), members, c10d.Backend("mpi"), store, group_name=name,
@@ -147,12 +181,14 @@ def enable(replace: bool = False) -> bool:
     _set(c10d, "ProcessGroupMPI", ProcessGroupMPI)
     _set(dist, "ProcessGroupMPI", ProcessGroupMPI)
     _set(c10d, "_MPI_AVAILABLE", True)
-    _set(c10d, "_new_process_group_helper", _with_timeout(c10d._new_process_group_helper))
+    # Not the one in c10d: there a "no" would end in PyTorch's advice to build it from source, instead of the reason.
+    _set(dist, "is_mpi_available", is_mpi_available)
+    if not _is_built_for_this():
+        return True  # the first group says what to do; what other backends use stays as it is
+    _set(c10d, "_new_process_group_helper", _making_groups(c10d._new_process_group_helper))
     split_group = _split(c10d.split_group)
     _set(c10d, "split_group", split_group)
     _set(dist, "split_group", split_group)
-    # Not the one in c10d: there a "no" would end in PyTorch's advice to build it from source, instead of the reason.
-    _set(dist, "is_mpi_available", is_mpi_available)
     return True
 
 

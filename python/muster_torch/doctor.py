@@ -60,8 +60,10 @@ def _about_mpi(mpi: dict) -> None:
     _line("CUDA-aware", cuda)
 
 
-def _would_not(why: object) -> int:
-    print(f"init_process_group(\"mpi\") would fail: {why}", flush=True)
+def _would_not(why: object, rank: str) -> int:
+    """Whichever rank finds it out says so: rank 0 may be waiting for it in MPI_Init."""
+    who = "" if rank == "0" else f"rank {rank} on {socket.gethostname()}: "
+    print(f"{who}init_process_group(\"mpi\") would fail: {why}", file=sys.stdout if rank == "0" else sys.stderr, flush=True)
     return 1
 
 
@@ -81,10 +83,10 @@ def main() -> int:
         if speaks:
             _about_mpi(mpi)
         if not muster_torch.is_enabled():
-            return _would_not(_switch()) if speaks else 1
+            return _would_not(_switch(), rank)
         dist.init_process_group("mpi")
     except (ImportError, RuntimeError) as error:
-        return _would_not(error) if speaks else 1
+        return _would_not(error, rank)
     hosts: list = [None] * dist.get_world_size()
     dist.all_gather_object(hosts, socket.gethostname())
     if speaks:

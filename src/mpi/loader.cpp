@@ -80,17 +80,13 @@ std::vector<fs::path> launchers_among_ancestors() {
   return prefixes;
 }
 
-// mpirun belongs to one MPI; Slurm's PMI and PMIx can start either.
-struct Wanted {
-  std::vector<Abi> abis;  // in order
-  bool for_sure = true;   // the first ABI wherever it is, before the second
-};
-Wanted wanted_abis() {
-  if (!variable("OMPI_COMM_WORLD_SIZE").empty()) return {.abis = {kOpenMpi}};
+// The ABIs to try, in order. mpirun belongs to one MPI; Slurm's PMI and PMIx can start either.
+std::vector<Abi> wanted_abis() {
+  if (!variable("OMPI_COMM_WORLD_SIZE").empty()) return {kOpenMpi};
   const bool slurms = !variable("SLURM_JOB_ID").empty();
   if (!variable("PMI_SIZE").empty())
-    return {.abis = slurms ? std::vector{kMpich, kOpenMpi} : std::vector{kMpich}};
-  return {.abis = {kOpenMpi, kMpich}, .for_sure = !variable("PMIX_RANK").empty()};
+    return slurms ? std::vector{kMpich, kOpenMpi} : std::vector{kMpich};
+  return {kOpenMpi, kMpich};
 }
 
 void add_folder(std::vector<Candidate>& all, const fs::path& prefix, const Abi& abi,
@@ -113,17 +109,15 @@ std::vector<Candidate> in_folders_of(const Abi& abi) {
 }
 
 std::vector<Candidate> candidates() {
-  const Wanted wanted = wanted_abis();
-  std::vector<Candidate> in_folders;
+  std::vector<Candidate> all;
   std::vector<Candidate> by_name;
-  for (const Abi& abi : wanted.abis) {
+  for (const Abi& abi : wanted_abis()) {
     const auto found = in_folders_of(abi);
-    const Candidate named{.path = abi.soname, .why = "where the dynamic linker looks"};
-    in_folders.insert(in_folders.end(), found.begin(), found.end());
-    (wanted.for_sure ? in_folders : by_name).push_back(named);
+    all.insert(all.end(), found.begin(), found.end());
+    by_name.push_back({.path = abi.soname, .why = "where the dynamic linker looks"});
   }
-  in_folders.insert(in_folders.end(), by_name.begin(), by_name.end());
-  return in_folders;
+  all.insert(all.end(), by_name.begin(), by_name.end());
+  return all;
 }
 
 // Plugins lie beside the library or program that this code is part of, or in muster/ there.
@@ -157,10 +151,15 @@ class Loader {
     const std::string file = plugin_file(abi);
     if (!fs::exists(file)) return refuse(candidate, mpi, "libmuster was built without " + file);
     dlopen(candidate.path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    // From here on every plugin would find this MPI: no other can be tried.
+    is_settled = true;
     void* plugin = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (plugin == nullptr) return note(candidate, dlerror());
-    auto* make = reinterpret_cast<MakeLibrary>(dlsym(plugin, kMakeLibrary));
-    if (make == nullptr) return note(candidate, dlerror());
+    auto* make =
+        plugin == nullptr ? nullptr : reinterpret_cast<MakeLibrary>(dlsym(plugin, kMakeLibrary));
+    if (make == nullptr) {
+      result.path.clear();
+      return note(candidate, dlerror());
+    }
     result.library.reset(make());
     result.why = candidate.why;
     result.abi = abi.name;
@@ -168,6 +167,7 @@ class Loader {
   }
 
   Loaded result;
+  bool is_settled = false;
 
  private:
   bool refuse(const Candidate& candidate, void* mpi, const std::string& why) {
@@ -199,7 +199,7 @@ Loaded load_library() {
     return std::move(loader.result);
   }
   for (const auto& candidate : candidates())
-    if (loader.take(candidate)) break;
+    if (loader.take(candidate) || loader.is_settled) break;
   return std::move(loader.result);
 }
 

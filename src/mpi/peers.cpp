@@ -63,6 +63,7 @@ std::uint64_t hash(const std::vector<int>& ranks) {
 
 std::shared_ptr<Group> Progress::adopt(Comm comm, std::vector<int> world_ranks) {
   const auto free = [this](Group* group) {
+    if (is_forked_child()) return;
     const auto guard = lock(Clock::now() + kFindOut);
     if (!guard) return;  // a thread is stuck in MPI: the process is about to leave, with all it has
     groups_.erase(group->id);

@@ -143,37 +143,42 @@ MPI_Datatype mpi_type(Type type) {
 class SmallAllReduces {
  public:
   // After MPI_Init. Where somebody has set the algorithm, or it cannot be changed, it stays.
+  // Open MPI's own choice moves every byte twice; the other is as fast as the blocking call.
   void prepare() {
+    constexpr int kOpenMpisChoice = 0;
     constexpr const char* kName = "coll_libnbc_iallreduce_algorithm";
     int level = 0;
     int index = 0;
     int count = 0;
     if (MPI_T_init_thread(MPI_THREAD_MULTIPLE, &level) != MPI_SUCCESS) return;
     if (MPI_T_cvar_get_index(kName, &index) != MPI_SUCCESS) return;
-    if (MPI_T_cvar_handle_alloc(index, nullptr, &handle_, &count) != MPI_SUCCESS || count != 1)
-      handle_ = MPI_T_CVAR_HANDLE_NULL;
+    if (MPI_T_cvar_handle_alloc(index, nullptr, &handle_, &count) != MPI_SUCCESS) return;
+    int algorithm = -1;
+    if (count == 1) MPI_T_cvar_read(handle_, &algorithm);
+    can_change_ = algorithm == kOpenMpisChoice && set(kRabenseifner);
   }
 
   template <class Call>
   int around(std::size_t bytes, const Call& call) {
-    if (handle_ == MPI_T_CVAR_HANDLE_NULL || bytes > kSmall) return call();
+    if (!can_change_ || bytes > kSmall) return call();
     const bool changed = set(kRecursiveDoubling);
     const int error = call();
     if (changed) set(kRabenseifner);
     return error;
   }
 
-  static constexpr int kRabenseifner = 3;
-
  private:
   bool set(int algorithm) { return MPI_T_cvar_write(handle_, &algorithm) == MPI_SUCCESS; }
 
+  static constexpr int kRabenseifner = 3;
   static constexpr int kRecursiveDoubling = 4;
   static constexpr std::size_t kSmall = 16 << 10;
   MPI_T_cvar_handle handle_ = MPI_T_CVAR_HANDLE_NULL;
+  bool can_change_ = false;
 };
 #else
 struct SmallAllReduces {
+  void prepare() {}
   template <class Call>
   int around(std::size_t /*bytes*/, const Call& call) {
     return call();
@@ -230,17 +235,9 @@ class Plugin final : public Library {
     if (initialised()) {
       error = MPI_Query_thread(&level);
     } else {
-#ifdef OMPI_MAJOR_VERSION
-      // Open MPI chooses an algorithm for its non-blocking all-reduce that moves every byte twice;
-      // this one is as fast as the blocking call. What the user set stays.
-      constexpr const char* kAlgorithm = "OMPI_MCA_coll_libnbc_iallreduce_algorithm";
-      const bool is_ours = std::getenv(kAlgorithm) == nullptr;
-      setenv(kAlgorithm, std::to_string(SmallAllReduces::kRabenseifner).c_str(), 0);
-#endif
       error = MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &level);
-#ifdef OMPI_MAJOR_VERSION
-      if (is_ours) small_all_reduces_.prepare();
-#else
+      if (error == MPI_SUCCESS) small_all_reduces_.prepare();
+#ifndef OMPI_MAJOR_VERSION
       // With its clean-up off, hydra tells the survivors of a death by this signal, of which they
       // would die.
       struct sigaction now{};

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include <pthread.h>
 #include <sched.h>
 #include <sys/prctl.h>
 
@@ -23,6 +24,8 @@ void nap(std::chrono::microseconds time) {
   std::this_thread::sleep_for(time);
 }
 
+std::atomic<bool> g_is_forked_child = false;
+
 long usable_processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -31,8 +34,14 @@ long usable_processors() {
 
 }  // namespace
 
+bool is_forked_child() {
+  return g_is_forked_child.load(std::memory_order_relaxed);
+}
+
 Progress::Progress(std::unique_ptr<Library> library, const std::string& host)
     : library_(std::move(library)) {
+  [[maybe_unused]] static const int kRegistered =
+      pthread_atfork(nullptr, nullptr, [] { g_is_forked_child = true; });
   check(library_->duplicate_world(control_), "cannot duplicate the world");
   check(library_->gather_names(control_, host, hosts_), "cannot gather hosts");
   Comm comm;
@@ -72,6 +81,10 @@ std::unique_lock<std::mutex> Progress::lock(Clock::time_point until) {
 void Progress::submit(const std::shared_ptr<Operation>& operation, const Submission& how,
                       Post post) {
   Operation& op = *operation;
+  if (is_forked_child())
+    std::rethrow_exception(op.failure("MPI: " + op.text() +
+                                      " cannot begin: this process was forked from the one that "
+                                      "began MPI; start it anew (spawn) instead"));
   op.group_ = how.group;
   op.collective_ = how.collective;
   op.peers_ = how.peers;
@@ -324,13 +337,14 @@ void Progress::run() {
     if (stopping_) return;
     polling_ = true;
     guard.unlock();
-    const Operations over = poll_until_something_ends();
+    Operations over = poll_until_something_ends();
     guard.lock();
     polling_ = false;
     if (over.empty()) continue;
     need_poller_locked();
     guard.unlock();
     complete(over);
+    over.clear();  // what it holds may wait for others: tensors for Python, groups for MPI
     guard.lock();
   }
 }

@@ -112,6 +112,9 @@ class Post {
   int (*call_)(const void*, Library&, Comm, std::vector<Request>&);
 };
 
+// Whether this process was forked from one with a Progress: its copy of MPI's state is of no use.
+[[nodiscard]] bool is_forked_child();
+
 class Progress {
  public:
   // MPI is initialised. `host` is this rank's name in messages. Collective.

@@ -3,8 +3,10 @@
 #include <climits>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include <unistd.h>
 
@@ -17,7 +19,6 @@ constexpr auto kDrain = milliseconds(3000);
 Progress* g_progress = nullptr;
 bool g_initialised_here = false;
 ThreadLevel g_level{};
-pid_t g_process = 0;  // not a child that was forked from it
 
 [[noreturn]] void leave(int status) {
   static_cast<void>(std::fflush(nullptr));
@@ -26,7 +27,7 @@ pid_t g_process = 0;  // not a child that was forked from it
 
 // The last act of the process. A stuck or broken MPI is not finalised: that may never return.
 void at_exit(int status, void* /*unused*/) {
-  if (getpid() != g_process) return;
+  if (is_forked_child()) return;
   Progress& progress = *g_progress;
   if (progress.library().finalised()) return;
   // Who failed does not wait for the others, who may be waiting for it; that it left without
@@ -71,15 +72,16 @@ Progress* start() {
     throw std::runtime_error("MPI_Init_thread failed: " + loaded.library->error_text(error));
   // The program's own calls cannot be kept apart from ours.
   const auto needed = g_initialised_here ? ThreadLevel::kSerialized : ThreadLevel::kMultiple;
-  if (g_level < needed)
+  if (g_level < needed) {
+    if (g_initialised_here) static_cast<void>(loaded.library->finalise());
     throw std::runtime_error(
         g_initialised_here
             ? "this MPI cannot be called from several threads, as the backend has to"
             : "the program has initialised MPI without MPI_THREAD_MULTIPLE, which the backend "
               "needs: call MPI_Init_thread with that, or leave the initialisation to muster");
+  }
   // Never deleted: operations and groups may outlive everything else.
   g_progress = new Progress(std::move(loaded.library), host_name());
-  g_process = getpid();
   on_exit(at_exit, nullptr);
   return g_progress;
 }
@@ -96,8 +98,21 @@ ThreadLevel process_thread_level() {
 }
 
 Progress& process_progress() {
-  static Progress* progress = start();
+  // Once, whatever comes of it: a second try would find MPI begun, and blame the program.
+  static const auto [progress, error] = []() -> std::pair<Progress*, std::exception_ptr> {
+    try {
+      return {start(), nullptr};
+    } catch (...) {
+      return {nullptr, std::current_exception()};
+    }
+  }();
+  if (error) std::rethrow_exception(error);
   return *progress;
+}
+
+void settle() {
+  if (g_progress == nullptr || is_forked_child() || g_progress->library().finalised()) return;
+  if (!g_progress->drain(kDrain)) g_progress->abort("the program has come to its end");
 }
 
 }  // namespace muster::mpi

@@ -12,6 +12,10 @@ namespace muster::mpi {
 // What MPI granted; after process_progress only.
 [[nodiscard]] ThreadLevel process_thread_level();
 
+// Operations that nobody waited for end, or fail, and what follows them is called: for a language
+// whose code cannot be called any more when the process exits.
+void settle();
+
 // Of the whole process, until its end. Throws what could not be found or begun. Collective the
 // first time.
 [[nodiscard]] Progress& process_progress();

@@ -245,6 +245,7 @@ def test_a_key_that_others_may_read(open_up):
     assert "chmod 600 /home/dev/.ssh/id_ed25519" in found.fixes
 
 
+@pytest.mark.alone
 # A dead host costs its deadline, and so do two: they are waited for at the same time. The rest is what hosts that are alive take.
 @pytest.mark.parametrize("fault, is_open", [("cut", False), ("crash", True), ("kill", True)])
 def test_dead_hosts_cost_their_deadline(open_up, fault, is_open):

@@ -62,6 +62,7 @@ def test_holds_no_torch_types(muster):
     assert not [name for name in types if re.match(rb"N(3c10|4c10d|5torch|2at|8pybind11)\d", name)]
 
 
+@pytest.mark.alone
 def test_version_is_quick(muster):
     if not is_release(muster):
         pytest.skip("times are those of a release build")

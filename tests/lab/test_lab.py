@@ -15,35 +15,46 @@ pytestmark = [pytest.mark.lab, pytest.mark.alone]
 KINDS = ("net", "uts", "ipc", "pid", "mnt")
 
 
-def namespaces_and_processes():
-    """Every namespace of the machine, and every process that is not in all of ours."""
+def labs():
+    return set(os.listdir("/run/muster-lab")) if os.path.isdir("/run/muster-lab") else set()
+
+
+def namespaces_and_processes(others):
+    """Every namespace of the machine, and every process that is not in all of ours; but for these labs."""
     ours = {kind: os.readlink(f"/proc/self/ns/{kind}") for kind in KINDS}
-    namespaces, strangers = set(), set()
+    namespaces, strangers, seen = set(), set(), []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
             links = {kind: os.readlink(entry / "ns" / kind) for kind in KINDS}
             start = (entry / "stat").read_text().rsplit(")", 1)[1].split()[19]
-            marked = b"MUSTER_LAB=" in (entry / "environ").read_bytes()
+            mark = next((word for word in (entry / "environ").read_bytes().split(b"\0") if word.startswith(b"MUSTER_LAB=")), None)
         except OSError:
             continue  # ended meanwhile, or a zombie that has no namespaces any more
+        seen.append((entry.name, start, links, mark, mark is not None and mark.decode().rpartition("/")[2] in others))
+    not_looked_at = {links["pid"] for _, _, links, _, is_others in seen if is_others} - {ours["pid"]}
+    for name, start, links, mark, is_others in seen:
+        if is_others or links["pid"] in not_looked_at:  # some daemons clear their environment
+            continue
         namespaces |= set(links.values())
-        if links != ours or marked:
-            strangers.add((entry.name, start))
+        if links != ours or mark is not None:
+            strangers.add((name, start))
     return namespaces, strangers
 
 
-def machine():
-    """What a lab could leave behind, in a form that can be compared."""
-    namespaces, strangers = namespaces_and_processes()
+def machine(others=None):
+    """What a lab could leave behind, in a form that can be compared. Labs of other tests, which were there before, do as they like."""
+    others = labs() if others is None else others
+    namespaces, strangers = namespaces_and_processes(others)
     etc = hashlib.sha256(b"".join(Path(p).read_bytes() for p in ("/etc/passwd", "/etc/shadow", "/etc/group", "/etc/hosts")))
     return {
         "namespaces": namespaces,
         "processes": strangers,
         "mounts": {line.split(" ", 1)[1] for line in Path("/proc/self/mountinfo").read_text().splitlines()},
         "links": set(os.listdir("/sys/class/net")),
-        "files": {str(p) for top in ("/run", "/tmp") for p in Path(top).glob("muster-lab*/**/*")}
+        "labs": others,
+        "files": {str(p) for top in ("/run", "/tmp") for p in Path(top).glob("muster-lab*/**/*") if p.parts[:3] != ("/", "run", "muster-lab") or p.parts[3] not in others}
         | {str(p) for p in Path("/run").iterdir()},
         "etc": etc.hexdigest(),
     }
@@ -57,7 +68,7 @@ def assert_nothing_left(before, seconds=3):
         return {what: now[what] - before[what] if isinstance(now[what], set) else {now[what]} - {before[what]} for what in before}
 
     deadline = time.monotonic() + seconds
-    while any(more(now := machine()).values()) and time.monotonic() < deadline:
+    while any(more(now := machine(before["labs"])).values()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert {what: left for what, left in more(now).items() if left} == {}
     for what in ("mounts", "links"):

@@ -6,7 +6,7 @@ import venv as venvs
 
 import pytest
 from tests.conftest import locked
-from tests.mpi.mpis import DEPS, MPIS
+from tests.mpi.mpis import DEPS
 
 TORCH_PYTHON = DEPS / "torch/bin/python"
 ABIS = {"MUSTER_OPENMPI": DEPS / "openmpi", "MUSTER_MPICH": DEPS / "mpich"}
@@ -88,8 +88,3 @@ def host(venv, module_lab_up, tmp_path_factory):
     lab = module_lab_up(hosts=1, share=shared)
     lab.shared = shared
     return lab
-
-
-@pytest.fixture(params=MPIS, ids=str)
-def mpi(request):
-    return request.param

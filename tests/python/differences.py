@@ -10,11 +10,33 @@ DIFFERENCES = {
     "split_group": {"gloo": "PyTorch splits no CPU backend's groups"},
     "split_group_that_leaves_ranks_out": {"gloo": "the same"},
     "split_of_a_split": {"gloo": "the same"},
+    "splits_of_the_same_ranks": {"gloo": "the same"},
     "all_reduce[not contiguous]": {"mpi": "refused in words: pass `tensor.contiguous()`"},
     "all_reduce[channels last]": {"mpi": "the same"},
     "all_reduce[sparse]": {"mpi": "refused in words: `to_dense()`"},
     "reduce_scatter_uneven": {"mpi": "refused in words: tensors of one size"},
     "monitored_barrier": {"mpi": "PyTorch allows it to Gloo alone; here every operation's time-out names the missing ranks"},
+}
+
+
+# What the MPI backend, or PyTorch for it, says where it refuses.
+REFUSALS = {
+    "refused: all_reduce[float8]": "TypeError: MPI: all_reduce: Float8_e4m3fn cannot be reduced",
+    "refused: all_gather of different lengths": "ValueError: MPI: all_gather: a tensor of",
+    "refused: coalescing_manager": "Backend mpi does not implement startCoalescing",
+    "refused: a list of the wrong length": "ValueError: MPI: all_gather: .* tensors for . ranks",
+    "refused: another type in the list": "ValueError: Invalid usage of tensors with different dtypes",
+    "refused: a root that is none": "ValueError: MPI: broadcast: rank . is none of",
+    "refused: bits of floating-point numbers": "TypeError: MPI: all_reduce: Float has no bits",
+    "refused: the largest of complex numbers": "does not support RedOpType.MAX on complex",
+    "refused: splits that do not add up": "ValueError: MPI: all_to_all: splits",
+    "refused: a message to oneself": "ValueError: Invalid destination rank",
+    "refused: a negative tag": "ValueError: MPI: send: tag -3 is not between",
+    "all_reduce[not contiguous]": "ValueError: MPI: all_reduce: a tensor of shape .* is not contiguous; pass tensor.contiguous",
+    "all_reduce[channels last]": "ValueError: MPI: all_reduce: a tensor of shape .* is not contiguous; pass tensor.contiguous",
+    "all_reduce[sparse]": "ValueError: MPI: all_reduce: a tensor is sparse .* to_dense",
+    "reduce_scatter_uneven": "ValueError: MPI: reduce_scatter: a tensor of",
+    "monitored_barrier": "ValueError: monitored_barrier is only implemented for GLOO",
 }
 
 

@@ -41,10 +41,10 @@ def main():
         results[backend] = {}
         for name, function in load().items():
             if pattern.search(name):
+                (folder / f"{rank}.now").write_text(f"{name} over {backend}")
                 results[backend][name] = outcome(function)
-                torch.save(results, folder / f"{rank}.pt.new")  # if the next one never ends
         dist.destroy_process_group()
-    (folder / f"{rank}.pt.new").rename(folder / f"{rank}.pt")
+    torch.save(results, folder / f"{rank}.pt")
 
 
 main()

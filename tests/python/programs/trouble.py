@@ -9,7 +9,8 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
-TIMEOUT = timedelta(seconds=4)
+TIMEOUT = timedelta(seconds=60)
+SHORT = timedelta(seconds=4)  # where somebody is missing
 
 
 def say(text):
@@ -24,7 +25,7 @@ def all_reduce():
 
 def survive(act):
     """Rank 1 acts; the others wait for it, and say what they are told."""
-    dist.init_process_group("mpi", timeout=TIMEOUT)
+    dist.init_process_group("mpi", timeout=SHORT)
     all_reduce()
     if dist.get_rank() == 1:
         act()
@@ -64,12 +65,17 @@ def raises():
 
 
 def forks():
-    """A child that leaves by exit() must not take MPI with it."""
+    """A child that leaves by exit() must not take MPI with it, nor use it."""
     dist.init_process_group("mpi", timeout=TIMEOUT)
+    group = dist.new_group()
     all_reduce()
     child = os.fork()
     if child == 0:
-        sys.exit(7)
+        try:
+            dist.all_reduce(torch.ones(1), group=group)
+        except RuntimeError as error:
+            sys.exit(7 if "was forked" in str(error) else 8)
+        sys.exit(9)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
     all_reduce()
     dist.destroy_process_group()
@@ -111,6 +117,35 @@ def by_device():
     print("good", flush=True)
 
 
+def first_group_of_some():
+    """MPI begins with all ranks, though only some are in the group."""
+    rank, size = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29515", rank=rank, world_size=size, timeout=TIMEOUT)
+    group = dist.new_group([1], backend="mpi")
+    if rank == 1:
+        dist.all_reduce(torch.ones(1), group=group)
+    print("good", flush=True)
+
+
+def not_waited_for():
+    """What follows an operation is Python, and the script ends before it does."""
+    dist.init_process_group("mpi", timeout=TIMEOUT)
+    dist.all_reduce(torch.ones(1 << 20), async_op=True).get_future().then(lambda done: print("good", flush=True))
+
+
+def refused_groups():
+    """By PyTorch, for "mpi": what the document says."""
+    dist.init_process_group("mpi", timeout=TIMEOUT)
+    told = []
+    for options in ({"backend": "gloo"}, {"ranks": [0, 1], "use_local_synchronization": True}):
+        try:
+            dist.new_group(**options)
+        except (RuntimeError, ValueError) as error:
+            told.append(str(error))
+    assert len(told) == 2 and "use_local_synchronization" in told[1], told
+    print("good", flush=True)
+
+
 def usage():
     """Kilobytes and open files of this process."""
     return resource_now("VmRSS"), len(os.listdir("/proc/self/fd"))
@@ -137,7 +172,7 @@ def cycles():
     count = int(sys.argv[2])
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     dist.init_process_group("mpi", timeout=TIMEOUT)
-    for number in range(50):  # what is made once
+    for number in range(100):  # what is made once
         cycle(number)
     memory, files = usage()
     for number in range(count):
