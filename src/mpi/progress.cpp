@@ -40,7 +40,7 @@ bool is_forked_child() {
 
 Progress::Progress(std::unique_ptr<Library> library, const std::string& host)
     : library_(std::move(library)) {
-  [[maybe_unused]] static const int kRegistered =
+  [[maybe_unused]] static const int registered =
       pthread_atfork(nullptr, nullptr, [] { g_is_forked_child = true; });
   check(library_->duplicate_world(control_), "cannot duplicate the world");
   check(library_->gather_names(control_, host, hosts_), "cannot gather hosts");
