@@ -1,4 +1,4 @@
-"""Curves over sizes as an SVG: both axes by powers, one panel a title."""
+"""Curves over sizes as an SVG: times by powers of ten, sizes one beside the other, one panel a title."""
 import math
 from html import escape
 
@@ -30,7 +30,7 @@ def panel(origin, title, curves, labels):
     low, high = math.floor(math.log10(min(every))), math.ceil(math.log10(max(every)))
 
     def x(size):
-        return left + WIDTH * (math.log2(size) - math.log2(sizes[0])) / (math.log2(sizes[-1]) - math.log2(sizes[0]))
+        return left + WIDTH * sizes.index(size) / (len(sizes) - 1)
 
     def y(seconds):
         return top + HEIGHT * (high - math.log10(seconds)) / (high - low)
