@@ -84,7 +84,7 @@ def _refuse_contradictions(mpi: dict) -> None:
     for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE"):
         if _number(name) > 1:
             raise RuntimeError(f"{sees_one}, and {name} says {_number(name)}: whatever started the ranks belongs to another MPI than {find()['library']}, "
-                               f"which was taken because of: {find()['why']}. {mpirun.capitalize()}, or name the right one: MUSTER_MPI_LIBRARY=/path/to/libmpi.so")
+                               f"which was taken because of: {find()['why']}. S{mpirun[1:]}, or name the right one: MUSTER_MPI_LIBRARY=/path/to/libmpi.so")
         if _number(name) == 1:
             return
     if _number("SLURM_STEP_NUM_TASKS") > 1:
@@ -113,7 +113,9 @@ def is_mpi_available() -> bool:
 
 
 def _backends(backend) -> set:
-    """Of every device: "cpu:gloo,cuda:mpi" has two."""
+    """Of every device: "cpu:gloo,cuda:mpi" has two. Nothing that does not name MPI is looked at."""
+    if "mpi" not in str(backend):
+        return set()
     return set(c10d.BackendConfig(c10d.Backend(str(backend))).get_device_backend_map().values())
 
 

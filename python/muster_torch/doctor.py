@@ -2,6 +2,7 @@
 
 Alone, or under mpirun or srun: rank 0 prints, for all. Exit code 0: it would work; 1: it would not, and the last lines say why.
 """
+import argparse
 import os
 import socket
 import sys
@@ -68,6 +69,8 @@ def _would_not(why: object, rank: str) -> int:
 
 
 def main() -> int:
+    argparse.ArgumentParser(prog="python -m muster_torch.doctor", description=__doc__.partition(": ")[2],
+                            formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     # Before MPI is initialised, the launcher's variable tells who speaks; afterwards MPI does.
     rank = next((os.environ[name] for name in ("OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID") if name in os.environ), "0")
     speaks = rank == "0"
