@@ -59,6 +59,6 @@ function(muster_test name)
   add_executable(${name}_test ${ARGN})
   target_link_libraries(${name}_test PRIVATE muster::${name} GTest::gtest GTest::gtest_main)
   muster_precompile(${name}_test test)
-  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 30
+  gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 600
                        PROPERTIES LABELS ${name} TIMEOUT 180)
 endfunction()

@@ -102,7 +102,7 @@ def troubles(muster, module_lab_up):
 @pytest.mark.parametrize("mpi", MPIS, ids=str)
 def test_survivors_learn_who_is_missing_and_leave(troubles, mpi, fault):
     job = troubles(mpi, fault)
-    assert len(job.times("left with 3")) == 2, job.said()
+    assert len(job.times("left with 3")) >= 2, job.said()
     told = [line for _, line in job.lines if re.match(r"rank [02]: after", line)]
     assert len(told) == 2 and all(FAULTS[fault] in line for line in told), job.said()
     assert all(float(re.search(r"after ([\d.]+) s", line)[1]) < TIMEOUT_S + 2 for line in told), job.said()

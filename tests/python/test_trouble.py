@@ -40,7 +40,7 @@ def troubles(python, host):
 @pytest.mark.parametrize("mpi", [OPENMPI5, MPICH], ids=str)
 def test_survivors_are_told_who_is_missing_and_leave(host, troubles, mpi, fault):
     job = troubles(mpi, fault)
-    assert len(job.times("left with 3")) == 2, job.said()
+    assert len(job.times("left with 3")) >= 2, job.said()
     told = [line for _, line in job.lines if re.match(r"rank [02]: after", line)]
     assert len(told) == 2 and all("DistBackendError" in line and FAULTS[fault] in line for line in told), job.said()
     assert all(float(re.search(r"after ([\d.]+) s", line)[1]) < TIMEOUT_S + 2 for line in told), job.said()

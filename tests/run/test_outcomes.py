@@ -143,7 +143,8 @@ def cells():
         for fault in FAULTS:
             in_ci = launcher.name in ALL_IN_CI or fault in ("exit", "crash")
             # Who was first is the shims' word: a shim that gets no processor in time speaks after the rank that was hit by its end.
-            marks = [pytest.mark.alone] if fault == "two" else []
+            # And hosts are lost to all launchers at once, each with ranks that never rest.
+            marks = [pytest.mark.alone] if fault in ("two", "kill", "crash") else []
             yield pytest.param(launcher, fault, id=f"{fault}-{launcher}", marks=marks if in_ci else [*marks, pytest.mark.campaign])
 
 
