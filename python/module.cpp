@@ -9,8 +9,6 @@ namespace {
 
 namespace py = pybind11;
 
-using Backend = c10::intrusive_ptr<c10d::Backend>;
-
 Options with_timeout(double seconds) {
   // An infinite one, and what no clock can count to, is a long time.
   constexpr double kMost = 1e9;

@@ -1,2 +1,1 @@
 TORCH: str
-ABIS: list[str]

@@ -4,12 +4,12 @@ import subprocess
 
 import pytest
 from tests.mpi.mpis import MPIS, Watched
+from tests.mpi.survivors import FAULTS, SAYS_WHEN_LEFT, Troubles, check_survivors
 from tests.run.waiting import until
 from tests.torch.conftest import Ranks
 
 pytestmark = pytest.mark.lab
 SIZES = [1, 2, 4]
-TIMEOUT_S = 4  # of operations in the program of faults
 
 
 def program(muster, name):
@@ -69,45 +69,18 @@ def test_groups_and_works_dropped_in_flight(muster, host, mpi):
     assert sorted(done.stdout.splitlines()) == ["rank 0: all ended", "rank 1: all ended"]
 
 
-# The shell is told of deaths by SIGUSR1 when MPICH's clean-up is off; it must not die of that, nor keep the program from it.
-SAYS_WHEN_LEFT = ["sh", "-c", 'trap : USR1; "$@"; echo "left with $?"', "sh"]
-# Rank 1 of three, and what the two others must say of it.
-FAULTS = {"stopped": "rank 1 on n1 does not answer", "killed": "rank 1 on n1 does not answer", "late": "rank 1 on n1 has not called it"}
-
-
 @pytest.fixture(scope="module")
 def troubles(muster, module_lab_up):
-    """troubles(mpi, fault): all faults of an MPI at once, since they wait for time to pass. The survivors have left."""
-    lab = module_lab_up(hosts=1)
-    jobs = {}
-
-    def get(mpi, fault):
-        if (mpi, fault) not in jobs:
-            for one in jobs.values():
-                one.end()
-            words = [*SAYS_WHEN_LEFT, program(muster, "mpi_trouble")]
-            jobs.update({(mpi, each): Watched(mpi.command(lab, 3, [*words, each], keep_survivors=True)) for each in FAULTS})
-            for each in FAULTS:
-                job = jobs[mpi, each]
-                until("both survivors leave", lambda job=job: len(job.times("left with 3")) >= 2 or job.process.poll() is not None, within=60)
-        return jobs[mpi, fault]
-
-    yield get
-    for job in jobs.values():
-        job.end()
+    troubles = Troubles(module_lab_up(hosts=1), [program(muster, "mpi_trouble")], within=60)
+    yield troubles
+    troubles.end()
 
 
 @pytest.mark.alone
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("mpi", MPIS, ids=str)
 def test_survivors_learn_who_is_missing_and_leave(troubles, mpi, fault):
-    job = troubles(mpi, fault)
-    assert len(job.times("left with 3")) >= 2, job.said()
-    told = [line for _, line in job.lines if re.match(r"rank [02]: after", line)]
-    assert len(told) == 2 and all(FAULTS[fault] in line for line in told), job.said()
-    assert all(float(re.search(r"after ([\d.]+) s", line)[1]) < TIMEOUT_S + 2 for line in told), job.said()
-    last_told = max(job.times("rank 0: after") + job.times("rank 2: after"))
-    assert max(job.times("left with 3")[:2]) - last_told < 5, job.said()
+    check_survivors(troubles.job(mpi, fault), FAULTS[fault], left_within=5)
 
 
 @pytest.mark.parametrize("mpi", MPIS[:1], ids=str)

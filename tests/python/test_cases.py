@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from tests.mpi.mpis import MPIS
-from tests.python.conftest import must
 from tests.python.differences import DIFFERENCES, REFUSALS, as_table
+from tests.python.package import must
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 HERE = Path(__file__).resolve().parent

@@ -3,13 +3,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.mpi.mpis import MPIS, Watched
-from tests.mpi.test_backend import FAULTS, SAYS_WHEN_LEFT
-from tests.run.waiting import until
+from tests.mpi.mpis import MPIS
+from tests.mpi.survivors import FAULTS, Troubles, check_survivors
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 PROGRAM = Path(__file__).resolve().parent / "programs/trouble.py"
-TIMEOUT_S = 4  # of operations in the program
 OPENMPI5, _, MPICH, _ = MPIS
 
 
@@ -19,33 +17,16 @@ def words(python, *what):
 
 @pytest.fixture(scope="module")
 def troubles(python, host):
-    """troubles(mpi, fault): all faults of an MPI at once, since they wait for time to pass. The survivors have left."""
-    jobs = {}
-
-    def get(mpi, fault):
-        if (mpi, fault) not in jobs:
-            jobs.update({(mpi, each): Watched(mpi.command(host, 3, [*SAYS_WHEN_LEFT, *words(python, each)], keep_survivors=True)) for each in FAULTS})
-            for each in FAULTS:
-                job = jobs[mpi, each]
-                until("both survivors leave", lambda job=job: len(job.times("left with 3")) >= 2 or job.process.poll() is not None, within=100)
-        return jobs[mpi, fault]
-
-    yield get
-    for job in jobs.values():
-        job.end()
+    troubles = Troubles(host, words(python), within=100)
+    yield troubles
+    troubles.end()
 
 
 @pytest.mark.alone
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("mpi", [OPENMPI5, MPICH], ids=str)
 def test_survivors_are_told_who_is_missing_and_leave(host, troubles, mpi, fault):
-    job = troubles(mpi, fault)
-    assert len(job.times("left with 3")) >= 2, job.said()
-    told = [line for _, line in job.lines if re.match(r"rank [02]: after", line)]
-    assert len(told) == 2 and all("DistBackendError" in line and FAULTS[fault] in line for line in told), job.said()
-    assert all(float(re.search(r"after ([\d.]+) s", line)[1]) < TIMEOUT_S + 2 for line in told), job.said()
-    last_told = max(job.times("rank 0: after") + job.times("rank 2: after"))
-    assert max(job.times("left with 3")[:2]) - last_told < 10, job.said()
+    check_survivors(troubles.job(mpi, fault), "DistBackendError", FAULTS[fault], left_within=10)
     # hydra leaves its own children unburied while a rank is stopped; the ranks are not among them.
     assert [line for line in host.shell("n1", "ps -eo stat=,pid=,args=").splitlines() if line.startswith("Z") and "python" in line] == []
 

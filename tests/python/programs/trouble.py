@@ -88,10 +88,16 @@ def never_destroyed():
     print("good", flush=True)
 
 
+def begin_with_gloo(port, backwards=False):
+    """MPI's rank and size; Gloo counts the ranks alike, or from the other end."""
+    rank, size = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+    dist.init_process_group("gloo", init_method=f"tcp://127.0.0.1:{port}", rank=size - 1 - rank if backwards else rank, world_size=size, timeout=TIMEOUT)
+    return rank, size
+
+
 def beside_gloo():
     """A group over MPI in a job whose default is Gloo's."""
-    rank, size = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
-    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29512", rank=rank, world_size=size, timeout=TIMEOUT)
+    _, size = begin_with_gloo(29512)
     group = dist.new_group(backend="mpi")
     tensor = torch.ones(3)
     dist.all_reduce(tensor, group=group)
@@ -100,8 +106,7 @@ def beside_gloo():
 
 
 def other_numbers():
-    rank, size = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
-    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29513", rank=size - 1 - rank, world_size=size, timeout=TIMEOUT)
+    rank, size = begin_with_gloo(29513, backwards=True)
     try:
         dist.new_group(backend="mpi")
     except RuntimeError as error:
@@ -119,8 +124,7 @@ def by_device():
 
 def first_group_of_some():
     """MPI begins with all ranks, though only some are in the group."""
-    rank, size = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
-    dist.init_process_group("gloo", init_method="tcp://127.0.0.1:29515", rank=rank, world_size=size, timeout=TIMEOUT)
+    rank, _ = begin_with_gloo(29515)
     group = dist.new_group([1], backend="mpi")
     if rank == 1:
         dist.all_reduce(torch.ones(1), group=group)
