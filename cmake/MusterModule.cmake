@@ -53,12 +53,18 @@ function(muster_module name)
   set_target_properties(muster_${name} PROPERTIES UNITY_BUILD ${MUSTER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
-# muster_test(NAME a_test.cpp ...): one binary a module, every case known to CTest under the label NAME.
+# muster_test(NAME a_test.cpp ...): one binary a module, every case known to CTest under the label NAME. With the sanitisers, whose
+# processes take long to begin, a binary is one test.
 include(GoogleTest)
 function(muster_test name)
   add_executable(${name}_test ${ARGN})
   target_link_libraries(${name}_test PRIVATE muster::${name} GTest::gtest GTest::gtest_main)
   muster_precompile(${name}_test test)
+  if(MUSTER_SANITIZE)
+    add_test(NAME ${name} COMMAND ${name}_test)
+    set_tests_properties(${name} PROPERTIES LABELS ${name} TIMEOUT 180)
+    return()
+  endif()
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 600
                        PROPERTIES LABELS ${name} TIMEOUT 180)
 endfunction()

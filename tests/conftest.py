@@ -34,9 +34,32 @@ def locked(name: str, how=fcntl.LOCK_EX, within=1500):
         yield
 
 
+# Tests that need more than muster itself. They come last, so that CI can build the rest while the others run: MUSTER_BUILDING
+# names a folder in which it leaves a file at the end, `done` or `failed`.
+NEED_THE_WHOLE_BUILD = {"bench", "mpi", "python", "torch", "train"}
+
+
+def needs_the_whole_build(item) -> bool:
+    return item.path.relative_to(ROOT / "tests").parts[0] in NEED_THE_WHOLE_BUILD
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=needs_the_whole_build)  # else as they were
+
+
+def wait_for_the_build(folder: Path, within=1500):
+    end = time.monotonic() + within
+    while not (folder / "done").exists():
+        if (folder / "failed").exists() or time.monotonic() > end:
+            pytest.exit("what these tests need could not be built; the log of the build says why", returncode=3)
+        time.sleep(0.5)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """With several workers (pytest -n), a test that is marked `alone` runs while no other does."""
+    if "MUSTER_BUILDING" in os.environ and needs_the_whole_build(item):
+        wait_for_the_build(Path(os.environ["MUSTER_BUILDING"]))  # not of the test's own time
     if not hasattr(item.config, "workerinput"):
         return (yield)
     # Who wants to be alone keeps the door shut while it waits, so that those inside come out one by one.

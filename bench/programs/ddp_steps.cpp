@@ -11,7 +11,7 @@
 
 #include "muster/distributed_data_parallel.hpp"
 #include "muster/job.hpp"
-#include "programs/resnet18.hpp"
+#include "programs/resnet.hpp"
 
 namespace {
 

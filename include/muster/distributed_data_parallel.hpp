@@ -50,6 +50,10 @@ struct DistributedDataParallelOptions {
   // Buckets: sooner under way when small, fewer messages when large. Bytes.
   int64_t first_bucket_bytes = 1 << 20;
   int64_t bucket_bytes = 25 << 20;
+  // Buckets from the last parameter to the first, from the first step on, and not in the order that
+  // the first step shows. Sums then round alike in a job that goes on from a checkpoint and in one
+  // that was never interrupted.
+  bool fixed_buckets = false;
   Compression compression = Compression::none;
   GradientHook hook = nullptr;  // instead of the average; excludes compression
   // For models on the processor, process-wide: glibc keeps up to 1 GiB that tensors have freed,

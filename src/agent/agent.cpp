@@ -3,7 +3,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <string>
@@ -13,12 +12,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "agent/descendants.hpp"
+#include "agent/leftovers.hpp"
 #include "agent/protocol.hpp"
 #include "agent/warden.hpp"
 #include "facts/gather.hpp"
@@ -72,21 +70,6 @@ Result<std::string> prepare_folder(const Order& hello) {
     MUSTER_CHECK(sys::write_file(folder + "/host", hello.request->host + "\n", 0600));
   }
   return folder;
-}
-
-// Connected to the warden of this run, if there still is one.
-sys::Fd waiting_warden(const std::string& folder) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string path = folder + "/socket";
-  if (path.size() >= sizeof address.sun_path) return {};
-  std::memcpy(address.sun_path, path.data(), path.size());
-  sys::Fd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
-      0) {
-    return {};
-  }
-  return connection;
 }
 
 bool copy_some(int from, int to) {
@@ -194,6 +177,7 @@ Result<void> serve(Channel& launcher, const Order& hello) {
   if (hello.request) {
     // It may take a while: the launcher hears first that it has reached us.
     send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = sys::unix_time()}));
+    MUSTER_CHECK(end_leftovers(hello.earlier));  // before the facts, which tell the free ports
     MUSTER_CHECK(tell_facts(launcher, hello, folder));
   }
   MUSTER_TRY(const auto next, await_decision(launcher, folder));
@@ -222,7 +206,7 @@ int run_agent() {
   if (!hello || hello->kind != Order::Kind::kHello) return kFailed;
   if (!hello->request) {
     const auto folder = run_folder(hello->run_id);
-    if (sys::Fd warden = folder ? waiting_warden(*folder) : sys::Fd(); warden.valid()) {
+    if (sys::Fd warden = folder ? connect_to_warden(*folder) : sys::Fd(); warden.valid()) {
       // The rest may have been read with the first line already.
       while (auto line = launcher.next_line()) {
         *line += '\n';

@@ -125,6 +125,27 @@ std::vector<ProcessId> rank_processes(const std::string& run_id,
   return processes;
 }
 
+std::vector<std::vector<pid_t>> process_trees(std::span<const RankStart> starts) {
+  std::unordered_map<pid_t, std::vector<pid_t>> children;
+  for (const pid_t pid : all_of_ours()) children[parent_of(pid)].push_back(pid);
+  std::vector<std::vector<pid_t>> trees;
+  for (const RankStart& start : starts) {
+    std::vector<pid_t> tree;
+    const auto add = [&](pid_t pid) {
+      if (std::find(tree.begin(), tree.end(), pid) == tree.end()) tree.push_back(pid);
+    };
+    if (is_alive(start.shim)) add(start.shim.pid);
+    if (is_alive(start.program)) add(start.program.pid);
+    for (std::size_t i = 0; i < tree.size(); ++i) {
+      const auto found = children.find(tree[i]);
+      if (found == children.end()) continue;
+      for (const pid_t child : found->second) add(child);
+    }
+    trees.push_back(std::move(tree));
+  }
+  return trees;
+}
+
 std::vector<ProcessId> engine_daemons(std::span<const RankStart> starts) {
   std::vector<ProcessId> daemons;
   for (const RankStart& start : starts) {
@@ -143,6 +164,15 @@ std::optional<ProcessId> engine_of(const std::string& run_id) {
     if (is_engine(pid) && read_proc(pid, "cmdline").find(words) != std::string::npos) {
       return identify(pid);
     }
+  }
+  return std::nullopt;
+}
+
+std::optional<ProcessId> keeper_of(const std::string& run_id) {
+  using std::string_literals::operator""s;
+  const std::string words = "\0keeper\0"s + run_id + "\0"s;
+  for (const pid_t pid : all_of_ours()) {
+    if (read_proc(pid, "cmdline").find(words) != std::string::npos) return identify(pid);
   }
   return std::nullopt;
 }

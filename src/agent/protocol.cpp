@@ -10,10 +10,10 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 6> kOrders = {"hello", "place", "begin",
-                                                     "beat",  "end",   "bye"};
-constexpr std::array<std::string_view, 6> kReports = {"facts", "ready", "beat",
-                                                      "event", "done",  "failed"};
+constexpr std::array<std::string_view, 7> kOrders = {"hello", "place", "begin", "beat",
+                                                     "end",   "bye",   "look"};
+constexpr std::array<std::string_view, 7> kReports = {"facts", "ready",  "beat", "event",
+                                                      "done",  "failed", "looks"};
 
 Error malformed(const char* whose, const std::string& why) {
   return {.what = std::string("cannot read the ") + whose + "'s line: " + why};
@@ -39,6 +39,7 @@ Order read_order(const json& value) {
   switch (order.kind) {
     case Order::Kind::kHello: {
       order.run_id = value.at("run").get<std::string>();
+      if (value.contains("earlier")) value.at("earlier").get_to(order.earlier);
       if (!value.contains("request")) break;
       auto request = facts::parse_request(value.at("request").get<std::string>());
       if (!request) throw std::invalid_argument(request.error().what);
@@ -62,6 +63,7 @@ Order read_order(const json& value) {
       order.keep = value.at("keep").get<bool>();
       break;
     case Order::Kind::kBeat:
+    case Order::Kind::kLook:
       break;
   }
   return order;
@@ -93,6 +95,14 @@ Report read_report(const json& value) {
     case Report::Kind::kBeat:
       report.clock_s = value.at("clock_s").get<double>();
       break;
+    case Report::Kind::kLooks:
+      for (const json& look : value.at("looks")) {
+        report.looks.push_back({.rank = look.at("rank").get<int>(),
+                                .state = look.at("state").get<std::string>(),
+                                .waits_in = look.at("waits_in").get<std::string>(),
+                                .cpu_s = look.at("cpu_s").get<double>()});
+      }
+      break;
     case Report::Kind::kReady:
       break;
   }
@@ -106,6 +116,7 @@ std::string to_line(const Order& order) {
   if (order.kind == Order::Kind::kHello) {
     value["run"] = order.run_id;
     if (order.request) value["request"] = facts::to_json(*order.request);
+    if (!order.earlier.empty()) value["earlier"] = order.earlier;
   } else if (order.kind == Order::Kind::kPlace) {
     value["placement"] = to_json(order.placement);
     value["variables"] = order.variables;
@@ -131,6 +142,14 @@ std::string to_line(const Report& report) {
     value["clock_s"] = report.clock_s;
   } else if (report.kind == Report::Kind::kFailed) {
     value["text"] = report.text;
+  } else if (report.kind == Report::Kind::kLooks) {
+    value["looks"] = json::array();
+    for (const RankLook& look : report.looks) {
+      value["looks"].push_back({{"rank", look.rank},
+                                {"state", look.state},
+                                {"waits_in", look.waits_in},
+                                {"cpu_s", look.cpu_s}});
+    }
   }
   return line_of(value);
 }

@@ -88,6 +88,7 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool
   Wishes wishes{.rank = prepared.rank,
                 .run_id = options.run_id,
                 .master = options.master,
+                .restarts = options.restarts,
                 .unbuffered = !out_is_terminal};
   if (const auto placement = files.placement()) {
     take_place(*placement, inherited, wishes.rank);

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "base/printable.hpp"
 
 namespace muster::agent {
@@ -90,6 +91,12 @@ Composed compose(Environment base, const Wishes& wishes) {
   }
   if (!wishes.run_id.empty()) {
     composed.environment.insert_or_assign("MUSTER_RUN_ID", wishes.run_id);
+  }
+  if (wishes.restarts) {  // torchrun, which restarts nothing then, says 0
+    composed.environment.insert_or_assign("TORCHELASTIC_RESTART_COUNT",
+                                          std::to_string(wishes.restarts->made));
+    composed.environment.insert_or_assign("TORCHELASTIC_MAX_RESTARTS",
+                                          std::to_string(wishes.restarts->most));
   }
   if (wishes.master && !wishes.rank.torchrun) {
     set_unless_there(composed, "MASTER_ADDR", wishes.master->address);

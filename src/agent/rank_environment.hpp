@@ -27,6 +27,7 @@ struct Wishes {
   rankenv::Rank rank;
   std::string run_id = {};
   std::optional<Master> master = std::nullopt;
+  std::optional<Restarts> restarts = std::nullopt;
   std::map<std::string, std::string> network = {};
   bool unbuffered = false;  // standard output is no terminal: Python would hold lines back
 };

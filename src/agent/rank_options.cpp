@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kUsage =
     "muster rank [--run ID] [--folder PATH] [--subnet CIDR] [--master ADDRESS:PORT] "
-    "[--quiet-label] "
+    "[--restarts MADE:MOST] [--quiet-label] "
     "[--only-first-reads] [--carried] -- program arguments...";
 
 Error usage(std::string what) {
@@ -37,6 +37,19 @@ Result<Master> parse_master(const std::string& text) {
   return Master{.address = std::move(address), .port = std::to_string(port)};
 }
 
+// "1:3"
+Result<Restarts> parse_restarts(const std::string& text) {
+  Restarts restarts;
+  const char* end = text.data() + text.size();
+  const auto made = std::from_chars(text.data(), end, restarts.made);
+  const bool colon = made.ec == std::errc() && made.ptr != end && *made.ptr == ':';
+  const auto most = colon ? std::from_chars(made.ptr + 1, end, restarts.most) : made;
+  const bool good = colon && most.ec == std::errc() && most.ptr == end && restarts.made >= 0 &&
+                    restarts.most >= 0;
+  if (!good) return unexpected(usage(fmt::format("no MADE:MOST: '{}'", printable(text))));
+  return restarts;
+}
+
 }  // namespace
 
 Result<RankOptions> parse_rank_options(const std::vector<std::string>& words) {
@@ -56,8 +69,8 @@ Result<RankOptions> parse_rank_options(const std::vector<std::string>& words) {
       (word == "--carried" ? options.carried : options.only_first_reads) = true;
       continue;
     }
-    const bool takes_value =
-        word == "--run" || word == "--folder" || word == "--subnet" || word == "--master";
+    const bool takes_value = word == "--run" || word == "--folder" || word == "--subnet" ||
+                             word == "--master" || word == "--restarts";
     if (!takes_value || i + 1 == words.size()) {
       return unexpected(usage(fmt::format("cannot make sense of '{}'", printable(word))));
     }
@@ -67,6 +80,9 @@ Result<RankOptions> parse_rank_options(const std::vector<std::string>& words) {
     if (word == "--subnet") options.subnet = value;
     if (word == "--master") {
       MUSTER_TRY(options.master, parse_master(value));
+    }
+    if (word == "--restarts") {
+      MUSTER_TRY(options.restarts, parse_restarts(value));
     }
   }
   return unexpected(usage("no '--' before the program"));

@@ -14,14 +14,21 @@ struct Master {
   std::string port;
 };
 
+// How often the job was started before, and how often it may be started again in all.
+struct Restarts {
+  int made = 0;
+  int most = 0;
+};
+
 struct RankOptions {
-  std::string run_id = {};            // empty: no folder, no record
-  std::string folder = {};            // to start in, where it is there; else the home folder
-  std::string subnet = {};            // "198.18.0.0/16"; empty: leave the interfaces alone
-  std::optional<Master> master = {};  // where rank 0 listens
-  bool label = true;                  // "[host:rank] " before each line
-  bool only_first_reads = false;      // ranks but the first have no standard input
-  bool carried = false;               // the job's variables come by the agent and not by the engine
+  std::string run_id = {};                // empty: no folder, no record
+  std::string folder = {};                // to start in, where it is there; else the home folder
+  std::string subnet = {};                // "198.18.0.0/16"; empty: leave the interfaces alone
+  std::optional<Master> master = {};      // where rank 0 listens
+  std::optional<Restarts> restarts = {};  // where muster makes them, and not the engine
+  bool label = true;                      // "[host:rank] " before each line
+  bool only_first_reads = false;          // ranks but the first have no standard input
+  bool carried = false;  // the job's variables come by the agent and not by the engine
   std::vector<std::string> program = {};  // with its arguments; never empty
 };
 

@@ -157,6 +157,9 @@ void Warden::obey(const Order& order) {
       if (!ending_) return leave(order.keep);
       bye_ = order.keep;  // once the ranks have ended
       return;
+    case Order::Kind::kLook:
+      launcher_.send(to_line(Report{.kind = Report::Kind::kLooks, .looks = look_at(starts_)}));
+      return;
     case Order::Kind::kHello:
     case Order::Kind::kPlace:
     case Order::Kind::kBeat:
@@ -258,6 +261,20 @@ void Warden::leave(bool keep) {
     (void)::unlink((folder_ + "/socket").c_str());
   }
   if (!in_step) ::_exit(0);
+}
+
+sys::Fd connect_to_warden(const std::string& folder) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  const std::string path = folder + "/socket";
+  if (path.size() >= sizeof address.sun_path) return {};
+  std::memcpy(address.sun_path, path.data(), path.size());
+  sys::Fd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
+      0) {
+    return {};
+  }
+  return connection;
 }
 
 }  // namespace muster::agent

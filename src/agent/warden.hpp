@@ -60,4 +60,7 @@ class Warden {
   bool over_ = false;
 };
 
+// Connected to the warden of the run with this folder; no descriptor: there is none.
+[[nodiscard]] sys::Fd connect_to_warden(const std::string& folder);
+
 }  // namespace muster::agent

@@ -38,7 +38,7 @@ void print_text(const Surveyed& all) {
 }
 
 Result<int> check(const CheckOptions& options, const Program& program) {
-  MUSTER_TRY(const auto all, survey(options.job, program, "", true));
+  MUSTER_TRY(const auto all, survey(options.job, program, {.compare_clocks = true}));
   options.json ? print_json(*all) : print_text(*all);
   return checks::has_errors(all->findings) ? exit_code(ErrorCode::kFindings) : 0;
 }

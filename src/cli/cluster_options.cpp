@@ -115,7 +115,11 @@ Result<hosts::Cluster> read_cluster(const ClusterOptions& options) {
     config.include.reset();
     config.exclude.reset();
   }
-  MUSTER_TRY(Origin origin, read_origin(options, config, config_file));
+  Origin origin{.hosts = options.members, .source = "-H"};
+  if (options.members.empty()) {
+    MUSTER_TRY(origin, read_origin(options, config, config_file));
+  }
+  const bool chosen = !options.members.empty();
   MUSTER_TRY(const auto wanted, selection("--include", options.include, config.include));
   MUSTER_TRY(const auto unwanted, selection("--exclude", options.exclude, config.exclude));
   hosts::Cluster cluster{.hosts = std::move(origin.hosts),
@@ -123,10 +127,10 @@ Result<hosts::Cluster> read_cluster(const ClusterOptions& options) {
                          .port = options.port == 0 ? config.port : options.port,
                          .activate = config.activate,
                          .source = std::move(origin.source)};
-  if (wanted) {
+  if (wanted && !chosen) {
     MUSTER_TRY(cluster.hosts, hosts::include(std::move(cluster.hosts), *wanted));
   }
-  if (unwanted) {
+  if (unwanted && !chosen) {
     MUSTER_TRY(cluster.hosts, hosts::exclude(std::move(cluster.hosts), *unwanted));
   }
   return cluster;

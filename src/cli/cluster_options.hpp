@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -19,6 +20,7 @@ struct ClusterOptions {
   std::string config;
   std::string user;
   int port = 0;
+  std::vector<hosts::Host> members = {};  // chosen already, instead of all that names hosts
 };
 
 void add_cluster_options(CLI::App& command, ClusterOptions& options);

@@ -41,6 +41,9 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& word
              const Program& program);
 void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& words,
                 const Program& program);
+void add_bench(CLI::App& app, Action& action, const std::vector<std::string>& words,
+               const Program& program);
+void add_train(CLI::App& app, Action& action, const Program& program);
 void add_runs(CLI::App& app, Action& action);  // runs, logs, attach, stop
 
 }  // namespace muster::cli

@@ -78,7 +78,8 @@ void read_nodes(const std::string& text, layout::Job& job) {
         fmt::format("--nnodes: '{}' is neither a number of hosts nor torchrun's MIN:MAX", text));
   }
   job.nodes = *most;
-  job.min_nodes = *least < *most ? *least : 0;
+  job.elastic = *least < *most;
+  if (job.elastic) job.min_nodes = *least;
 }
 
 void read_ranks_per_host(const std::string& text, layout::Job& job) {
@@ -116,9 +117,15 @@ void add_engine_options(CLI::App& command, layout::Job& job) {
       ->group(kGroup);
   command
       .add_option("--max-restarts", job.max_restarts,
-                  "How often torchrun starts all ranks again after a failure")
+                  "How often the job is started again after a lost rank or host, or a stall; it "
+                  "resumes from its own checkpoint (TORCHELASTIC_RESTART_COUNT)")
       ->check(CLI::Range(0, kMostRanks))
-      ->group(kGroup);
+      ->group(kBreaksGroup);
+  command
+      .add_option("--min-nodes", job.min_nodes,
+                  "Where no spare is left, bad hosts are left out down to so many; default: all")
+      ->check(CLI::Range(1, kMostRanks))
+      ->group(kBreaksGroup);
   command.add_option("--bind-to", job.bind_to, "As the engine has it; default: none")
       ->group(kGroup);
   command.add_option("--map-by", job.map_by, "As the engine has it")->group(kGroup);
@@ -189,7 +196,7 @@ void add_job_options(CLI::App& command, JobOptions& options) {
   command
       .add_option_function<std::string>(
           "-N,--nnodes,--nodes", [&job](const std::string& text) { read_nodes(text, job); },
-          "Hosts, the first of the list (as srun's -N); MIN:MAX with torchrun")
+          "Hosts, the first of the list (as srun's -N); MIN:MAX: up to MAX, and on with MIN")
       ->type_name("N")
       ->group(kGroup);
   command

@@ -25,6 +25,9 @@ struct JobOptions {
   std::optional<int> node_rank = std::nullopt;  // --node-rank, which only a pod has
 };
 
+// Under which --help lists what is done when a rank or a host fails.
+constexpr const char* kBreaksGroup = "When something breaks";
+
 void add_job_options(CLI::App& command, JobOptions& options);
 
 // Completes the job: the program, the variables to forward (set in our environment where a value

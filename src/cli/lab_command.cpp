@@ -28,6 +28,7 @@ struct LabOptions {
   std::string rate;
   std::string delay;
   std::string loss;
+  std::string between;
   int nic = 0;
   bool root = false;
   bool clear = false;
@@ -169,8 +170,12 @@ Result<int> lab_link(const LabOptions& options) {
                             .what = "say how the link shall be",
                             .hint = "--rate 1gbit, --delay 2ms, --loss 1%, or --clear alone"});
   }
-  return on_hosts(options, [&](const lab::Spec& spec, int host) {
-    return lab::link(spec, host, options.nic, shape);
+  return on_hosts(options, [&](const lab::Spec& spec, int host) -> Result<void> {
+    std::optional<int> peer;
+    if (!options.between.empty()) {
+      MUSTER_TRY(peer, lab::host_number(spec, options.between));
+    }
+    return lab::link(spec, host, options.nic, shape, peer);
   });
 }
 
@@ -245,7 +250,11 @@ void add_link(CLI::App& lab, const Options& options, Action& action) {
   link->add_option("--rate", options->rate, "Each way, e.g. 1gbit");
   link->add_option("--delay", options->delay,
                    "Added to the round trip, half of it each way, e.g. 2ms");
-  link->add_option("--loss", options->loss, "Share of frames lost, each way, e.g. 1%");
+  CLI::Option* loss =
+      link->add_option("--loss", options->loss, "Share of frames lost, each way, e.g. 1%");
+  link->add_option("--between", options->between,
+                   "Of the frames to and from this host only, as on one bad path")
+      ->needs(loss);
   link->add_option("--nic", options->nic, "Which network, 0 or 1")->capture_default_str();
   link->add_flag("--clear", options->clear, "As fast as it was");
 }

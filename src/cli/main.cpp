@@ -39,6 +39,17 @@ int exit_code(ErrorCode code) {
 
 namespace {
 
+// The only flag whose value may be left out: `muster run --again` is --again=last.
+void name_run_again(std::vector<std::string>& words) {
+  if (words.empty() || words.front() != "run") return;
+  const auto again = std::find(words.begin(), words.end(), "--again");
+  if (again == words.end()) return;
+  const auto value = again + 1;
+  const bool named = value != words.end() && !value->starts_with('-');
+  *again += "=" + (named ? *value : "last");
+  if (named) words.erase(value);
+}
+
 // People write --nproc_per_node and --nproc-per-node; both mean one flag.
 Line split(int argc, char** argv) {
   Line line{.words = std::vector<std::string>(argv + 1, argv + argc)};
@@ -50,6 +61,7 @@ Line split(int argc, char** argv) {
     if (word.rfind("--", 0) != 0) continue;
     std::replace(word.begin(), std::find(word.begin(), word.end(), '='), '_', '-');
   }
+  name_run_again(line.words);
   return line;
 }
 
@@ -71,7 +83,9 @@ void hide_values(int argc, char** argv) {
 // The flags of a command that runs a program as a job; none: it is no such command.
 Flags job_flags(const CLI::App& app, const std::string& name) {
   Flags flags;
-  if (name != "run" && name != "check" && name != "submit") return flags;
+  if (name != "run" && name != "check" && name != "submit" && name != "train" && name != "bench") {
+    return flags;
+  }
   for (const CLI::App* command :
        app.get_subcommands([&](const CLI::App* one) { return one->get_name() == name; })) {
     for (const CLI::Option* option : command->get_options()) {
@@ -81,6 +95,44 @@ Flags job_flags(const CLI::App& app, const std::string& name) {
     }
   }
   return flags;
+}
+
+// The words by themselves that follow `train` (the model) and `bench` (what, and files).
+Line without_leading_words(Line line, std::vector<std::string>& leading) {
+  const std::string name = line.words.front();
+  if (name != "train" && name != "bench") return line;
+  const auto first = line.words.begin() + 1;
+  auto last = std::find_if(first, line.words.end(),
+                           [](const std::string& word) { return word.starts_with("-"); });
+  if (name == "train" && last != first) last = first + 1;
+  leading.assign(first, last);
+  line.words.erase(first, last);
+  return line;
+}
+
+// The line in muster's own words.
+Result<Line> translated(const Line& line, const Flags& own) {
+  const std::string name = line.words.front();
+  std::vector<std::string> leading;
+  const Line rest = without_leading_words(line, leading);
+  const bool asks_for_help =
+      line.words.size() < 2 || line.words[1] == "-h" || line.words[1] == "--help";
+  if ((name == "train" || name == "bench") && leading.empty() && !asks_for_help) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = name == "train" ? "muster train wants the model first"
+                                                    : "muster bench wants what to measure first",
+                            .hint = name == "train"
+                                        ? "muster train mnist|resnet18|resnet50 FLAGS"
+                                        : "muster bench all-reduce|all|pairs|ddp FLAGS"});
+  }
+  // These two read files: nobody's habits bear on that.
+  if (name == "bench" && !leading.empty() &&
+      (leading.front() == "compare" || leading.front() == "show")) {
+    return line;
+  }
+  MUSTER_TRY(Line own_words, in_own_words(rest, own));
+  own_words.words.insert(own_words.words.begin() + 1, leading.begin(), leading.end());
+  return own_words;
 }
 
 int report(const Error& error) {
@@ -105,12 +157,14 @@ int run(int argc, char** argv) {
   add_check(app, action, line.program);
   add_run(app, action, line.words, line.program);
   add_submit(app, action, line.words, line.program);
+  add_train(app, action, line.program);
+  add_bench(app, action, line.words, line.program);
   add_runs(app, action);
   if (const Flags own = job_flags(app, line.words.empty() ? "" : line.words.front());
       !own.empty()) {
-    auto translated = in_own_words(line, own);
-    if (!translated) return report(translated.error());
-    line = *std::move(translated);
+    auto own_words = translated(line, own);
+    if (!own_words) return report(own_words.error());
+    line = *std::move(own_words);
   }
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));

@@ -96,7 +96,7 @@ std::optional<std::vector<hosts::Host>> within(const hosts::Allocation& allocati
 Result<std::optional<Reach>> by_steps(const JobOptions& options,
                                       const hosts::Allocation& allocation) {
   ClusterOptions named = options.cluster;
-  if (named.expression.empty() && named.hostfile.empty()) {
+  if (named.expression.empty() && named.hostfile.empty() && named.members.empty()) {
     named.expression = host_list(allocation.hosts);
   }
   Reach reach{.allocation = allocation.job, .engine = "slurm"};

@@ -1,52 +1,40 @@
+#include "cli/run_command.hpp"
+
 #include <algorithm>
 #include <chrono>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <set>
+#include <cstring>
+#include <filesystem>
+#include <optional>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <poll.h>
+#include <sys/file.h>
 #include <unistd.h>
 
-#include "base/environment.hpp"
+#include "cli/attempt.hpp"
 #include "cli/command.hpp"
 #include "cli/detach.hpp"
+#include "cli/kept_command.hpp"
+#include "cli/members.hpp"
 #include "cli/reach.hpp"
 #include "cli/run_options.hpp"
 #include "cli/slurm_job.hpp"
-#include "cli/survey.hpp"
 #include "hosts/fold.hpp"
-#include "launch/plan.hpp"
-#include "layout/engine.hpp"
-#include "remote/ssh.hpp"
-#include "run/collect.hpp"
 #include "run/folder.hpp"
-#include "run/supervisor.hpp"
-#include "sys/clock.hpp"
+#include "run/keeper.hpp"
+#include "run/pause.hpp"
 #include "sys/file.hpp"
-#include "sys/quote.hpp"
 
 namespace muster::cli {
 namespace {
 
+constexpr int kTimedOut = 124;
 constexpr int kOwnFault = 125;
 constexpr int kCannotRun = 126;
 constexpr int kNotFound = 127;
-
-std::set<std::string> variable_names() {
-  std::set<std::string> names;
-  for (const auto& [name, value] : own_environment()) names.insert(name);
-  return names;
-}
-
-std::string engine_name(const layout::Engine& engine) {
-  if (!engine.pmi.empty()) {
-    return fmt::format("{} ({} over {})", layout::mpi_name(engine.kind),
-                       layout::mpi_name(engine.mpi), engine.pmi);
-  }
-  return layout::mpi_name(engine.kind, engine.version);
-}
 
 // One line that says what was understood, so that a surprise shows before the job does.
 std::string understood(const Surveyed& all, const std::string& run_id) {
@@ -57,95 +45,6 @@ std::string understood(const Surveyed& all, const std::string& run_id) {
                      engine_name(all.layout.engine),
                      all.layout.subnet.empty() ? "not known" : all.layout.subnet,
                      all.layout.master_address, all.layout.master_port);
-}
-
-Result<launch::Plan> make_plan(const Surveyed& all, const std::string& run_id,
-                               const std::string& folder) {
-  return launch::plan(
-      all.job, all.layout,
-      {.shim = all.crew->binary(),
-       .run_id = run_id,
-       .folder = folder,
-       .ssh = remote::ssh_words({.user = all.cluster.user, .port = all.cluster.port}),
-       .allocation = all.allocation,
-       .user_env = variable_names(),
-       .as_root = ::geteuid() == 0});
-}
-
-Result<void> write_values(const Surveyed& all, const launch::Plan& plan,
-                          const std::string& folder) {
-  std::string facts;
-  for (const facts::Survey& survey : all.surveys) {
-    if (survey.facts) facts += to_json(*survey.facts) + "\n";
-  }
-  std::string findings;
-  for (const checks::Finding& finding : all.findings) findings += to_json(finding) + "\n";
-  MUSTER_CHECK(sys::write_file(folder + "/facts.jsonl", facts, 0600));
-  MUSTER_CHECK(sys::write_file(folder + "/findings.jsonl", findings, 0600));
-  MUSTER_CHECK(sys::write_file(folder + "/layout.json", to_json(all.layout) + "\n", 0600));
-  MUSTER_CHECK(sys::write_file(folder + "/plan.json", to_json(plan) + "\n", 0600));
-  for (const launch::PlanFile& file : plan.files) {
-    MUSTER_CHECK(sys::write_file(file.path, file.content, file.mode));
-  }
-  return {};
-}
-
-run::Record new_record(const Surveyed& all, const std::string& run_id) {
-  run::Record record{.id = run_id,
-                     .command = sys::quote(all.job.program),
-                     .engine = engine_name(all.layout.engine),
-                     .started_s = sys::unix_time()};
-  for (const layout::Placement& placement : all.layout.placements) {
-    for (int i = 0; i < placement.ranks; ++i) {
-      record.ranks.push_back({.rank = placement.first_rank + i, .host = placement.host});
-    }
-  }
-  return record;
-}
-
-Result<int> supervise(Surveyed& all, const RunOptions& options, const launch::Plan& plan,
-                      const std::string& run_id, const std::string& folder) {
-  std::set<std::string, std::less<>> hosts;
-  std::vector<std::string> names;
-  for (const hosts::Host& host : all.cluster.hosts) {
-    hosts.insert(host.name);
-    names.push_back(host.name);
-  }
-  run::Record record = new_record(all, run_id);
-  MUSTER_TRY(const auto output, run::Output::open(folder, hosts, all.layout.ranks, true));
-  run::Patience patience = options.patience;
-  record.engine_restarts = all.layout.max_restarts > 0 || all.layout.min_hosts > 0;
-  patience.engine_restarts = record.engine_restarts;
-  patience.min_hosts = all.layout.min_hosts;
-  patience.others_elsewhere = all.job.pods > 1;
-  run::Supervisor supervisor(*all.loop, *all.crew, names, patience, record, *output);
-  bool wanted = true;
-  auto ended = supervisor.run(plan, [&] {
-    wanted = announce_detached();
-    if (!wanted) (void)::raise(SIGINT);  // who asked for it is gone before it began
-  });
-  if (!ended) {
-    supervisor.dismiss(false);
-    return unexpected(ended.error());
-  }
-  output->finish();
-  record.ended_s = sys::unix_time();
-  for (const std::string& host : record.lost_hosts) all.transport->forget(host);
-  const bool complete = collect_missing(*all.transport, all.crew->base(), record, *output);
-  supervisor.dismiss(!complete);
-  const run::Verdict verdict = judge(record);
-  const auto kept = sys::write_file(folder + "/record.json", to_json(record, verdict), 0600);
-  output->show_rest();
-  if (!output->not_kept().empty()) {
-    fmt::print(stderr, "muster: {} does not hold all of the output: {}\n", folder,
-               output->not_kept());
-  }
-  if (!kept) fmt::print(stderr, "muster: {}\n", to_text(kept.error()));
-  if (!verdict.text.empty()) {
-    fmt::print(stderr, "muster: {}\n", verdict.text);
-    if (!verdict.hint.empty()) fmt::print(stderr, "  hint: {}\n", verdict.hint);
-  }
-  return verdict.code;
 }
 
 // A program that is not there, or cannot be run, has codes of its own.
@@ -160,48 +59,6 @@ int refusal_code(const std::vector<facts::Survey>& surveys) {
   return kOwnFault;
 }
 
-// Values of the variables that muster itself brings to the hosts.
-std::vector<std::string> carried_variables(const launch::Plan& plan) {
-  std::vector<std::string> variables;
-  for (const std::string& name : plan.carried) {
-    const auto ours = std::find_if(plan.env.begin(), plan.env.end(), [&](const std::string& one) {
-      return one.starts_with(name + "=");
-    });
-    if (ours != plan.env.end()) {
-      variables.push_back(*ours);
-    } else if (const char* value = std::getenv(name.c_str())) {  // NOLINT(concurrency-mt-unsafe)
-      variables.push_back(name + "=" + value);
-    }
-  }
-  return variables;
-}
-
-// Each host keeps for its ranks what was decided for it.
-void tell_placements(Surveyed& all, const launch::Plan& plan) {
-  const std::vector<std::string> variables = carried_variables(plan);
-  int number = all.job.pod;
-  for (const layout::Placement& placement : all.layout.placements) {
-    const auto& hosts = all.cluster.hosts;
-    const auto host = std::find_if(hosts.begin(), hosts.end(), [&](const hosts::Host& one) {
-      return one.name == placement.host;
-    });
-    agent::Placement told{.interface = placement.interface,
-                          .host_rank = number++,
-                          .host_count = all.job.pods > 0
-                                            ? all.job.pods
-                                            : static_cast<int>(all.layout.placements.size()),
-                          .first_rank = placement.first_rank,
-                          .ranks = placement.ranks,
-                          .all_ranks = all.layout.ranks};
-    if (placement.rdma) {
-      told.rdma = fmt::format("{}:{}", placement.rdma->device, placement.rdma->port);
-      told.gid_index = placement.rdma->gid_index;
-    }
-    all.crew->send(static_cast<std::size_t>(host - hosts.begin()),
-                   {.kind = agent::Order::Kind::kPlace, .placement = told, .variables = variables});
-  }
-}
-
 // For pasting: with the values that were given with -x, and the hosts keep what the shim needs.
 void show_command(Surveyed& all, const RunOptions& options, launch::Plan plan) {
   for (const std::string& given : options.job.variables) {
@@ -213,51 +70,305 @@ void show_command(Surveyed& all, const RunOptions& options, launch::Plan plan) {
   }
 }
 
-Result<int> run_job(const RunOptions& options, const launch::Words& words, const Program& program) {
+// A run, attempt by attempt.
+class RunJob {
+ public:
+  // `turn` is the first of this process: not the run's own first where it is started again.
+  RunJob(const RunOptions& options, const Program& program, Turn turn)
+      : options_(options), members_(options, program), turn_(std::move(turn)) {}
+
+  Result<int> run(const launch::Words& words, const Program& program);
+
+ private:
+  // An exit code where it ends here.
+  Result<std::optional<int>> attempt();
+  Result<std::optional<int>> refuse(const Gathered& gathered);
+  void announce(const Surveyed& all);
+  Result<std::optional<int>> follow_up(const AttemptEnd& end);
+  run::Decision decide(const run::Record& record, const run::Verdict& verdict);
+  [[nodiscard]] bool is_first() const { return attempts_.empty(); }
+  [[nodiscard]] double time_left() const;
+  [[nodiscard]] int interrupted(int signal) const;
+
+  const RunOptions& options_;
+  Members members_;
+  Turn turn_;
+  std::string folder_;
+  const launch::Words* words_ = nullptr;
+  const Program* program_ = nullptr;
+  std::vector<run::Attempt> attempts_;
+  std::chrono::steady_clock::time_point began_ = {};
+};
+
+Result<int> RunJob::run(const launch::Words& words, const Program& program) {
+  words_ = &words;
+  program_ = &program;
+  for (;; ++turn_.number) {
+    MUSTER_TRY(const std::optional<int> code, attempt());
+    if (code) return *code;
+  }
+}
+
+int RunJob::interrupted(int signal) const {
+  fmt::print(stderr, "muster: ended by {} before it was started again\n", ::strsignal(signal));
+  return 128 + signal;
+}
+
+// Of --timeout, which is for all attempts together.
+double RunJob::time_left() const {
+  const double spent =
+      is_first() ? 0
+                 : std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  return options_.patience.timeout_s - spent;
+}
+
+Result<std::optional<int>> RunJob::refuse(const Gathered& gathered) {
+  if (gathered.signal) return std::optional<int>(interrupted(*gathered.signal));
+  const Surveyed& all = *gathered.all;
+  const bool missing = !is_first() && !gathered.missing.empty();
+  const bool refused = missing || (checks::has_errors(all.findings) && !options_.force);
+  if (!all.findings.empty() && (refused || (!options_.quiet && is_first()))) {
+    fmt::print(stderr, "{}", checks::to_text(all.findings));
+  }
+  if (!refused) return std::optional<int>();
+  if (is_first()) {
+    fmt::print(stderr, "muster: not started; see above (--force starts it anyway)\n");
+    return std::optional<int>(refusal_code(all.surveys));
+  }
+  fmt::print(stderr, "muster: not started again; {}\n",
+             missing ? fmt::format("{}: {}, for {:.0f} s now, and there is no spare",
+                                   gathered.missing.front().host, gathered.missing.front().why,
+                                   gathered.waited_s)
+                     : "see above");
+  return std::optional<int>(attempts_.back().code);
+}
+
+void RunJob::announce(const Surveyed& all) {
+  std::vector<std::string> names;
+  for (const auto& placement : all.layout.placements) names.push_back(placement.host);
+  const std::vector<std::string> changes = members_.take_changes();
+  const std::string changed = changes.empty() ? "" : fmt::format(", {}", fmt::join(changes, ", "));
+  if (turn_.number > 0) {
+    fmt::print(stderr, "muster: starting again on {}{}; TORCHELASTIC_RESTART_COUNT={}\n",
+               hosts::fold(names), changed, turn_.number);
+  } else if (!changed.empty()) {
+    fmt::print(stderr, "muster: starting on {}{}\n", hosts::fold(names), changed);
+  }
+  if (options_.quiet) return;
+  if (is_first() && options_.job.job.engine.empty() && options_.job.job.launcher.empty()) {
+    fmt::print(stderr, "muster: {}\n", all.layout.engine.why);
+  }
+  fmt::print(stderr, "{}", understood(all, turn_.id()));
+}
+
+Result<std::optional<int>> RunJob::attempt() {
+  MUSTER_TRY(const Gathered gathered, members_.gather(turn_));
+  MUSTER_TRY(const std::optional<int> refused, refuse(gathered));
+  if (refused) return refused;
+  Surveyed& all = *gathered.all;
+  if (is_first() && options_.job.verbose) {
+    for (const std::string& why : all.layout.why) fmt::print(stderr, "muster: {}\n", why);
+  }
+  const bool ours = members_.restartable() && (all.job.max_restarts > 0 || turn_.number > 0);
+  turn_.most = ours ? all.job.max_restarts : -1;
+  MUSTER_TRY(folder_, run::make_run_folder(turn_.id()));
+  MUSTER_CHECK(run::write_owner(folder_));
+  if (turn_.number == 0) MUSTER_CHECK(keep_command(folder_, *words_, *program_));
+  MUSTER_TRY(const launch::Plan plan, prepare(all, turn_, folder_));
+  for (const std::string& note : plan.notes) {
+    if (!options_.quiet && is_first()) fmt::print(stderr, "muster: {}\n", note);
+  }
+  tell_placements(all, plan);
+  if (options_.dry_run) {
+    show_command(all, options_, plan);
+    return std::optional<int>(0);
+  }
+  if (options_.patience.timeout_s > 0 && time_left() <= 0) {
+    fmt::print(stderr, "muster: not started again: the time limit of {:g} s passed\n",
+               options_.patience.timeout_s);
+    return std::optional<int>(kTimedOut);
+  }
+  announce(all);
+  run::Patience patience = options_.patience;
+  // Who is given up here gives up there at the same time: no old rank writes beside a new one.
+  if (turn_.most > 0) {
+    patience.orphan_after_s = std::min(patience.orphan_after_s, patience.lost_after_s);
+  }
+  patience.spent_s = options_.patience.timeout_s - time_left();
+  if (is_first()) began_ = std::chrono::steady_clock::now();
+  MUSTER_TRY(const AttemptEnd end, supervise(all, patience, plan, turn_, folder_,
+                                             [this](const auto& record, const auto& verdict) {
+                                               return decide(record, verdict);
+                                             }));
+  auto code = follow_up(end);
+  if (code && !*code) all.close();
+  return code;
+}
+
+run::Decision RunJob::decide(const run::Record& record, const run::Verdict& verdict) {
+  attempts_.push_back(run::summarize(record, verdict));
+  return run::decide_restart(attempts_, {.most = std::max(turn_.most, 0),
+                                         .spares = members_.has_spares(),
+                                         .longest_wait_s = options_.back_off_s});
+}
+
+// What is said of an attempt that has ended, and the wait for the next.
+Result<std::optional<int>> RunJob::follow_up(const AttemptEnd& end) {
+  const auto& [verdict, decision] = end;
+  if (!decision.again) {
+    if (!decision.why.empty()) fmt::print(stderr, "muster: {}\n", decision.why);
+    if (!verdict.text.empty() && !decision.crash_loop) {
+      fmt::print(stderr, "muster: {}\n", verdict.text);
+      if (!verdict.hint.empty()) fmt::print(stderr, "  hint: {}\n", verdict.hint);
+    }
+    return std::optional<int>(verdict.code);
+  }
+  const int first = turn_.number - static_cast<int>(attempts_.size()) + 1;
+  fmt::print(stderr, "muster: attempt {} of {}: {}; starting again in {:g} s\n", turn_.number + 1,
+             first + turn_.most + 1, verdict.text, decision.wait_s);
+  if (options_.patience.timeout_s > 0 && time_left() <= decision.wait_s) {
+    fmt::print(stderr, "muster: not started again: the time limit of {:g} s passes\n",
+               options_.patience.timeout_s);
+    return std::optional<int>(kTimedOut);
+  }
+  if (const auto signal = run::pause(decision.wait_s)) {
+    return std::optional<int>(interrupted(*signal));
+  }
+  members_.leave(decision.bad_hosts);
+  return std::optional<int>();
+}
+
+Result<int> run_job(const RunOptions& options, const launch::Words& words, const Program& program,
+                    const Turn& turn) {
   if (program.empty()) return unexpected(no_program("muster run -H n[1-3] -- python train.py"));
   if (options.job.job.engine == "slurm") {
     MUSTER_TRY(const bool there, in_allocation());
+    if (!there && turn.number > 0) {
+      return unexpected(Error{.code = ErrorCode::kUsage,
+                              .what = "its hosts were Slurm's, and this is not in an allocation",
+                              .hint = fmt::format("salloc -N 2 muster run --again {}", turn.base)});
+    }
     if (!there) return allocate_and_run(options, words, program);
   }
-  const std::string run_id = run::new_run_id();
   if (options.detach) {
-    if (const auto code = detach(run_id)) return *code;  // in the parent, after the start
+    if (const auto code = detach(turn.id())) return *code;  // in the parent, after the start
   }
-  MUSTER_TRY(const auto all, survey(options.job, program, run_id, false));
-  if (options.job.verbose) {
-    for (const std::string& why : all->layout.why) fmt::print(stderr, "muster: {}\n", why);
+  return RunJob(options, program, turn).run(words, program);
+}
+
+void declare(CLI::App& command, RunOptions& options) {
+  add_run_options(command, options);
+  auto* dry_run = add_start_options(command, options);
+  command.add_flag("--json", options.json, "Print it as JSON, with what else belongs to it")
+      ->needs(dry_run);
+  command
+      .add_option(
+          "--again", options.again,
+          "Start a run again, with the command line that its folder keeps; ID may be left out: "
+          "the last one. Of other flags only --max-restarts, --spares, -d and -q go with it")
+      ->type_name("ID");
+}
+
+// What may stand beside --again; all else is as it was.
+Result<void> check_beside_again(const CLI::App& command, const Program& program) {
+  std::string wrong = program.empty() ? "" : "--";
+  for (const CLI::Option* option : command.get_options()) {
+    const std::string name = option->get_name();
+    const bool fits = name == "--again" || name == "--max-restarts" || name == "--spares" ||
+                      name == "-d,--detach" || name == "--detach" || name == "--quiet" ||
+                      name == "-q,--quiet";
+    if (option->count() > 0 && !fits) wrong = name;
   }
-  const bool refused = checks::has_errors(all->findings) && !options.force;
-  if (!all->findings.empty() && (refused || !options.quiet)) {
-    fmt::print(stderr, "{}", checks::to_text(all->findings));
+  if (wrong.empty()) return {};
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = fmt::format("{} cannot be changed when a run is started again",
+                                              wrong == "--" ? "what is to run" : wrong),
+                          .hint = "leave it out, or give the whole command line without --again"});
+}
+
+// Nothing of the last attempt is left here: where muster was killed its keeper ends it.
+Result<void> await_end(const std::string& id) {
+  constexpr std::chrono::seconds kKeeperTakes{20};
+  const auto until = std::chrono::steady_clock::now() + kKeeperTakes;
+  while (run::is_being_ended(id)) {
+    if (std::chrono::steady_clock::now() > until) {
+      return unexpected(Error{.what = fmt::format("{} is still being ended on this machine", id),
+                              .hint = "look for its mpirun: ps x"});
+    }
+    (void)::poll(nullptr, 0, 50);
   }
-  if (refused) {
-    fmt::print(stderr, "muster: not started; see above (--force starts it anyway)\n");
-    return refusal_code(all->surveys);
+  return {};
+}
+
+// For as long as this process lives: two people may have the same thought.
+Result<sys::Fd> lock_run(const std::string& base) {
+  const std::string path = run::runs_folder() + "/" + base;
+  sys::Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return unexpected(system_error("cannot open the run's folder", path));
+  if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = fmt::format("{} is being started again already", base),
+                          .hint = fmt::format("muster attach {}", base)});
+}
+
+// Not what ended well, and not what another machine may still look after.
+Result<void> may_start_again(const std::string& folder, const std::string& id) {
+  const std::string elsewhere = run::owner_elsewhere(folder);
+  const auto record = sys::read_file(folder + "/record.json");
+  if (!record && !elsewhere.empty()) {
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = fmt::format("{} was started on {}, and may still run", id, elsewhere),
+              .hint = fmt::format("there: muster run --again {}", id)});
   }
-  MUSTER_TRY(const std::string folder, run::make_run_folder(run_id));
-  MUSTER_CHECK(run::write_owner(folder));
-  MUSTER_TRY(const launch::Plan plan, make_plan(*all, run_id, folder));
-  MUSTER_CHECK(write_values(*all, plan, folder));
-  for (const std::string& note : plan.notes) {
-    if (!options.quiet) fmt::print(stderr, "muster: {}\n", note);
+  if (!record) return {};
+  const auto summary = run::parse_summary(*record);
+  if (!summary || summary->code != 0) return {};
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = fmt::format("{} ended well: there is nothing to go on with", id),
+                          .hint = "muster runs lists the others"});
+}
+
+Result<int> start_again(const RunOptions& given) {
+  MUSTER_TRY(const std::string found, run::find_run(given.again));
+  const std::string base = run::parse_attempt(found.substr(found.rfind('/') + 1)).base;
+  const int latest = run::latest_attempt(base);
+  const std::string last = run::attempt_id(base, latest);
+  const std::string folder = run::runs_folder() + "/" + last;
+  if (run::living_owner(folder) != 0) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = fmt::format("{} still runs", last),
+                            .hint = fmt::format("muster stop {} ends it", base)});
   }
-  tell_placements(*all, plan);
-  if (options.dry_run) {
-    show_command(*all, options, plan);
-    return 0;
+  MUSTER_CHECK(may_start_again(folder, last));
+  MUSTER_TRY(const sys::Fd lock, lock_run(base));
+  MUSTER_TRY(const KeptCommand kept, read_command(run::runs_folder() + "/" + base));
+  if (::chdir(kept.folder.c_str()) != 0) {
+    return unexpected(system_error("cannot go to where the run was started", kept.folder));
   }
-  if (!options.quiet && options.job.job.engine.empty() && options.job.job.launcher.empty()) {
-    fmt::print(stderr, "muster: {}\n", all->layout.engine.why);
+  CLI::App command;
+  RunOptions options;
+  declare(command, options);
+  try {
+    command.parse(launch::Words(kept.words.rbegin(), kept.words.rend()));
+  } catch (const CLI::ParseError& error) {
+    return unexpected(
+        Error{.what = std::string("its command line is not understood any more: ") + error.what(),
+              .where = {.file = found}});
   }
-  if (!options.quiet) fmt::print(stderr, "{}", understood(*all, run_id));
-  return supervise(*all, options, plan, run_id, folder);
+  options.detach = given.detach;
+  options.quiet = options.quiet || given.quiet;
+  if (given.job.job.max_restarts > 0) options.job.job.max_restarts = given.job.job.max_restarts;
+  if (!given.spares.empty()) options.spares = given.spares;
+  MUSTER_CHECK(await_end(last));
+  return run_job(options, kept.words, kept.program, {.base = base, .number = latest + 1});
 }
 
 // Only muster's own codes here: a job's are its own.
 Result<int> run_command(const RunOptions& options, const launch::Words& words,
                         const Program& program) {
-  auto code = run_job(options, words, program);
+  auto code = options.again.empty() ? run_job(options, words, program, {.base = run::new_run_id()})
+                                    : start_again(options);
   if (!code && code.error().code != ErrorCode::kUsage) {
     fmt::print(stderr, "muster: {}\n", to_text(code.error()));
     return kOwnFault;
@@ -268,7 +379,8 @@ Result<int> run_command(const RunOptions& options, const launch::Words& words,
 constexpr auto kMore =
     "The ranks' output is shown as '[host:rank] line', and kept: muster logs. Ends as the first "
     "rank "
-    "that failed did (128+n for signal n); with 124 when --timeout passed, 125 when a host was "
+    "that failed did (128+n for signal n); with 124 when --timeout passed or the job stalled, 125 "
+    "when a host was "
     "lost or "
     "muster or the engine failed, 126/127 when the program cannot be run/is not there, 130 on "
     "Ctrl-C.\n\n"
@@ -277,22 +389,28 @@ constexpr auto kMore =
 
 }  // namespace
 
+std::string own_program(const char* name) {
+  std::error_code failed;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const auto beside = self.parent_path() / name;
+  return !failed && std::filesystem::exists(beside, failed) ? beside.string() : name;
+}
+
+Result<int> run_program(const RunOptions& options, const std::vector<std::string>& words,
+                        const Program& program) {
+  return run_command(options, words, program);
+}
+
 void add_run(CLI::App& app, Action& action, const std::vector<std::string>& words,
              const Program& program) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command =
       app.add_subcommand("run", "Run the program after -- on all hosts, as one distributed job");
   command->footer(kMore);
-  add_run_options(*command, *options);
-  auto* detach = command->add_flag("-d,--detach", options->detach,
-                                   "Return once it runs; muster attach ID comes back to it");
-  auto* dry_run = command->add_flag("--dry-run", options->dry_run,
-                                    "Print the engine's command and start nothing");
-  dry_run->excludes(detach);
-  command->add_flag("--json", options->json, "Print it as JSON, with what else belongs to it")
-      ->needs(dry_run);
-  command->callback([options, &action, &words, &program] {
-    action = [options, &words, &program] {
+  declare(*command, *options);
+  command->callback([options, command, &action, &words, &program] {
+    action = [options, command, &words, &program]() -> Result<int> {
+      if (!options->again.empty()) MUSTER_CHECK(check_beside_again(*command, program));
       return run_command(*options, {words.begin() + 1, words.end()}, program);
     };
   });

@@ -2,6 +2,30 @@
 
 namespace muster::cli {
 
+namespace {
+
+void add_restart_options(CLI::App& command, RunOptions& options) {
+  constexpr double kForever = 1e9;
+  command
+      .add_option("--spares", options.spares,
+                  "Hosts that take the place of bad ones, as -H has them; left alone until then")
+      ->group(kBreaksGroup);
+  command
+      .add_option("--stall-after", options.patience.stall_after_s,
+                  "Seconds without a word of any rank after which the job is stalled, and ended; "
+                  "default: never")
+      ->check(CLI::Range(1.0, kForever))
+      ->group(kBreaksGroup);
+  command
+      .add_option("--back-off", options.back_off_s,
+                  "At most so many seconds between an end and the next start; it begins with 1")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 3600.0))
+      ->group(kBreaksGroup);
+}
+
+}  // namespace
+
 void add_run_options(CLI::App& command, RunOptions& options) {
   add_job_options(command, options.job);
   constexpr double kLong = 1e9;
@@ -23,8 +47,17 @@ void add_run_options(CLI::App& command, RunOptions& options) {
                   "A word more for salloc or sbatch, '--partition=gpu'; may be repeated")
       ->take_all()
       ->expected(1);
+  add_restart_options(command, options);
   command.add_flag("--force", options.force, "Start in spite of errors that were found");
   command.add_flag("-q,--quiet", options.quiet, "Only the ranks' output, and what went wrong");
+}
+
+CLI::Option* add_start_options(CLI::App& command, RunOptions& options) {
+  auto* detach = command.add_flag("-d,--detach", options.detach,
+                                  "Return once it runs; muster attach ID comes back to it");
+  return command
+      .add_flag("--dry-run", options.dry_run, "Print the engine's command and start nothing")
+      ->excludes(detach);
 }
 
 }  // namespace muster::cli

@@ -42,13 +42,27 @@ std::string state_of(const std::string& folder) {
     const auto summary = run::parse_summary(*text);
     if (!summary) return "its record cannot be read";
     const std::string end = summary->code == 0 ? "ok" : fmt::format("ended {}", summary->code);
-    return fmt::format("{} {:>6.1f} s  {:3} ranks  {:9} {}", local_time(summary->started_s),
-                       summary->ended_s - summary->started_s, summary->ranks, end,
-                       printable(summary->command));
+    return fmt::format(
+        "{} {:>6.1f} s  {:3} ranks  {:9} {}{}", local_time(summary->started_s),
+        summary->ended_s - summary->started_s, summary->ranks, end, printable(summary->command),
+        summary->started_again.empty() ? ""
+                                       : "; started again: " + printable(summary->started_again));
   }
   if (run::living_owner(folder) != 0) return "running; muster attach comes back to it";
   return sys::exists(folder + "/out") ? "muster was killed; its hosts were told to end it"
                                       : "not started";
+}
+
+std::string id_of(const std::string& folder) {
+  return folder.substr(folder.rfind('/') + 1);
+}
+
+// The folder of the run's latest attempt, where not one of its attempts was named.
+std::string latest_of(const std::string& folder) {
+  const run::AttemptName name = run::parse_attempt(id_of(folder));
+  const int latest = run::latest_attempt(name.base);
+  if (name.number > 0 || latest <= 0) return folder;
+  return run::runs_folder() + "/" + run::attempt_id(name.base, latest);
 }
 
 Result<int> list(const RunsOptions& options) {
@@ -83,6 +97,10 @@ bool copy_new(const std::string& path, std::uint64_t& offset, int to) {
 
 Result<int> logs(const RunsOptions& options) {
   MUSTER_TRY(const std::string folder, run::find_run(options.run));
+  if (latest_of(folder) != folder) {
+    fmt::print(stderr, "muster: this is the first attempt; the latest: muster logs {}\n",
+               id_of(latest_of(folder)));
+  }
   const std::string stream = options.errors ? "err" : "out";
   const std::string path = options.rank < 0
                                ? folder + "/" + stream
@@ -106,24 +124,27 @@ Result<int> logs(const RunsOptions& options) {
   return 0;
 }
 
+constexpr int kLookAgain = 100;  // ms
+
 volatile std::sig_atomic_t interrupted = 0;
 
+void pass_interrupt_on(const std::string& folder) {
+  if (interrupted == 0) return;
+  interrupted = 0;
+  if (const int owner = run::living_owner(folder)) (void)::kill(owner, SIGINT);
+}
+
 // Until the run is over; shows its output as it grows. Ctrl-C is passed on to the run.
-void follow(const std::string& folder, bool show) {
+void follow(const std::string& folder) {
   const sys::Fd notices(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   (void)::inotify_add_watch(notices.get(), folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
   std::uint64_t out = 0, err = 0;
   while (true) {
     const bool over = sys::exists(folder + "/record.json") || run::living_owner(folder) == 0;
-    if (show) {
-      (void)copy_new(folder + "/out", out, STDOUT_FILENO);
-      (void)copy_new(folder + "/err", err, STDERR_FILENO);
-    }
+    (void)copy_new(folder + "/out", out, STDOUT_FILENO);
+    (void)copy_new(folder + "/err", err, STDERR_FILENO);
     if (over) return;
-    if (interrupted != 0) {
-      interrupted = 0;
-      if (const int owner = run::living_owner(folder)) (void)::kill(owner, SIGINT);
-    }
+    pass_interrupt_on(folder);
     pollfd readable = {notices.get(), POLLIN, 0};
     (void)::poll(&readable, 1, 500);
     std::array<char, 4096> bytes{};
@@ -132,8 +153,31 @@ void follow(const std::string& folder, bool show) {
   }
 }
 
+// The folder of the attempt after this one, once it runs; empty: there is none, and will be none.
+std::string await_next(const std::string& folder) {
+  const run::AttemptName name = run::parse_attempt(id_of(folder));
+  const std::string next = run::runs_folder() + "/" + run::attempt_id(name.base, name.number + 1);
+  while (true) {
+    const bool goes_on = run::living_owner(folder) != 0;
+    if (sys::exists(next + "/out")) return next;
+    if (!goes_on) return {};
+    pass_interrupt_on(folder);
+    (void)::poll(nullptr, 0, kLookAgain);
+  }
+}
+
+// Likewise, where the record says that it was to be started again; says so.
+std::string await_restart(const std::string& folder) {
+  const auto text = sys::read_file(folder + "/record.json");
+  const auto summary = run::parse_summary(text ? *text : "");
+  if (!summary || summary->started_again.empty()) return {};
+  fmt::print(stderr, "muster: {}; it is to be started again\n", printable(summary->text));
+  return await_next(folder);
+}
+
 Result<int> attach(const RunsOptions& options) {
-  MUSTER_TRY(const std::string folder, run::find_run(options.run));
+  MUSTER_TRY(std::string folder, run::find_run(options.run));
+  folder = latest_of(folder);
   struct sigaction pass_on = {};
   pass_on.sa_handler = [](int /*signal*/) { interrupted = 1; };
   (void)::sigaction(SIGINT, &pass_on, nullptr);
@@ -142,7 +186,11 @@ Result<int> attach(const RunsOptions& options) {
                             .what = "this run was never started",
                             .where = {.file = folder}});
   }
-  follow(folder, true);
+  follow(folder);
+  for (std::string next = await_restart(folder); !next.empty(); next = await_restart(folder)) {
+    folder = next;
+    follow(folder);
+  }
   const auto text = sys::read_file(folder + "/record.json");
   if (!text) {
     return unexpected(Error{.what = "the run has no record: muster was killed",
@@ -155,15 +203,17 @@ Result<int> attach(const RunsOptions& options) {
 }
 
 Result<int> stop(const RunsOptions& options) {
-  MUSTER_TRY(const std::string folder, run::find_run(options.run));
+  MUSTER_TRY(const std::string named, run::find_run(options.run));
+  const std::string folder = latest_of(named);
   const int owner = run::living_owner(folder);
   if (owner == 0) {
     return unexpected(
         Error{.code = ErrorCode::kUsage, .what = "this run is over", .where = {.file = folder}});
   }
   (void)::kill(owner, SIGTERM);
-  follow(folder, false);
-  fmt::print(stderr, "muster: {} has been ended\n", folder.substr(folder.rfind('/') + 1));
+  // Not its record: between two attempts that is there already.
+  while (run::living_owner(folder) != 0) (void)::poll(nullptr, 0, kLookAgain);
+  fmt::print(stderr, "muster: {} has been ended\n", id_of(folder));
   return 0;
 }
 

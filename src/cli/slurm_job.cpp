@@ -116,10 +116,11 @@ Result<int> run_salloc(const launch::Words& words) {
 
 Result<launch::Words> slurm_flags(const RunOptions& options, const Program& program) {
   MUSTER_TRY(const layout::Job job, read_job(options.job, program));
-  if ((job.min_nodes > 0 || job.max_restarts > 0) && job.engine != "torchrun") {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "srun cannot restart ranks or go on with fewer hosts",
-                            .hint = "leave --max-restarts and MIN: out"});
+  if (!options.spares.empty()) {
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = "--spares names hosts of an allocation, and there is none yet",
+        .hint = "start it inside of one: salloc -N 3 --no-kill muster run -H n[1-2] --spares n3"});
   }
   std::vector<hosts::Host> named;
   const ClusterOptions& cluster = options.job.cluster;
@@ -127,7 +128,10 @@ Result<launch::Words> slurm_flags(const RunOptions& options, const Program& prog
     MUSTER_TRY(const hosts::Cluster read, read_cluster(cluster));
     named = read.hosts;
   }
-  return launch::allocation_flags(job, named, options.slurm_args);
+  launch::Words more = options.slurm_args;
+  // Else Slurm takes all hosts away when one fails.
+  if (job.max_restarts > 0) more.insert(more.begin(), "--no-kill");
+  return launch::allocation_flags(job, named, more);
 }
 
 Result<launch::Words> run_words(const launch::Words& words, const Program& program) {

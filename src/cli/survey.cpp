@@ -123,6 +123,12 @@ void look_at_launchers_of_hosts(Surveyed& all) {
 
 }  // namespace
 
+void Surveyed::close() {
+  constexpr std::chrono::seconds kSessionsTake{2};
+  crew = nullptr;
+  if (loop) loop->drain(kSessionsTake);
+}
+
 Surveyed::~Surveyed() {
   crew = nullptr;
   transport = nullptr;
@@ -130,9 +136,10 @@ Surveyed::~Surveyed() {
 }
 
 Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Program& program,
-                                         const std::string& run_id, bool compare_clocks) {
+                                         const SurveyFor& purpose) {
   auto all = std::make_unique<Surveyed>();
   MUSTER_TRY(all->job, read_job(options, program));
+  all->job.attempt = purpose.attempt;
   MUSTER_TRY(Reach reach, find_reach(options));
   all->cluster = std::move(reach.cluster);
   all->transport = std::move(reach.transport);
@@ -161,10 +168,11 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   all->loop = std::make_unique<sys::Loop>();
   all->crew =
       std::make_unique<run::Crew>(*all->loop, *all->transport, names(all->cluster),
-                                  run::CrewOptions{.run_id = run_id,
+                                  run::CrewOptions{.run_id = purpose.run_id,
+                                                   .earlier = purpose.earlier,
                                                    .request = request,
                                                    .deadline = std::chrono::seconds(patience_s),
-                                                   .compare_clocks = compare_clocks});
+                                                   .compare_clocks = purpose.compare_clocks});
   all->surveys = all->crew->survey([&] {
     if (all->launcher.hostname.empty()) look_here();
   });

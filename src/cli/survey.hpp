@@ -27,6 +27,10 @@ struct Surveyed {
   layout::Layout layout;
   std::vector<checks::Finding> findings;
 
+  // Where muster goes on without it: sessions are closed, and waited for, so that nothing of them
+  // meets the next ones on the hosts.
+  void close();
+
   // In the reverse order of their making: a session's end may still call back.
   ~Surveyed();
   Surveyed() = default;
@@ -34,10 +38,14 @@ struct Surveyed {
   Surveyed& operator=(Surveyed&&) = delete;
 };
 
-// `run_id` empty: facts only. `compare_clocks` costs a round trip more.
+struct SurveyFor {
+  std::string run_id = {};                // empty: facts only
+  std::vector<std::string> earlier = {};  // ids of the attempts before, which the hosts end first
+  int attempt = 0;
+  bool compare_clocks = false;  // costs a round trip more
+};
 [[nodiscard]] Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options,
                                                        const Program& program,
-                                                       const std::string& run_id,
-                                                       bool compare_clocks);
+                                                       const SurveyFor& purpose);
 
 }  // namespace muster::cli

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include "lab/node.hpp"
@@ -159,7 +160,14 @@ Result<void> restart(const Spec& spec, int host) {
   return start_hosts(spec, {&host, 1});
 }
 
-Result<void> link(const Spec& spec, int host, int nic, const Shape& shape) {
+Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,
+                  std::optional<int> lossy_peer) {
+  Shape shape = wanted;
+  if (lossy_peer) {
+    in_addr parsed{};
+    (void)::inet_pton(AF_INET, address(*lossy_peer, nic).c_str(), &parsed);
+    shape.lossy_peer = ::ntohl(parsed.s_addr);
+  }
   if (nic < 0 || nic >= spec.nics) {
     return unexpected(
         Error{.code = ErrorCode::kUsage,

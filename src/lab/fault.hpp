@@ -1,6 +1,8 @@
 // What can happen to a host or to its cable, done on purpose.
 #pragma once
 
+#include <optional>
+
 #include "base/error.hpp"
 #include "lab/shape.hpp"
 #include "lab/spec.hpp"
@@ -20,7 +22,9 @@ namespace muster::lab {
 // Ends the host if it is up and starts it again with the same disk, unshaped and connected.
 [[nodiscard]] Result<void> restart(const Spec& spec, int host);
 
-// Gives the cable of one network a shape; a default Shape gives it back as it was.
-[[nodiscard]] Result<void> link(const Spec& spec, int host, int nic, const Shape& shape);
+// Gives the cable of one network a shape; a default Shape gives it back as it was. With a peer,
+// only frames to and from that host are lost.
+[[nodiscard]] Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,
+                                std::optional<int> lossy_peer);
 
 }  // namespace muster::lab

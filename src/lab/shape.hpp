@@ -12,6 +12,7 @@ struct Shape {
   std::int64_t bits_per_second = 0;  // each way; 0: as fast as it goes
   std::int64_t delay_us = 0;         // added to the round trip, half of it each way
   double loss = 0;                   // share of frames lost, each way, 0 to 1
+  std::uint32_t lossy_peer = 0;      // IPv4 address whose frames alone may be lost; 0: all
 
   friend bool operator==(const Shape&, const Shape&) = default;
 };

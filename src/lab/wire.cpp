@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstring>
 #include <deque>
 #include <random>
 
@@ -10,6 +12,7 @@
 #include <fmt/format.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
+#include <linux/ip.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sys/resource.h>
@@ -77,14 +80,31 @@ void accept_frame(Lane& lane, const Shape& shape, std::string_view bytes, Clock:
   lane.queue.push_back({.due = due, .bytes = std::string(bytes)});
 }
 
+bool is_lossy(const Shape& shape, std::string_view frame) {
+  if (shape.loss == 0) return false;
+  if (shape.lossy_peer == 0) return true;
+  const auto address_at = [&](std::size_t offset) {
+    std::uint32_t address = 0;
+    std::memcpy(&address, frame.data() + offset, sizeof address);
+    return ::ntohl(address);
+  };
+  if (frame.size() < sizeof(ethhdr) + sizeof(iphdr)) return false;
+  std::uint16_t protocol = 0;
+  std::memcpy(&protocol, frame.data() + offsetof(ethhdr, h_proto), sizeof protocol);
+  if (::ntohs(protocol) != ETH_P_IP) return false;
+  return address_at(sizeof(ethhdr) + offsetof(iphdr, saddr)) == shape.lossy_peer ||
+         address_at(sizeof(ethhdr) + offsetof(iphdr, daddr)) == shape.lossy_peer;
+}
+
 void receive(Lane& lane, const Shape& shape, std::mt19937_64& random) {
   static char buffer[kMaxFrame];
   std::uniform_real_distribution<double> chance(0, 1);
   for (int i = 0; i < kFramesAtOnce; ++i) {
     const ssize_t size = ::recv(lane.from, buffer, sizeof buffer, 0);
     if (size <= 0) return;
-    if (shape.loss > 0 && chance(random) < shape.loss) continue;
-    accept_frame(lane, shape, {buffer, static_cast<std::size_t>(size)}, Clock::now());
+    const std::string_view frame(buffer, static_cast<std::size_t>(size));
+    if (is_lossy(shape, frame) && chance(random) < shape.loss) continue;
+    accept_frame(lane, shape, frame, Clock::now());
   }
 }
 

@@ -37,7 +37,11 @@ Words allocation_flags(const layout::Job& job, std::span<const hosts::Host> host
   };
   const std::size_t wanted = job.nodes > 0 ? static_cast<std::size_t>(job.nodes) : hosts.size();
   const auto named = hosts.first(std::min(wanted, hosts.size()));
-  if (wanted > 0) set("--nodes", wanted);
+  if (job.elastic && wanted > 0) {
+    set("--nodes", fmt::format("{}-{}", std::min<std::size_t>(job.min_nodes, wanted), wanted));
+  } else if (wanted > 0) {
+    set("--nodes", wanted);
+  }
   const int each = job.ranks_per_host > 0 ? job.ranks_per_host : equal_slots(named);
   if (job.ranks > 0) set("--ntasks", job.ranks);
   if (each > 0) set("--ntasks-per-node", each);

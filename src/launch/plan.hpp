@@ -49,6 +49,8 @@ struct Means {
   std::vector<std::string> ssh;         // the engine's ssh: rides on the connections that are open
   std::string allocation = {};          // number of the Slurm job that we are in
   std::set<std::string> user_env = {};  // names of all variables in the user's environment
+  int restarts_made = 0;                // by muster
+  int restarts_most = -1;               // likewise; -1: muster makes none, the engine may
   bool as_root = false;
 };
 

@@ -59,7 +59,7 @@ class TorchrunWriter {
     set(words, "--rdzv-id", means_.run_id);
     set(words, "--rdzv-conf", index == 0 ? "is_host=1" : "is_host=0");
     if (!placement.address.empty()) set(words, "--local-addr", placement.address);
-    if (layout_.max_restarts > 0) {
+    if (layout_.max_restarts > 0 || means_.restarts_most >= 0) {
       set(words, "--max-restarts", std::to_string(layout_.max_restarts));
     }
     return words;

@@ -69,6 +69,10 @@ std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout
     words.insert(words.end(),
                  {"--master", fmt::format("{}:{}", layout.master_address, layout.master_port)});
   }
+  if (means.restarts_most >= 0) {
+    words.insert(words.end(),
+                 {"--restarts", fmt::format("{}:{}", means.restarts_made, means.restarts_most)});
+  }
   words.emplace_back("--");
   words.insert(words.end(), job.program.begin(), job.program.end());
   return words;

@@ -133,7 +133,8 @@ void decide_master(const Job& job, const Known& known, Layout& layout) {
     layout.why.push_back(fmt::format("master port {}: asked for", job.master_port));
     return;
   }
-  layout.master_port = choose_master_port(is_known ? known.facts.front() : nullptr, known.facts);
+  layout.master_port =
+      choose_master_port(is_known ? known.facts.front() : nullptr, known.facts, job.attempt);
   if (layout.master_port != 0) {
     layout.why.push_back(
         is_known ? fmt::format("master port {}: free on {} and outside the ports of outgoing "
@@ -185,19 +186,19 @@ void decide_ranks(const Job& job, Layout& layout) {
                                          layout.ranks, layout.placements.size()));
 }
 
-Result<void> check_restarts(const Job& job, Layout& layout) {
-  layout.max_restarts = job.max_restarts;
-  layout.min_hosts = job.min_nodes;
+// What torchrun sees to itself: in pods, each of which has its own muster, and with MIN:MAX. All
+// else is muster's, for every engine.
+Result<void> leave_restarts(const Job& job, Layout& layout) {
   const bool in_pods = layout.engine.kind == "pods";
-  const bool asked = (job.max_restarts > 0 && !in_pods) || job.min_nodes > 0;
-  if (!asked || layout.engine.kind == "torchrun") return {};
-  return unexpected(Error{
-      .code = ErrorCode::kUsage,
-      .what = fmt::format("{} cannot restart ranks or go on with fewer hosts",
-                          layout.engine.kind.empty() ? "the engine" : mpi_name(layout.engine.kind)),
-      .hint = in_pods ? "the platform says how many pods there are: leave MIN: out"
-                      : "--engine torchrun can; with another one leave --max-restarts and MIN: "
-                        "out"});
+  if (in_pods && job.min_nodes > 0) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "a job in pods cannot go on with fewer of them",
+                            .hint = "the platform says how many pods there are: leave MIN: out"});
+  }
+  const bool elastic = layout.engine.kind == "torchrun" && job.elastic && job.min_nodes > 0;
+  if (in_pods || elastic) layout.max_restarts = job.max_restarts;
+  if (elastic) layout.min_hosts = job.min_nodes;
+  return {};
 }
 
 Result<void> check_numbers(const Job& job) {
@@ -227,7 +228,7 @@ Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
   layout.engine = std::move(choice.engine);
   layout.engine.why = choice.why;
   layout.why.push_back(std::move(choice.why));
-  MUSTER_CHECK(check_restarts(job, layout));
+  MUSTER_CHECK(leave_restarts(job, layout));
   decide_network(job, launcher, known, layout);
   decide_rdma(known, layout);
   decide_master(job, known, layout);

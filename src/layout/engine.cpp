@@ -143,10 +143,6 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
   }
   if (job.engine == "slurm") return choose_slurm(job, hosts);
   if (!job.launcher.empty()) return named_launcher(job, launcher);
-  const bool only_torchrun = job.max_restarts > 0 || job.min_nodes > 0;
-  if (job.engine.empty() && only_torchrun) {
-    return torchrun(job, hosts, "only it restarts ranks and goes on with fewer hosts");
-  }
   const bool has_torchrun =
       !hosts.empty() && std::all_of(hosts.begin(), hosts.end(),
                                     [](auto* one) { return !one->torch.torchrun.empty(); });

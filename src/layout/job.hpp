@@ -13,8 +13,10 @@ struct Job {
   std::string ranks_by = {};         // or a host's "gpu"s or "cpu"s; "auto": GPUs, else CPUs
   int ranks = 0;                     // in all; 0: what the hosts give
   int nodes = 0;                     // how many of the hosts; 0: all
-  int min_nodes = 0;                 // torchrun goes on with so many; 0: it needs all
-  int max_restarts = 0;              // of all ranks, by torchrun
+  int min_nodes = 0;                 // it goes on with so many; 0: it needs all
+  bool elastic = false;              // as torchrun's MIN:MAX, which torchrun sees to itself
+  int max_restarts = 0;              // of all ranks
+  int attempt = 0;                   // how often it was started before
   std::string engine =
       {};  // "openmpi", "mpich", "intel", "torchrun", "slurm", "pods"; empty: chosen
   std::string engine_why = {};  // where not the user named it but where we are

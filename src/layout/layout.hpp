@@ -45,7 +45,7 @@ struct Layout {
   std::vector<Placement> placements;  // in the cluster's order, only hosts that take part
   int ranks = 0;
   int min_hosts = 0;                 // fewer than all: torchrun goes on with so many
-  int max_restarts = 0;              // of all ranks, by torchrun
+  int max_restarts = 0;              // of all ranks, by torchrun itself and not by muster
   std::string subnet = {};           // "198.18.0.0/16"; empty: there is no common one
   std::string launcher_subnet = {};  // where the launcher meets the hosts when that is another one
   std::string launcher_interface = {};  // the launcher's own there; empty: it has none

@@ -7,6 +7,7 @@ namespace muster::layout {
 namespace {
 
 constexpr int kFirstUnprivileged = 1025;
+constexpr int kPortsInTurn = 16;
 
 // Whether each port is one that some host gives to outgoing connections.
 std::vector<bool> outgoing(std::span<const facts::Facts* const> hosts) {
@@ -29,7 +30,10 @@ std::vector<bool> outgoing(std::span<const facts::Facts* const> hosts) {
 
 }  // namespace
 
-int choose_master_port(const facts::Facts* first, std::span<const facts::Facts* const> hosts) {
+int choose_master_port(const facts::Facts* first, std::span<const facts::Facts* const> hosts,
+                       int attempt) {
+  // The port of the attempt before may still be in TIME_WAIT, and not every program minds it.
+  const int usual = kUsualMasterPort + attempt % kPortsInTurn;
   const std::vector<bool> in_range = outgoing(hosts);
   std::vector<bool> taken(kLastPort + 1, false);
   if (first != nullptr) {
@@ -37,10 +41,10 @@ int choose_master_port(const facts::Facts* first, std::span<const facts::Facts* 
       if (listener.port > 0 && listener.port <= kLastPort) taken[listener.port] = true;
     }
   }
-  for (int port = kUsualMasterPort; port <= kLastPort && !in_range[port]; ++port) {
+  for (int port = usual; port <= kLastPort && !in_range[port]; ++port) {
     if (!taken[port]) return port;
   }
-  for (int port = kUsualMasterPort - 1; port >= kFirstUnprivileged; --port) {
+  for (int port = usual - 1; port >= kFirstUnprivileged; --port) {
     if (!in_range[port] && !taken[port]) return port;
   }
   return 0;

@@ -36,6 +36,11 @@ std::vector<std::string>& further_prefixes() {
   return prefixes;
 }
 
+std::string& plugin_folder() {
+  static std::string folder;
+  return folder;
+}
+
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -120,11 +125,13 @@ std::vector<Candidate> candidates() {
   return all;
 }
 
-// Plugins lie beside the library or program that this code is part of, or in muster/ there.
+// Plugins lie where the program says, or beside the library or program that this code is part of,
+// or in muster/ there.
 std::string plugin_file(const Abi& abi) {
   Dl_info here{};
   dladdr(reinterpret_cast<void*>(&load_library), &here);
   const std::string file = std::string("libmuster_mpi_") + abi.name + ".so";
+  if (!plugin_folder().empty()) return fs::path(plugin_folder()) / file;
   const auto folder = fs::weakly_canonical(here.dli_fname).parent_path();
   for (const auto& place : {folder / "muster" / file, folder / file}) {
     std::error_code error;
@@ -186,6 +193,10 @@ class Loader {
 
 void look_also_in(std::string prefix) {
   further_prefixes().push_back(std::move(prefix));
+}
+
+void look_for_plugins_in(std::string folder) {
+  plugin_folder() = std::move(folder);
 }
 
 Loaded load_library() {

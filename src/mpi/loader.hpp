@@ -21,6 +21,10 @@ struct Loaded {
 // the first look for one.
 void look_also_in(std::string prefix);
 
+// Where the plugins are, when they lie neither beside the library or program that this is part of
+// nor in muster/ there.
+void look_for_plugins_in(std::string folder);
+
 // Stays loaded for good. Not initialised.
 [[nodiscard]] Loaded load_library();
 

@@ -292,6 +292,12 @@ Result<Rank> read(const Environment& environment) {
   return Rank{.host_rank = 0, .host_count = 1};
 }
 
+bool is_mpi_job(const Rank& rank, const Environment& environment) {
+  if (rank.told_by == "Open MPI" || rank.told_by == "PMI") return true;
+  const auto pmix = environment.find("PMIX_RANK");
+  return rank.told_by == "Slurm" && pmix != environment.end() && !pmix->second.empty();
+}
+
 std::map<std::string, std::optional<std::string>> variables(const Rank& rank,
                                                             const std::string& run_id) {
   const auto text = [](std::optional<int> value) {

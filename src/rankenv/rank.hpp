@@ -35,6 +35,10 @@ struct Rank {
 // Alone: rank 0 of 1.
 [[nodiscard]] Result<Rank> read(const Environment& environment);
 
+// Whether the MPI of the process would find its peers. srun --mpi=pmix tells the rank in PMIX_RANK;
+// without PMI a Slurm step is no MPI job.
+[[nodiscard]] bool is_mpi_job(const Rank& rank, const Environment& environment);
+
 // What torch and others look for: RANK, LOCAL_RANK, WORLD_SIZE, ... No value: the variable must not
 // be set, what is there is somebody else's. `run_id` may be empty.
 [[nodiscard]] std::map<std::string, std::optional<std::string>> variables(

@@ -144,8 +144,10 @@ void Crew::open(std::size_t index) {
        .command = agent_line(base_, binary_),
        .on_output = [this, index](std::string_view chunk) { take(index, chunk); },
        .on_end = [this, index](remote::SessionEnd end) { end_of_session(index, std::move(end)); }});
-  agent::Order hello{
-      .kind = agent::Order::Kind::kHello, .run_id = options_.run_id, .request = options_.request};
+  agent::Order hello{.kind = agent::Order::Kind::kHello,
+                     .run_id = options_.run_id,
+                     .request = options_.request,
+                     .earlier = options_.earlier};
   hello.request->host = member.host;
   send(index, hello);
 }

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <chrono>
 #include <ctime>
 #include <filesystem>
 #include <random>
 #include <sstream>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,6 +17,17 @@
 #include "sys/file.hpp"
 
 namespace muster::run {
+namespace {
+
+constexpr std::size_t kOwnerBytes = 512;
+
+std::string own_host() {
+  std::array<char, 256> name{};
+  (void)::gethostname(name.data(), name.size() - 1);
+  return name.data();
+}
+
+}  // namespace
 
 std::string runs_folder() {
   return sys::state_folder() + "/runs";
@@ -41,13 +54,40 @@ Result<std::string> make_run_folder(const std::string& id) {
   return folder;
 }
 
+std::string attempt_id(const std::string& base, int number) {
+  return number == 0 ? base : fmt::format("{}.{}", base, number);
+}
+
+AttemptName parse_attempt(const std::string& id) {
+  const std::size_t dot = id.rfind('.');
+  if (dot == std::string::npos) return {.base = id};
+  int number = 0;
+  const char* end = id.data() + id.size();
+  const auto parsed = std::from_chars(id.data() + dot + 1, end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end || number < 1) return {.base = id};
+  return {.base = id.substr(0, dot), .number = number};
+}
+
+int latest_attempt(const std::string& base) {
+  int latest = -1;
+  for (const std::string& id : list_runs()) {
+    const AttemptName name = parse_attempt(id);
+    if (name.base == base) latest = std::max(latest, name.number);
+  }
+  return latest;
+}
+
 std::vector<std::string> list_runs() {
   std::vector<std::string> ids;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(runs_folder(), error)) {
     ids.push_back(entry.path().filename());
   }
-  std::sort(ids.begin(), ids.end());
+  std::sort(ids.begin(), ids.end(), [](const std::string& one, const std::string& other) {
+    const AttemptName left = parse_attempt(one);
+    const AttemptName right = parse_attempt(other);
+    return std::tie(left.base, left.number) < std::tie(right.base, right.number);
+  });
   return ids;
 }
 
@@ -61,7 +101,8 @@ Result<std::string> find_run(const std::string& name) {
   std::vector<std::string> matching;
   for (const std::string& id : ids) {
     if (id == name) return runs_folder() + "/" + id;
-    if (!name.empty() && id.starts_with(name)) matching.push_back(id);
+    const bool attempt = !matching.empty() && parse_attempt(id).base == matching.back();
+    if (!name.empty() && id.starts_with(name) && !attempt) matching.push_back(id);
   }
   if (matching.size() == 1) return runs_folder() + "/" + matching.front();
   return unexpected(Error{.code = ErrorCode::kUsage,
@@ -74,12 +115,21 @@ Result<std::string> find_run(const std::string& name) {
 Result<void> write_owner(const std::string& folder) {
   const auto self = agent::identify(::getpid());
   if (!self) return {};
-  return sys::write_file(folder + "/owner", fmt::format("{} {}\n", self->pid, self->start), 0600);
+  return sys::write_file(folder + "/owner",
+                         fmt::format("{} {} {}\n", self->pid, self->start, own_host()), 0600);
+}
+
+std::string owner_elsewhere(const std::string& folder) {
+  const auto text = sys::read_file(folder + "/owner", kOwnerBytes);
+  if (!text) return {};
+  std::string pid, start, host;
+  std::istringstream(*text) >> pid >> start >> host;
+  return host == own_host() ? std::string() : host;
 }
 
 int living_owner(const std::string& folder) {
-  const auto text = sys::read_file(folder + "/owner", 256);
-  if (!text) return 0;
+  const auto text = sys::read_file(folder + "/owner", kOwnerBytes);
+  if (!text || !owner_elsewhere(folder).empty()) return 0;
   agent::ProcessId owner;
   std::istringstream(*text) >> owner.pid >> owner.start;
   return owner.pid > 0 && is_alive(owner) ? owner.pid : 0;

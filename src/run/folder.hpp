@@ -16,16 +16,29 @@ namespace muster::run {
 // Made with mode 0700: what programs print may be secret.
 [[nodiscard]] Result<std::string> make_run_folder(const std::string& id);
 
-// All runs, oldest first.
+// The id of a run's attempt: "ID", then "ID.1", "ID.2", ...; and back.
+[[nodiscard]] std::string attempt_id(const std::string& base, int number);
+struct AttemptName {
+  std::string base;
+  int number = 0;
+};
+[[nodiscard]] AttemptName parse_attempt(const std::string& id);
+
+// The number of the latest attempt that has a folder; -1: there is none.
+[[nodiscard]] int latest_attempt(const std::string& base);
+
+// All runs, oldest first; attempts of one run in their order.
 [[nodiscard]] std::vector<std::string> list_runs();
 
-// The folder of a run named by its id, the beginning of it, or "last". An Error says which there
-// are.
+// The folder of a run named by its id, the beginning of it, or "last" (its latest attempt then).
+// An Error says which there are.
 [[nodiscard]] Result<std::string> find_run(const std::string& name);
 
 // Which process looks after the run: written at its start.
 [[nodiscard]] Result<void> write_owner(const std::string& folder);
 // Its pid while it is alive, else 0.
 [[nodiscard]] int living_owner(const std::string& folder);
+// The machine that the owner is on, where that is not this one (a home that several share).
+[[nodiscard]] std::string owner_elsewhere(const std::string& folder);
 
 }  // namespace muster::run

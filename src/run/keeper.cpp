@@ -129,6 +129,10 @@ void Keeper::dismiss() {
   process_ = nullptr;
 }
 
+bool is_being_ended(const std::string& run_id) {
+  return agent::keeper_of(run_id) || agent::engine_of(run_id);
+}
+
 std::optional<int> keeper_main(int argc, char** argv) {
   if (argc != 4 || std::string_view(argv[1]) != "keeper") return std::nullopt;
   for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, SIG_IGN);

@@ -28,6 +28,9 @@ class Keeper {
   std::shared_ptr<sys::Process> process_;
 };
 
+// Whether a keeper of that run is still at work here, or the engine's launcher is.
+[[nodiscard]] bool is_being_ended(const std::string& run_id);
+
 // Takes over when the command line is `muster keeper`.
 [[nodiscard]] std::optional<int> keeper_main(int argc, char** argv);
 

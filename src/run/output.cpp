@@ -106,20 +106,24 @@ Demultiplexer::Line Demultiplexer::parse(std::string_view line) const {
 
 Result<std::unique_ptr<Output>> Output::open(const std::string& folder,
                                              std::set<std::string, std::less<>> hosts, int ranks,
-                                             bool show) {
-  std::unique_ptr<Output> output(new Output(folder, Demultiplexer(std::move(hosts), ranks)));
+                                             WatchLine watch) {
+  std::unique_ptr<Output> output(
+      new Output(folder, Demultiplexer(std::move(hosts), ranks), std::move(watch)));
   MUSTER_CHECK(sys::make_folders(folder + "/ranks", 0700));
   output->out_ = open_log(folder + "/out");
   output->err_ = open_log(folder + "/err");
   if (!output->out_.valid() || !output->err_.valid()) {
     return unexpected(system_error("cannot write the run's output", folder));
   }
-  if (show) output->screen_ = std::make_unique<Screen>(output->out_.get(), output->err_.get());
+  if (!output->watch_)
+    output->screen_ = std::make_unique<Screen>(output->out_.get(), output->err_.get());
   return output;
 }
 
-Output::Output(std::string folder, Demultiplexer demultiplexer)
-    : folder_(std::move(folder)), demultiplexer_(std::move(demultiplexer)) {}
+Output::Output(std::string folder, Demultiplexer demultiplexer, WatchLine watch)
+    : folder_(std::move(folder)),
+      demultiplexer_(std::move(demultiplexer)),
+      watch_(std::move(watch)) {}
 
 Output::~Output() = default;
 
@@ -158,6 +162,7 @@ void Output::take(sys::Stream stream, std::string_view chunk) {
 
 void Output::take_line(sys::Stream stream, std::string_view line) {
   const Demultiplexer::Line parsed = demultiplexer_.parse(line);
+  if (watch_) watch_(stream, parsed);
   if (parsed.rank < 0) return;
   RankFile& file = (stream == sys::Stream::kOut ? rank_out_ : rank_err_)[parsed.rank];
   file.unwritten.append(parsed.text);

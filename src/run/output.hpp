@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -67,11 +68,15 @@ class Demultiplexer {
   int ranks_;
 };
 
+// For who shows the lines himself.
+using WatchLine = std::function<void(sys::Stream stream, const Demultiplexer::Line& line)>;
+
 class Output {
  public:
-  // `folder`: the run's. `show`: also on the screen.
+  // `folder`: the run's. Everything is shown on the screen as it comes, unless somebody watches.
   [[nodiscard]] static Result<std::unique_ptr<Output>> open(
-      const std::string& folder, std::set<std::string, std::less<>> hosts, int ranks, bool show);
+      const std::string& folder, std::set<std::string, std::less<>> hosts, int ranks,
+      WatchLine watch = nullptr);
   ~Output();
 
   void take(sys::Stream stream, std::string_view chunk);
@@ -93,13 +98,14 @@ class Output {
     std::uint64_t bytes = 0;
   };
 
-  Output(std::string folder, Demultiplexer demultiplexer);
+  Output(std::string folder, Demultiplexer demultiplexer, WatchLine watch);
   void take_line(sys::Stream stream, std::string_view line);
   bool keep(int descriptor, std::string_view bytes);
   void write_out(int rank, sys::Stream stream, RankFile& file);
 
   std::string folder_;
   Demultiplexer demultiplexer_;
+  WatchLine watch_;
   sys::Fd out_;
   sys::Fd err_;
   std::string unfinished_out_;

@@ -37,15 +37,6 @@ double corrected_end(const Record& record, const RankRecord& rank) {
   return end_of(rank).time_s - (off ? ahead->second : 0);
 }
 
-const RankRecord* first_failed(const Record& record) {
-  const RankRecord* first = nullptr;
-  for (const RankRecord& rank : record.ranks) {
-    if (!failed(rank)) continue;
-    if (!first || corrected_end(record, rank) < corrected_end(record, *first)) first = &rank;
-  }
-  return first;
-}
-
 std::string how_many(std::size_t count, const char* what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
@@ -204,6 +195,8 @@ std::string reason_name(Reason reason) {
       return "host lost";
     case Reason::kAgentFailed:
       return "agent failed";
+    case Reason::kStalled:
+      return "stalled";
     case Reason::kTimeout:
       return "timeout";
     case Reason::kInterrupted:
@@ -235,6 +228,15 @@ nlohmann::json rank_json(const RankRecord& rank) {
 
 }  // namespace
 
+const RankRecord* first_failed(const Record& record) {
+  const RankRecord* first = nullptr;
+  for (const RankRecord& rank : record.ranks) {
+    if (!failed(rank)) continue;
+    if (!first || corrected_end(record, rank) < corrected_end(record, *first)) first = &rank;
+  }
+  return first;
+}
+
 std::string describe_status(int wait_status) {
   if (WIFSIGNALED(wait_status)) {
     const int signal = WTERMSIG(wait_status);
@@ -258,6 +260,13 @@ Verdict judge(const Record& record) {
             .text = fmt::format("the time limit of {:g} s passed", record.timeout_s),
             .hint = fmt::format("what the ranks said last: muster logs {}", record.id)};
   }
+  if (record.reason == Reason::kStalled) {
+    return {.code = kTimedOut,
+            .text = fmt::format("nothing was said for {:.0f} s{}{}", record.stalled_s,
+                                record.stalled.empty() ? "" : "; ", record.stalled),
+            .hint = fmt::format("what each rank was doing: {}; what it said last: muster logs {}",
+                                "stalled.txt in the run's folder", record.id)};
+  }
   if (record.reason == Reason::kAgentFailed) {
     return {.code = kOwnFault, .text = record.failure, .hint = {}};
   }
@@ -277,6 +286,9 @@ std::string to_json(const Record& record, const Verdict& verdict) {
   const nlohmann::json value = {
       {"schema", 1},
       {"id", record.id},
+      {"attempt", record.attempt},
+      {"restart_of", record.restart_of},
+      {"started_again", record.started_again},
       {"command", record.command},
       {"engine", record.engine},
       {"started", record.started_s},
@@ -304,7 +316,8 @@ Result<Summary> parse_summary(const std::string& text) {
                    .ended_s = value.at("ended"),
                    .ranks = static_cast<int>(value.at("ranks").size()),
                    .code = value.at("code"),
-                   .text = value.at("verdict")};
+                   .text = value.at("verdict"),
+                   .started_again = value.value("started_again", "")};
   } catch (const std::exception& error) {
     return unexpected(Error{.what = std::string("not a record of a run: ") + error.what()});
   }

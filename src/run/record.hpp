@@ -25,22 +25,28 @@ enum class Reason {
   kRankFailed,   // a rank had failed and the engine did not end: muster ended it
   kHostLost,
   kAgentFailed,  // muster's agent on a host could not do its work
+  kStalled,      // no rank said anything for too long
   kTimeout,
   kInterrupted,  // a signal to muster
 };
 
 struct Record {
   std::string id;
-  std::string command = {};  // as the user gave it
-  std::string engine = {};   // "Open MPI 5.0.11"
+  int attempt = 0;                 // how often it was started before
+  std::string restart_of = {};     // id of the attempt before; empty: this is the first
+  std::string started_again = {};  // why it was, after this attempt; empty: it was not
+  std::string command = {};        // as the user gave it
+  std::string engine = {};         // "Open MPI 5.0.11"
   // The engine starts ranks that failed again, and goes on with fewer hosts: how it ends itself is
   // then what counts.
   bool engine_restarts = false;
   double started_s = 0;  // Unix time
   double ended_s = 0;    // 0: not yet
   Reason reason = Reason::kEngineEnded;
-  int signal = 0;        // the one that interrupted
-  double timeout_s = 0;  // the one that passed
+  int signal = 0;            // the one that interrupted
+  double timeout_s = 0;      // the one that passed
+  double stalled_s = 0;      // how long nothing was said
+  std::string stalled = {};  // what the ranks were doing then, in words
   int engine_code = 0;
   int engine_signal = 0;
   std::string failure = {};  // of the agent
@@ -59,6 +65,9 @@ struct Verdict {
 // The first failing rank is the one whose end came first, clocks corrected. Pure.
 [[nodiscard]] Verdict judge(const Record& record);
 
+// The first failing rank of the record; null: none failed.
+[[nodiscard]] const RankRecord* first_failed(const Record& record);
+
 // "exit code 3", "signal 11 (Segmentation fault)".
 [[nodiscard]] std::string describe_status(int wait_status);
 
@@ -74,6 +83,7 @@ struct Summary {
   int ranks = 0;
   int code = 0;
   std::string text;
+  std::string started_again = {};  // why; empty: it was not
 };
 [[nodiscard]] Result<Summary> parse_summary(const std::string& json);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/printable.hpp"
+#include "run/pause.hpp"
 #include "sys/clock.hpp"
 
 namespace muster::run {
@@ -21,12 +22,9 @@ constexpr double kTryAgainSeconds = 3;
 constexpr double kStuckSeconds = 3;  // the engine, after the last rank
 constexpr double kFailedRankEndsSeconds =
     5;                               // the engine ends the job after a failed rank, or we do
+constexpr double kBetweenLooks = 1;  // at the ranks of a run that says nothing
+constexpr double kLooksTake = 3;     // at most
 constexpr double kGraceSeconds = 2;  // from SIGTERM to SIGKILL
-
-bool is_ignored(int signal) {
-  struct sigaction current = {};
-  return ::sigaction(signal, nullptr, &current) == 0 && current.sa_handler == SIG_IGN;
-}
 
 double seconds_since(std::chrono::steady_clock::time_point then) {
   return duration<double>(std::chrono::steady_clock::now() - then).count();
@@ -42,6 +40,7 @@ Supervisor::Supervisor(sys::Loop& loop, Crew& crew, std::vector<std::string> hos
 
 Result<void> Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_started) {
   beat_ = Clock::now();
+  said_ = beat_;
   crew_.listen([this](std::size_t i, const agent::Report& report) { on_report(i, report); },
                [this](std::size_t i, const std::string& /*why*/) { look_after(i); });
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
@@ -61,7 +60,7 @@ Result<void> Supervisor::run(const launch::Plan& plan, const std::function<void(
   const milliseconds beat = duration_cast<milliseconds>(duration<double>(agent::kBeatEverySeconds));
   timers_.push_back(loop_.timer(beat, beat, [this] { on_beat(); }));
   if (patience_.timeout_s > 0) {
-    timers_.push_back(after(patience_.timeout_s, [this] {
+    timers_.push_back(after(std::max(patience_.timeout_s - patience_.spent_s, 0.0), [this] {
       record_.timeout_s = patience_.timeout_s;
       end_run(Reason::kTimeout);
     }));
@@ -140,6 +139,8 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
     case agent::Report::Kind::kFailed:
       record_.failure = host.name + ": " + printable(report.text);
       return end_run(Reason::kAgentFailed);
+    case agent::Report::Kind::kLooks:
+      return take_looks(host, report.looks);
     case agent::Report::Kind::kFacts:
       return;
   }
@@ -162,6 +163,7 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   if (event.start) {
     const bool again = rank.start && rank.start->program != event.start->program;
     rank.start = event.start;
+    said_ = Clock::now();
     if (again && rank.end) {  // torchrun has restarted it
       rank.end.reset();
       --ranks_ended_;
@@ -204,12 +206,63 @@ void Supervisor::end_if_stuck() {
 void Supervisor::on_beat() {
   // After a Ctrl-Z, or a machine that slept, the beats that waited come after this.
   const bool stood_still = seconds_since(beat_) > kSilenceSeconds;
-  if (stood_still) crew_.hear_all();
+  if (stood_still) {
+    crew_.hear_all();
+    said_ = Clock::now();
+  }
   beat_ = Clock::now();
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     crew_.send(i, {.kind = agent::Order::Kind::kBeat});
     look_after(i);
   }
+  look_whether_stalled();
+}
+
+void Supervisor::look_whether_stalled() {
+  if (patience_.stall_after_s <= 0 || ending_ || engine_over_ || times_asked_ > 0) return;
+  if (seconds_since(said_) < patience_.stall_after_s) return;
+  if (nothing_to_wait_for()) return;
+  looks_.clear();
+  ask_for_looks();
+  timers_.push_back(after(kBetweenLooks, [this] { ask_for_looks(); }));
+  timers_.push_back(after(kBetweenLooks + kLooksTake, [this] { give_up_stalled(); }));
+}
+
+void Supervisor::ask_for_looks() {
+  ++times_asked_;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    crew_.send(i, {.kind = agent::Order::Kind::kLook});
+  }
+}
+
+// The first look is what the second is compared with; ranks that have ended are of no interest.
+void Supervisor::take_looks(const Host& host, const std::vector<agent::RankLook>& looks) {
+  for (const agent::RankLook& look : looks) {
+    const int at = record_.ranks.empty() ? -1 : look.rank - record_.ranks.front().rank;
+    if (at < 0 || static_cast<std::size_t>(at) >= record_.ranks.size()) continue;
+    if (record_.ranks[static_cast<std::size_t>(at)].end) continue;
+    const auto [known, is_new] =
+        looks_.try_emplace(look.rank, Seen{.rank = look.rank, .host = host.name, .look = look});
+    if (is_new || times_asked_ < 2) continue;
+    known->second.cpu_s = look.cpu_s - known->second.look.cpu_s;
+    known->second.span_s = kBetweenLooks;
+    known->second.look = look;
+  }
+  const bool all = std::all_of(record_.ranks.begin(), record_.ranks.end(), [this](const auto& one) {
+    const auto found = looks_.find(one.rank);
+    return !one.start || one.end || (found != looks_.end() && found->second.span_s > 0);
+  });
+  if (times_asked_ >= 2 && all) give_up_stalled();
+}
+
+void Supervisor::give_up_stalled() {
+  if (times_asked_ == 0 || ending_ || engine_over_) return;
+  times_asked_ = 0;
+  if (seconds_since(said_) < patience_.stall_after_s) return;  // it has found its voice again
+  for (const auto& [rank, seen] : looks_) seen_.push_back(seen);
+  record_.stalled_s = seconds_since(said_);
+  record_.stalled = what_stands_out(seen_);
+  end_run(Reason::kStalled);
 }
 
 // A silent host is asked over a new connection until it answers or is given up.

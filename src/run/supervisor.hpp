@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,14 +13,17 @@
 #include "run/keeper.hpp"
 #include "run/output.hpp"
 #include "run/record.hpp"
+#include "run/stall.hpp"
 #include "sys/loop.hpp"
 
 namespace muster::run {
 
 struct Patience {
   double timeout_s = 0;  // of the whole run; 0: none
+  double spent_s = 0;    // of that, by earlier attempts
   double lost_after_s = 15;
   double orphan_after_s = 60;
+  double stall_after_s = 0;       // without a word of any rank; 0: never
   bool engine_restarts = false;   // ranks that failed: then only the engine knows when it is over
   int min_hosts = 0;              // the engine goes on with so many; 0: it needs all
   bool others_elsewhere = false;  // in a pod: the engine waits for ranks that we do not see
@@ -35,6 +39,9 @@ class Supervisor {
   // rest. An Error only when the engine could not be started.
   // `on_started` is called once the engine runs.
   [[nodiscard]] Result<void> run(const launch::Plan& plan, const std::function<void()>& on_started);
+
+  // What each rank was doing when the run was given up as stalled, for the run's folder.
+  [[nodiscard]] std::string evidence() const { return stalled_text(seen_); }
 
   // The last words to the wardens: `keep` leaves the run's folder on the hosts.
   void dismiss(bool keep);
@@ -66,6 +73,10 @@ class Supervisor {
   [[nodiscard]] bool nothing_to_wait_for() const;
   void end_if_stuck();
   void on_beat();
+  void look_whether_stalled();
+  void ask_for_looks();
+  void take_looks(const Host& host, const std::vector<agent::RankLook>& looks);
+  void give_up_stalled();
   void look_after(std::size_t index);
   void end_run(Reason reason);
   void end_engine();
@@ -87,6 +98,9 @@ class Supervisor {
   std::vector<std::shared_ptr<sys::Timer>> timers_;
   Clock::time_point beat_ = {};  // ours, last
   Clock::time_point said_ = {};  // the engine, last
+  int times_asked_ = 0;          // 0: there is no doubt
+  std::map<int, Seen> looks_;    // by rank
+  std::vector<Seen> seen_;
   int ranks_ended_ = 0;
   bool rank_failed_ = false;
   bool engine_over_ = false;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 #include <uv.h>
 
@@ -287,10 +288,21 @@ Loop::~Loop() {
         if (handle->type == UV_SIGNAL) static_cast<Watched<uv_signal_t>*>(handle->data)->close();
       },
       nullptr);
-  uv_run(loop_.get(), UV_RUN_NOWAIT);
-  if (uv_loop_close(loop_.get()) != UV_EBUSY) return;
+  constexpr int kPasses = 3;  // a handle that closes may close another
+  for (int pass = 0; pass < kPasses; ++pass) {
+    uv_run(loop_.get(), UV_RUN_NOWAIT);
+    if (uv_loop_close(loop_.get()) != UV_EBUSY) return;
+  }
   const uv_loop_s* const used = loop_.release();  // by a program that outlives us
   (void)used;
+}
+
+void Loop::drain(std::chrono::milliseconds at_most) {
+  const auto until = std::chrono::steady_clock::now() + at_most;
+  while (uv_run(loop_.get(), UV_RUN_NOWAIT) != 0 && std::chrono::steady_clock::now() < until) {
+    constexpr int kPauseMs = 5;
+    (void)::poll(nullptr, 0, kPauseMs);
+  }
 }
 
 Result<std::shared_ptr<Process>> Loop::start(Program program) {

@@ -88,6 +88,8 @@ class Loop {
   // Until stop(), or until no program runs and no timer is left.
   void run();
   void stop();
+  // Lets what was started and is not held any more come to its end, for so long at most.
+  void drain(std::chrono::milliseconds at_most);
 
  private:
   std::unique_ptr<uv_loop_s> loop_;

@@ -59,6 +59,11 @@ void check_options(const DistributedDataParallelOptions& options) {
         "DistributedDataParallel: compression is a hook by itself and cannot be combined with "
         "yours; compress in your hook, or leave it out");
   }
+  if (options.fixed_buckets && options.find_unused_parameters && !options.static_graph) {
+    throw std::invalid_argument(
+        "DistributedDataParallel: with find_unused_parameters the buckets are fixed already; leave "
+        "fixed_buckets out");
+  }
   if (options.first_bucket_bytes <= 0 || options.bucket_bytes <= 0) {
     throw std::invalid_argument("DistributedDataParallel: buckets hold at least 1 byte");
   }
@@ -243,7 +248,7 @@ DataParallelCore::DataParallelCore(std::shared_ptr<torch::nn::Module> module, Gr
   for (const auto& [name, tensor] : buffers) s.buffers.push_back(tensor);
   if (!all.empty()) s.device = all[0].tensor.device();
   if (options.keep_freed_memory && s.device.is_cpu()) keep_freed_memory();
-  check_agreement(s.group, manifest(all, buffers), s.device);
+  check_agreement(*s.group, manifest(all, buffers));
   check_sparse(s.parameters, *s.group);
   if (s.parameters.empty()) {
     throw std::invalid_argument(
@@ -256,7 +261,8 @@ DataParallelCore::DataParallelCore(std::shared_ptr<torch::nn::Module> module, Gr
                             .static_graph = options.static_graph,
                             .gradient_as_bucket_view = options.gradient_as_bucket_view,
                             .first_bucket_bytes = options.first_bucket_bytes,
-                            .bucket_bytes = options.bucket_bytes});
+                            .bucket_bytes = options.bucket_bytes,
+                            .fixed_buckets = options.fixed_buckets});
   s.register_hook();
 }
 

@@ -52,12 +52,6 @@ std::optional<Endpoint> read_master(const rankenv::Environment& environment, boo
   return Endpoint{.address = address, .port = *port};
 }
 
-// srun --mpi=pmix tells the rank in PMIX_RANK; without PMI a Slurm step is no MPI job.
-bool is_mpi_launcher(const rankenv::Rank& rank, const rankenv::Environment& environment) {
-  if (rank.told_by == "Open MPI" || rank.told_by == "PMI") return true;
-  return rank.told_by == "Slurm" && !value_of(environment, "PMIX_RANK").empty();
-}
-
 std::string ordinal(int number) {
   const bool teen = number / 10 % 10 == 1;
   const int last = teen ? 0 : number % 10;
@@ -82,7 +76,7 @@ Job join() {
       .host_count = rank->host_count,
       .master = read_master(environment, by_pod),
       .told_by = rank->told_by,
-      .mpi_launcher = is_mpi_launcher(*rank, environment),
+      .mpi_launcher = rankenv::is_mpi_job(*rank, environment),
       .agent_store =
           rank->torchrun && value_of(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True",
       .attempt = attempt,

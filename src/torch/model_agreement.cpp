@@ -1,14 +1,13 @@
 #include "torch/model_agreement.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <sstream>
 #include <stdexcept>
 
+#include "torch/exchange.hpp"
+
 namespace muster {
 namespace {
-
-using GroupPtr = c10::intrusive_ptr<c10d::ProcessGroup>;
 
 constexpr size_t kModelsCompared = 8;  // of those that differ; each costs a broadcast
 constexpr size_t kLinesShown = 10;
@@ -38,49 +37,21 @@ int64_t hash(const Manifest& lines) {
   return static_cast<int64_t>(value);
 }
 
-bool all_equal(const GroupPtr& group, int64_t value, c10::Device device) {
+bool all_equal(c10d::ProcessGroup& group, int64_t value) {
   // The greatest complement belongs to the smallest value.
   std::vector<at::Tensor> extremes{
-      at::tensor({value, ~value}, at::TensorOptions(at::kLong).device(device))};
+      at::tensor({value, ~value}, at::TensorOptions(at::kLong).device(device_of(group)))};
   c10d::AllreduceOptions options;
   options.reduceOp = c10d::ReduceOp::MAX;
-  group->allreduce(extremes, options)->wait();
+  group.allreduce(extremes, options)->wait();
   const at::Tensor found = extremes[0].cpu();
   return found[0].item<int64_t>() == ~found[1].item<int64_t>();
 }
 
-std::vector<int64_t> gather(const GroupPtr& group, int64_t value, c10::Device device) {
-  const auto options = at::TensorOptions(at::kLong).device(device);
-  std::vector<at::Tensor> input{at::full({1}, value, options)};
-  std::vector<std::vector<at::Tensor>> output(1);
-  for (int rank = 0; rank < group->getSize(); ++rank) output[0].push_back(at::empty({1}, options));
-  group->allgather(output, input)->wait();
-  std::vector<int64_t> values;
-  for (const at::Tensor& one : output[0]) values.push_back(one.item<int64_t>());
-  return values;
-}
-
-at::Tensor broadcast(const GroupPtr& group, at::Tensor tensor, int root) {
-  std::vector<at::Tensor> tensors{std::move(tensor)};
-  c10d::BroadcastOptions options;
-  options.rootRank = root;
-  group->broadcast(tensors, options)->wait();
-  return tensors[0].cpu();
-}
-
-Manifest broadcast_lines(const GroupPtr& group, const Manifest& mine, int root,
-                         c10::Device device) {
+Manifest broadcast_lines(c10d::ProcessGroup& group, const Manifest& mine, int root) {
   std::string text;
   for (const std::string& line : mine) text += line + "\n";
-  const auto size_options = at::TensorOptions(at::kLong).device(device);
-  const auto size =
-      broadcast(group, at::full({1}, static_cast<int64_t>(text.size()), size_options), root)
-          .item<int64_t>();
-  text.resize(size);
-  at::Tensor bytes = at::empty({size}, at::kByte);
-  std::memcpy(bytes.data_ptr(), text.data(), size);
-  bytes = broadcast(group, bytes.to(device), root);
-  std::istringstream lines(std::string(static_cast<const char*>(bytes.data_ptr()), size));
+  std::istringstream lines(broadcast_text(group, text, root));
   Manifest found;
   for (std::string line; std::getline(lines, line);) found.push_back(line);
   return found;
@@ -199,13 +170,13 @@ std::string differences(const std::vector<RankedManifest>& models) {
   return count > 0 ? text : order_difference(models);
 }
 
-void check_agreement(const GroupPtr& group, const Manifest& mine, c10::Device device) {
+void check_agreement(c10d::ProcessGroup& group, const Manifest& mine) {
   const int64_t mine_hashed = hash(mine);
-  if (group->getSize() == 1 || all_equal(group, mine_hashed, device)) return;
-  std::map<int64_t, std::vector<int>> ranks_of;
-  std::vector<int64_t> in_order;
-  const auto hashes = gather(group, mine_hashed, device);
-  for (int rank = 0; rank < group->getSize(); ++rank) {
+  if (group.getSize() == 1 || all_equal(group, mine_hashed)) return;
+  std::map<std::string, std::vector<int>> ranks_of;
+  std::vector<std::string> in_order;
+  const auto hashes = gather_texts(group, std::to_string(mine_hashed));
+  for (int rank = 0; rank < group.getSize(); ++rank) {
     auto& ranks = ranks_of[hashes[rank]];
     if (ranks.empty()) in_order.push_back(hashes[rank]);
     ranks.push_back(rank);
@@ -213,7 +184,7 @@ void check_agreement(const GroupPtr& group, const Manifest& mine, c10::Device de
   std::vector<RankedManifest> models;
   for (size_t i = 0; i < std::min(in_order.size(), kModelsCompared); ++i) {
     const auto& ranks = ranks_of[in_order[i]];
-    models.push_back({broadcast_lines(group, mine, ranks[0], device), ranks});
+    models.push_back({broadcast_lines(group, mine, ranks[0]), ranks});
   }
   std::string text = "DistributedDataParallel: the model is not the same on all ranks:";
   text += differences(models);

@@ -32,7 +32,6 @@ struct RankedManifest {
 
 // Collective; throws std::runtime_error with the differences, on all ranks. One all-reduce of 16
 // bytes when all is well.
-void check_agreement(const c10::intrusive_ptr<c10d::ProcessGroup>& group, const Manifest& mine,
-                     c10::Device device);
+void check_agreement(c10d::ProcessGroup& group, const Manifest& mine);
 
 }  // namespace muster

@@ -38,7 +38,9 @@ std::shared_ptr<c10d::Reducer> make_reducer(const std::vector<ReducedParameter>&
   std::vector<at::Tensor> tensors;
   std::vector<bool> sparse;
   std::unordered_map<size_t, std::string> names;
-  for (const ReducedParameter& parameter : parameters) {
+  std::vector<ReducedParameter> ordered = parameters;
+  if (options.fixed_buckets) std::reverse(ordered.begin(), ordered.end());
+  for (const ReducedParameter& parameter : ordered) {
     names.emplace(tensors.size(), parameter.name);
     tensors.push_back(parameter.tensor);
     sparse.push_back(parameter.sparse_gradient);
@@ -62,6 +64,11 @@ std::shared_ptr<c10d::Reducer> make_reducer(const std::vector<ReducedParameter>&
   // parameters changes. The logger owns the Reducer, so that whoever has one has both.
   auto logger = std::make_shared<c10d::Logger>(reducer);
   reducer->set_logger(logger);
+  if (options.fixed_buckets) {
+    // As if a first step had shown this order; it is rebuilt once only.
+    reducer->push_rebuilt_params_for_all_indices();
+    reducer->rebuild_buckets();
+  }
   return {logger, reducer.get()};
 }
 

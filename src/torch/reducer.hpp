@@ -22,6 +22,7 @@ struct ReducerOptions {
   bool gradient_as_bucket_view = false;
   int64_t first_bucket_bytes = c10d::kDefaultFirstBucketBytes;
   int64_t bucket_bytes = c10d::kDefaultBucketBytesCap;
+  bool fixed_buckets = false;  // collective, then
 };
 
 // Registers its hooks on the parameters. They must be the same, in the same order, on all ranks.

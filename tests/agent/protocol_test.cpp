@@ -16,6 +16,10 @@ TEST(Protocol, OrdersAreReadBack) {
   EXPECT_EQ(again->request->program, "./a \"b\"");
   const Order rejoin{.kind = Order::Kind::kHello, .run_id = "r1"};
   EXPECT_FALSE(parse_order(to_line(rejoin))->request);
+  EXPECT_TRUE(parse_order(to_line(rejoin))->earlier.empty());
+  const Order later{.kind = Order::Kind::kHello, .run_id = "r1.2", .earlier = {"r1", "r1.1"}};
+  EXPECT_EQ(parse_order(to_line(later))->earlier, (std::vector<std::string>{"r1", "r1.1"}));
+  EXPECT_EQ(parse_order(to_line(Order{.kind = Order::Kind::kLook}))->kind, Order::Kind::kLook);
   const Order begin{.kind = Order::Kind::kBegin, .orphan_after_s = 7};
   EXPECT_EQ(parse_order(to_line(begin))->orphan_after_s, 7);
   const Order end{.kind = Order::Kind::kEnd, .grace_s = 1.5};
@@ -36,6 +40,10 @@ TEST(Protocol, ReportsAreReadBack) {
   EXPECT_EQ(again->event.end->status, 768);
   const Report done{.kind = Report::Kind::kDone, .ended = 4};
   EXPECT_EQ(parse_report(to_line(done))->ended, 4);
+  const Report looks{
+      .kind = Report::Kind::kLooks,
+      .looks = {{.rank = 3, .state = "T", .waits_in = "do_signal_stop", .cpu_s = 1.5}}};
+  EXPECT_EQ(parse_report(to_line(looks))->looks, looks.looks);
   const Report beat{.kind = Report::Kind::kBeat, .clock_s = 12.25};
   EXPECT_EQ(parse_report(to_line(beat))->clock_s, 12.25);
 }
@@ -55,7 +63,8 @@ TEST(Protocol, HostileLinesAreRefusedNotObeyed) {
   }
   for (const char* line :
        {"Welcome to n1!", "{\"report\":\"facts\",\"facts\":\"{}\"}", "{\"report\":\"event\"}",
-        "{\"report\":\"event\",\"event\":\"{}\"}", "{\"report\":\"done\",\"ended\":\"x\"}"}) {
+        "{\"report\":\"event\",\"event\":\"{}\"}", "{\"report\":\"done\",\"ended\":\"x\"}",
+        "{\"report\":\"looks\",\"looks\":[{}]}"}) {
     EXPECT_FALSE(parse_report(line)) << line;
   }
 }

@@ -79,6 +79,19 @@ TEST(Compose, UsersSettingWinsAloud) {
                                                 "GLOO_SOCKET_IFNAME=eth9? (not eth0)"}));
 }
 
+TEST(Compose, RestartsAreCountedByMusterWhateverTheEngineSays) {
+  const Environment base = {{"TORCHELASTIC_RESTART_COUNT", "0"},
+                            {"TORCHELASTIC_MAX_RESTARTS", "0"}};
+  for (const bool torchrun : {false, true}) {
+    Wishes wishes{.rank = {.torchrun = torchrun}, .restarts = Restarts{.made = 2, .most = 5}};
+    const auto told = compose(base, wishes).environment;
+    EXPECT_EQ(told.at("TORCHELASTIC_RESTART_COUNT"), "2");
+    EXPECT_EQ(told.at("TORCHELASTIC_MAX_RESTARTS"), "5");
+    wishes.restarts.reset();
+    EXPECT_EQ(compose(base, wishes).environment.at("TORCHELASTIC_RESTART_COUNT"), "0");
+  }
+}
+
 TEST(Compose, TorchrunsMasterIsItsOwn) {
   const auto composed = compose({{"MASTER_PORT", "1"}},
                                 {.rank = {.torchrun = true}, .master = Master{"n1", "29500"}});

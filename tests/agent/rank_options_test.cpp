@@ -30,6 +30,16 @@ TEST(RankOptions, MasterInBrackets) {
   EXPECT_EQ(options->master->address, "fd00::1");
 }
 
+TEST(RankOptions, Restarts) {
+  const auto options = parse_rank_options({"--restarts", "1:3", "--", "a"});
+  ASSERT_TRUE(options && options->restarts);
+  EXPECT_EQ(options->restarts->made, 1);
+  EXPECT_EQ(options->restarts->most, 3);
+  for (const char* wrong : {"", "1", "1:", ":3", "-1:3", "1:3x", "a:b"}) {
+    EXPECT_FALSE(parse_rank_options({"--restarts", wrong, "--", "a"})) << wrong;
+  }
+}
+
 TEST(RankOptions, Refusals) {
   for (const Words& words :
        {Words{}, Words{"prog"}, Words{"--"}, Words{"--run"}, Words{"--run", "x"},

@@ -223,7 +223,7 @@ def test_each_reason_why_a_host_is_not_reached_has_its_id(open_up):
     lab.command("break", "n2", "host-key")
     lab.shell("launcher", "sed -i '/^n3 /d' ~/.ssh/known_hosts")
     lab.shell("n4", "rm ~/.ssh/authorized_keys")
-    lab.shell("n5", "kill $(cat /run/sshd.pid)", root=True)
+    lab.command("kill", "n5")
     found = check(lab, hosts="n[1-6]")
     fixes = {host: one["fix"] for one in found.findings for host in one["hosts"]}
     assert sorted(found.seen) == [("peer-hostname-unresolvable", "error", ("n6",)),

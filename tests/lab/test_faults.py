@@ -162,6 +162,17 @@ def test_delay_is_within_20_percent_and_can_be_cleared(lab_up):
     assert statistics.median(round_trip_ms(lab, 20)) < 5
 
 
+def test_loss_between_two_hosts_leaves_the_others_alone(lab_up):
+    lab = lab_up(hosts=3)
+    lab.command("link", "n2", "--loss", "100%", "--between", "n3")
+    ping = "ping -c 3 -i 0.2 -W 1 {}"
+    assert lab.exec("n2", "sh", "-c", ping.format("198.18.0.1")).returncode == 0  # the launcher too
+    assert lab.exec("n1", "sh", "-c", ping.format("n2")).returncode == 0
+    assert lab.exec("n3", "sh", "-c", ping.format("n2")).returncode != 0
+    assert lab.exec("n2", "sh", "-c", ping.format("n3")).returncode != 0
+    assert lab.exec("n1", "sh", "-c", ping.format("n3")).returncode == 0
+
+
 def test_loss_loses_about_its_share(lab_up):
     lab = lab_up(hosts=2)
     lab.command("link", "n2", "--loss", "20%")

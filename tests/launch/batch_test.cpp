@@ -11,6 +11,9 @@ TEST(AllocationFlags, AskForWhatTheJobNeeds) {
   EXPECT_EQ(allocation_flags({.program = {}}, Hosts{}, Words{}), Words{});
   EXPECT_EQ(allocation_flags({.program = {}, .ranks_per_host = 8, .nodes = 2}, Hosts{}, Words{}),
             (Words{"--nodes=2", "--ntasks-per-node=8"}));
+  EXPECT_EQ(allocation_flags({.program = {}, .nodes = 4, .min_nodes = 2, .elastic = true}, Hosts{},
+                             Words{}),
+            Words{"--nodes=2-4"});
   EXPECT_EQ(allocation_flags({.program = {}, .ranks = 5, .threads = 4}, Hosts{},
                              Words{"--partition=gpu", "--time=10"}),
             (Words{"--ntasks=5", "--cpus-per-task=4", "--partition=gpu", "--time=10"}));

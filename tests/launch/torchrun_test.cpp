@@ -66,6 +66,17 @@ TEST(Torchrun, PassesOnRestartsAndFewerHosts) {
   EXPECT_NE(plan->commands[0].argv.back().find("--max-restarts 3 "), std::string::npos);
 }
 
+TEST(Torchrun, RestartsNothingWhereMusterDoesAndTellsTheRanks) {
+  Means restarting = means();
+  restarting.restarts_made = 1;
+  restarting.restarts_most = 3;
+  const auto plan = plan_torchrun(job(), two_hosts(), restarting);
+  ASSERT_TRUE(plan);
+  const std::string& words = plan->commands[0].argv.back();
+  EXPECT_NE(words.find("--max-restarts 0 "), std::string::npos);
+  EXPECT_NE(words.find(" --restarts 1:3 -- "), std::string::npos);
+}
+
 TEST(Torchrun, WhatTheUserGivesTakesThePlaceOfOurs) {
   layout::Job given = job();
   given.engine_args = {"--rdzv-conf=is_host=1,timeout=5"};

@@ -119,16 +119,41 @@ TEST(Engine, IsTorchrunWhereThereIsNoMpi) {
   EXPECT_EQ(chosen(world).kind, "torchrun");
 }
 
-TEST(Engine, OnlyTorchrunRestartsRanks) {
+TEST(Engine, IsChosenWithoutRegardToRestarts) {
   World world = with_torchrun(2);
   world.job.program = {"./train"};
   world.job.max_restarts = 2;
-  EXPECT_EQ(chosen(world).kind, "torchrun");
+  world.job.min_nodes = 1;
+  EXPECT_EQ(chosen(world).kind, "openmpi");
+  EXPECT_EQ(world.layout().max_restarts, 0);  // they are muster's to make
+  EXPECT_EQ(world.layout().min_hosts, 0);
+  world.job.elastic = true;
+  EXPECT_EQ(chosen(world).kind, "openmpi");
+  EXPECT_EQ(world.layout().min_hosts, 0);
+}
+
+TEST(Engine, OnlyAnElasticTorchrunRestartsRanksItself) {
+  World world = with_torchrun(2);
+  world.job.engine = "torchrun";
+  world.job.max_restarts = 2;
+  world.job.min_nodes = 1;
+  EXPECT_EQ(world.layout().max_restarts, 0);
+  EXPECT_EQ(world.layout().min_hosts, 0);
+  world.job.elastic = true;
   EXPECT_EQ(world.layout().max_restarts, 2);
-  world.job.engine = "openmpi";
+  EXPECT_EQ(world.layout().min_hosts, 1);
+}
+
+TEST(Engine, InAPodRestartsRanksItselfAndNeedsAllPods) {
+  World world = with_torchrun(1);
+  world.job.engine = "pods";
+  world.job.pods = 3;
+  world.job.max_restarts = 2;
+  EXPECT_EQ(world.layout().max_restarts, 2);
+  world.job.min_nodes = 2;
   const auto refused = decide(world.job, world.cluster, world.surveys, world.launcher);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().what, "Open MPI cannot restart ranks or go on with fewer hosts");
+  EXPECT_EQ(refused.error().what, "a job in pods cannot go on with fewer of them");
 }
 
 TEST(Engine, InAPodCountsTheRanksOfAllPods) {

@@ -24,7 +24,7 @@ def troubles(python, host):
 
 @pytest.mark.alone
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("mpi", [OPENMPI5, MPICH], ids=str)
+@pytest.mark.parametrize("mpi", [OPENMPI5, pytest.param(MPICH, marks=pytest.mark.campaign)], ids=str)
 def test_survivors_are_told_who_is_missing_and_leave(host, troubles, mpi, fault):
     check_survivors(troubles.job(mpi, fault), "DistBackendError", FAULTS[fault], left_within=10)
     # hydra leaves its own children unburied while a rank is stopped; the ranks are not among them.

@@ -66,7 +66,7 @@ def programs(request, programs_folder, muster):
     return Programs(programs_folder, muster, selected_mpis(request.session))
 
 
-@pytest.fixture(params=OPEN_MPIS)
+@pytest.fixture(params=[pytest.param("openmpi4", marks=pytest.mark.campaign), "openmpi5"])
 def engine(request, engines):
     return engines[request.param]
 

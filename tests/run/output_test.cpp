@@ -36,7 +36,7 @@ TEST_F(OutputTest, PartsTheRanksHoweverTheBytesArrive) {
   for (std::size_t piece = 1; piece < said.size(); ++piece) {
     const std::string folder = folder_ + "/" + std::to_string(piece);
     ASSERT_TRUE(sys::make_folders(folder, 0700));
-    const auto output = Output::open(folder, {"n1", "n2"}, 2, false);
+    const auto output = Output::open(folder, {"n1", "n2"}, 2, [](auto, const auto&) {});
     ASSERT_TRUE(output);
     for (std::size_t at = 0; at < said.size(); at += piece) {
       (*output)->take(sys::Stream::kOut, std::string_view(said).substr(at, piece));
@@ -51,7 +51,7 @@ TEST_F(OutputTest, PartsTheRanksHoweverTheBytesArrive) {
 }
 
 TEST_F(OutputTest, TakesTheShimsNewlineOffAgain) {
-  const auto output = Output::open(folder_, {"n1"}, 1, false);
+  const auto output = Output::open(folder_, {"n1"}, 1, [](auto, const auto&) {});
   (*output)->take(sys::Stream::kErr, "[n1:0] no newline\n");
   (*output)->finish();
   (*output)->drop_added_newline(0, sys::Stream::kErr);

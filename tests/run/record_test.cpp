@@ -40,6 +40,15 @@ TEST(Verdict, TheFirstFailingRankGivesTheCodeThoughTheEngineReturnsAnother) {
             "rank 4 on n3 ended with exit code 3; after it 1 rank of 6 ended badly too");
 }
 
+TEST(Verdict, AStallIsATimeThatPassed) {
+  Record record = six_ranks();
+  record.reason = Reason::kStalled;
+  record.stalled_s = 20.3;
+  record.stalled = "all ranks wait";
+  EXPECT_EQ(judge(record).code, 124);
+  EXPECT_EQ(judge(record).text, "nothing was said for 20 s; all ranks wait");
+}
+
 TEST(Verdict, ClocksAreCorrectedBeforeTheFirstIsChosen) {
   Record record = six_ranks();
   record.ranks[4].end->status = exited(3);

@@ -5,11 +5,11 @@ import pytest
 
 pytestmark = [pytest.mark.lab, pytest.mark.alone]
 
-RUNS = 20
+RUNS = 10
 
 
 @pytest.mark.timeout(RUNS * 20)
-def test_twenty_runs_of_hostname(lab_up, make_cluster, engines):
+def test_ten_runs_of_hostname(lab_up, make_cluster, engines):
     cluster = make_cluster(lab_up(hosts=12))
     before = cluster.processes()
     slowest = 0

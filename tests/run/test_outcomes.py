@@ -1,7 +1,7 @@
 """Nine ways to end badly, under every engine: the right rank and host are named, the code is right, it ends soon, nothing is left, and another run on
 the same hosts is not hit.
 
-Three engines have all nine in CI, the others two; campaigns/outcomes runs the whole table and writes docs/results/outcomes.md.
+Two engines have all nine in CI, the others two; campaigns/outcomes runs the whole table and writes docs/results/outcomes.md.
 """
 import json
 import os
@@ -132,7 +132,7 @@ FAULTS = {"exit": exit_code, "segv": segv, "two": two_codes, "missing": missing,
           "int": interrupt, "sigkill": killed_muster}
 TITLES = {"exit": "a rank exits 3", "segv": "a rank dies of SIGSEGV", "two": "ranks exit 3 and 5", "missing": "program missing", "timeout": "--timeout",
           "kill": "host killed", "crash": "host crashed", "int": "Ctrl-C", "sigkill": "SIGKILL of muster"}
-ALL_IN_CI = ("openmpi5", "mpich", "torchrun")
+ALL_IN_CI = ("openmpi5", "mpich")
 INTRO = """Exit code of `muster run` and seconds of the whole test, 3 hosts x 1 rank, written by `campaigns/outcomes`. Each cell: right rank and host named, end within 25 s
 of the fault, nothing left on any host, another run on the same hosts not hit. Hosts are lost under all engines at once, so those have no seconds; in pods Kubernetes
 ends the other pods (SIGTERM, 143)."""

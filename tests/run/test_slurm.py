@@ -88,12 +88,12 @@ def test_nothing_is_left_of(slurm, end):
 def test_hosts_are_asked_for(slurm):
     """--engine slurm outside of an allocation; the value of a variable stands on no command line."""
     before = slurm.processes()
-    script = "echo $RANK/$WORLD_SIZE $GIVEN; [ $RANK != 2 ] || read line < /tmp/go; exit 7"
+    script = "echo $RANK/$WORLD_SIZE $GIVEN; [ $RANK = 2 ] || exec sleep 1000; read line < /tmp/go; exit 7"
     slurm.lab.shell("n2", "rm -f /tmp/go; mkfifo /tmp/go")
     run = slurm.begin(["muster", "run", "--engine", "slurm", "-N", "2", "--nproc-per-node", "2", "-x", "GIVEN=s3cret", "--", "sh", "-c", script])
     run.wait_for("2/4 s3cret")
     assert "s3cret" not in slurm.lab.shell("launcher", "ps -e -o args")
-    slurm.lab.shell("n2", "echo > /tmp/go")
+    slurm.lab.shell("n2", "timeout 10 sh -c 'echo > /tmp/go'")
     assert run.end(20) == 7, run.said()
     slurm.settles(before, 5)
 
@@ -133,6 +133,17 @@ def test_a_script_that_is_not_ours_stays(slurm):
 def test_hosts_outside_of_the_job_are_refused(slurm):
     run = slurm.run("--engine", "slurm", "-H", "n1,n2", "--", "true", allocate=("-N1",))
     assert run.code == 2 and "hosts of the Slurm job" in run.errors, run.said()
+
+
+@pytest.mark.timeout(120)
+def test_a_host_that_fails_twice_is_replaced_by_another_of_the_allocation(slurm):
+    before = slurm.processes()
+    program = 'echo "count $TORCHELASTIC_RESTART_COUNT"; [ $(hostname) = n3 ] && exit $((TORCHELASTIC_RESTART_COUNT + 3)); [ $TORCHELASTIC_RESTART_COUNT = 2 ] || exec sleep 1000'
+    run = slurm.run("-H", "n2,n3", "--spares", "n1", "--nproc-per-node", "1", "--max-restarts", "3", "--", "sh", "-c", program, within=60)
+    assert run.code == 0, run.said()
+    assert "n1 instead of n3 (the first rank to fail was there twice in a row)" in run.errors, run.said()
+    assert sorted(line for line in run.out if "count 2" in line) == ["[n1:0] count 2", "[n2:1] count 2"], run.said()
+    slurm.settles(before, 10)
 
 
 def test_a_crashed_host(slurm):

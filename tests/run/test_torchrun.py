@@ -7,12 +7,13 @@ ACTIVATE = ["--engine", "torchrun", "--activate", "source /opt/muster-deps/torch
 
 
 @pytest.mark.timeout(120)
-def test_restarts_are_torchruns_own(cluster):
-    """A rank that fails once is started again, all of them are, and the run ends well."""
+def test_restarts_of_an_elastic_job_are_torchruns_own(cluster):
+    """A rank that fails once is started again, all of them are, and the run ends well; without MIN:MAX muster would do it (test_restart.py)."""
     fails_once = 'if mkdir /tmp/tried; then echo first; [ $RANK = 1 ] && exit 3; exec sleep 1000; fi; rmdir /tmp/tried; echo again'
-    done = cluster.run(None, *ACTIVATE, "--max-restarts", "2", "--", "sh", "-c", fails_once, within=60)
+    done = cluster.run(None, *ACTIVATE, "-N", "2:3", "--max-restarts", "2", "--", "sh", "-c", fails_once, within=60)
     assert done.code == 0, done.said()
     assert {f"[n{i + 1}:{i}] {word}" for i in range(3) for word in ("first", "again")} <= set(done.out), done.said()
+    assert "starting again" not in done.errors, done.said()
 
 
 @pytest.mark.timeout(120)

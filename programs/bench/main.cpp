@@ -1,0 +1,115 @@
+// muster-bench: one rank of a measurement. `muster bench` starts it on all hosts; mpirun, srun and
+// torchrun can too.
+//
+//   collectives  operations at growing sizes, each with every backend in turn
+//   pairs        latency and bandwidth between pairs of ranks, round after round
+//   ddp          training steps with and without the exchange of gradients
+//
+// Rank 0 prints one JSON object a line, at once; "kind" tells which: measurement, skipped, traffic,
+// pair, training, progress, and end when all was measured. Every line has "muster_bench": 1. Other
+// ranks print nothing. Exit code: 0, 1 (it failed, and why is on standard error), 2 (the flags), 3
+// (an operation gave wrong results).
+//
+// The executable knows neither PyTorch nor an MPI. What moves the data is a Fabric (fabric.hpp) in
+// a module in ../lib/muster, loaded when it is wanted: MPI's own calls for each ABI
+// (bare_module.cpp), and c10d's backends with the training (torch_fabric.cpp, torch_training.cpp).
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/environment.hpp"
+#include "programs/bench/measure.hpp"
+#include "programs/bench/words.hpp"
+#include "programs/flag_words.hpp"
+#include "rankenv/rank.hpp"
+
+namespace {
+
+using muster::programs::bench::Lines;
+using muster::programs::bench::Options;
+using muster::programs::bench::World;
+
+constexpr int kFailed = 1;
+constexpr int kUsage = 2;
+constexpr int kWrong = 3;
+
+World read_world() {
+  const auto environment = muster::own_environment();
+  const auto rank = muster::rankenv::read(environment);
+  if (!rank) throw std::runtime_error(to_text(rank.error()));
+  return {.rank = rank->rank,
+          .size = rank->size,
+          .local_rank = rank->local_rank,
+          .hosts = rank->host_count.value_or(1),
+          .mpi = muster::rankenv::is_mpi_job(*rank, environment)};
+}
+
+int measure(const Options& options, const World& world) {
+  namespace bench = muster::programs::bench;
+  const Lines lines(world.rank == 0);
+  switch (options.kind) {
+    case Options::Kind::kCollectives:
+      return bench::measure_collectives(options.collectives, world, lines) > 0 ? kWrong : 0;
+    case Options::Kind::kPairs:
+      bench::measure_pairs(options.pairs, world, lines);
+      return 0;
+    case Options::Kind::kDdp:
+      bench::measure_training(options.training, lines);
+      return 0;
+  }
+  return 0;
+}
+
+void say(const World& world, const std::string& message) {
+  const std::string who = world.rank == 0 ? "" : "rank " + std::to_string(world.rank) + ": ";
+  std::fprintf(stderr, "muster-bench: %s%s\n", who.c_str(),
+               muster::programs::bench::one_line(message).c_str());
+}
+
+// Others may be waiting for this rank, and MPI_Finalize would wait for them: that it left without
+// tells the launcher to end them.
+[[noreturn]] void leave_failed() {
+  std::fflush(nullptr);
+  _exit(kFailed);
+}
+
+int run(int count, char** words, World& world) {
+  world = read_world();
+  CLI::App app("Measures operations, links or a training on all ranks of the job that it is in.");
+  app.name("muster-bench");
+  Options options;
+  add_options(app, options);
+  try {
+    app.parse(muster::programs::flag_words(count, words));
+    options.training.world = world;
+    check_options(options, world);
+  } catch (const CLI::ParseError& error) {
+    if (world.rank != 0) return error.get_exit_code() == 0 ? 0 : kUsage;
+    return app.exit(error) == 0 ? 0 : kUsage;
+  } catch (const std::invalid_argument& error) {
+    if (world.rank == 0) say(world, error.what());
+    return kUsage;
+  }
+  return measure(options, world);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  World world;
+  try {
+    return run(count, words, world);
+  } catch (const std::bad_alloc&) {
+    say(world, "there is not enough memory for the buffers; give a smaller --max, or fewer ranks");
+  } catch (const std::exception& error) {
+    say(world, error.what());
+  }
+  leave_failed();
+}

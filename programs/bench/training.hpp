@@ -1,0 +1,39 @@
+// A short training of a model under DistributedDataParallel, which the module of PyTorch does.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "programs/bench/fabric.hpp"
+
+namespace muster::programs::bench {
+
+struct TrainingRequest {
+  std::string model;  // "resnet50", "mlp"
+  std::string backend;
+  std::string device;
+  int steps = 0;       // of each kind; 0: as many as fit into about 10 s
+  int batch = 0;       // samples of a rank; 0: the model's
+  int image_size = 0;  // 0: the model's
+  int hosts = 0;       // as whoever started this knows them; 0: as the launcher tells
+  World world;
+};
+
+struct Training {
+  int steps = 0;  // that were counted, with the exchange of gradients
+  std::int64_t samples = 0;
+  double step_s = 0;
+  double compute_s = 0;
+  double backward_s = 0;
+  std::int64_t parameters = 0;
+  std::int64_t gradient_bytes = 0;
+};
+
+// What comes now, how many parts are done, of how many, and how long the rest takes (-1: unknown).
+using TellProgress = std::function<void(const std::string& what, int done, int of, double left_s)>;
+
+using Train = Training (*)(const TrainingRequest& request, const TellProgress& tell);
+constexpr const char* kTrain = "muster_bench_train";
+
+}  // namespace muster::programs::bench

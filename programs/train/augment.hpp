@@ -1,0 +1,54 @@
+// From the bytes of an image to the numbers that a model sees.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "programs/train/dataset.hpp"
+
+namespace muster::programs {
+
+struct Normalisation {
+  std::array<float, 3> mean;
+  std::array<float, 3> deviation;
+};
+
+struct Augmentation {
+  int64_t shift = 0;  // at most, each way; what comes in is black
+  bool mirror = false;
+  uint64_t seed = 0;
+};
+
+// What was drawn for a sample: by seed, epoch and sample alone, so that neither the number of ranks
+// or threads nor an interruption changes it.
+struct Drawn {
+  int64_t down = 0;  // of what is seen
+  int64_t right = 0;
+  bool mirrored = false;
+};
+[[nodiscard]] Drawn draw(const Augmentation& augmentation, int64_t epoch, int64_t sample);
+
+// Makes the images of a set into floats.
+class Painter {
+ public:
+  // `size` 0: as they are.
+  Painter(const ImageSet& set, const Normalisation& normalisation, int64_t size);
+
+  [[nodiscard]] int64_t height() const { return size_ > 0 ? size_ : set_.height; }
+  [[nodiscard]] int64_t width() const { return size_ > 0 ? size_ : set_.width; }
+  [[nodiscard]] const ImageSet& set() const { return set_; }
+
+  void plain(int64_t sample, float* out) const;
+  void augmented(int64_t sample, const Augmentation& augmentation, int64_t epoch, float* out) const;
+
+ private:
+  void crop(int64_t sample, const Drawn& drawn, float* out) const;
+  void enlarge(const float* from, float* out) const;
+  void paint(int64_t sample, const Drawn& drawn, float* out) const;
+
+  const ImageSet& set_;
+  int64_t size_;
+  std::array<std::array<float, 256>, 3> values_;  // of each byte, by channel
+};
+
+}  // namespace muster::programs

@@ -1,0 +1,51 @@
+#include "programs/train/cifar10.hpp"
+
+#include <filesystem>
+
+namespace muster::programs {
+namespace {
+
+constexpr int64_t kSide = 32;
+constexpr int64_t kChannels = 3;
+constexpr int64_t kPixels = kChannels * kSide * kSide;
+constexpr int64_t kRecord = 1 + kPixels;  // the label, then red, green and blue
+constexpr int64_t kClasses = 10;
+
+void read_records(const std::string& folder, const std::string& name, ImageSet& set,
+                  std::vector<DataFile>& files) {
+  const std::vector<uint8_t> bytes = read_data_file(folder, name, files);
+  const std::string path = folder + "/" + name;
+  const auto size = static_cast<int64_t>(bytes.size());
+  if (size == 0 || size % kRecord != 0) {
+    throw BadFile(path + " has " + std::to_string(size) +
+                  " bytes, which are not whole records of " + std::to_string(kRecord) +
+                  ": it is cut off or no CIFAR-10 batch, copy it again");
+  }
+  set.pixels.reserve(set.pixels.size() + bytes.size());
+  for (int64_t at = 0; at < size; at += kRecord) {
+    const uint8_t label = bytes[static_cast<size_t>(at)];
+    if (label >= kClasses) {
+      throw BadFile(path + ": offset " + std::to_string(at) + ": the label is " +
+                    std::to_string(label) + ", and there are 0 to 9");
+    }
+    set.labels.push_back(label);
+    set.pixels.insert(set.pixels.end(), bytes.begin() + at + 1, bytes.begin() + at + kRecord);
+  }
+}
+
+}  // namespace
+
+Dataset read_cifar10(const std::string& given) {
+  const std::string below = given + "/cifar-10-batches-bin";
+  const std::string folder = std::filesystem::is_directory(below) ? below : given;
+  const ImageSet empty{.channels = kChannels, .height = kSide, .width = kSide};
+  Dataset data{.name = "CIFAR-10", .train = empty, .test = empty, .classes = kClasses};
+  for (int i = 1; i <= 5; ++i) {
+    read_records(folder, "data_batch_" + std::to_string(i) + ".bin", data.train, data.files);
+  }
+  read_records(folder, "test_batch.bin", data.test, data.files);
+  verify_checksums(folder, data.files);
+  return data;
+}
+
+}  // namespace muster::programs

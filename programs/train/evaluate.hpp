@@ -1,0 +1,34 @@
+// How many held-out images a model gets right, counted by all ranks together: each image once.
+#pragma once
+
+#include <torch/torch.h>
+
+#include "programs/classifier.hpp"
+#include "programs/train/agreement.hpp"
+#include "programs/train/augment.hpp"
+
+namespace muster::programs {
+
+struct Evaluation {
+  int64_t correct = 0;
+  int64_t count = 0;
+  double loss = 0;  // mean
+
+  [[nodiscard]] double accuracy() const {
+    return count == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(count);
+  }
+};
+
+struct EvaluationOptions {
+  int64_t batch = 250;
+  int workers = 2;
+  bool bf16 = false;
+  torch::Device device = torch::kCPU;
+  std::vector<torch::Tensor>* logits = nullptr;  // of this rank's images, in their order
+};
+
+// Collective. Gives all ranks rank 0's buffers first; leaves the model in evaluation mode.
+[[nodiscard]] Evaluation evaluate(const Group& group, Classifier& model, const Painter& painter,
+                                  const EvaluationOptions& options);
+
+}  // namespace muster::programs

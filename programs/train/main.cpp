@@ -1,0 +1,68 @@
+// muster-train: one rank of a training job. `muster train` starts it on all hosts; mpirun, srun and
+// torchrun can too, and alone it is a job of one.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <torch/torch.h>
+
+#include "muster/job.hpp"
+#include "programs/flag_words.hpp"
+#include "programs/train/loop.hpp"
+#include "trainflags/train_options.hpp"
+
+namespace {
+
+using muster::programs::Recipe;
+using muster::trainflags::TrainOptions;
+
+constexpr int kUsage = 2;
+
+Recipe recipe_of(const TrainOptions& options) {
+  if (options.model == "mnist") return muster::programs::mnist_recipe(options);
+  if (options.model == "resnet18") return muster::programs::resnet18_recipe(options);
+  return muster::programs::resnet50_recipe(options);
+}
+
+void run(const muster::Job& job, const TrainOptions& options) {
+  if (options.threads > 0) torch::set_num_threads(options.threads);
+  const auto timeout =
+      std::chrono::milliseconds(static_cast<int64_t>(options.collective_timeout_s * 1000));
+  muster::GroupChoice choice = job.group_choice(options.backend);
+  if (options.device == "cpu" && options.backend == "auto" && choice.backend == "nccl") {
+    choice = {.backend = job.mpi_launcher ? "mpi" : "gloo", .why = "--device cpu"};
+  }
+  const auto group = job.group(choice.backend, {.timeout = timeout});
+  if (job.rank == 0) {
+    std::printf("muster-train: backend %s: %s\n", choice.backend.c_str(), choice.why.c_str());
+  }
+  muster::programs::train(job, group, recipe_of(options), options);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  CLI::App app("Trains a model on all ranks of the job that this process is part of.");
+  app.name("muster-train");
+  app.footer(muster::trainflags::defaults_text());
+  TrainOptions options;
+  muster::trainflags::add_train_options(app, options);
+  muster::trainflags::add_threads_option(app, options);
+  try {
+    app.parse(muster::programs::flag_words(count, words));
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kUsage;
+  }
+  int rank = 0;
+  try {
+    const muster::Job job = muster::join();
+    rank = job.rank;
+    run(job, options);
+    return 0;
+  } catch (const muster::programs::AgreedError& error) {
+    if (rank == 0) std::fprintf(stderr, "muster-train: %s\n", error.what());
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "muster-train: rank %d: %s\n", rank, error.what());
+  }
+  return 1;
+}

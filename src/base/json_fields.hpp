@@ -1,0 +1,207 @@
+// JSON of plain structs: one description of a struct's fields serves the writer and the reader. For
+// a struct S its namespace has
+//
+//   template <class V> void fields(V& v, S& s) { v("name", s.name), v("size", s.size); }
+//
+// and for an enum E `texts_of(E)`, all its values with their texts. What is read is hostile: every
+// field must be there with its type and within bounds; those that nobody knows are passed over.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/printable.hpp"
+
+namespace muster {
+
+class FieldWriter {
+ public:
+  using Json = nlohmann::ordered_json;
+
+  template <class T>
+  void operator()(const char* name, T& value) {
+    json_[name] = json_of(value);
+  }
+
+  template <class T>
+  static Json json_of(T& value) {
+    if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+      return Json(value);
+    } else if constexpr (std::is_enum_v<T>) {
+      for (const auto& [known, text] : texts_of(value)) {
+        if (known == value) return Json(text);
+      }
+      return {};
+    } else {
+      FieldWriter writer;
+      fields(writer, value);
+      return writer.json_;
+    }
+  }
+  template <class T>
+  static Json json_of(std::vector<T>& items) {
+    Json list = Json::array();
+    for (T& item : items) list.push_back(json_of(item));
+    return list;
+  }
+  template <class T>
+  static Json json_of(std::optional<T>& value) {
+    return value ? json_of(*value) : Json();
+  }
+  static Json json_of(std::map<std::string, std::string>& map) {
+    Json object = Json::object();
+    for (const auto& [name, value] : map) object[name] = value;
+    return object;
+  }
+
+ private:
+  Json json_ = Json::object();
+};
+
+// Keeps the first thing that is wrong and reads nothing more after it.
+class FieldReader {
+ public:
+  using Json = nlohmann::ordered_json;
+  static constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
+
+  explicit FieldReader(const Json& json) { read(json); }
+
+  template <class T>
+  void operator()(const char* name, T& value) {
+    if (!wrong_.empty()) return;
+    const auto found = object_->find(name);
+    path_.emplace_back(name);
+    if (found == object_->end()) {
+      fail("is missing");
+    } else {
+      take(*found, value);
+    }
+    path_.pop_back();
+  }
+
+  // What is wrong and where: "interfaces.mtu is no whole number"; empty: nothing.
+  [[nodiscard]] const std::string& wrong() const { return wrong_; }
+
+ private:
+  void read(const Json& json) {
+    object_ = &json;
+    if (!json.is_object()) fail("is no object");
+  }
+
+  void fail(const char* what) {
+    if (wrong_.empty()) wrong_ = fmt::format("{} {}", fmt::join(path_, "."), what);
+  }
+
+  void take(const Json& json, bool& value) {
+    if (!json.is_boolean()) return fail("is neither true nor false");
+    value = json.get<bool>();
+  }
+  void take(const Json& json, double& value) {
+    if (!json.is_number()) return fail("is no number");
+    value = json.get<double>();
+    if (!std::isfinite(value)) fail("is no finite number");
+  }
+  template <class T>
+    requires std::is_integral_v<T>
+  void take(const Json& json, T& value) {
+    if (!json.is_number_integer()) return fail("is no whole number");
+    const bool fits =
+        json.is_number_unsigned()
+            ? json.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<T>::max())
+            : std::is_signed_v<T> && json.get<std::int64_t>() >= std::int64_t(kLowest<T>);
+    if (!fits) return fail("is out of range");
+    value = json.get<T>();
+  }
+  void take(const Json& json, std::string& value) {
+    if (!json.is_string()) return fail("is no text");
+    const auto& text = json.get_ref<const std::string&>();
+    if (text.size() > kMaxStringBytes) return fail("is too long");
+    value = text;
+  }
+  template <class T>
+    requires std::is_enum_v<T>
+  void take(const Json& json, T& value) {
+    for (const auto& [known, text] : texts_of(value)) {
+      if (json == text) return void(value = known);
+    }
+    fail("is none of the words that it may be");
+  }
+  template <class T>
+  void take(const Json& json, std::vector<T>& items) {
+    if (!json.is_array()) return fail("is no list");
+    if (json.size() > kMaxItems) return fail("has too many items");
+    items.clear();
+    for (const Json& item : json) {
+      if (!wrong_.empty()) return;
+      take(item, items.emplace_back());
+    }
+  }
+  template <class T>
+  void take(const Json& json, std::optional<T>& value) {
+    if (json.is_null()) return value.reset();
+    take(json, value.emplace());
+  }
+  void take(const Json& json, std::map<std::string, std::string>& map) {
+    if (!json.is_object()) return fail("is no object");
+    if (json.size() > kMaxItems) return fail("has too many items");
+    map.clear();
+    for (const auto& [name, item] : json.items()) {
+      if (!wrong_.empty()) return;
+      if (name.size() > kMaxStringBytes) return fail("has too long a name");
+      take(item, map[name]);
+    }
+  }
+  template <class T>
+    requires std::is_class_v<T>
+  void take(const Json& json, T& value) {
+    const Json* const outer = object_;
+    read(json);
+    if (wrong_.empty()) fields(*this, value);
+    object_ = outer;
+  }
+
+  static constexpr std::size_t kMaxStringBytes = std::size_t{256} << 10;  // a variable's value
+  static constexpr std::size_t kMaxItems = 65536;
+  template <class T>
+  static constexpr T kLowest = std::numeric_limits<T>::lowest();
+
+  const Json* object_ = nullptr;
+  std::vector<std::string> path_;
+  std::string wrong_;
+};
+
+// One line. What is in it need not be UTF-8.
+template <class T>
+[[nodiscard]] std::string json_of_fields(T value) {
+  return FieldWriter::json_of(value).dump(-1, ' ', false,
+                                          FieldWriter::Json::error_handler_t::replace);
+}
+
+// `type` in words, for the message: "facts of a host".
+template <class T>
+[[nodiscard]] Result<T> parse_fields(const std::string& text, const char* type) {
+  const auto refused = [type](const std::string& why) {
+    return Error{.code = ErrorCode::kSystem, .what = fmt::format("these are no {}: {}", type, why)};
+  };
+  if (text.size() > FieldReader::kMaxJsonBytes) return unexpected(refused("too long"));
+  const auto json = FieldReader::Json::parse(text, nullptr, false);
+  if (json.is_discarded()) return unexpected(refused("no JSON"));
+  T value{};
+  FieldReader reader(json);
+  if (reader.wrong().empty()) fields(reader, value);
+  if (!reader.wrong().empty()) return unexpected(refused(printable(reader.wrong())));
+  return value;
+}
+
+}  // namespace muster

@@ -1,0 +1,194 @@
+#include "bench/chart.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "bench/markup.hpp"
+
+namespace muster::bench {
+namespace {
+
+constexpr double kWidth = 560, kPlotHeight = 270, kLeft = 62, kRight = 24, kBottom = 50;
+constexpr double kLegendRow = 22, kLetter = 7.2;  // the width of most letters at 13 px
+constexpr std::size_t kLegendLetters = 40;
+constexpr int kColours = 6;
+
+struct Frame {
+  const Axis& x_axis;
+  const Axis& y_axis;
+  double top;
+
+  [[nodiscard]] double x(double value) const {
+    return kLeft + (kWidth - kLeft - kRight) * share(x_axis, value);
+  }
+  [[nodiscard]] double y(double value) const {
+    return top + kPlotHeight * (1 - share(y_axis, value));
+  }
+  static double share(const Axis& axis, double value) {
+    const double span = axis.high - axis.low;
+    return span > 0 ? std::clamp((value - axis.low) / span, 0.0, 1.0) : 0.5;
+  }
+};
+
+// Another shape for each colour, so that a print in black tells them apart.
+std::string marker(int colour, double x, double y, const std::string& title) {
+  const std::string inside = title.empty() ? "" : "<title>" + escaped(title) + "</title>";
+  const std::string look = fmt::format("class=\"m s{}\"", colour % kColours);
+  switch (colour % 4) {
+    case 0:
+      return fmt::format("<circle {} cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3.4\">{}</circle>", look, x, y,
+                         inside);
+    case 1:
+      return fmt::format(
+          "<rect {} x=\"{:.1f}\" y=\"{:.1f}\" width=\"6.2\" height=\"6.2\">{}</rect>", look,
+          x - 3.1, y - 3.1, inside);
+    case 2:
+      return fmt::format("<path {} d=\"M{:.1f} {:.1f}l4.3 7.4h-8.6z\">{}</path>", look, x, y - 4.6,
+                         inside);
+    default:
+      return fmt::format("<path {} d=\"M{:.1f} {:.1f}l4.5 4.5l-4.5 4.5l-4.5 -4.5z\">{}</path>",
+                         look, x, y - 4.5, inside);
+  }
+}
+
+std::string label_at(double x, double y, const char* anchor, const std::string& text) {
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", x, y, anchor,
+                     escaped(text));
+}
+
+std::string path_of(const Frame& frame, const std::vector<std::pair<double, double>>& points) {
+  std::string path;
+  for (const auto& [x, y] : points) {
+    path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", frame.x(x), frame.y(y));
+  }
+  return path;
+}
+
+std::string band_of(const Frame& frame, const Curve& curve) {
+  std::vector<std::pair<double, double>> around, below;
+  for (const ChartPoint& point : curve.points) {
+    if (!point.spread) continue;
+    around.emplace_back(point.x, point.spread->second);
+    below.emplace_back(point.x, point.spread->first);
+  }
+  around.insert(around.end(), below.rbegin(), below.rend());
+  if (around.size() < 4) return "";
+  return fmt::format("<path class=\"band s{}\" d=\"{}z\"/>\n", curve.colour % kColours,
+                     path_of(frame, around));
+}
+
+std::string lines_of(const Frame& frame, const Curve& curve) {
+  std::vector<std::pair<double, double>> points;
+  for (const ChartPoint& point : curve.points) points.emplace_back(point.x, point.y);
+  const int colour = curve.colour % kColours;
+  std::string svg;
+  if (curve.thin.size() > 1) {
+    svg += fmt::format("<path class=\"thin s{}\" d=\"{}\"/>\n", colour, path_of(frame, curve.thin));
+  }
+  svg += fmt::format("<path class=\"{} s{}\" d=\"{}\"/>\n", curve.dashed ? "dash" : "line", colour,
+                     path_of(frame, points));
+  if (curve.dashed) return svg;
+  for (const ChartPoint& point : curve.points) {
+    svg += marker(curve.colour, frame.x(point.x), frame.y(point.y), point.title) + "\n";
+  }
+  return svg;
+}
+
+std::string grid_of(const Frame& frame) {
+  const double bottom = frame.top + kPlotHeight;
+  std::string svg;
+  for (const Tick& tick : frame.y_axis.ticks) {
+    const double y = frame.y(tick.at);
+    svg += fmt::format("<path class=\"grid\" d=\"M{} {:.1f}H{}\"/>", kLeft, y, kWidth - kRight);
+    svg += label_at(kLeft - 9, y + 4.5, "end", tick.text) + "\n";
+  }
+  for (const Tick& tick : frame.x_axis.ticks) {
+    const double x = frame.x(tick.at);
+    svg += fmt::format("<path class=\"axis\" d=\"M{:.1f} {:.1f}v5\"/>", x, bottom);
+    svg += label_at(x, bottom + 20, "middle", tick.text) + "\n";
+  }
+  svg += fmt::format("<path class=\"axis\" d=\"M{} {:.1f}H{}\"/>", kLeft, bottom, kWidth - kRight);
+  svg += label_at((kLeft + kWidth - kRight) / 2, bottom + 42, "middle", frame.x_axis.name);
+  return svg + label_at(kLeft - 56, frame.top - 12, "start", frame.y_axis.name) + "\n";
+}
+
+// Names in rows from the top; `height` grows by what they take.
+std::string legend_of(const Chart& chart, double& height) {
+  std::string svg;
+  double x = kLeft, y = 16;
+  for (const Curve& curve : chart.curves) {
+    const std::string name = shortened(curve.name, kLegendLetters);
+    const double width = 34 + kLetter * static_cast<double>(std::min(name.size(), kLegendLetters));
+    if (x > kLeft && x + width > kWidth) {
+      x = kLeft;
+      y += kLegendRow;
+    }
+    svg += fmt::format("<path class=\"{} s{}\" d=\"M{:.1f} {:.1f}h24\"/>",
+                       curve.dashed ? "dash" : "line", curve.colour % kColours, x, y - 4.5);
+    if (!curve.dashed) svg += marker(curve.colour, x + 12, y - 4.5, "");
+    svg += label_at(x + 30, y, "start", name) + "\n";
+    x += width + 18;
+  }
+  height = y + kLegendRow;
+  return svg;
+}
+
+}  // namespace
+
+std::string chart_svg(const Chart& chart) {
+  double top = 0;
+  const std::string legend = legend_of(chart, top);
+  const Frame frame{chart.x, chart.y, top + 14};
+  std::string svg = fmt::format(
+      "<svg role=\"img\" viewBox=\"0 0 {} {:.0f}\" aria-label=\"{}\">\n<title>{}</title>\n", kWidth,
+      frame.top + kPlotHeight + kBottom, escaped(chart.title), escaped(chart.title));
+  svg += legend + grid_of(frame);
+  for (const Curve& curve : chart.curves) svg += band_of(frame, curve);
+  for (const Curve& curve : chart.curves) svg += lines_of(frame, curve);
+  return svg + "</svg>\n";
+}
+
+Axis linear_axis(std::string name, double highest) {
+  if (!(highest > 0)) highest = 1;
+  const double rough = highest / 5;
+  const double power = std::pow(10.0, std::floor(std::log10(rough)));
+  double each = 10 * power;
+  for (const double factor : {5.0, 2.0, 1.0}) {
+    if (factor * power >= rough) each = factor * power;
+  }
+  const int count = static_cast<int>(std::ceil(highest / each - 1e-9));
+  Axis axis{.name = std::move(name), .high = count * each};
+  for (int i = 0; i <= count; ++i) {
+    axis.ticks.push_back({.at = i * each, .text = fmt::format("{:.4g}", i * each)});
+  }
+  return axis;
+}
+
+// After Okabe and Ito: told apart by people who see red and green alike.
+const char* picture_style() {
+  return R"(
+:root{--s0:#0072b2;--s1:#c4570a;--s2:#008a65;--s3:#a8488a;--s4:#8a6d00;--s5:#444c56;--outline:#d1002f}
+@media (prefers-color-scheme:dark){
+:root{--s0:#56b4e9;--s1:#f0883e;--s2:#2ec4a0;--s3:#e09ac8;--s4:#e3c34a;--s5:#b1bac4;--outline:#ff4d6d}}
+svg{display:block;width:100%;height:auto;max-width:640px}
+svg text{font-size:13px;fill:currentColor;font-variant-numeric:tabular-nums}
+svg .s0{--c:var(--s0)}svg .s1{--c:var(--s1)}svg .s2{--c:var(--s2)}
+svg .s3{--c:var(--s3)}svg .s4{--c:var(--s4)}svg .s5{--c:var(--s5)}
+svg .line{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round}
+svg .thin{fill:none;stroke:var(--c);stroke-width:1;opacity:.75}
+svg .dash{fill:none;stroke:var(--c);stroke-width:1.6;stroke-dasharray:7 5}
+svg .m{fill:var(--c);stroke:var(--card);stroke-width:1}
+svg .band{fill:var(--c);opacity:.18}
+svg .grid{stroke:currentColor;opacity:.13}
+svg .axis{fill:none;stroke:currentColor;opacity:.55}
+svg .gap{stroke:var(--card);stroke-width:2}
+svg .cell{font-size:12px;text-anchor:middle}
+svg .mark{fill:none;stroke:var(--outline)}
+svg .unsure{stroke-dasharray:6 4}
+svg .bad{font-weight:700;fill:var(--outline)}
+)";
+}
+
+}  // namespace muster::bench

@@ -1,0 +1,45 @@
+// What muster-bench says on its ranks, line by line, into Results.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/results.hpp"
+
+namespace muster::bench {
+
+// What is measured now, for one line that changes.
+struct Progress {
+  std::string what;
+  int done = 0;
+  int of = 0;
+  double left_s = -1;  // -1: nobody knows
+};
+
+class Lines {
+ public:
+  // `host_of_rank`: the names that muster calls them by. `results` outlives this.
+  Lines(Results& results, std::vector<std::string> host_of_rank)
+      : results_(results), host_of_rank_(std::move(host_of_rank)) {}
+
+  // Whether it was a line of muster-bench's, taken in or wrong. All others are for people.
+  bool take(std::string_view line);
+
+  [[nodiscard]] const Progress& progress() const { return progress_; }
+  [[nodiscard]] bool ended() const { return ended_; }  // all was measured
+  // The first line that could not be understood, and why; empty: none.
+  [[nodiscard]] const std::string& wrong() const { return wrong_; }
+
+ private:
+  Result<void> read(const std::string& line, const std::string& kind);
+  [[nodiscard]] Result<std::string> host(int rank) const;
+
+  Results& results_;
+  std::vector<std::string> host_of_rank_;
+  Progress progress_;
+  bool ended_ = false;
+  std::string wrong_;
+};
+
+}  // namespace muster::bench

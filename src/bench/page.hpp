@@ -1,0 +1,12 @@
+// Results as one HTML page that needs nothing else: no script, no network, no other file.
+#pragma once
+
+#include <string>
+
+#include "bench/results.hpp"
+
+namespace muster::bench {
+
+[[nodiscard]] std::string page_html(const Results& results);
+
+}  // namespace muster::bench

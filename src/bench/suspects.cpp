@@ -1,0 +1,422 @@
+#include "bench/suspects.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bench/numbers.hpp"
+#include "hosts/fold.hpp"
+
+namespace muster::bench {
+namespace {
+
+using Names = std::pair<std::string, std::string>;
+
+// One of the values, never something between two: of a slow and a fast one there is no middle.
+double ranked(std::vector<double> values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const double at = share * static_cast<double>(values.size() - 1);
+  return values[static_cast<std::size_t>(std::lround(at))];
+}
+
+// One of the things that are measured, turned so that more is better.
+double value_of(const Pair& pair, Aspect aspect) {
+  if (aspect == Aspect::kLatency) return pair.latency_s > 0 ? 1 / pair.latency_s : 0;
+  if (aspect == Aspect::kLoss) return 1 - pair.resent;
+  return std::min(pair.forward, pair.backward);
+}
+
+// What is usual, and from where on something is slow.
+class Usual {
+ public:
+  Usual(std::span<const Pair> pairs, Aspect aspect) : aspect_(aspect) {
+    std::map<std::string, std::vector<double>> values;
+    std::vector<double> all;
+    for (const Pair& pair : pairs) {
+      if (pair.again) continue;
+      values[pair.one].push_back(value_of(pair, aspect));
+      values[pair.other].push_back(value_of(pair, aspect));
+      all.push_back(value_of(pair, aspect));
+    }
+    std::vector<double> typical;
+    for (const auto& [host, of_host] : values) {
+      of_host_[host] = ranked(of_host, 0.75);
+      median_of_[host] = ranked(of_host, 0.5);
+      typical.push_back(of_host_[host]);
+    }
+    reference_ = ranked(typical, 0.5);
+    if (aspect == Aspect::kLatency) find_latency_limit(all);
+    constexpr double kLeastLoss = 0.01;  // a full queue loses some, and nobody is to blame
+    constexpr double kLossFactor = 5;
+    loss_limit_ = std::max(kLeastLoss, kLossFactor * (1 - ranked(all, 0.5)));
+  }
+
+  // What a host reaches where nothing is in its way.
+  [[nodiscard]] double of_host(const std::string& host) const { return of_host_.at(host); }
+  [[nodiscard]] double median_of(const std::string& host) const { return median_of_.at(host); }
+  [[nodiscard]] double reference() const { return reference_; }
+  [[nodiscard]] const std::map<std::string, double>& hosts() const { return of_host_; }
+
+  [[nodiscard]] bool slow(double value) const {
+    if (aspect_ == Aspect::kLatency) return value > 0 && 1 / value > latency_limit_;
+    if (aspect_ == Aspect::kLoss) return 1 - value > loss_limit_;
+    return value < kSlowShare * reference_;
+  }
+  // Slow for a pair of these two, neither of which is slow itself.
+  [[nodiscard]] bool slow_link(const Pair& pair, double value) const {
+    if (aspect_ != Aspect::kBandwidth) return slow(value);
+    return slow(value) && value < kSlowShare * std::min(of_host(pair.one), of_host(pair.other));
+  }
+
+ private:
+  // Hosts that share a processor, or sleep, are noisy: what lies within that is nobody's fault.
+  void find_latency_limit(const std::vector<double>& inverse) {
+    std::vector<double> seconds;
+    for (const double one : inverse) {
+      if (one > 0) seconds.push_back(1 / one);
+    }
+    const double middle = ranked(seconds, 0.5);
+    std::vector<double> deviations;
+    for (const double one : seconds) deviations.push_back(std::abs(one - middle));
+    constexpr double kLeastSeconds = 100e-6;
+    constexpr double kDeviations = 8;
+    latency_limit_ = middle + std::max({(kSlowLatency - 1) * middle, kLeastSeconds,
+                                        kDeviations * ranked(deviations, 0.5)});
+  }
+
+  Aspect aspect_;
+  std::map<std::string, double> of_host_;
+  std::map<std::string, double> median_of_;
+  double reference_ = 0;
+  double latency_limit_ = 0;
+  double loss_limit_ = 1;
+};
+
+std::string value_text(Aspect aspect, double value) {
+  if (aspect == Aspect::kLatency) return value > 0 ? duration(1 / value) : "no answer";
+  if (aspect == Aspect::kLoss) return percent(1 - value);
+  return speed(value);
+}
+
+Suspect slow_host(const std::string& host, const Usual& usual, Aspect aspect) {
+  const bool everyone = usual.slow(usual.of_host(host));
+  const double value = everyone ? usual.of_host(host) : usual.median_of(host);
+  const char* with = everyone ? "everyone" : "most";
+  const std::string found = value_text(aspect, value);
+  const std::string others = value_text(aspect, usual.reference());
+  const char* middle = everyone ? "at best" : "in the middle";
+  std::string what;
+  if (aspect == Aspect::kLoss) {
+    what = fmt::format("{} loses frames with {}: {} are sent again {}, elsewhere {}", host, with,
+                       found, middle, others);
+  } else if (aspect == Aspect::kLatency) {
+    what = fmt::format("{} is late with {}: a message takes {} {}, elsewhere {}", host, with, found,
+                       middle, others);
+  } else {
+    what = fmt::format("{} is slow with {}: it gets {} {}, where the others get {}", host, with,
+                       found, middle, others);
+  }
+  return {.hosts = {host}, .what = std::move(what), .aspect = aspect};
+}
+
+Suspect slow_path(const Pair& pair, const Usual& usual, Aspect aspect) {
+  const std::string found = value_text(aspect, value_of(pair, aspect));
+  const std::string one = value_text(aspect, usual.of_host(pair.one));
+  const std::string other = value_text(aspect, usual.of_host(pair.other));
+  const std::string link = fmt::format("the link between {} and {}", pair.one, pair.other);
+  std::string what;
+  if (aspect == Aspect::kLoss) {
+    what = fmt::format("{} loses frames: {} were sent again, with others {} and {}", link, found,
+                       one, other);
+  } else if (aspect == Aspect::kLatency) {
+    what = fmt::format("{} is late: a message takes {}, with others {} and {}", link, found, one,
+                       other);
+  } else {
+    what = fmt::format("{} is slow: {}, where {} and {} have {} and {} with others", link, found,
+                       pair.one, pair.other, one, other);
+  }
+  return {.hosts = {pair.one, pair.other}, .what = std::move(what), .aspect = aspect};
+}
+
+// Hosts that good pairs join, directly or through others.
+class Groups {
+ public:
+  void add(const std::string& host) { leader_.try_emplace(host, host); }
+  void join(const std::string& one, const std::string& other) { leader_[of(one)] = of(other); }
+  [[nodiscard]] std::string of(std::string host) {
+    while (leader_[host] != host) host = leader_[host];
+    return host;
+  }
+  [[nodiscard]] std::map<std::string, std::vector<std::string>> all() {
+    std::map<std::string, std::vector<std::string>> members;
+    for (const auto& [host, leader] : leader_) members[of(host)].push_back(host);
+    return members;
+  }
+
+ private:
+  std::map<std::string, std::string> leader_;
+};
+
+// Fast within, slow between: what joins the groups is slow, and no host of theirs. One pair that
+// crosses stands for all of them.
+std::optional<Suspect> slow_between(std::span<const Pair> good, std::span<const Pair> bad,
+                                    Aspect aspect) {
+  Groups groups;
+  for (const Pair& pair : bad) groups.add(pair.one), groups.add(pair.other);
+  for (const Pair& pair : good) {
+    groups.add(pair.one), groups.add(pair.other);
+    groups.join(pair.one, pair.other);
+  }
+  const auto all = groups.all();
+  const bool each_has_two = std::all_of(all.begin(), all.end(),
+                                        [](const auto& group) { return group.second.size() > 1; });
+  if (all.size() < 2 || !each_has_two) return std::nullopt;
+  std::vector<std::string> names;
+  for (const auto& [leader, members] : all) names.push_back(hosts::fold(members));
+  return Suspect{.hosts = {bad.front().one, bad.front().other},
+                 .what = fmt::format("the hosts fall into groups, {}, which are fast within and "
+                                     "slow between ({} from {} to {}): the link between their "
+                                     "switches",
+                                     fmt::join(names, " and "),
+                                     value_text(aspect, value_of(bad.front(), aspect)),
+                                     bad.front().one, bad.front().other),
+                 .aspect = aspect};
+}
+
+void find_of(std::span<const Pair> pairs, Aspect aspect, std::vector<Suspect>& found) {
+  const Usual usual(pairs, aspect);
+  if (usual.hosts().size() < 3) return;
+  std::set<std::string> slow;
+  for (const auto& [host, value] : usual.hosts()) {
+    if (usual.slow(value)) slow.insert(host);
+  }
+  std::vector<Pair> good;
+  std::vector<Pair> bad;
+  std::map<std::string, int> bad_links;
+  std::map<std::string, int> links;
+  for (const Pair& pair : pairs) {
+    if (pair.again || slow.contains(pair.one) || slow.contains(pair.other)) continue;
+    const bool is_bad = usual.slow_link(pair, value_of(pair, aspect));
+    (is_bad ? bad : good).push_back(pair);
+    for (const std::string& host : {pair.one, pair.other}) {
+      ++links[host];
+      bad_links[host] += is_bad ? 1 : 0;
+    }
+  }
+  const auto between = bad.size() > 1 ? slow_between(good, bad, aspect) : std::nullopt;
+  // Slow with more than half of those that are not: the one or two that went well were luck.
+  for (const auto& [host, count] : bad_links) {
+    if (!between && count >= 2 && 2 * count > links[host]) slow.insert(host);
+  }
+  for (const std::string& host : slow) found.push_back(slow_host(host, usual, aspect));
+  if (between) return found.push_back(*between);
+  for (const Pair& pair : bad) {
+    if (slow.contains(pair.one) || slow.contains(pair.other)) continue;
+    found.push_back(slow_path(pair, usual, aspect));
+  }
+}
+
+// Whoever no suspicion falls on, those that are fastest first.
+std::vector<std::string> good_hosts(std::span<const Suspect> suspects,
+                                    std::span<const Pair> pairs) {
+  std::set<std::string> bad;
+  for (const Suspect& suspect : suspects) bad.insert(suspect.hosts.begin(), suspect.hosts.end());
+  const Usual usual(pairs, Aspect::kBandwidth);
+  std::vector<std::pair<double, std::string>> good;
+  for (const auto& [host, value] : usual.hosts()) {
+    if (!bad.contains(host) && !usual.slow(value)) good.emplace_back(-value, host);
+  }
+  std::sort(good.begin(), good.end());
+  std::vector<std::string> names;
+  for (const auto& [value, host] : good) names.push_back(host);
+  return names;
+}
+
+bool joins(const Pair& pair, const std::string& one, const std::string& other) {
+  return (pair.one == one && pair.other == other) || (pair.one == other && pair.other == one);
+}
+
+const Pair* find_pair(std::span<const Pair> pairs, const std::string& one, const std::string& other,
+                      bool again) {
+  const auto found = std::find_if(pairs.begin(), pairs.end(), [&](const Pair& pair) {
+    return pair.again == again && joins(pair, one, other);
+  });
+  return found == pairs.end() ? nullptr : &*found;
+}
+
+// What was measured with good hosts the second time, and how things have changed since the first:
+// then fewer measure at the same time.
+struct SecondLook {
+  std::span<const Pair> pairs;
+  std::set<std::string> good;
+  Aspect aspect;
+  double change = 1;  // of pairs of good hosts
+
+  SecondLook(std::span<const Suspect> suspects, std::span<const Pair> all, Aspect of)
+      : pairs(all), aspect(of) {
+    for (const std::string& host : good_hosts(suspects, all)) good.insert(host);
+    std::vector<double> changes;
+    for (const Pair& pair : all) {
+      if (!pair.again || !good.contains(pair.one) || !good.contains(pair.other)) continue;
+      const Pair* first = find_pair(all, pair.one, pair.other, false);
+      if (first != nullptr && value_of(*first, aspect) > 0) {
+        changes.push_back(value_of(pair, aspect) / value_of(*first, aspect));
+      }
+    }
+    // Faster alone than among the others counts; a control that was slower by chance excuses none.
+    constexpr double kMostChange = 4;
+    if (!changes.empty() && of == Aspect::kBandwidth) {
+      change = std::clamp(ranked(changes, 0.5), 1.0, kMostChange);
+    }
+  }
+
+  // As it would have been the first time.
+  [[nodiscard]] double value(const Pair& pair) const { return value_of(pair, aspect) / change; }
+
+  [[nodiscard]] std::vector<Pair> with_good(const std::string& host) const {
+    std::vector<Pair> again;
+    for (const Pair& pair : pairs) {
+      const bool mine = pair.one == host || pair.other == host;
+      if (pair.again && mine && good.contains(pair.one == host ? pair.other : pair.one)) {
+        again.push_back(pair);
+      }
+    }
+    return again;
+  }
+};
+
+void confirm_host(Suspect& suspect, const Usual& usual, const SecondLook& look) {
+  const auto again = look.with_good(suspect.hosts[0]);
+  std::vector<std::string> with;
+  bool slow = !again.empty();
+  for (const Pair& pair : again) {
+    slow = slow && usual.slow(look.value(pair));
+    with.push_back(fmt::format("{} with {}", value_text(look.aspect, value_of(pair, look.aspect)),
+                               pair.one == suspect.hosts[0] ? pair.other : pair.one));
+  }
+  suspect.confirmed = slow;
+  suspect.what += again.empty() ? "; it was not measured again with a good host"
+                                : fmt::format("; measured again: {}{}", fmt::join(with, ", "),
+                                              slow ? "" : ": not slow this time");
+}
+
+void confirm_link(Suspect& suspect, const Usual& usual, const SecondLook& look) {
+  const Pair* again = find_pair(look.pairs, suspect.hosts[0], suspect.hosts[1], true);
+  if (again == nullptr) {
+    suspect.what += "; it was not measured again";
+    return;
+  }
+  suspect.confirmed = usual.slow_link(*again, look.value(*again));
+  suspect.what +=
+      fmt::format("; measured again: {}{}", value_text(look.aspect, value_of(*again, look.aspect)),
+                  suspect.confirmed ? "" : ": not slow this time");
+  if (!suspect.confirmed) return;
+  // An end that is slow with a good host as well is what is slow.
+  for (const std::string& end : std::vector<std::string>(suspect.hosts)) {
+    const auto others = look.with_good(end);
+    const bool slow = std::all_of(others.begin(), others.end(),
+                                  [&](const Pair& pair) { return usual.slow(look.value(pair)); });
+    if (!others.empty() && slow) {
+      suspect.hosts = {end};
+      suspect.what += fmt::format("; {} was slow with a good host too: it is the host", end);
+      return;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Suspect> find_suspects(std::span<const Pair> pairs) {
+  std::vector<Suspect> found;
+  find_of(pairs, Aspect::kBandwidth, found);
+  // Whatever loses or queues frames is slow and late too, and is said once.
+  for (const Aspect aspect : {Aspect::kLoss, Aspect::kLatency}) {
+    std::vector<Suspect> more;
+    find_of(pairs, aspect, more);
+    for (Suspect& suspect : more) {
+      const auto known = std::find_if(found.begin(), found.end(), [&](const Suspect& one) {
+        return one.hosts == suspect.hosts ||
+               (one.hosts.size() == 1 &&
+                std::count(suspect.hosts.begin(), suspect.hosts.end(), one.hosts.front()) > 0);
+      });
+      if (known == found.end()) {
+        found.push_back(std::move(suspect));
+      } else if (known->hosts == suspect.hosts && aspect == Aspect::kLoss) {
+        known->what += "; " + suspect.what;
+        // Of a link that comes and goes the loss stays; a slow host is slow for all its queue
+        // loses.
+        if (known->hosts.size() == 2) known->aspect = Aspect::kLoss;
+      }
+    }
+  }
+  return found;
+}
+
+std::vector<Names> second_look(std::span<const Suspect> suspects, std::span<const Pair> pairs) {
+  constexpr std::size_t kGoodOnes = 2;
+  constexpr std::size_t kMostSuspects = 6;  // where half the cluster is slow, some speak for all
+  const std::vector<std::string> good = good_hosts(suspects, pairs);
+  std::vector<Names> wanted;
+  // With whom an end of a slow link went well the first time; it may be of one of two groups.
+  const auto partner = [&](const std::string& end, Aspect aspect) -> std::string {
+    const Usual usual(pairs, aspect);
+    for (const std::string& host : good) {
+      const Pair* first = find_pair(pairs, end, host, false);
+      if (first != nullptr && !usual.slow(value_of(*first, aspect))) return host;
+    }
+    return "";
+  };
+  for (const Suspect& suspect : suspects.first(std::min(suspects.size(), kMostSuspects))) {
+    if (suspect.hosts.size() == 1) {
+      for (std::size_t i = 0; i < std::min(kGoodOnes, good.size()); ++i) {
+        wanted.emplace_back(suspect.hosts[0], good[i]);
+      }
+      continue;
+    }
+    wanted.emplace_back(suspect.hosts[0], suspect.hosts[1]);
+    if (suspect.aspect == Aspect::kLatency) continue;  // most of these are chance
+    for (const std::string& end : suspect.hosts) {
+      if (const auto host = partner(end, suspect.aspect); !host.empty()) {
+        wanted.emplace_back(end, host);
+      }
+    }
+  }
+  // To compare with: two that met and are good.
+  for (std::size_t i = 1; i < good.size() && !wanted.empty(); ++i) {
+    if (find_pair(pairs, good[0], good[i], false) == nullptr) continue;
+    wanted.emplace_back(good[0], good[i]);
+    break;
+  }
+  return wanted;
+}
+
+std::vector<Suspect> confirm(std::span<const Suspect> suspects, std::span<const Pair> pairs) {
+  struct Measures {
+    Usual usual;
+    SecondLook look;
+  };
+  std::map<Aspect, Measures> measures;  // of those that are under suspicion
+  std::vector<Suspect> confirmed;
+  for (Suspect suspect : suspects) {
+    const Aspect aspect = suspect.aspect;
+    if (!measures.contains(aspect)) {
+      measures.emplace(aspect, Measures{Usual(pairs, aspect), SecondLook(suspects, pairs, aspect)});
+    }
+    const auto& [usual, look] = measures.at(aspect);
+    suspect.hosts.size() == 1 ? confirm_host(suspect, usual, look)
+                              : confirm_link(suspect, usual, look);
+    const bool known = std::any_of(confirmed.begin(), confirmed.end(), [&](const Suspect& one) {
+      return one.hosts == suspect.hosts && one.aspect == suspect.aspect;
+    });
+    if (!known) confirmed.push_back(std::move(suspect));
+  }
+  return confirmed;
+}
+
+}  // namespace muster::bench

@@ -1,0 +1,274 @@
+#include "bench/verdict.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bench/numbers.hpp"
+
+namespace muster::bench {
+namespace {
+
+constexpr double kBitsPerMbit = 1e6;
+constexpr std::int64_t kLarge = 1 << 20;  // from here on bandwidth counts, not latency
+
+// Of TCP's payload in what an Ethernet link carries: 40 bytes of TCP/IP with 12 of time stamps in
+// each packet, and 38 of Ethernet's around it.
+double tcp_share(int mtu) {
+  if (mtu < 576) return 0.9;
+  return (mtu - 52.0) / (mtu + 38.0);
+}
+
+// "mlx5_0:1, 100 Gb/sec (4X EDR)" -> bits a second.
+double rdma_rate(const std::string& text) {
+  const std::size_t comma = text.find(", ");
+  if (comma == std::string::npos) return 0;
+  return 1e9 * std::strtod(text.c_str() + comma + 2, nullptr);
+}
+
+bool over_rdma(const Results& results) {
+  return std::any_of(results.measurements.begin(), results.measurements.end(),
+                     [](const Measurement& one) { return one.rdma; });
+}
+
+// The best of each backend among large sizes, of so many ranks: fewer may all be on one host.
+std::map<std::string, const Measurement*> best_by_backend(const Results& results,
+                                                          const std::string& operation, int ranks) {
+  std::map<std::string, const Measurement*> best;
+  for (const Measurement& one : results.measurements) {
+    if (one.operation != operation || one.bytes < kLarge || one.ranks != ranks) continue;
+    const Measurement*& place = best[one.backend];
+    if (place == nullptr || one.busbw > place->busbw) place = &one;
+  }
+  return best;
+}
+
+std::vector<std::string> operations_in(const Results& results) {
+  std::vector<std::string> names;
+  for (const Measurement& one : results.measurements) {
+    if (std::find(names.begin(), names.end(), one.operation) == names.end()) {
+      names.push_back(one.operation);
+    }
+  }
+  return names;
+}
+
+// Ranks at the largest count that was measured; with --table there are several.
+int most_ranks(const Results& results, const std::string& operation) {
+  int most = 0;
+  for (const Measurement& one : results.measurements) {
+    if (one.operation == operation) most = std::max(most, one.ranks);
+  }
+  return most;
+}
+
+Verdict judge_operation(const Results& results, const std::string& operation,
+                        const LinkExpectation& link) {
+  const auto hosts = static_cast<int>(results.hosts.size());
+  const int ranks = most_ranks(results, operation);
+  const auto by_backend = best_by_backend(results, operation, ranks);
+  const Measurement* best = nullptr;
+  for (const auto& [backend, one] : by_backend) {
+    if (best == nullptr || one->busbw > best->busbw) best = one;
+  }
+  Verdict verdict{.about = fmt::format("{} on {} hosts", operation, hosts)};
+  if (best == nullptr) {
+    verdict.text = "nothing of 1 MiB or more was measured: --max 16M shows the bandwidth";
+    return verdict;
+  }
+  verdict.about += fmt::format(", {} at {}", best->backend, size_text(best->bytes));
+  verdict.measured = best->busbw;
+  if (link.bytes_per_second <= 0) {
+    verdict.text = link.why;
+    return verdict;
+  }
+  verdict.expected = expected_busbw(operation, ranks, hosts, link.bytes_per_second);
+  const double share = verdict.measured / verdict.expected;
+  const bool good = share >= kGoodShare;
+  verdict.outcome = good ? Verdict::Outcome::kPass : Verdict::Outcome::kFail;
+  verdict.text = fmt::format("{}; {:.0f} % of that was measured", link.why, 100 * share);
+  if (!good) {
+    verdict.text +=
+        ". If an address of a slower network was taken, -v says why; if one host or link holds the "
+        "others up, muster bench pairs names it; a virtual interface may say more than it has: "
+        "--expect 1gbit";
+  } else if (share > 1.2) {
+    verdict.text += ": the link carries more than it says, or not all went through it";
+  }
+  for (const auto& [backend, one] : by_backend) {
+    if (good && one->busbw < kGoodShare * verdict.expected) {
+      verdict.text +=
+          fmt::format("; {} reaches {:.0f} % only", backend, 100 * one->busbw / verdict.expected);
+    }
+  }
+  return verdict;
+}
+
+// Where RDMA exists and the bytes went through TCP instead; the counters are the witnesses.
+std::vector<Verdict> judge_traffic(const Results& results) {
+  std::map<std::string, std::string> rdma_of;
+  for (const HostFacts& host : results.hosts) {
+    if (!host.rdma.empty()) rdma_of[host.name] = host.rdma;
+  }
+  std::map<std::string, std::vector<std::string>> evidence;  // by backend
+  std::map<std::string, double> bytes;
+  for (const Traffic& traffic : results.traffic) {
+    if (!rdma_of.contains(traffic.host)) continue;
+    std::int64_t rdma = 0;
+    std::int64_t plain = 0;
+    std::string through;
+    for (const Traffic::Device& device : traffic.devices) {
+      (device.rdma ? rdma : plain) += device.sent;
+      if (!device.rdma && device.sent > 0) through = device.name;
+    }
+    if (plain <= rdma || plain < kLarge) continue;
+    bytes[traffic.backend] += static_cast<double>(plain);
+    evidence[traffic.backend].push_back(fmt::format("{} sent {} MiB through {} and {} MiB by {}",
+                                                    traffic.host, plain >> 20, through, rdma >> 20,
+                                                    rdma_of[traffic.host]));
+  }
+  std::vector<Verdict> verdicts;
+  for (const auto& [backend, seen] : evidence) {
+    verdicts.push_back(
+        {.outcome = backend == "gloo" ? Verdict::Outcome::kUnknown : Verdict::Outcome::kFail,
+         .about = fmt::format("RDMA IS THERE AND NOT USED by {}", backend),
+         .text = fmt::format(
+             "the interfaces' counters: {}. {}", fmt::join(seen, "; "),
+             backend == "gloo" ? "Gloo knows TCP only: use NCCL, or an MPI with UCX"
+             : backend == "nccl"
+                 ? "NCCL_DEBUG=INFO says why; look at NCCL_IB_DISABLE, NCCL_IB_HCA, "
+                   "/dev/infiniband in the container and the memlock limit"
+                 : "the MPI took TCP: it needs UCX or OFI with verbs; look at ompi_info, "
+                   "OMPI_MCA_pml=ucx, /dev/infiniband and the memlock limit")});
+  }
+  return verdicts;
+}
+
+Verdict judge_correctness(const Results& results) {
+  Verdict verdict{.about = "the data"};
+  std::vector<std::string> wrong;
+  for (const Measurement& one : results.measurements) {
+    if (one.wrong == 0) continue;
+    wrong.push_back(fmt::format("{} over {} at {} bytes: {} elements", one.operation, one.backend,
+                                one.bytes, one.wrong));
+  }
+  if (wrong.empty()) {
+    verdict.outcome = Verdict::Outcome::kPass;
+    verdict.text = "every element of every size was right";
+    return verdict;
+  }
+  verdict.outcome = Verdict::Outcome::kFail;
+  verdict.text = fmt::format(
+      "WRONG RESULTS: {}. Do not train on this: a broken library, memory or network card "
+      "falsifies gradients silently",
+      fmt::join(wrong, "; "));
+  return verdict;
+}
+
+Verdict judge_pairs(const Results& results, const LinkExpectation& link) {
+  std::vector<double> rates;
+  for (const Pair& pair : results.pairs) {
+    if (!pair.again) rates.push_back(std::min(pair.forward, pair.backward));
+  }
+  std::sort(rates.begin(), rates.end());
+  Verdict verdict{.about = fmt::format("{} pairs of {} hosts", rates.size(), results.hosts.size()),
+                  .expected = link.bytes_per_second,
+                  .measured = rates.empty() ? 0 : rates[rates.size() / 2]};
+  std::vector<std::string> named;
+  for (const Suspect& suspect : results.suspects) {
+    if (suspect.confirmed) named.push_back(fmt::format("{}", fmt::join(suspect.hosts, " - ")));
+  }
+  const double share = link.bytes_per_second > 0 ? verdict.measured / link.bytes_per_second : 0;
+  const std::string others = results.suspects.empty()
+                                 ? "no pair is slower than the others"
+                                 : "some pairs were slow once and not again, see above";
+  if (!named.empty()) {
+    verdict.outcome = Verdict::Outcome::kFail;
+    verdict.text =
+        fmt::format("slower than the others, and slow again: {}", fmt::join(named, ", "));
+  } else if (rates.empty()) {
+    verdict.text = "no pair was measured";
+  } else if (!results.cut_short.empty()) {
+    verdict.text = "not all pairs were measured, or not again";
+  } else if (link.bytes_per_second <= 0) {
+    verdict.text = fmt::format("{}; {}", others, link.why);
+  } else {
+    verdict.outcome = share >= kGoodShare ? Verdict::Outcome::kPass : Verdict::Outcome::kFail;
+    verdict.text = fmt::format("{}; {}, and the median pair has {:.0f} % of that", others, link.why,
+                               100 * share);
+  }
+  return verdict;
+}
+
+}  // namespace
+
+LinkExpectation expected_link(const Results& results, double given) {
+  if (given > 0) {
+    return {.bytes_per_second = given,
+            .why = fmt::format("{} were expected of a link (--expect)", speed(given))};
+  }
+  const bool rdma = over_rdma(results);
+  const bool may_be_rdma = std::any_of(results.hosts.begin(), results.hosts.end(),
+                                       [](const HostFacts& host) { return !host.rdma.empty(); });
+  if (results.kind == "pairs" && may_be_rdma) {
+    return {.why =
+                "which way the bytes of pairs went is not counted, and there is RDMA: --expect "
+                "100gbit says what a link should carry"};
+  }
+  LinkExpectation slowest;
+  for (const HostFacts& host : results.hosts) {
+    double bits = rdma ? rdma_rate(host.rdma) : 0;
+    constexpr double kRdmaShare = 0.95;  // of the rate, as payload
+    std::string why =
+        fmt::format("{}'s {}, RDMA leaves {:.0f} % of it", host.name, host.rdma, 100 * kRdmaShare);
+    double share = kRdmaShare;
+    if (bits <= 0) {
+      if (host.speed_mbit <= 0) {
+        return {.why = fmt::format("{}'s {} does not say how fast it is: --expect 10gbit does",
+                                   host.name, host.interface.empty() ? "link" : host.interface)};
+      }
+      bits = kBitsPerMbit * host.speed_mbit;
+      share = tcp_share(host.mtu);
+      why = fmt::format("{}'s {} says {}, TCP at MTU {} leaves {:.0f} % of it", host.name,
+                        host.interface, speed(bits / 8), host.mtu, 100 * share);
+    }
+    const double bytes = bits * share / 8;
+    if (slowest.bytes_per_second == 0 || bytes < slowest.bytes_per_second) {
+      slowest = {.bytes_per_second = bytes, .why = std::move(why)};
+    }
+  }
+  if (slowest.bytes_per_second == 0) slowest.why = "the hosts' links are not known";
+  return slowest;
+}
+
+double expected_busbw(const std::string& operation, int ranks, int hosts,
+                      double link_bytes_per_second) {
+  if (operation != "all-to-all" || hosts < 2 || ranks <= hosts) return link_bytes_per_second;
+  // Each of a host's r ranks sends (n-r)/n of its buffer away, and busbw counts (n-1)/n of it.
+  const double on_host = static_cast<double>(ranks) / hosts;
+  return link_bytes_per_second * (ranks - 1) / (on_host * (ranks - on_host));
+}
+
+std::vector<Verdict> judge(const Results& results, double given) {
+  std::vector<Verdict> verdicts = judge_traffic(results);
+  const LinkExpectation link = expected_link(results, given);
+  if (!results.measurements.empty()) {
+    verdicts.push_back(judge_correctness(results));
+    for (const std::string& operation : operations_in(results)) {
+      if (operation == "barrier") continue;
+      if (results.hosts.size() < 2) {
+        verdicts.push_back(
+            {.about = operation, .text = "one host only: there is no link to judge"});
+        break;
+      }
+      verdicts.push_back(judge_operation(results, operation, link));
+    }
+  }
+  if (results.kind == "pairs") verdicts.push_back(judge_pairs(results, link));
+  return verdicts;
+}
+
+}  // namespace muster::bench

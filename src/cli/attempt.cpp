@@ -1,0 +1,200 @@
+#include "cli/attempt.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "base/environment.hpp"
+#include "cli/detach.hpp"
+#include "layout/engine.hpp"
+#include "remote/ssh.hpp"
+#include "run/collect.hpp"
+#include "run/folder.hpp"
+#include "sys/clock.hpp"
+#include "sys/file.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::cli {
+namespace {
+
+std::set<std::string> variable_names() {
+  std::set<std::string> names;
+  for (const auto& [name, value] : own_environment()) names.insert(name);
+  return names;
+}
+
+Result<launch::Plan> make_plan(const Surveyed& all, const Turn& turn, const std::string& folder) {
+  return launch::plan(
+      all.job, all.layout,
+      {.shim = all.crew->binary(),
+       .run_id = turn.id(),
+       .folder = folder,
+       .ssh = remote::ssh_words({.user = all.cluster.user, .port = all.cluster.port}),
+       .allocation = all.allocation,
+       .user_env = variable_names(),
+       .restarts_made = turn.number,
+       .restarts_most = turn.most,
+       .as_root = ::geteuid() == 0});
+}
+
+Result<void> write_values(const Surveyed& all, const launch::Plan& plan,
+                          const std::string& folder) {
+  std::string facts;
+  for (const facts::Survey& survey : all.surveys) {
+    if (survey.facts) facts += to_json(*survey.facts) + "\n";
+  }
+  std::string findings;
+  for (const checks::Finding& finding : all.findings) findings += to_json(finding) + "\n";
+  MUSTER_CHECK(sys::write_file(folder + "/facts.jsonl", facts, 0600));
+  MUSTER_CHECK(sys::write_file(folder + "/findings.jsonl", findings, 0600));
+  MUSTER_CHECK(sys::write_file(folder + "/layout.json", to_json(all.layout) + "\n", 0600));
+  MUSTER_CHECK(sys::write_file(folder + "/plan.json", to_json(plan) + "\n", 0600));
+  for (const launch::PlanFile& file : plan.files) {
+    MUSTER_CHECK(sys::write_file(file.path, file.content, file.mode));
+  }
+  return {};
+}
+
+run::Record new_record(const Surveyed& all, const Turn& turn) {
+  run::Record record{
+      .id = turn.id(),
+      .attempt = turn.number,
+      .restart_of = turn.number == 0 ? "" : run::attempt_id(turn.base, turn.number - 1),
+      .command = sys::quote(all.job.program),
+      .engine = engine_name(all.layout.engine),
+      .started_s = sys::unix_time()};
+  for (const layout::Placement& placement : all.layout.placements) {
+    for (int i = 0; i < placement.ranks; ++i) {
+      record.ranks.push_back({.rank = placement.first_rank + i, .host = placement.host});
+    }
+  }
+  return record;
+}
+
+// Values of the variables that muster itself brings to the hosts.
+std::vector<std::string> carried_variables(const launch::Plan& plan) {
+  std::vector<std::string> variables;
+  for (const std::string& name : plan.carried) {
+    const auto ours = std::find_if(plan.env.begin(), plan.env.end(), [&](const std::string& one) {
+      return one.starts_with(name + "=");
+    });
+    if (ours != plan.env.end()) {
+      variables.push_back(*ours);
+    } else if (const char* value = std::getenv(name.c_str())) {  // NOLINT(concurrency-mt-unsafe)
+      variables.push_back(name + "=" + value);
+    }
+  }
+  return variables;
+}
+
+// All that is kept of it, and what could not be.
+void keep(const run::Record& record, const run::Verdict& verdict, run::Output& output,
+          const std::string& evidence, const std::string& folder) {
+  if (!evidence.empty()) {
+    const auto kept = sys::write_file(folder + "/stalled.txt", evidence, 0600);
+    if (!kept) fmt::print(stderr, "muster: {}\n", to_text(kept.error()));
+  }
+  const auto kept = sys::write_file(folder + "/record.json", to_json(record, verdict), 0600);
+  output.show_rest();
+  if (!output.not_kept().empty()) {
+    fmt::print(stderr, "muster: {} does not hold all of the output: {}\n", folder,
+               output.not_kept());
+  }
+  if (!kept) fmt::print(stderr, "muster: {}\n", to_text(kept.error()));
+}
+
+}  // namespace
+
+std::string Turn::id() const {
+  return run::attempt_id(base, number);
+}
+
+std::vector<std::string> Turn::earlier() const {
+  std::vector<std::string> ids;
+  for (int i = 0; i < number; ++i) ids.push_back(run::attempt_id(base, i));
+  return ids;
+}
+
+std::string engine_name(const layout::Engine& engine) {
+  if (!engine.pmi.empty()) {
+    return fmt::format("{} ({} over {})", layout::mpi_name(engine.kind),
+                       layout::mpi_name(engine.mpi), engine.pmi);
+  }
+  return layout::mpi_name(engine.kind, engine.version);
+}
+
+Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::string& folder) {
+  MUSTER_TRY(launch::Plan plan, make_plan(all, turn, folder));
+  MUSTER_CHECK(write_values(all, plan, folder));
+  return plan;
+}
+
+void tell_placements(Surveyed& all, const launch::Plan& plan) {
+  const std::vector<std::string> variables = carried_variables(plan);
+  int number = all.job.pod;
+  for (const layout::Placement& placement : all.layout.placements) {
+    const auto& hosts = all.cluster.hosts;
+    const auto host = std::find_if(hosts.begin(), hosts.end(), [&](const hosts::Host& one) {
+      return one.name == placement.host;
+    });
+    agent::Placement told{.interface = placement.interface,
+                          .host_rank = number++,
+                          .host_count = all.job.pods > 0
+                                            ? all.job.pods
+                                            : static_cast<int>(all.layout.placements.size()),
+                          .first_rank = placement.first_rank,
+                          .ranks = placement.ranks,
+                          .all_ranks = all.layout.ranks};
+    if (placement.rdma) {
+      told.rdma = fmt::format("{}:{}", placement.rdma->device, placement.rdma->port);
+      told.gid_index = placement.rdma->gid_index;
+    }
+    all.crew->send(static_cast<std::size_t>(host - hosts.begin()),
+                   {.kind = agent::Order::Kind::kPlace, .placement = told, .variables = variables});
+  }
+}
+
+Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const launch::Plan& plan,
+                             const Turn& turn, const std::string& folder, const Decide& decide,
+                             const run::WatchLine& watch) {
+  std::set<std::string, std::less<>> hosts;
+  std::vector<std::string> names;
+  for (const hosts::Host& host : all.cluster.hosts) {
+    hosts.insert(host.name);
+    names.push_back(host.name);
+  }
+  run::Record record = new_record(all, turn);
+  MUSTER_TRY(const auto output, run::Output::open(folder, hosts, all.layout.ranks, watch));
+  run::Patience patience = wanted;
+  record.engine_restarts = all.layout.max_restarts > 0 || all.layout.min_hosts > 0;
+  patience.engine_restarts = record.engine_restarts;
+  patience.min_hosts = all.layout.min_hosts;
+  patience.others_elsewhere = all.job.pods > 1;
+  run::Supervisor supervisor(*all.loop, *all.crew, names, patience, record, *output);
+  bool asked_for = true;
+  auto ended = supervisor.run(plan, [&] {
+    asked_for = announce_detached();
+    if (!asked_for) (void)::raise(SIGINT);  // who asked for it is gone before it began
+  });
+  if (!ended) {
+    supervisor.dismiss(false);
+    return unexpected(ended.error());
+  }
+  output->finish();
+  record.ended_s = sys::unix_time();
+  for (const std::string& host : record.lost_hosts) all.transport->forget(host);
+  const bool complete = collect_missing(*all.transport, all.crew->base(), record, *output);
+  supervisor.dismiss(!complete);
+  AttemptEnd end{.verdict = judge(record), .decision = {}};
+  end.decision = decide(record, end.verdict);
+  if (end.decision.again) record.started_again = end.decision.why;
+  keep(record, end.verdict, *output, supervisor.evidence(), folder);
+  return end;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,496 @@
+// `muster bench`: what the network gives, and whether that is what it should give.
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "bench/compare.hpp"
+#include "bench/page.hpp"
+#include "bench/rounds.hpp"
+#include "bench/suspects.hpp"
+#include "bench/table.hpp"
+#include "bench/verdict.hpp"
+#include "cli/bench_job.hpp"
+#include "cli/command.hpp"
+#include "cli/reach.hpp"
+#include "lab/shape.hpp"
+#include "launch/batch.hpp"
+#include "layout/engine.hpp"
+#include "run/folder.hpp"
+#include "sys/clock.hpp"
+#include "sys/file.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr const char* kAllOperations =
+    "all-reduce,all-gather,reduce-scatter,broadcast,all-to-all,send-recv,barrier";
+constexpr const char* kResultsFile = "/bench.json";
+constexpr int kHostsInFull = 64;  // above, pairs are sampled
+constexpr int kSampledRounds = 16;
+
+using Words = std::vector<std::string>;
+
+// As it was given, but for the values of variables, which may be secret.
+std::string command_text(Words words) {
+  words.insert(words.begin(), "muster");
+  return sys::quote(launch::without_values(std::move(words)));
+}
+
+std::string utc_now() {
+  const auto now = static_cast<std::time_t>(sys::unix_time());
+  std::tm parts{};
+  ::gmtime_r(&now, &parts);
+  std::array<char, 32> text{};
+  (void)std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text.data();
+}
+
+bool all_have_gpus(const Surveyed& all) {
+  return std::all_of(all.surveys.begin(), all.surveys.end(), [](const facts::Survey& survey) {
+    return survey.facts && !survey.facts->gpus.empty();
+  });
+}
+
+bool ranks_are_mpis(const Surveyed& all) {
+  return layout::is_mpi(all.layout.engine.kind) || !all.layout.engine.mpi.empty();
+}
+
+// What the engine's ranks can use; bare MPI first, so that the others are read beside it.
+Words backends_for(const BenchOptions& options, const Surveyed& all) {
+  if (!options.backends.empty()) return options.backends;
+  Words backends;
+  if (ranks_are_mpis(all)) backends = {"bare", "mpi"};
+  backends.emplace_back("gloo");
+  if (all_have_gpus(all)) backends.emplace_back("nccl");
+  return backends;
+}
+
+Words collective_words(const BenchOptions& options, const std::string& operations,
+                       const Surveyed& all) {
+  Words words = {"collectives",
+                 "--operations",
+                 operations,
+                 "--backends",
+                 fmt::format("{}", fmt::join(backends_for(options, all), ",")),
+                 "--min",
+                 std::to_string(options.min_bytes),
+                 "--max",
+                 std::to_string(options.max_bytes),
+                 "--factor",
+                 std::to_string(options.factor)};
+  if (options.backends.empty()) words.emplace_back("--optional");  // who is not there is left out
+  const auto add = [&](const char* flag, const std::string& value) {
+    words.insert(words.end(), {flag, value});
+  };
+  if (options.iterations > 0) add("--iterations", std::to_string(options.iterations));
+  if (options.warmup >= 0) add("--warmup", std::to_string(options.warmup));
+  if (options.seconds > 0) add("--seconds", fmt::format("{}", options.seconds));
+  return words;
+}
+
+Words training_words(const BenchOptions& options, const Surveyed& all) {
+  const std::string device = options.device != "auto" ? options.device
+                             : all_have_gpus(all)     ? "cuda"
+                                                      : "cpu";
+  std::string backend = device == "cuda" ? "nccl" : ranks_are_mpis(all) ? "mpi" : "gloo";
+  if (!options.backends.empty()) backend = options.backends.front();
+  Words words = {"ddp",       "--model", options.model,
+                 "--backend", backend,   "--device",
+                 device,      "--hosts", std::to_string(all.layout.placements.size())};
+  const auto add = [&](const char* flag, int value) {
+    if (value > 0) words.insert(words.end(), {flag, std::to_string(value)});
+  };
+  add("--steps", options.steps);
+  add("--batch", options.batch);
+  add("--image-size", options.image_size);
+  return words;
+}
+
+Result<double> expected_rate(const BenchOptions& options) {
+  if (options.expect.empty()) return 0;
+  MUSTER_TRY(const std::int64_t bits, lab::parse_rate(options.expect));
+  return static_cast<double>(bits) / 8;
+}
+
+// Takes RDMA away from what is started, and gives it back: a job's variables become our own.
+class WithoutRdma {
+ public:
+  WithoutRdma() {
+    for (const auto& [name, value] : kOff) {
+      const char* before = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+      before_.emplace_back(name, before == nullptr ? std::nullopt : std::optional(before));
+      (void)::setenv(name, value, 1);  // NOLINT(concurrency-mt-unsafe)
+    }
+  }
+  ~WithoutRdma() {
+    for (const auto& [name, value] : before_) {
+      if (value) {
+        (void)::setenv(name.c_str(), value->c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+      } else {
+        (void)::unsetenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
+      }
+    }
+  }
+  WithoutRdma(const WithoutRdma&) = delete;
+  WithoutRdma& operator=(const WithoutRdma&) = delete;
+
+ private:
+  static constexpr std::pair<const char*, const char*> kOff[] = {
+      {"NCCL_IB_DISABLE", "1"}, {"UCX_TLS", "tcp,self,sm"}, {"FI_PROVIDER", "tcp"}};
+  std::vector<std::pair<std::string, std::optional<std::string>>> before_;
+};
+
+class Bench {
+ public:
+  Bench(const BenchOptions& options, std::string command, double expected)
+      : options_(options), expected_(expected) {
+    results_.muster = MUSTER_VERSION;
+    results_.when = utc_now();
+    results_.command = std::move(command);
+  }
+
+  Result<int> run();
+
+ private:
+  using MakeWords = std::function<Result<Words>(const Surveyed&)>;
+
+  Result<void> collectives();
+  Result<void> by_rank_count();
+  Result<void> rank_counts(const std::string& how);
+  Result<void> pairs();
+  Result<void> measure_pairs(const std::vector<bench::Round>& rounds);
+  Result<void> trainings();
+  Result<void> start(const std::string& what, const JobOptions& job, MakeWords words);
+  Result<int> finish();
+  [[nodiscard]] bool goes_on() const { return end_.code == 0 && !end_.interrupted; }
+  [[nodiscard]] bool has_something() const {
+    return !results_.measurements.empty() || !results_.pairs.empty() || !results_.trainings.empty();
+  }
+
+  const BenchOptions& options_;
+  double expected_;
+  bench::Results results_;
+  BenchEnd end_;
+  std::vector<std::string> folders_;  // of the starts
+  LiveLine line_;
+  std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+};
+
+// An Error only where nothing was measured yet; later it cuts the results short.
+Result<void> Bench::start(const std::string& what, const JobOptions& job, MakeWords words) {
+  run::Patience patience = options_.patience;
+  patience.spent_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began_).count();
+  auto ended = start_bench(
+      options_, {.what = what, .job = job, .patience = patience, .words = std::move(words)},
+      results_, line_);
+  if (ended) {
+    end_ = *std::move(ended);
+    folders_.push_back(end_.folder);
+    return {};
+  }
+  if (!has_something()) return unexpected(ended.error());
+  results_.cut_short = to_text(ended.error());
+  end_.code = exit_code(ended.error().code);
+  return {};
+}
+
+Result<void> Bench::collectives() {
+  results_.kind = "collectives";
+  const std::string operations = options_.what == "all" ? kAllOperations : options_.what;
+  return start(options_.what, options_.job, [&](const Surveyed& all) -> Result<Words> {
+    return collective_words(options_, operations, all);
+  });
+}
+
+// 2, 4, 8, ... ranks, filling one host after the other, as the tables of clusters have it.
+Result<void> Bench::rank_counts(const std::string& how) {
+  constexpr std::int64_t kLargeEnough = std::int64_t{16} << 20;
+  BenchOptions options = options_;
+  if (options.max_bytes > kLargeEnough) {
+    options.min_bytes = std::max(options.min_bytes, kLargeEnough);
+  }
+  int most = 2;
+  for (int ranks = 2; ranks <= most && goes_on(); ranks *= 2) {
+    JobOptions job = options.job;
+    job.job.ranks = ranks;
+    MUSTER_CHECK(start(fmt::format("{} ranks{}", ranks, how), job, [&](const Surveyed& all) {
+      most = 0;
+      for (const hosts::Host& host : all.cluster.hosts) {
+        most += job.job.ranks_per_host > 0 ? job.job.ranks_per_host : std::max(host.slots, 1);
+      }
+      return Result<Words>(collective_words(options, "all-reduce", all));
+    }));
+  }
+  return {};
+}
+
+// Where there is RDMA, without it too; what that moves over TCP is as it was asked for.
+Result<void> Bench::by_rank_count() {
+  results_.kind = "collectives";
+  MUSTER_CHECK(rank_counts(""));
+  const bool rdma = std::any_of(results_.hosts.begin(), results_.hosts.end(),
+                                [](const bench::HostFacts& host) { return !host.rdma.empty(); });
+  if (!rdma || !goes_on()) return {};
+  const std::size_t counted = results_.traffic.size();
+  const WithoutRdma off;
+  auto done = rank_counts(", no RDMA");
+  results_.traffic.resize(std::min(counted, results_.traffic.size()));
+  return done;
+}
+
+// Without rounds every host with every other.
+Result<void> Bench::measure_pairs(const std::vector<bench::Round>& rounds) {
+  JobOptions job = options_.job;
+  job.job.ranks_per_host = 1;
+  job.job.ranks_by.clear();
+  const bool again = !rounds.empty();
+  return start(again ? "pairs again, to be sure" : "pairs", job,
+               [&](const Surveyed& all) -> Result<Words> {
+                 const auto hosts = static_cast<int>(all.layout.placements.size());
+                 if (hosts < 2) {
+                   return unexpected(Error{.code = ErrorCode::kUsage,
+                                           .what = "pairs needs two hosts, and there is one",
+                                           .hint = "muster bench pairs -H n[1-4]"});
+                 }
+                 const int sample = hosts > kHostsInFull ? kSampledRounds : 0;
+                 const auto wanted =
+                     again ? rounds
+                           : bench::pairs_that_fit(
+                                 hosts, options_.most_rounds > 0 ? options_.most_rounds : sample);
+                 Words words = {"pairs", "--rounds", bench::to_words(wanted), "--backend",
+                                backends_for(options_, all).front()};
+                 if (options_.seconds > 0) {
+                   words.insert(words.end(), {"--seconds", fmt::format("{}", options_.seconds)});
+                 }
+                 if (again) words.emplace_back("--again");
+                 return words;
+               });
+}
+
+Result<void> Bench::pairs() {
+  results_.kind = "pairs";
+  MUSTER_CHECK(measure_pairs({}));
+  const auto found = bench::find_suspects(results_.pairs);
+  results_.suspects = found;
+  const auto wanted = bench::second_look(found, results_.pairs);
+  if (goes_on() && !wanted.empty()) {
+    const auto number = [&](const std::string& host) {
+      return static_cast<int>(std::find(end_.hosts.begin(), end_.hosts.end(), host) -
+                              end_.hosts.begin());
+    };
+    std::vector<bench::Round> rounds;  // one by one: nobody is in the way of another
+    for (const auto& [one, other] : wanted) {
+      rounds.push_back({std::minmax({number(one), number(other)})});
+    }
+    MUSTER_CHECK(measure_pairs(rounds));
+  }
+  results_.suspects = bench::confirm(found, results_.pairs);
+  return {};
+}
+
+// On 1, 2, 4, ... hosts and on all of them.
+Result<void> Bench::trainings() {
+  results_.kind = "ddp";
+  MUSTER_TRY(const Reach reach, find_reach(options_.job));
+  const auto there = static_cast<int>(reach.cluster.hosts.size());
+  const int most = options_.job.job.nodes > 0 ? std::min(options_.job.job.nodes, there) : there;
+  for (int hosts = 1; hosts <= most && goes_on();
+       hosts = hosts == most ? most + 1 : std::min(2 * hosts, most)) {
+    JobOptions job = options_.job;
+    job.job.nodes = hosts;
+    MUSTER_CHECK(
+        start(fmt::format("{} on {} host{}", options_.model, hosts, hosts == 1 ? "" : "s"), job,
+              [&](const Surveyed& all) { return Result<Words>(training_words(options_, all)); }));
+  }
+  return {};
+}
+
+Result<int> Bench::finish() {
+  results_.verdicts = bench::judge(results_, expected_);
+  const std::string json = to_json(results_) + "\n";
+  if (options_.json) {
+    fmt::print("{}", json);
+  } else if (options_.table) {
+    fmt::print("{}{}", bench::rank_count_table(results_), bench::verdict_text(results_));
+  } else {
+    fmt::print("{}", bench::table_text(results_));
+  }
+  (void)std::fflush(stdout);
+  Result<void> kept;
+  if (!options_.report.empty()) {
+    kept = sys::write_file(options_.report, bench::page_html(results_), 0644);
+    if (kept) fmt::print(stderr, "muster: the page is {}\n", options_.report);
+  }
+  for (const std::string& folder : folders_) {
+    auto written = sys::write_file(folder + kResultsFile, json, 0600);
+    if (kept) kept = written;
+  }
+  MUSTER_CHECK(kept);
+  if (end_.code != 0) return end_.code;
+  if (!has_something()) {
+    return unexpected(Error{.code = ErrorCode::kFindings, .what = "nothing was measured"});
+  }
+  const bool failed = std::any_of(
+      results_.verdicts.begin(), results_.verdicts.end(),
+      [](const bench::Verdict& one) { return one.outcome == bench::Verdict::Outcome::kFail; });
+  return failed ? exit_code(ErrorCode::kFindings) : 0;
+}
+
+Result<int> Bench::run() {
+  if (options_.what == "pairs") {
+    MUSTER_CHECK(pairs());
+  } else if (options_.what == "ddp") {
+    MUSTER_CHECK(trainings());
+  } else if (options_.table) {
+    MUSTER_CHECK(by_rank_count());
+  } else {
+    MUSTER_CHECK(collectives());
+  }
+  return finish();
+}
+
+// A file, or a run that left one in its folder.
+Result<bench::Results> read_results(const std::string& name) {
+  std::string path = name;
+  std::error_code failed;
+  if (!std::filesystem::exists(path, failed)) {
+    auto folder = run::find_run(name);
+    if (!folder) {
+      return unexpected(Error{.code = ErrorCode::kUsage,
+                              .what = fmt::format("{}: neither a file nor a run", name),
+                              .hint = "muster bench all-reduce ... --json > a.json makes one; "
+                                      "muster runs lists the runs"});
+    }
+    path = *folder + kResultsFile;
+    if (!std::filesystem::exists(path, failed)) {
+      return unexpected(Error{.code = ErrorCode::kUsage,
+                              .what = fmt::format("the run {} was no bench", name),
+                              .hint = "muster runs lists the runs"});
+    }
+  }
+  MUSTER_TRY(const std::string text, sys::read_file(path));
+  auto results = bench::parse_results(text);
+  if (!results) {
+    Error error = results.error();
+    error.where.file = path;
+    return unexpected(error);
+  }
+  return results;
+}
+
+Error usage(std::string what, std::string hint) {
+  return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = std::move(hint)};
+}
+
+Result<int> compare_two(const BenchOptions& options) {
+  if (options.files.size() != 2 || options.json || !options.report.empty() || options.table) {
+    return unexpected(usage("compare takes two results, and prints a text",
+                            "muster bench compare a.json b.json"));
+  }
+  MUSTER_TRY(const bench::Results first, read_results(options.files[0]));
+  MUSTER_TRY(const bench::Results second, read_results(options.files[1]));
+  fmt::print("{}", bench::compare_text(first, second, options.files[0], options.files[1]));
+  return 0;
+}
+
+Result<int> show_one(const BenchOptions& options) {
+  if (options.files.size() != 1) {
+    return unexpected(usage("show takes one result", "muster bench show a.json --report a.html"));
+  }
+  MUSTER_TRY(bench::Results results, read_results(options.files[0]));
+  MUSTER_TRY(const double expected, expected_rate(options));
+  if (expected > 0) results.verdicts = bench::judge(results, expected);
+  if (options.json) {
+    fmt::print("{}\n", to_json(results));
+  } else {
+    fmt::print("{}", options.table ? bench::rank_count_table(results) : bench::table_text(results));
+  }
+  if (!options.report.empty()) {
+    MUSTER_CHECK(sys::write_file(options.report, bench::page_html(results), 0644));
+  }
+  return 0;
+}
+
+// What no host need be asked for.
+Result<void> check_options(const BenchOptions& options) {
+  const layout::Job& job = options.job.job;
+  const bool nccl =
+      std::find(options.backends.begin(), options.backends.end(), "nccl") != options.backends.end();
+  const bool bare =
+      std::find(options.backends.begin(), options.backends.end(), "bare") != options.backends.end();
+  if (!options.files.empty()) {
+    return unexpected(usage(fmt::format("'{}' is one word too many", options.files[0]),
+                            "muster bench all measures all operations"));
+  }
+  if (options.min_bytes < 1 || options.min_bytes > options.max_bytes || options.max_bytes < 4) {
+    return unexpected(usage(
+        fmt::format("no size lies between {} and {} bytes", options.min_bytes, options.max_bytes),
+        "--min 8 --max 256M"));
+  }
+  if (options.table && options.what != "all-reduce") {
+    return unexpected(usage("--table is of all-reduce", "muster bench all-reduce --table"));
+  }
+  if ((options.table || options.what == "pairs" || options.what == "ddp") && job.ranks > 0) {
+    return unexpected(usage("-n does not go with this: the number of ranks is chosen here",
+                            "--nproc-per-node says how many a host takes, -N how many hosts"));
+  }
+  if (options.table && (job.nodes > 0 || !job.ranks_by.empty())) {
+    return unexpected(
+        usage("--table fills the hosts that are named, and takes a number of ranks "
+              "for each",
+              "-H n[1-4] --nproc-per-node 2"));
+  }
+  if (options.what == "pairs" && nccl) {
+    return unexpected(usage("pairs are measured between hosts, not between devices",
+                            "--backend bare, mpi or gloo"));
+  }
+  if (options.what == "ddp" && bare) {
+    return unexpected(usage("bare trains nothing", "--backend mpi, gloo or nccl"));
+  }
+  return {};
+}
+
+Result<int> bench_command(const BenchOptions& options, const Words& words, const Program& program) {
+  if (!program.empty()) {
+    return unexpected(
+        usage("muster bench takes no program after --", "it brings its own: muster-bench"));
+  }
+  if (options.what == "compare") return compare_two(options);
+  if (options.what == "show") return show_one(options);
+  MUSTER_CHECK(check_options(options));
+  MUSTER_TRY(const double expected, expected_rate(options));
+  return Bench(options, command_text(words), expected).run();
+}
+
+constexpr auto kBenchMore =
+    "Sizes, algbw and busbw are counted as nccl-tests counts them; every result is verified. The "
+    "verdict compares busbw with what the hosts' links say, or with --expect.\n\n"
+    "Ends with 0 when nothing failed, 3 when a verdict did, 125 when it could not begin or was cut "
+    "short, 130 on Ctrl-C (what was measured is shown).\n\n"
+    "Example: muster bench all-reduce -H n[1-4] --max 64M --report bench.html";
+
+}  // namespace
+
+void add_bench(CLI::App& app, Action& action, const std::vector<std::string>& words,
+               const Program& program) {
+  auto options = std::make_shared<BenchOptions>();
+  CLI::App* command = app.add_subcommand(
+      "bench", "Measure what the network between the hosts gives, and say whether that is enough");
+  command->footer(kBenchMore);
+  add_bench_options(*command, *options);
+  command->callback([options, &action, &words, &program] {
+    action = [options, &words, &program] { return bench_command(*options, words, program); };
+  });
+}
+
+}  // namespace muster::cli

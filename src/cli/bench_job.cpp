@@ -1,0 +1,249 @@
+#include "cli/bench_job.hpp"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <deque>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/attempt.hpp"
+#include "cli/reach.hpp"
+#include "cli/run_command.hpp"
+#include "run/folder.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr const char* kBenchProgram = "muster-bench";
+constexpr std::size_t kKeptLines = 40;  // of what is said beside the measurements
+
+int terminal_width() {
+  winsize size{};
+  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return known ? size.ws_col : 80;
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 0) return "";
+  if (seconds < 90) return fmt::format(", about {:.0f} s left", seconds);
+  return fmt::format(", about {:.0f} min left", seconds / 60);
+}
+
+std::string rdma_text(const facts::Facts& facts, const layout::Placement& placement) {
+  for (const facts::RdmaPort& port : facts.rdma) {
+    const bool chosen =
+        placement.rdma ? port.device == placement.rdma->device && port.port == placement.rdma->port
+                       : port.active;
+    if (chosen) return fmt::format("{}:{}, {}", port.device, port.port, port.rate);
+  }
+  return "";
+}
+
+bench::HostFacts host_facts(const facts::Facts& facts, const layout::Placement& placement) {
+  bench::HostFacts host{.name = placement.host,
+                        .os = facts.os,
+                        .kernel = facts.kernel,
+                        .cpu = facts.cpu.model,
+                        .cores = facts.cpu.usable,
+                        .memory_bytes = facts.memory_bytes,
+                        .ranks = placement.ranks,
+                        .interface = placement.interface,
+                        .address = placement.address,
+                        .rdma = rdma_text(facts, placement)};
+  for (const facts::Interface& interface : facts.interfaces) {
+    if (interface.name != placement.interface) continue;
+    host.mtu = interface.mtu;
+    host.speed_mbit = interface.speed_mbit;
+  }
+  return host;
+}
+
+// Of the start with the most ranks, where there are several.
+void describe(const Surveyed& all, bench::Results& results) {
+  if (all.layout.ranks < results.ranks) return;
+  results.ranks = all.layout.ranks;
+  results.network = all.layout.subnet;
+  results.engine = engine_name(all.layout.engine);
+  results.hosts.clear();
+  for (const layout::Placement& placement : all.layout.placements) {
+    bench::HostFacts host{.name = placement.host, .ranks = placement.ranks};
+    for (const facts::Survey& survey : all.surveys) {
+      if (survey.host == placement.host && survey.facts) {
+        host = host_facts(*survey.facts, placement);
+      }
+    }
+    results.hosts.push_back(std::move(host));
+  }
+}
+
+std::vector<std::string> hosts_by_rank(const layout::Layout& layout) {
+  std::vector<std::string> hosts;
+  for (const layout::Placement& placement : layout.placements) {
+    for (int i = 0; i < placement.ranks; ++i) hosts.push_back(placement.host);
+  }
+  return hosts;
+}
+
+// What is said that is no measurement: shown only when it went wrong.
+class Words {
+ public:
+  void keep(int rank, std::string_view text) {
+    while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+    lines_.push_back(rank < 0 ? std::string(text) : fmt::format("[{}] {}", rank, text));
+    if (lines_.size() <= kKeptLines) return;
+    lines_.pop_front();
+    ++dropped_;
+  }
+  void print(const std::string& run_id) const {
+    if (dropped_ > 0) {
+      fmt::print(stderr, "({} lines more: muster logs {})\n", dropped_, run_id);
+    }
+    for (const std::string& line : lines_) fmt::print(stderr, "{}\n", line);
+  }
+
+ private:
+  std::deque<std::string> lines_;
+  std::size_t dropped_ = 0;
+};
+
+Result<void> refuse_if_bad(const Surveyed& all, bool force, bool first) {
+  const bool refused = checks::has_errors(all.findings) && !force;
+  if (first || refused) fmt::print(stderr, "{}", checks::to_text(all.findings));
+  if (!refused) return {};
+  return unexpected(Error{.what = "not started; see above", .hint = "--force starts it anyway"});
+}
+
+Result<void> check_place(const JobOptions& job) {
+  if (job.job.engine != "slurm") return {};
+  MUSTER_TRY(const bool there, in_allocation());
+  if (there) return {};
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = "under Slurm a bench runs in an allocation, and this is not in one",
+            .hint = "salloc -N 2 muster bench all-reduce"});
+}
+
+Result<void> refuse_pods(const Surveyed& all) {
+  if (all.job.pods == 0) return {};
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = "a bench needs a launcher that sees all hosts; this is a pod",
+                          .hint = "in the pods: muster run -- muster-bench collectives --help"});
+}
+
+// Ctrl-C while the hosts are looked at again: what was measured before must not be lost.
+volatile std::sig_atomic_t came = 0;
+
+class Interrupts {
+ public:
+  Interrupts() {
+    came = 0;
+    struct sigaction noted{};
+    noted.sa_handler = [](int signal) { came = signal; };
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      (void)::sigaction(kSignals[i], &noted, &before_[i]);
+    }
+  }
+  ~Interrupts() {
+    for (std::size_t i = 0; i < kSignals.size(); ++i) {
+      (void)::sigaction(kSignals[i], &before_[i], nullptr);
+    }
+  }
+  Interrupts(const Interrupts&) = delete;
+  Interrupts& operator=(const Interrupts&) = delete;
+
+ private:
+  static constexpr std::array kSignals = {SIGINT, SIGTERM};
+  std::array<struct sigaction, kSignals.size()> before_ = {};
+};
+
+Result<std::unique_ptr<Surveyed>> look_at_hosts(const BenchOptions& options,
+                                                const BenchStart& start, const Turn& turn) {
+  const Interrupts interrupts;
+  const Program program = {options.program.empty() ? own_program(kBenchProgram) : options.program};
+  MUSTER_TRY(auto all, survey(start.job, program, {.run_id = turn.id()}));
+  if (came != 0) return std::unique_ptr<Surveyed>();
+  MUSTER_CHECK(refuse_pods(*all));
+  return all;
+}
+
+}  // namespace
+
+LiveLine::LiveLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
+
+// Never waits for a terminal that is paused: the run's beats come from the same thread.
+void LiveLine::show(const std::string& text) {
+  pollfd writable = {STDERR_FILENO, POLLOUT, 0};
+  if (!terminal_ || ::poll(&writable, 1, 0) != 1) return;
+  const auto width = static_cast<std::size_t>(std::max(terminal_width() - 1, 20));
+  const std::string line = "\r\033[K" + text.substr(0, width);
+  (void)!::write(STDERR_FILENO, line.data(), line.size());
+  shown_ = true;
+}
+
+void LiveLine::clear() {
+  if (shown_) fmt::print(stderr, "\r\033[K");
+  shown_ = false;
+}
+
+Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& start,
+                             bench::Results& results, LiveLine& line) {
+  MUSTER_CHECK(check_place(start.job));
+  const Turn turn{.base = run::new_run_id()};
+  line.show(fmt::format("bench: {}: looking at the hosts", start.what));
+  MUSTER_TRY(const auto all, look_at_hosts(options, start, turn));
+  line.clear();
+  if (all == nullptr) {
+    results.cut_short = "interrupted";
+    return BenchEnd{.code = 128 + came, .interrupted = true};
+  }
+  MUSTER_CHECK(refuse_if_bad(*all, options.force, results.hosts.empty()));
+  if (options.job.verbose) {
+    for (const std::string& why : all->layout.why) fmt::print(stderr, "muster: {}\n", why);
+  }
+  MUSTER_TRY(const std::vector<std::string> more, start.words(*all));
+  all->job.program.insert(all->job.program.end(), more.begin(), more.end());
+  describe(*all, results);
+  MUSTER_TRY(const std::string folder, run::make_run_folder(turn.id()));
+  MUSTER_CHECK(run::write_owner(folder));
+  MUSTER_TRY(const launch::Plan plan, prepare(*all, turn, folder));
+  tell_placements(*all, plan);
+  line.show(fmt::format("bench: {}: starting {} ranks", start.what, all->layout.ranks));
+  BenchEnd end{.folder = folder, .hosts = hosts_by_rank(all->layout)};
+  bench::Lines lines(results, end.hosts);
+  Words words;
+  const auto watch = [&](sys::Stream stream, const run::Demultiplexer::Line& said) {
+    if (stream != sys::Stream::kOut || said.rank != 0 || !lines.take(said.text)) {
+      return words.keep(said.rank, said.text);
+    }
+    const bench::Progress& now = lines.progress();
+    line.show(fmt::format("bench: {}: {} ({} of {}{})", start.what, now.what, now.done + 1, now.of,
+                          duration_text(now.left_s)));
+  };
+  const auto decide = [&](const run::Record& record, const run::Verdict&) {
+    end.interrupted = record.reason == run::Reason::kInterrupted;
+    return run::Decision{};
+  };
+  MUSTER_TRY(const AttemptEnd ended,
+             supervise(*all, start.patience, plan, turn, folder, decide, watch));
+  line.clear();
+  all->close();
+  const bool whole = lines.ended() && lines.wrong().empty() && !end.interrupted;
+  end.code = whole ? 0 : ended.verdict.code;
+  if (whole) return end;
+  results.cut_short = !lines.wrong().empty() ? lines.wrong() : ended.verdict.text;
+  if (results.cut_short.empty()) results.cut_short = "muster-bench ended before all was measured";
+  if (end.code == 0) end.code = exit_code(ErrorCode::kSystem);
+  if (!end.interrupted) {
+    words.print(turn.id());
+    fmt::print(stderr, "muster: {}\n", results.cut_short);
+    if (!ended.verdict.hint.empty()) fmt::print(stderr, "  hint: {}\n", ended.verdict.hint);
+  }
+  return end;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,53 @@
+// One start of muster-bench on the hosts, and what it says taken into Results.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bench/lines.hpp"
+#include "bench/results.hpp"
+#include "cli/bench_options.hpp"
+#include "cli/survey.hpp"
+#include "layout/layout.hpp"
+
+namespace muster::cli {
+
+// The line that says what is measured now and how long it will take; only on a terminal.
+class LiveLine {
+ public:
+  LiveLine();
+  ~LiveLine() { clear(); }
+  LiveLine(const LiveLine&) = delete;
+  LiveLine& operator=(const LiveLine&) = delete;
+
+  void show(const std::string& text);
+  void clear();
+
+ private:
+  bool terminal_ = false;
+  bool shown_ = false;
+};
+
+struct BenchStart {
+  std::string what;  // in words, for the line: "all-reduce, 4 ranks"
+  JobOptions job;
+  run::Patience patience;
+  // The words after the program, when it is known who takes part and under which engine.
+  std::function<Result<std::vector<std::string>>(const Surveyed&)> words;
+};
+
+struct BenchEnd {
+  int code = 0;  // of the run; 0 when all was measured
+  bool interrupted = false;
+  std::string folder = {};              // the run's
+  std::vector<std::string> hosts = {};  // that took part, by rank
+};
+
+// Everything that it measured is in `results` then, also when it ended early: cut_short says so.
+// An Error when it did not begin.
+[[nodiscard]] Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& start,
+                                           bench::Results& results, LiveLine& line);
+
+}  // namespace muster::cli

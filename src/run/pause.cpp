@@ -1,0 +1,33 @@
+#include "run/pause.hpp"
+
+#include <chrono>
+#include <csignal>
+
+#include "sys/loop.hpp"
+
+namespace muster::run {
+
+bool is_ignored(int signal) {
+  struct sigaction current = {};
+  return ::sigaction(signal, nullptr, &current) == 0 && current.sa_handler == SIG_IGN;
+}
+
+std::optional<int> pause(double seconds) {
+  sys::Loop loop;
+  std::optional<int> came;
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (is_ignored(signal)) continue;
+    loop.on_signal(signal, [&came, &loop, signal] {
+      came = signal;
+      loop.stop();
+    });
+  }
+  using std::chrono::milliseconds;
+  const auto timer = loop.timer(milliseconds(static_cast<long>(seconds * 1000)), milliseconds(0),
+                                [&loop] { loop.stop(); });
+  loop.run();
+  loop.drop_signals();
+  return came;
+}
+
+}  // namespace muster::run

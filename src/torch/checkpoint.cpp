@@ -1,0 +1,407 @@
+#include "muster/checkpoint.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <random>
+#include <set>
+#include <stdexcept>
+#include <thread>
+
+#include "torch/checkpoint_folder.hpp"
+#include "torch/exchange.hpp"
+#include "torch/random_state.hpp"
+#include "torch/shared_folder.hpp"
+#include "torch/tensor_header.hpp"
+#include "torch/tracked_state.hpp"
+
+namespace muster {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+std::string rng_name(int rank) {
+  return "rng/" + std::to_string(rank);
+}
+
+std::string new_mark() {
+  std::random_device device;
+  return std::to_string(device()) + std::to_string(device());
+}
+
+torch::Tensor as_bytes(const std::string& text) {
+  torch::Tensor bytes = torch::empty({static_cast<int64_t>(text.size())}, torch::kByte);
+  std::memcpy(bytes.data_ptr(), text.data(), text.size());
+  return bytes;
+}
+
+int64_t bytes_in(const NamedTensors& tensors) {
+  int64_t bytes = 0;
+  for (const auto& [name, tensor] : tensors) bytes += static_cast<int64_t>(tensor.nbytes());
+  return bytes;
+}
+
+// The names that writer `index` of `count` has; buffers and random numbers are the first one's.
+// The others go, largest first, to whoever has least: the same on every rank.
+std::set<std::string> part_of(const CollectedState& state, int index, int count) {
+  struct Sized {
+    int64_t bytes;
+    std::string name;
+  };
+  std::vector<Sized> sized;
+  std::vector<int64_t> load(static_cast<size_t>(count), 0);
+  std::set<std::string> mine;
+  for (const auto& [name, tensor] : state.tensors) {
+    const auto bytes = static_cast<int64_t>(tensor.nbytes());
+    if (state.buffers.contains(name) || name.starts_with("rng/")) {
+      load[0] += bytes;
+      if (index == 0) mine.insert(name);
+    } else {
+      sized.push_back({bytes, name});
+    }
+  }
+  std::stable_sort(sized.begin(), sized.end(),
+                   [](const Sized& a, const Sized& b) { return a.bytes > b.bytes; });
+  for (const auto& [bytes, name] : sized) {
+    const auto least = std::min_element(load.begin(), load.end());
+    *least += bytes;
+    if (least - load.begin() == index) mine.insert(name);
+  }
+  return mine;
+}
+
+}  // namespace
+
+struct Checkpoints::State {
+  Job job;
+  ProcessGroupPointer group;
+  CheckpointOptions options;
+  CheckpointFolder folder;
+  TrackedState tracked = {};
+  std::string mark = {};            // in the names of what this job has not finished
+  std::vector<int> folder_of = {};  // by rank
+  std::vector<int> mates = {};      // ranks that see our folder; the first one commits
+  NamedTensors copies = {};         // of our part; the memory is used again
+  std::thread writer = {};
+  std::atomic<bool> abandoned = false;
+  std::string outcome = {};  // of the last save here, for people; empty: all well
+  bool kept = true;          // it was, here
+  int saves = 0;
+  int exceptions = std::uncaught_exceptions();
+  Cost cost = {};
+
+  [[nodiscard]] bool leads() const { return mates.front() == job.rank; }
+  [[nodiscard]] bool all_share() const;
+  void warn(const std::string& message) const;
+  bool settle();
+  void add_random_numbers(CollectedState& state, const std::vector<std::string>& of_ranks) const;
+  void take_buffers_of_rank_0(CollectedState& state) const;
+  void copy_part(const CollectedState& state, const std::set<std::string>& names);
+  void write(CheckpointManifest manifest, int index, int count, const NamedTensors& tensors);
+  [[nodiscard]] int64_t newest_good(std::string& damaged) const;
+  [[nodiscard]] LoadedCheckpoint hand_out(int source, int64_t step) const;
+  void hand_on(const LoadedCheckpoint& loaded, const std::vector<int64_t>& held);
+  void restore_random_numbers(const LoadedCheckpoint& loaded) const;
+};
+
+bool Checkpoints::State::all_share() const {
+  return static_cast<int>(mates.size()) == job.size;
+}
+
+void Checkpoints::State::warn(const std::string& message) const {
+  if (job.rank != 0) return;
+  if (options.warn) return options.warn(message);
+  (void)std::fprintf(stderr, "muster: %s\n", message.c_str());
+}
+
+// Waits for the last save; whether it was kept, by all.
+bool Checkpoints::State::settle() {
+  if (writer.joinable()) writer.join();
+  const std::string mine = (kept ? "+" : "-") + outcome;
+  outcome.clear();
+  kept = true;
+  bool by_all = true;
+  for (const std::string& text : gather_texts(*group, mine)) {
+    if (text.size() > 1) warn(text.substr(1));
+    by_all = by_all && text.front() == '+';
+  }
+  if (by_all || !leads()) return by_all;
+  try {
+    folder.remove_unfinished();  // nobody writes now, and room is short perhaps
+  } catch (const std::exception& error) {
+    (void)error;  // the next job tries again
+  }
+  return by_all;
+}
+
+void Checkpoints::State::add_random_numbers(CollectedState& state,
+                                            const std::vector<std::string>& of_ranks) const {
+  for (size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    state.tensors[rng_name(static_cast<int>(rank))] = as_bytes(of_ranks[rank]);
+  }
+}
+
+// Every host keeps the same.
+void Checkpoints::State::take_buffers_of_rank_0(CollectedState& state) const {
+  if (all_share() || state.buffers.empty()) return;
+  std::vector<at::Tensor> buffers;
+  for (const std::string& name : state.buffers) {
+    at::Tensor& tensor = state.tensors.at(name);
+    tensor = tensor.detach().to(device_of(*group)).clone(at::MemoryFormat::Contiguous);
+    buffers.push_back(tensor);
+  }
+  broadcast_tensors(group, buffers, 0);
+}
+
+void Checkpoints::State::copy_part(const CollectedState& state,
+                                   const std::set<std::string>& names) {
+  torch::NoGradGuard no_grad;
+  NamedTensors fresh;
+  for (const std::string& name : names) {
+    const torch::Tensor& from = state.tensors.at(name);
+    torch::Tensor to;
+    if (const auto old = copies.find(name); old != copies.end()) to = old->second;
+    if (!to.defined() || to.sizes() != from.sizes() || to.scalar_type() != from.scalar_type()) {
+      to = torch::empty(from.sizes(), torch::TensorOptions(from.scalar_type()));
+    }
+    to.copy_(from);
+    fresh[name] = to;
+  }
+  copies = std::move(fresh);
+}
+
+// On a thread of its own, unless the caller wants to wait. No collective in here: the others may be
+// anywhere in their next steps.
+void Checkpoints::State::write(CheckpointManifest manifest, int index, int count,
+                               const NamedTensors& tensors) {
+  const std::string step = "the checkpoint of step " + std::to_string(manifest.step);
+  std::optional<UnfinishedCheckpoint> unfinished;
+  try {
+    unfinished.emplace(folder, manifest.step,
+                       mark + "-" + std::to_string(mates.front()) + "-" + std::to_string(saves));
+    const Shard shard = unfinished->write_shard(index, count, tensors);
+    if (index > 0) return unfinished->announce(index, shard);
+    manifest.shards = {shard};
+    const auto others = unfinished->wait_for_others(count, SteadyClock::now() + options.timeout,
+                                                    [this] { return abandoned.load(); });
+    manifest.shards.insert(manifest.shards.end(), others.begin(), others.end());
+    unfinished->commit(manifest);
+  } catch (const std::exception& error) {
+    kept = false;
+    outcome = step + " was not kept: " + rank_and_host(job.rank) + ": " + error.what();
+    if (unfinished && index > 0) unfinished->announce_failure(index);
+    if (unfinished && index == 0) unfinished->remove();
+    return;
+  }
+  try {
+    folder.prune(options.keep, manifest.step);
+  } catch (const std::exception& error) {
+    outcome = step + " was kept, but an older one is in the way: " + rank_and_host(job.rank) +
+              ": " + error.what();
+  }
+}
+
+// -1: none. What is damaged before it is told, a line each.
+int64_t Checkpoints::State::newest_good(std::string& damaged) const {
+  for (const int64_t step : folder.steps()) {
+    try {
+      (void)folder.verify(step);
+      return step;
+    } catch (const std::exception& error) {
+      damaged += rank_and_host(job.rank) + ": step " + std::to_string(step) +
+                 " cannot be used: " + error.what() + "\n";
+    }
+  }
+  return -1;
+}
+
+// One rank reads, all get it: a file system is not asked for the same bytes by every rank.
+LoadedCheckpoint Checkpoints::State::hand_out(int source, int64_t step) const {
+  LoadedCheckpoint loaded;
+  std::string manifest;
+  std::string shapes;
+  act_together(
+      *group,
+      [&] {
+        if (job.rank != source) return;
+        loaded = folder.load(step);
+        manifest = encode(loaded.manifest);
+        shapes = encode(header_for(loaded.tensors, {}));
+      },
+      "the checkpoint of step " + std::to_string(step) + " was good a moment ago: ");
+  if (group->getSize() == 1) return loaded;
+  manifest = broadcast_text(*group, manifest, source);
+  shapes = broadcast_text(*group, shapes, source);
+  loaded.manifest = decode_manifest(manifest);
+  constexpr size_t kPortion = 256 << 20;  // on the device at a time, where the group needs that
+  std::vector<at::Tensor> portion;
+  std::vector<std::string> names;
+  size_t bytes = 0;
+  const auto send = [&] {
+    broadcast_tensors(group, portion, source);
+    for (size_t i = 0; i < names.size(); ++i) loaded.tensors[names[i]] = portion[i].cpu();
+    portion.clear();
+    names.clear();
+    bytes = 0;
+  };
+  const std::string_view json = std::string_view(shapes).substr(8);
+  for (const TensorPlace& place : decode(json, std::nullopt).places) {
+    at::Tensor tensor = job.rank == source ? loaded.tensors.at(place.name)
+                                           : at::empty(place.shape, at::TensorOptions(place.type));
+    portion.push_back(tensor.to(device_of(*group)));
+    names.push_back(place.name);
+    bytes += tensor.nbytes();
+    if (bytes > kPortion) send();
+  }
+  send();
+  return loaded;
+}
+
+// Hosts that lack it get a copy of their own, on a thread as a save: the one that has it may be
+// lost next.
+void Checkpoints::State::hand_on(const LoadedCheckpoint& loaded, const std::vector<int64_t>& held) {
+  const bool lacks = leads() && held[static_cast<size_t>(job.rank)] != loaded.manifest.step;
+  ++saves;
+  if (!lacks) return;
+  CheckpointManifest manifest = loaded.manifest;
+  manifest.shards.clear();
+  writer =
+      std::thread([this, manifest, tensors = loaded.tensors] { write(manifest, 0, 1, tensors); });
+}
+
+void Checkpoints::State::restore_random_numbers(const LoadedCheckpoint& loaded) const {
+  const int64_t step = loaded.manifest.step;
+  if (loaded.manifest.ranks != job.size) {
+    warn("step " + std::to_string(step) + " was saved by " + std::to_string(loaded.manifest.ranks) +
+         " ranks, now there are " + std::to_string(job.size) + ": random numbers begin anew");
+    return seed_anew(step, job.rank);
+  }
+  const torch::Tensor bytes = loaded.tensors.at(rng_name(job.rank)).cpu();
+  set_random_state({static_cast<const char*>(bytes.const_data_ptr()), bytes.nbytes()});
+}
+
+Checkpoints::Checkpoints(const Job& job, ProcessGroupPointer group,
+                         const CheckpointOptions& options)
+    : state_(new State{.job = job,
+                       .group = std::move(group),
+                       .options = options,
+                       .folder = CheckpointFolder(options.folder)}) {
+  State& s = *state_;
+  if (options.folder.empty() || options.keep < 1 || options.shard_bytes < 1) {
+    throw std::invalid_argument("Checkpoints: a folder, keep >= 1 and shard_bytes >= 1 are needed");
+  }
+  s.mark = broadcast_text(*s.group, new_mark(), 0);
+  s.folder_of = find_folder_mates(job, *s.group, options.folder, s.mark);
+  const int ours = s.folder_of[static_cast<size_t>(job.rank)];
+  for (int rank = 0; rank < job.size; ++rank) {
+    if (s.folder_of[static_cast<size_t>(rank)] == ours) s.mates.push_back(rank);
+  }
+  act_together(*s.group, [&] {
+    if (s.leads()) s.folder.remove_unfinished();
+  });
+}
+
+Checkpoints::~Checkpoints() {
+  if (!state_) return;
+  if (std::uncaught_exceptions() > state_->exceptions) state_->abandoned = true;
+  if (state_->writer.joinable()) state_->writer.join();
+  if (!state_->outcome.empty()) {
+    (void)std::fprintf(stderr, "muster: %s\n", state_->outcome.c_str());
+  }
+}
+
+void Checkpoints::track(const std::string& name, std::shared_ptr<torch::nn::Module> model) {
+  state_->tracked.add(name, std::move(model));
+}
+
+void Checkpoints::track(const std::string& name, torch::optim::Optimizer& optimizer,
+                        std::shared_ptr<torch::nn::Module> of_model) {
+  state_->tracked.add(name, optimizer, std::move(of_model));
+}
+
+std::optional<Checkpoint> Checkpoints::resume() {
+  State& s = *state_;
+  (void)s.settle();
+  std::string damaged;
+  int64_t newest = -1;
+  act_together(*s.group, [&] {
+    if (s.leads()) newest = s.newest_good(damaged);
+  });
+  std::vector<int64_t> held;
+  for (const std::string& text : gather_texts(*s.group, std::to_string(newest))) {
+    held.push_back(std::stoll(text));
+  }
+  std::string all_damaged;
+  for (const std::string& text : gather_texts(*s.group, damaged)) all_damaged += text;
+  const auto source = std::max_element(held.begin(), held.end());  // the lowest such rank
+  if (!all_damaged.empty()) all_damaged.pop_back();
+  if (*source < 0 && !all_damaged.empty()) {
+    throw std::runtime_error("no checkpoint is left that can be used:\n" + all_damaged +
+                             "\nmove them away to begin anew");
+  }
+  if (!all_damaged.empty()) s.warn(all_damaged);
+  if (*source < 0) return std::nullopt;
+  LoadedCheckpoint loaded = s.hand_out(static_cast<int>(source - held.begin()), *source);
+  NamedTensors own = loaded.tensors;
+  std::erase_if(own, [](const auto& item) { return item.first.starts_with("rng/"); });
+  try {
+    s.tracked.restore(own, loaded.manifest.values);
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error("the checkpoint of step " + std::to_string(*source) + " in " +
+                             s.folder.path() + " " + error.what());
+  }
+  act_together(*s.group, [&] { s.restore_random_numbers(loaded); });
+  s.hand_on(loaded, held);
+  Checkpoint checkpoint{.step = *source, .values = loaded.manifest.values};
+  std::erase_if(checkpoint.values, [](const auto& item) { return is_own_value(item.first); });
+  return checkpoint;
+}
+
+void Checkpoints::save(const Checkpoint& checkpoint) {
+  State& s = *state_;
+  const auto begin = SteadyClock::now();
+  (void)s.settle();
+  CollectedState state = s.tracked.collect();
+  s.add_random_numbers(state, gather_texts(*s.group, random_state()));
+  const auto total = bytes_in(state.tensors);
+  const auto wanted = static_cast<int>(std::min<int64_t>(
+      static_cast<int64_t>(s.mates.size()), std::max<int64_t>(1, total / s.options.shard_bytes)));
+  const auto me = std::find(s.mates.begin(), s.mates.end(), s.job.rank);
+  const auto index = static_cast<int>(me - s.mates.begin());
+  s.take_buffers_of_rank_0(state);
+  ++s.saves;
+  if (index < wanted) {
+    s.copy_part(state, part_of(state, index, wanted));
+    CheckpointManifest manifest{
+        .step = checkpoint.step, .ranks = s.job.size, .values = checkpoint.values, .shards = {}};
+    manifest.values.merge(state.values);
+    s.writer =
+        std::thread([&s, manifest, index, wanted] { s.write(manifest, index, wanted, s.copies); });
+  }
+  if (!s.options.asynchronous) (void)s.settle();
+  s.cost = {.stall_s = std::chrono::duration<double>(SteadyClock::now() - begin).count(),
+            .bytes = index < wanted ? bytes_in(s.copies) : 0};
+}
+
+bool Checkpoints::finish() {
+  return state_->settle();
+}
+
+bool Checkpoints::shared() const {
+  return state_->all_share();
+}
+
+std::string Checkpoints::describe() const {
+  const State& s = *state_;
+  if (shared()) return "one folder for all ranks";
+  const std::set<int> folders(s.folder_of.begin(), s.folder_of.end());
+  return std::to_string(folders.size()) + " folders that are not shared, each with all of it";
+}
+
+Checkpoints::Cost Checkpoints::last_cost() const {
+  return state_->cost;
+}
+
+}  // namespace muster

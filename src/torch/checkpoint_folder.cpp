@@ -1,0 +1,247 @@
+#include "torch/checkpoint_folder.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <stdexcept>
+#include <thread>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "torch/shared_folder.hpp"
+
+namespace muster {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kStepPrefix = "step-";
+constexpr const char* kUnfinished = ".tmp-";  // in the names of what does not count
+constexpr size_t kStepDigits = 12;
+constexpr size_t kMostManifestBytes = 256 << 20;
+
+std::string numbered(const char* form, long long a, long long b = 0) {
+  std::array<char, 64> text{};
+  (void)std::snprintf(text.data(), text.size(), form, a, b);
+  return text.data();
+}
+
+// "step-000000000120"; -1: another name.
+int64_t step_of(const std::string& name) {
+  const std::string prefix = kStepPrefix;
+  if (!name.starts_with(prefix)) return -1;
+  const std::string digits = name.substr(prefix.size());
+  const bool all_digits =
+      std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (digits.size() < kStepDigits || digits.size() > 18 || !all_digits) return -1;
+  return std::stoll(digits);
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    names.push_back(entry.path().filename());
+  }
+  return names;
+}
+
+// A name that does not count first, so that half of it is never taken for the whole.
+void rename_and_remove(const std::string& path) {
+  const std::string away = path + kUnfinished + "removed";
+  std::error_code ignored;
+  fs::remove_all(away, ignored);
+  if (::rename(path.c_str(), away.c_str()) != 0) {
+    if (errno == ENOENT) return;
+    throw_errno(path, "cannot be removed");
+  }
+  fs::remove_all(away);
+}
+
+void compare(const std::string& path, const FileChecksums& told, const FileChecksums& found) {
+  if (found.bytes != told.bytes) {
+    throw std::runtime_error(path + ": has " + std::to_string(found.bytes) + " bytes instead of " +
+                             std::to_string(told.bytes));
+  }
+  for (const auto& [name, sum] : told.tensors) {
+    const auto there = found.tensors.find(name);
+    if (there == found.tensors.end()) throw std::runtime_error(path + ": lacks " + name);
+    if (there->second != sum) throw std::runtime_error(path + ": " + name + " is damaged");
+  }
+  if (found.header != told.header) throw std::runtime_error(path + ": its header is damaged");
+}
+
+CheckpointManifest read_manifest(const std::string& folder, int64_t step) {
+  const std::string path = folder + "/manifest.json";
+  const std::string text = read_whole_file(path, kMostManifestBytes);
+  CheckpointManifest manifest;
+  try {
+    manifest = decode_manifest(text);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(path + ": " + error.what());
+  }
+  if (manifest.step != step) {
+    throw std::runtime_error(path + ": is of step " + std::to_string(manifest.step));
+  }
+  return manifest;
+}
+
+}  // namespace
+
+void CheckpointFolder::remove_unfinished() const {
+  for (const std::string& name : names_in(path_)) {
+    const bool unfinished = name.find(kUnfinished) != std::string::npos;
+    if ((name.starts_with(kStepPrefix) && unfinished) || name.starts_with(kProbePrefix)) {
+      std::error_code ignored;  // another host may do the same
+      fs::remove_all(path_ + "/" + name, ignored);
+    }
+  }
+}
+
+std::vector<int64_t> CheckpointFolder::steps() const {
+  std::vector<int64_t> found;
+  for (const std::string& name : names_in(path_)) {
+    if (const int64_t step = step_of(name); step >= 0) found.push_back(step);
+  }
+  std::sort(found.rbegin(), found.rend());
+  return found;
+}
+
+std::string CheckpointFolder::folder_of(int64_t step) const {
+  return path_ + "/" + kStepPrefix + numbered("%012lld", step);
+}
+
+CheckpointManifest CheckpointFolder::verify(int64_t step) const {
+  CheckpointManifest manifest = read_manifest(folder_of(step), step);
+  for (const Shard& shard : manifest.shards) {
+    const std::string path = folder_of(step) + "/" + shard.file;
+    compare(path, shard.checksums, read_checksums(path));
+  }
+  return manifest;
+}
+
+LoadedCheckpoint CheckpointFolder::load(int64_t step) const {
+  LoadedCheckpoint loaded{.manifest = read_manifest(folder_of(step), step), .tensors = {}};
+  for (const Shard& shard : loaded.manifest.shards) {
+    const std::string path = folder_of(step) + "/" + shard.file;
+    CheckedFile read = read_tensors(path);
+    compare(path, shard.checksums, read.checksums);
+    loaded.tensors.merge(read.file.tensors);
+  }
+  return loaded;
+}
+
+void CheckpointFolder::prune(int keep, int64_t newest) const {
+  auto all = steps();
+  std::erase_if(all, [&](int64_t step) { return step > newest; });
+  for (size_t i = static_cast<size_t>(std::max(1, keep)); i < all.size(); ++i) {
+    rename_and_remove(folder_of(all[i]));
+  }
+}
+
+UnfinishedCheckpoint::UnfinishedCheckpoint(const CheckpointFolder& folder, int64_t step,
+                                           const std::string& mark)
+    : folder_(folder), step_(step), path_(folder.folder_of(step) + kUnfinished + mark) {
+  if (::mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST) throw_errno(path_, "cannot be made");
+}
+
+Shard UnfinishedCheckpoint::write_shard(int index, int count, const NamedTensors& tensors) const {
+  Shard shard{.file = numbered("shard-%05lld-of-%05lld.safetensors", index, count),
+              .checksums = {}};
+  const std::string path = path_ + "/" + shard.file;
+  NewFile file(path);
+  shard.checksums = write_tensors(file, tensors, {{"format", "pt"}});
+  file.sync();
+  compare(path, shard.checksums, read_checksums(path));
+  return shard;
+}
+
+std::string UnfinishedCheckpoint::announcement(int index) const {
+  return path_ + "/" + numbered("shard-%05lld.json", index);
+}
+
+void UnfinishedCheckpoint::announce(int index, const Shard& shard) const {
+  // Not durable: the commit is. The folder may have its final name a moment after the rename.
+  const std::string path = announcement(index);
+  const std::string text = encode(shard);
+  NewFile file(path + ".new");
+  file.write(text.data(), text.size());
+  file.sync();
+  if (::rename((path + ".new").c_str(), path.c_str()) != 0)
+    throw_errno(path, "cannot be put there");
+}
+
+void UnfinishedCheckpoint::announce_failure(int index) const noexcept {
+  try {
+    const NewFile file(announcement(index) + ".failed");  // empty: there may be no room for more
+  } catch (const std::exception&) {
+    return;  // the deadline tells
+  }
+}
+
+std::vector<Shard> UnfinishedCheckpoint::wait_for_others(
+    int count, std::chrono::steady_clock::time_point deadline,
+    const std::function<bool()>& abandoned) const {
+  constexpr auto kFirstPause = std::chrono::milliseconds(1);
+  constexpr auto kLongestPause = std::chrono::milliseconds(50);
+  std::vector<Shard> shards;
+  auto pause = kFirstPause;
+  while (static_cast<int>(shards.size()) + 1 < count) {
+    const int index = static_cast<int>(shards.size()) + 1;
+    const std::string path = announcement(index);
+    if (::access(path.c_str(), F_OK) == 0) {
+      shards.push_back(decode_shard(read_whole_file(path, kMostManifestBytes)));
+      ::unlink(path.c_str());
+      pause = kFirstPause;
+      continue;
+    }
+    const std::string who = "shard " + std::to_string(index) + " of " + std::to_string(count);
+    if (::access((path + ".failed").c_str(), F_OK) == 0) {
+      throw std::runtime_error(who + " could not be written");
+    }
+    if (abandoned()) throw std::runtime_error("given up, since the job ends");
+    if (std::chrono::steady_clock::now() > deadline) {
+      throw std::runtime_error(who + " did not come in time");
+    }
+    std::this_thread::sleep_for(pause);
+    pause = std::min<std::chrono::milliseconds>(pause * 2, kLongestPause);
+  }
+  return shards;
+}
+
+void UnfinishedCheckpoint::commit(const CheckpointManifest& manifest) const {
+  NewFile file(path_ + "/manifest.json");
+  const std::string text = encode(manifest);
+  file.write(text.data(), text.size());
+  file.sync();
+  sync_folder(path_);
+  const std::string final_path = folder_.folder_of(step_);
+  if (::rename(path_.c_str(), final_path.c_str()) != 0) {
+    if (errno != EEXIST && errno != ENOTEMPTY) throw_errno(final_path, "cannot be put there");
+    bool good = true;
+    try {
+      (void)folder_.verify(step_);
+    } catch (const std::exception&) {
+      good = false;
+    }
+    if (good) {
+      sync_folder(folder_.path());
+      return remove();
+    }
+    rename_and_remove(final_path);
+    if (::rename(path_.c_str(), final_path.c_str()) != 0) {
+      throw_errno(final_path, "cannot be put there");
+    }
+  }
+  sync_folder(folder_.path());
+  (void)read_manifest(final_path, step_);
+}
+
+void UnfinishedCheckpoint::remove() const noexcept {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace muster

@@ -1,0 +1,72 @@
+// Checkpoints on disk: FOLDER/step-000000000120/{manifest.json, shard-00000-of-00002.safetensors,
+// ...}. A folder of that name is complete from the moment that it has it; what is being written, or
+// removed, has another name. Throws std::runtime_error that names the file.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "torch/checkpoint_manifest.hpp"
+
+namespace muster {
+
+struct LoadedCheckpoint {
+  CheckpointManifest manifest;
+  NamedTensors tensors;
+};
+
+class CheckpointFolder {
+ public:
+  explicit CheckpointFolder(std::string path) : path_(std::move(path)) {}
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  // Of a save that did not come to its end.
+  void remove_unfinished() const;
+  // Newest first; not looked into.
+  [[nodiscard]] std::vector<int64_t> steps() const;
+  // Reads all of it. What is damaged is named.
+  [[nodiscard]] CheckpointManifest verify(int64_t step) const;
+  [[nodiscard]] LoadedCheckpoint load(int64_t step) const;
+  // Of `newest` and those before it all but `keep`. Later ones were refused, or are another run's.
+  void prune(int keep, int64_t newest) const;
+
+ private:
+  friend class UnfinishedCheckpoint;
+  [[nodiscard]] std::string folder_of(int64_t step) const;
+
+  std::string path_;
+};
+
+// One that is being written, by several processes that see the same folder and agree about `mark`.
+class UnfinishedCheckpoint {
+ public:
+  UnfinishedCheckpoint(const CheckpointFolder& folder, int64_t step, const std::string& mark);
+
+  // Writes it, and reads it back from the disk.
+  [[nodiscard]] Shard write_shard(int index, int count, const NamedTensors& tensors) const;
+
+  // To the process that commits: this shard is there, or never will be.
+  void announce(int index, const Shard& shard) const;
+  void announce_failure(int index) const noexcept;
+  // The shards that others announce, from index 1 on. Looks every few milliseconds, since no file
+  // system over a network tells of changes. Throws at the deadline, on a failure, and when
+  // `abandoned` says so.
+  [[nodiscard]] std::vector<Shard> wait_for_others(int count,
+                                                   std::chrono::steady_clock::time_point deadline,
+                                                   const std::function<bool()>& abandoned) const;
+
+  // From here on it counts. Where there is a good one of that step already, that stays.
+  void commit(const CheckpointManifest& manifest) const;
+  void remove() const noexcept;
+
+ private:
+  [[nodiscard]] std::string announcement(int index) const;
+  const CheckpointFolder& folder_;
+  int64_t step_;
+  std::string path_;
+};
+
+}  // namespace muster

@@ -1,0 +1,99 @@
+#include "torch/checkpoint_manifest.hpp"
+
+#include <stdexcept>
+
+#include <nlohmann/json.hpp>
+
+namespace muster {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kManifestVersion = 1;
+
+std::string seal(json value) {
+  const std::string plain = value.dump();
+  value["checksum"] = checksum(plain.data(), plain.size());
+  return value.dump();
+}
+
+json unseal(const std::string& text) {
+  json value = json::parse(text);
+  if (!value.is_object() || !value.contains("checksum")) throw std::runtime_error("is damaged");
+  if (value.dump() != text) throw std::runtime_error("is damaged: not as it was written");
+  const std::string told = value["checksum"];
+  value.erase("checksum");
+  const std::string plain = value.dump();
+  if (checksum(plain.data(), plain.size()) != told) {
+    throw std::runtime_error("is damaged: its checksum is another one");
+  }
+  return value;
+}
+
+json shard_json(const Shard& shard) {
+  return {{"file", shard.file},
+          {"bytes", shard.checksums.bytes},
+          {"header", shard.checksums.header},
+          {"tensors", shard.checksums.tensors}};
+}
+
+Shard shard_of(const json& value) {
+  Shard shard{.file = value.at("file"),
+              .checksums = {.bytes = value.at("bytes"),
+                            .header = value.at("header"),
+                            .tensors = value.at("tensors").get<Checksums>()}};
+  if (shard.file.empty() || shard.file.find('/') != std::string::npos) {
+    throw std::runtime_error("names a file outside of its folder");
+  }
+  return shard;
+}
+
+// nlohmann's own exceptions say where in the text, which helps nobody here.
+template <class Read>
+auto read_sealed(const std::string& text, Read read) {
+  try {
+    return read(unseal(text));
+  } catch (const json::exception& error) {
+    throw std::runtime_error(std::string("is damaged: ") + error.what());
+  }
+}
+
+}  // namespace
+
+std::string encode(const CheckpointManifest& manifest) {
+  json shards = json::array();
+  for (const Shard& shard : manifest.shards) shards.push_back(shard_json(shard));
+  return seal({{"format", "muster-checkpoint"},
+               {"version", kManifestVersion},
+               {"step", manifest.step},
+               {"ranks", manifest.ranks},
+               {"values", manifest.values},
+               {"shards", shards}});
+}
+
+CheckpointManifest decode_manifest(const std::string& text) {
+  return read_sealed(text, [](const json& value) {
+    if (value.at("format") != "muster-checkpoint") {
+      throw std::runtime_error("is no manifest of a checkpoint");
+    }
+    if (value.at("version") != kManifestVersion) {
+      throw std::runtime_error("is of a newer muster: version " + value.at("version").dump());
+    }
+    CheckpointManifest manifest{.step = value.at("step"),
+                                .ranks = value.at("ranks"),
+                                .values = value.at("values").get<CheckpointValues>(),
+                                .shards = {}};
+    for (const json& shard : value.at("shards")) manifest.shards.push_back(shard_of(shard));
+    return manifest;
+  });
+}
+
+std::string encode(const Shard& shard) {
+  return seal(shard_json(shard));
+}
+
+Shard decode_shard(const std::string& text) {
+  return read_sealed(text, shard_of);
+}
+
+}  // namespace muster

@@ -1,0 +1,60 @@
+#include "torch/random_state.hpp"
+
+#include <cstring>
+#include <mutex>
+#include <stdexcept>
+#include <vector>
+
+#include <torch/torch.h>
+
+namespace muster {
+namespace {
+
+std::vector<at::Generator> generators() {
+  std::vector<at::Generator> all{at::detail::getDefaultCPUGenerator()};
+  if (torch::cuda::is_available()) {
+    all.push_back(at::globalContext().defaultGenerator(at::Device(at::kCUDA)));
+  }
+  return all;
+}
+
+}  // namespace
+
+// Each with its length before it.
+std::string random_state() {
+  std::string state;
+  for (at::Generator& generator : generators()) {
+    const std::lock_guard lock(generator.mutex());
+    const at::Tensor bytes = generator.get_state().contiguous();
+    const uint64_t size = bytes.nbytes();
+    state.append(reinterpret_cast<const char*>(&size), sizeof size);
+    state.append(static_cast<const char*>(bytes.const_data_ptr()), size);
+  }
+  return state;
+}
+
+void set_random_state(const std::string& state) {
+  size_t at = 0;
+  for (at::Generator& generator : generators()) {
+    uint64_t size = 0;
+    if (state.size() - at < sizeof size) break;  // saved where there was no device
+    std::memcpy(&size, state.data() + at, sizeof size);
+    at += sizeof size;
+    if (size > state.size() - at) throw std::runtime_error("random numbers: cut off");
+    at::Tensor bytes = at::empty({static_cast<int64_t>(size)}, at::kByte);
+    std::memcpy(bytes.data_ptr(), state.data() + at, size);
+    at += size;
+    const std::lock_guard lock(generator.mutex());
+    generator.set_state(bytes);
+  }
+}
+
+void seed_anew(int64_t step, int rank) {
+  // Neighbouring steps and ranks must not give neighbouring seeds.
+  uint64_t seed = static_cast<uint64_t>(step) * 0x9e3779b97f4a7c15U + static_cast<uint64_t>(rank);
+  seed = (seed ^ (seed >> 30U)) * 0xbf58476d1ce4e5b9U;
+  seed = (seed ^ (seed >> 27U)) * 0x94d049bb133111ebU;
+  torch::manual_seed(seed ^ (seed >> 31U));
+}
+
+}  // namespace muster

@@ -1,0 +1,175 @@
+"""`muster bench` on lab hosts whose links are shaped: what it says is what the links are, and who is slow is named."""
+import json
+import random
+import statistics
+import subprocess
+
+import pytest
+from tests.run.conftest import Cluster
+from tests.run.launchers import ACTIVATE_TORCH, DEPS, SYSTEM_PATH
+from tests.run.waiting import until
+from tests.staging import staged
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(300)]
+OPEN_MPI = f"{DEPS}/openmpi/bin:{SYSTEM_PATH}"
+SEEDS = [*range(1, 6), *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(6, 21))]
+
+
+@pytest.fixture(scope="module")
+def programs(muster):
+    with staged(muster.parent.parent, muster, muster.parent / "muster-bench") as folder:
+        yield folder
+
+
+class Bench(Cluster):
+    """Hosts, and `muster bench` on their launcher."""
+
+    def __init__(self, lab, programs):
+        super().__init__(lab)
+        self.muster_beside = str(programs / "muster")
+
+    def bench(self, *words, hosts=None, within=120):
+        return self.lab.exec("launcher", "env", f"PATH={OPEN_MPI}", self.muster_beside, "bench", *words, "-H", hosts or self.all, timeout=within)
+
+    def results(self, *words, code=0, **options):
+        """Of --json."""
+        done = self.bench(*words, "--json", **options)
+        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return json.loads(done.stdout)
+
+    def link(self, hosts, *words):
+        self.lab.command("link", hosts, *words)
+
+
+@pytest.fixture(scope="module")
+def two(module_lab_up, programs):
+    return Bench(module_lab_up(hosts=2), programs)
+
+
+@pytest.fixture(scope="module")
+def eight(module_lab_up, programs):
+    return Bench(module_lab_up(hosts=8), programs)
+
+
+def iperf3(lab, seconds=3):
+    """Bytes a second that n2 receives of n1."""
+    server = subprocess.Popen(lab.words("n2", "timeout", "30", "iperf3", "-s", "-1", "--forceflush"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    assert any("Server listening" in line for line in server.stdout)
+    ended = json.loads(lab.shell("n1", f"iperf3 -c n2 -t {seconds} -J"))["end"]
+    server.communicate(timeout=30)
+    return ended["sum_received"]["bits_per_second"] / 8
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("rate, size, backends", [("100mbit", "16M", "gloo"), ("1gbit", "64M", "mpi,gloo")])
+def test_busbw_is_what_iperf3_measures(two, rate, size, backends):
+    two.link("n[1-2]", "--rate", rate)
+    peers = [iperf3(two.lab)]
+    results = two.results("all-reduce", "--backend", backends, "--min", "16M", "--max", size, "--factor", "4", "--expect", rate)
+    peers.append(iperf3(two.lab))
+    best = max(m["busbw"] for m in results["measurements"] if m["bytes"] >= 16 << 20)
+    link = statistics.mean(peers)
+    print(f"\n{rate}: busbw {8e-6 * best:.1f} Mbit/s, iperf3 {[round(8e-6 * one, 1) for one in peers]} Mbit/s")
+    assert abs(best / link - 1) <= 0.05
+    assert all(m["wrong"] == 0 for m in results["measurements"])
+    assert [v["outcome"] for v in results["verdicts"]] == ["pass", "pass"], results["verdicts"]
+    # Each host counted what an all-reduce of the largest size sends through its link, and nothing else did.
+    for traffic in results["traffic"]:
+        (eth0,) = [device for device in traffic["devices"] if device["name"] == "eth0"]
+        moved = max(m["bytes"] * m["iterations"] for m in results["measurements"] if m["backend"] == traffic["backend"])
+        assert 0.9 * moved < eth0["sent"] < 1.3 * moved, (traffic, moved)
+
+
+def test_a_link_that_gives_less_than_it_says(two):
+    """A lab's interface says 10 Gbit/s; the verdict is loud, and says what to do."""
+    two.link("n[1-2]", "--rate", "100mbit")
+    done = two.bench("broadcast", "--backend", "bare", "--min", "1M", "--max", "1M", "-xTOKEN=hush", "-x", "OTHER=hush")
+    assert done.returncode == 3, done.stdout + done.stderr
+    (verdict,) = [line for line in done.stdout.splitlines() if "FAIL" in line]
+    assert "broadcast" in verdict and "measured" in verdict
+    text = " ".join(line.strip("# ") for line in done.stdout.splitlines())
+    assert "eth0 says 10.0 Gbit/s" in text and "--expect" in text and "muster bench pairs" in text
+    assert done.stderr == "", "not on a terminal: nothing is said beside the results"
+    assert "-xTOKEN" in done.stdout and "hush" not in done.stdout
+
+
+def test_two_runs_compared(two):
+    for rate, name in (("100mbit", "a"), ("50mbit", "b")):
+        two.link("n[1-2]", "--rate", rate)
+        script = (f"cd && env PATH={OPEN_MPI} {two.muster_beside} bench all-reduce --backend bare --min 64K --max 1M --factor 4 --seconds 0.3 "
+                  f"--expect {rate} -H {two.all} --json --report {name}.html > {name}.json")
+        done = two.lab.exec("launcher", "sh", "-c", script)
+        assert done.returncode in (0, 3), done.stderr  # MPI's own all-reduce may not fill a link
+    said = two.lab.shell("launcher", f"cd && {two.muster_beside} bench compare a.json b.json")
+    first = next(line for line in said.splitlines() if "faster" in line or "slower" in line)
+    assert "all-reduce" in first and "bare" in first, said
+    assert "50" in said and "100mbit" in said, said  # the commands differ, and that is said
+    same = two.lab.shell("launcher", f"cd && {two.muster_beside} bench compare a.json a.json")
+    assert "othing differs by more than the noise" in same, same
+    assert two.lab.shell("launcher", "cd && head -c 15 b.html").lower() == "<!doctype html>"
+    two.lab.shell("launcher", f"cd && {two.muster_beside} bench show last > shown")  # runs keep their results
+
+
+def test_ctrl_c_shows_what_is_done(two):
+    two.link("n[1-2]", "--rate", "100mbit")
+    before = two.processes()
+    runs = "~/.local/state/muster/runs"
+    earlier = two.lab.shell("launcher", f"ls {runs}").split()
+    run = two.launch(["env", f"PATH={OPEN_MPI}", two.muster_beside, "bench", "all-reduce", "--backend", "bare", "--min", "8", "--max", "1G", "-H", two.all])
+    until("a run", lambda: two.lab.shell("launcher", f"ls {runs}").split() != earlier, within=20)
+    counted = f"grep -c '\"measurement\"' {runs}/$(ls {runs} | tail -1)/out"
+    until("3 measurements", lambda: int(two.lab.exec("launcher", "sh", "-c", counted).stdout or 0) >= 3, within=30)
+    two.lab.shell("launcher", f"read pid rest < {runs}/$(ls {runs} | tail -1)/owner && kill -INT $pid")
+    assert run.end(30) == 130, run.said()
+    rows = [line for line in run.out if line and not line.startswith("#")]
+    assert len(rows) >= 3 and rows[0].split()[0] == "8", run.said()
+    assert "interrupt" in " ".join(run.out).lower(), run.said()
+    two.settles(before, 20)
+
+
+def test_through_torchrun(two):
+    two.link("n[1-2]", "--clear")
+    results = two.results("all-reduce", "--engine", "torchrun", "--activate", ACTIVATE_TORCH, "--min", "1K", "--max", "1M", "--factor", "32", "--seconds", "0.1",
+                          "--expect", "10mbit")
+    assert results["engine"].startswith("torchrun")
+    assert {m["backend"] for m in results["measurements"]} == {"gloo"} and len(results["measurements"]) == 3
+
+
+def test_a_training(two):
+    two.link("n[1-2]", "--rate", "400mbit")
+    done = two.bench("ddp", "--model", "mlp", "--batch", "8", "--steps", "3", within=200)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = [line.split() for line in done.stdout.splitlines() if line and not line.startswith("#")]
+    assert [(row[0], row[2]) for row in rows] == [("mlp", "1"), ("mlp", "2")], done.stdout
+    waiting = float(rows[1][7])
+    assert waiting > 50, "16 MB of gradients over 400 Mbit/s"
+    assert "Gbit/s on 2 hosts" in done.stdout
+
+
+def test_the_table_of_a_cluster(eight):
+    """2, 4 and 8 ranks, as the fifth seed document has it."""
+    eight.link("n[1-8]", "--rate", "200mbit")
+    done = eight.bench("all-reduce", "--table", "--backend", "bare", "--min", "1M", "--max", "1M", "--seconds", "0.1", "--expect", "200mbit")
+    assert done.returncode in (0, 3), done.stderr
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if line.startswith("|")]
+    numbers = {int(row[0]): row[1:] for row in rows if row[0].isdigit()}
+    assert sorted(numbers) == [2, 4, 8], done.stdout
+    for ranks, (rdma_bus, rdma_alg, bus, alg) in numbers.items():
+        assert (rdma_bus, rdma_alg) == ("-", "-")
+        assert float(bus) == pytest.approx(float(alg) * 2 * (ranks - 1) / ranks, rel=0.02)
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_slow_host_and_the_bad_link_are_named(eight, seed):
+    """Eight hosts at 50 Mbit/s: one has a tenth of that, and two others lose frames between them."""
+    one, other, slow = random.Random(seed).sample(eight.lab.hosts, 3)
+    eight.link("n[1-8]", "--rate", "50mbit")
+    eight.link(slow, "--rate", "5mbit")
+    eight.link(one, "--rate", "50mbit", "--loss", "5%", "--between", other)
+    results = eight.results("pairs", "--seconds", "0.1", "--expect", "50mbit", code=3)
+    named = {tuple(sorted(suspect["hosts"])): suspect["what"] for suspect in results["suspects"] if suspect["confirmed"] and suspect["aspect"] != "latency"}
+    link = tuple(sorted([one, other]))
+    assert named.keys() == {(slow,), link}, json.dumps(results["suspects"], indent=1)
+    assert "is slow with everyone" in named[slow,] and "loses frames" in named[link], named
+    assert len([pair for pair in results["pairs"] if not pair["again"]]) == 28

@@ -1,0 +1,171 @@
+#include "bench/verdict.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::bench {
+namespace {
+
+constexpr double kGbit = 1e9 / 8;
+
+Results two_hosts(double busbw) {
+  const HostFacts host{.name = "n1", .interface = "eth0", .mtu = 1500, .speed_mbit = 1000};
+  HostFacts other = host;
+  other.name = "n2";
+  return {.kind = "collectives",
+          .ranks = 2,
+          .hosts = {host, other},
+          .measurements = {{.operation = "all-reduce",
+                            .backend = "mpi",
+                            .ranks = 2,
+                            .bytes = 8,
+                            .busbw = 99 * kGbit},
+                           {.operation = "all-reduce",
+                            .backend = "mpi",
+                            .ranks = 2,
+                            .bytes = 16 << 20,
+                            .busbw = busbw}}};
+}
+
+const Verdict& about(const std::vector<Verdict>& verdicts, const std::string& what) {
+  for (const Verdict& verdict : verdicts) {
+    if (verdict.about.find(what) != std::string::npos) return verdict;
+  }
+  static const Verdict none{.about = "none"};
+  return none;
+}
+
+TEST(Verdict, ALinkThatGivesWhatItSaysPasses) {
+  const auto verdicts = judge(two_hosts(0.94 * kGbit), 0);
+  const Verdict& verdict = about(verdicts, "all-reduce");
+  EXPECT_EQ(verdict.outcome, Verdict::Outcome::kPass) << verdict.text;
+  EXPECT_NEAR(verdict.expected, 0.9415 * kGbit, 0.001 * kGbit);
+  EXPECT_NE(verdict.text.find("eth0 says 1.00 Gbit/s"), std::string::npos) << verdict.text;
+}
+
+TEST(Verdict, HalfOfItFailsAndSaysWhatToDo) {
+  const auto verdicts = judge(two_hosts(0.4 * kGbit), 0);
+  const Verdict& verdict = about(verdicts, "all-reduce");
+  EXPECT_EQ(verdict.outcome, Verdict::Outcome::kFail);
+  EXPECT_NE(verdict.text.find("muster bench pairs"), std::string::npos);
+}
+
+TEST(Verdict, TheSlowestHostsLinkCounts) {
+  Results results = two_hosts(0.09 * kGbit);
+  results.hosts[1].speed_mbit = 100;
+  EXPECT_EQ(about(judge(results, 0), "all-reduce").outcome, Verdict::Outcome::kPass);
+  EXPECT_NE(expected_link(results, 0).why.find("n2"), std::string::npos);
+}
+
+TEST(Verdict, WhatTheUserExpectsWins) {
+  EXPECT_EQ(about(judge(two_hosts(0.09 * kGbit), 0.1 * kGbit), "all-reduce").outcome,
+            Verdict::Outcome::kPass);
+}
+
+TEST(Verdict, NobodyKnowsIsNotGood) {
+  Results results = two_hosts(kGbit);
+  results.hosts[0].speed_mbit = -1;
+  const auto verdicts = judge(results, 0);
+  EXPECT_EQ(about(verdicts, "all-reduce").outcome, Verdict::Outcome::kUnknown);
+  EXPECT_NE(about(verdicts, "all-reduce").text.find("--expect"), std::string::npos);
+}
+
+TEST(Verdict, RdmaThatIsNotUsedIsLoud) {
+  Results results = two_hosts(0.94 * kGbit);
+  for (HostFacts& host : results.hosts) host.rdma = "mlx5_0:1, 100 Gb/sec (4X EDR)";
+  results.traffic = {{.host = "n1",
+                      .backend = "mpi",
+                      .operation = "all-reduce",
+                      .devices = {{.name = "eth0", .sent = 1 << 30},
+                                  {.name = "mlx5_0:1", .rdma = true, .sent = 4096}}}};
+  const auto verdicts = judge(results, 0);
+  const Verdict& loud = about(verdicts, "RDMA IS THERE");
+  EXPECT_EQ(loud.outcome, Verdict::Outcome::kFail);
+  EXPECT_NE(loud.text.find("n1 sent 1024 MiB through eth0"), std::string::npos) << loud.text;
+  EXPECT_EQ(&loud, &verdicts.front());
+
+  results.traffic[0].devices = {{.name = "eth0", .sent = 4096},
+                                {.name = "mlx5_0:1", .rdma = true, .sent = 1 << 30}};
+  results.measurements[1].rdma = true;
+  results.measurements[1].busbw = 95 * kGbit;
+  const auto good = judge(results, 0);
+  EXPECT_EQ(about(good, "RDMA IS THERE").about, "none");
+  EXPECT_EQ(about(good, "all-reduce").outcome, Verdict::Outcome::kPass);
+  EXPECT_NEAR(about(good, "all-reduce").expected, 95 * kGbit, kGbit);
+}
+
+TEST(Verdict, GlooCannotDoRdmaAndIsNotBlamed) {
+  Results results = two_hosts(0.94 * kGbit);
+  for (HostFacts& host : results.hosts) host.rdma = "mlx5_0:1, 100 Gb/sec (4X EDR)";
+  results.traffic = {{.host = "n1",
+                      .backend = "gloo",
+                      .operation = "all-reduce",
+                      .devices = {{.name = "eth0", .sent = 1 << 30}}}};
+  EXPECT_EQ(about(judge(results, 0), "RDMA IS THERE").outcome, Verdict::Outcome::kUnknown);
+}
+
+TEST(Verdict, FewRanksOnOneHostSayNothingOfTheLink) {
+  Results results = two_hosts(0.1 * kGbit);
+  results.ranks = 4;
+  for (Measurement& one : results.measurements) one.ranks = 4;
+  results.measurements.push_back({.operation = "all-reduce",
+                                  .backend = "mpi",
+                                  .ranks = 2,
+                                  .bytes = 16 << 20,
+                                  .busbw = 80 * kGbit});
+  EXPECT_EQ(about(judge(results, 0), "all-reduce").outcome, Verdict::Outcome::kFail);
+}
+
+TEST(Verdict, ABackendThatFallsBehindIsNamed) {
+  Results results = two_hosts(0.3 * kGbit);
+  results.measurements.push_back({.operation = "all-reduce",
+                                  .backend = "gloo",
+                                  .ranks = 2,
+                                  .bytes = 16 << 20,
+                                  .busbw = 0.93 * kGbit});
+  const auto verdicts = judge(results, 0);
+  const Verdict& verdict = about(verdicts, "all-reduce");
+  EXPECT_EQ(verdict.outcome, Verdict::Outcome::kPass);
+  EXPECT_NE(verdict.text.find("mpi reaches 32 % only"), std::string::npos) << verdict.text;
+}
+
+TEST(Verdict, PairsThatWereNotAllMeasuredDoNotPass) {
+  Results results = two_hosts(0);
+  results.kind = "pairs";
+  results.measurements.clear();
+  results.pairs = {{.one = "n1", .other = "n2", .forward = 0.94 * kGbit, .backward = 0.93 * kGbit}};
+  results.cut_short = "interrupted";
+  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Verdict::Outcome::kUnknown);
+  results.cut_short.clear();
+  results.hosts[0].rdma = "mlx5_0:1, 100 Gb/sec (4X EDR)";
+  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Verdict::Outcome::kUnknown);
+}
+
+TEST(Verdict, WrongDataFailsWhateverTheSpeed) {
+  Results results = two_hosts(0.94 * kGbit);
+  results.measurements[1].wrong = 1;
+  const auto verdicts = judge(results, 0);
+  EXPECT_EQ(about(verdicts, "the data").outcome, Verdict::Outcome::kFail);
+  EXPECT_NE(about(verdicts, "the data").text.find("16777216 bytes: 1 elements"), std::string::npos);
+}
+
+TEST(Verdict, SeveralRanksOfAHostShareItsLinkInAnAllToAll) {
+  EXPECT_DOUBLE_EQ(expected_busbw("all-to-all", 2, 2, 100), 100);
+  // 2 hosts x 2 ranks: 2 x 2/4 of a buffer leave a host in the time in which busbw counts 3/4.
+  EXPECT_DOUBLE_EQ(expected_busbw("all-to-all", 4, 2, 100), 75);
+  EXPECT_DOUBLE_EQ(expected_busbw("all-reduce", 4, 2, 100), 100);
+}
+
+TEST(Verdict, ASlowHostFailsThePairs) {
+  Results results = two_hosts(0);
+  results.kind = "pairs";
+  results.measurements.clear();
+  results.pairs = {{.one = "n1", .other = "n2", .forward = 0.94 * kGbit, .backward = 0.93 * kGbit}};
+  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Verdict::Outcome::kPass);
+  results.suspects = {{.hosts = {"n2"}, .confirmed = false}};
+  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Verdict::Outcome::kPass);
+  results.suspects[0].confirmed = true;
+  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Verdict::Outcome::kFail);
+}
+
+}  // namespace
+}  // namespace muster::bench

@@ -1,0 +1,67 @@
+#include "run/folder.hpp"
+
+#include <cstdlib>
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "sys/file.hpp"
+
+namespace muster::run {
+namespace {
+
+// Runs of a state folder of its own.
+class Runs : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "muster-runs-XXXXXX";
+    state_ = ::mkdtemp(pattern.data());
+    (void)::setenv("XDG_STATE_HOME", state_.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+    for (const char* id : {"2026-b.10", "2026-b", "2026-a", "2026-b.9", "2026-b.1"}) {
+      ASSERT_TRUE(make_run_folder(id));
+      ASSERT_TRUE(sys::write_file(runs_folder() + "/" + id + "/out", "", 0600));
+    }
+  }
+  void TearDown() override {
+    (void)::unsetenv("XDG_STATE_HOME");  // NOLINT(concurrency-mt-unsafe)
+    std::filesystem::remove_all(state_);
+  }
+  static std::string found(const std::string& name) {
+    const auto folder = find_run(name);
+    return folder ? folder->substr(folder->rfind('/') + 1) : folder.error().what;
+  }
+
+  std::string state_;
+};
+
+TEST(AttemptId, IsReadBack) {
+  EXPECT_EQ(attempt_id("r1", 0), "r1");
+  EXPECT_EQ(attempt_id("r1", 2), "r1.2");
+  EXPECT_EQ(parse_attempt("r1.2").base, "r1");
+  EXPECT_EQ(parse_attempt("r1.2").number, 2);
+  for (const char* none : {"r1", "r1.", "r1.x", "r1.0", "r1.2x"}) {
+    EXPECT_EQ(parse_attempt(none).base, none);
+    EXPECT_EQ(parse_attempt(none).number, 0);
+  }
+}
+
+TEST_F(Runs, AreListedInTheOrderOfTheirAttempts) {
+  EXPECT_EQ(list_runs(),
+            (std::vector<std::string>{"2026-a", "2026-b", "2026-b.1", "2026-b.9", "2026-b.10"}));
+  EXPECT_EQ(latest_attempt("2026-b"), 10);
+  EXPECT_EQ(latest_attempt("2026-a"), 0);
+  EXPECT_EQ(latest_attempt("2026"), -1);
+}
+
+TEST_F(Runs, AreFoundByTheBeginningOfTheirId) {
+  EXPECT_EQ(found("2026-b"), "2026-b");
+  EXPECT_EQ(found("2026-b.1"), "2026-b.1");
+  EXPECT_EQ(found("last"), "2026-b.10");
+  ASSERT_TRUE(make_run_folder("2027-long"));
+  ASSERT_TRUE(make_run_folder("2027-long.1"));
+  EXPECT_EQ(found("2027"), "2027-long");  // attempts make it no less clear
+  EXPECT_EQ(found("2026"), "'2026' could be 2026-a or 2026-b");
+}
+
+}  // namespace
+}  // namespace muster::run

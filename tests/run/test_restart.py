@@ -1,0 +1,211 @@
+"""A run that loses a rank or a host, or stands still, is started again: --max-restarts, --spares, --min-nodes, --stall-after, --again."""
+import json
+import time
+
+import pytest
+from tests.run.waiting import until
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(120)]
+
+THREE = "n[1-3]"
+# Does the first words in the first attempt, and the second in all others; every rank says which attempt it sees.
+TWICE = 'echo "count $TORCHELASTIC_RESTART_COUNT of $TORCHELASTIC_MAX_RESTARTS"; if [ $TORCHELASTIC_RESTART_COUNT = 0 ]; then {}; else {}; fi'
+# Not "$$", of which torchrun makes "$".
+DIES = "sh -c 'kill -9 $PPID; sleep 1000'"
+TORCHRUN = ["--engine", "torchrun", "--activate", "source /opt/muster-deps/torch/bin/activate"]
+
+
+@pytest.fixture(scope="module")
+def module_cluster(module_lab_up, every_engine, make_cluster):
+    """n4 is the spare."""
+    return make_cluster(module_lab_up(hosts=4))
+
+
+def program(first, later="echo done"):
+    return ("sh", "-c", TWICE.format(first, later))
+
+
+def record(cluster, run_id):
+    return json.loads(cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run_id}/record.json"))
+
+
+@pytest.mark.parametrize("name", ["openmpi5", "mpich", pytest.param("torchrun", marks=pytest.mark.campaign)])
+def test_a_rank_that_kills_itself(cluster, every_engine, name):
+    """All ranks are started again, and all of them are told so, whatever the engine."""
+    before = cluster.processes()
+    flags = TORCHRUN if name == "torchrun" else []
+    run = cluster.run(every_engine.get(name), *flags, "--max-restarts", "2", "--", *program(f"[ $RANK = 1 ] && {DIES}; exec sleep 1000"),
+                      hosts=THREE, within=100)
+    assert run.code == 0, run.said()
+    assert {f"[n{i + 1}:{i}] {word}" for i in range(3) for word in ("count 0 of 2", "count 1 of 2", "done")} <= set(run.out), run.said()
+    assert "muster: attempt 1 of 3: rank 1 on n2 ended with signal 9 (Killed)" in run.errors, run.said()
+    assert "muster: starting again on n[1-3]; TORCHELASTIC_RESTART_COUNT=1" in run.errors, run.said()
+    first, second = record(cluster, run.id), record(cluster, f"{run.id}.1")
+    assert "signal 9" in first["started_again"] and (second["attempt"], second["restart_of"], second["code"]) == (1, run.id, 0)
+    listed = [line for line in cluster.muster("runs").stdout.splitlines() if line.startswith(run.id)]
+    assert "ended 137" in listed[0] and "started again: rank 1" in listed[0] and listed[1].startswith(f"{run.id}.1 ") and "ok" in listed[1], listed
+    cluster.settles(before, 5)
+
+
+def test_a_host_without_power(cluster, every_engine):
+    """One run has a spare, the other may go on with two hosts."""
+    engine = every_engine["openmpi5"]
+    before = cluster.processes()
+    flags = ["--lost-after", "6", "--max-restarts", "1"]
+    with_spare = cluster.start(engine, *flags, "--spares", "n4", "--", *program("exec sleep 1000"), hosts=THREE)
+    with_fewer = cluster.start(engine, *flags, "--min-nodes", "2", "--", *program("exec sleep 1000"), hosts=THREE)
+    for run in (with_spare, with_fewer):
+        run.wait_for("count 0", 3)
+    cluster.lab.command("crash", "n2")
+    for run in (with_spare, with_fewer):
+        assert run.end(60) == 0, run.said()
+        assert "attempt 1 of 2: host n2 was lost with rank 1" in run.errors, run.said()
+    assert "n4 instead of n2 (lost); TORCHELASTIC_RESTART_COUNT=1" in with_spare.errors, with_spare.said()
+    assert {"[n1:0] done", "[n4:1] done", "[n3:2] done"} <= set(with_spare.out), with_spare.said()
+    assert "starting again on n[1,3], without n2 (" in with_fewer.errors, with_fewer.said()  # it was asked again
+    assert sorted(line for line in with_fewer.out if "done" in line) == ["[n1:0] done", "[n3:1] done"], with_fewer.said()
+    at_first = cluster.run(engine, "--answer-within", "3", "--spares", "n4", "--", "echo", "here", hosts=THREE)
+    assert at_first.code == 0 and "n4 instead of n2 (no answer" in at_first.errors and "[n4:1] here" in at_first.out, at_first.said()
+    cluster.lab.command("restart", "n2")
+    cluster.settles({one for one in before if one[0] != "n2"}, 10)
+
+
+def test_a_host_that_boots_is_waited_for(cluster, every_engine):
+    before = cluster.processes()
+    run = cluster.start(every_engine["mpich"], "--lost-after", "6", "--answer-within", "3", "--max-restarts", "1", "--", *program("exec sleep 1000"),
+                        hosts="n[1-2]")
+    run.wait_for("count 0", 2)
+    cluster.lab.command("crash", "n2")
+    run.wait_for("muster: n2: .*; no spare is left: waiting for it for 36 s", lines=run.err)
+    cluster.lab.command("restart", "n2")
+    assert run.end(60) == 0, run.said()
+    assert {"[n1:0] done", "[n2:1] done"} <= set(run.out), run.said()
+    cluster.settles({one for one in before if one[0] != "n2"}, 10)
+
+
+def test_a_crash_loop_ends_early_with_its_cause(cluster, every_engine):
+    run = cluster.run(every_engine["openmpi5"], "--max-restarts", "50", "--", "sh", "-c", "[ $RANK = 2 ] && exit 3; sleep 1000", hosts=THREE, within=60)
+    assert run.code == 3, run.said()
+    assert f"its output: muster logs {run.id}.2 --rank 2" in run.errors and "crash loop: rank 2 ended with exit code 3 in 3 attempts in a row" in run.errors
+    assert len([line for line in run.err if "starting again on" in line]) == 2, run.said()
+
+
+def test_restarts_that_are_used_up(cluster, every_engine):
+    """The last attempt's verdict stands."""
+    run = cluster.run(every_engine["openmpi5"], "--max-restarts", "1", "--", "sh", "-c", "exit $((TORCHELASTIC_RESTART_COUNT + 4))", hosts="n1")
+    assert run.code == 5, run.said()
+    assert "muster: 1 restart was made and none is left" in run.errors and "rank 0 on n1 ended with exit code 5" in run.errors, run.said()
+
+
+def test_the_timeout_is_for_all_attempts(cluster, every_engine):
+    run = cluster.run(every_engine["openmpi5"], "--timeout", "12", "--max-restarts", "50", "--", *program("exit 4", "exec sleep 1000"), hosts="n1", within=40)
+    assert run.code == 124 and "the time limit of 12 s passed" in run.errors, run.said()
+    ended = record(cluster, f"{run.id}.1")
+    assert ended["reason"] == "timeout" and ended["ended"] - record(cluster, run.id)["started"] < 20, ended
+
+
+def test_a_stopped_rank_is_a_stall(cluster, every_engine):
+    before = cluster.processes()
+    run = cluster.run(every_engine["openmpi5"], "--stall-after", "6", "--max-restarts", "1", "--",
+                      *program("[ $RANK = 1 ] && kill -STOP $$; exec sleep 1000"), hosts=THREE, within=60)
+    assert run.code == 0, run.said()
+    assert "rank 1 on n2 is stopped (SIGSTOP, or a debugger); starting again" in run.errors, run.said()
+    evidence = cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/stalled.txt").splitlines()
+    assert [line.split(":")[0] for line in evidence] == ["rank 0 on n1", "rank 1 on n2", "rank 2 on n3"]
+    assert "T (stopped)" in evidence[1] and "S (waiting)" in evidence[0], evidence
+    cluster.settles(before, 5)
+
+
+def test_muster_is_killed_and_the_run_started_again(cluster, every_engine):
+    """By its id alone, from another folder; nothing of the first attempt is left, and the attempts are counted on."""
+    engine = every_engine["openmpi5"]
+    before = cluster.processes()
+    run = cluster.start(engine, "-x", "SECRET=hush-hush", "--", *program("exec sleep 1000", "echo in $PWD with $SECRET"), hosts=THREE)
+    run.wait_for("count 0", 3)
+    refused = cluster.muster("run", "--again", run.id, engine=engine)
+    assert refused.returncode == 2 and f"muster stop {run.id}" in refused.stderr, refused.stderr
+    run.signal("KILL")
+    run.end(10)
+    kept = cluster.lab.shell("launcher", f"stat -c %a ~/.local/state/muster/runs/{run.id}/command.json; cat ~/.local/state/muster/runs/{run.id}/command.json")
+    assert kept.startswith("600\n") and "SECRET" in kept and "hush-hush" not in kept
+    missing = cluster.muster("run", "--again", run.id, engine=engine)
+    assert missing.returncode == 2 and "SECRET is not set here" in missing.stderr, missing.stderr
+    again = cluster.launch(["env", "-C", "/tmp", "SECRET=told", "muster", "run", "--again", run.id], engine)
+    assert again.end(40) == 0, again.said()
+    assert len([line for line in again.out if "with told" in line and "in /tmp " not in line]) == 3, again.said()
+    assert record(cluster, f"{run.id}.1")["attempt"] == 1
+    cluster.settles(before, 5)
+
+
+def test_a_run_is_started_again_in_the_background(cluster, every_engine):
+    engine = every_engine["openmpi5"]
+    run = cluster.run(engine, "--", *program("exit 4", "sleep 1; echo done"), hosts="n1")
+    assert run.code == 4, run.said()
+    again = cluster.muster("run", "--again", "-d", engine=engine)
+    assert again.stdout == f"{run.id}.1\n", again.stderr
+    attached = cluster.attach(run.id)  # the attempt that runs now
+    assert attached.end(20) == 0 and "[n1:0] done" in attached.out, attached.said()
+    assert "[n1:0] done" in cluster.muster("logs", "last").stdout
+    done = cluster.muster("run", "--again", run.id, engine=engine)
+    assert done.returncode == 2 and "ended well" in done.stderr, done.stderr
+
+
+def test_restarts_cost_nothing_that_stays(cluster, every_engine):
+    """Descriptors and children of muster, after the first restart and after the sixth."""
+    cluster.lab.shell("n1", "rm -f /tmp/leave; mkfifo /tmp/leave")
+    run = cluster.start(every_engine["openmpi5"], "--max-restarts", "6", "--back-off", "0", "--", "sh", "-c",
+                        "echo at $TORCHELASTIC_RESTART_COUNT; read line < /tmp/leave; exit $((TORCHELASTIC_RESTART_COUNT + 4))", hosts="n1")
+    held = []
+    for attempt in range(7):
+        run.wait_for(f"at {attempt}")
+        held.append([len(cluster.lab.shell("launcher", f"{what}").split()) for what in (f"ls /proc/{run.owner}/fd", f"cat /proc/{run.owner}/task/*/children")])
+        cluster.lab.shell("n1", "timeout 10 sh -c 'echo > /tmp/leave'")
+    assert run.end(20) == 10, run.said()
+    assert held[6][0] <= held[1][0] + 2 and held[6][1] <= held[1][1], held
+
+
+def test_other_words_beside_again_are_refused(cluster):
+    refused = cluster.muster("run", "--again", "-n", "3")
+    assert refused.returncode == 2 and "cannot be changed when a run is started again" in refused.stderr, refused.stderr
+
+
+def test_a_link_that_is_cut_and_comes_back(cluster, every_engine):
+    """For 4 s: nothing happens. Until the host is lost: its old ranks are gone before new ones start there."""
+    before = cluster.processes()
+    look = "echo $$ > /tmp/first; exec sleep 1000", "kill -0 $(cat /tmp/first) 2> /tmp/why && echo still there || echo gone"
+    run = cluster.start(every_engine["openmpi5"], "--lost-after", "8", "--max-restarts", "1", "--", *program(*look), hosts=THREE)
+    run.wait_for("count 0", 3)
+    cluster.lab.command("cut", "n2")
+    time.sleep(4)  # the length of the cut is what is tested
+    cluster.lab.command("mend", "n2")
+    until("n2 answers again", lambda: cluster.lab.exec("launcher", "ping", "-c1", "-W1", "n2").returncode == 0, 5)
+    assert run.process.poll() is None and "attempt" not in run.errors, run.said()
+    cluster.lab.command("cut", "n2")
+    run.wait_for("host n2 was lost with rank 1", lines=run.err)
+    cluster.lab.command("mend", "n2")
+    assert run.end(60) == 0, run.said()
+    assert sorted(line for line in run.out if "gone" in line or "there" in line) == [f"[n{i + 1}:{i}] gone" for i in range(3)], run.said()
+    cluster.settles(before, 8)
+
+
+@pytest.mark.parametrize("how", ["INT", "stop"])
+def test_the_end_between_two_attempts(cluster, every_engine, how):
+    run = cluster.start(every_engine["openmpi5"], "--max-restarts", "9", "--", "sh", "-c", "exit $((TORCHELASTIC_RESTART_COUNT + 4))", hosts="n1")
+    run.wait_for("starting again in 4 s", lines=run.err)
+    if how == "INT":
+        run.signal("INT")
+    else:
+        assert cluster.muster("stop", run.id).returncode == 0
+    assert run.end(10) == (130 if how == "INT" else 143), run.said()
+
+
+def test_a_detached_run_restarts_and_is_followed(cluster, every_engine):
+    engine = every_engine["openmpi5"]
+    started = cluster.muster("run", "-d", "-H", "n1", "--max-restarts", "1", "--", *program("sleep 2; exit 7"), engine=engine)
+    assert started.returncode == 0, started.stderr
+    run_id = started.stdout.strip()
+    attached = cluster.attach(run_id)
+    assert attached.end(30) == 0, attached.said()
+    assert [line for line in attached.out if "n1:0" in line] == ["[n1:0] count 0 of 1", "[n1:0] count 1 of 1", "[n1:0] done"], attached.said()
+    shown = cluster.muster("logs", run_id)
+    assert "count 0" in shown.stdout and f"muster logs {run_id}.1" in shown.stderr

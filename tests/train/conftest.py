@@ -1,0 +1,56 @@
+"""What the tests of the trainers share: digits to learn, the trainer, and what it leaves behind."""
+import json
+import os
+from pathlib import Path
+
+import pytest
+from tests.torch.conftest import alone, build, ranks  # noqa: F401  fixtures
+from tests.train import digits as digits_module
+
+DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))
+TORCH_PYTHON = DEPS / "torch/bin/python"
+
+
+@pytest.fixture(scope="session")
+def digits(shared_folder):
+    """Folders mnist and cifar10, 4,000 images to learn from and 1,000 held out; lab hosts see them."""
+    folder = shared_folder / "digits"
+    digits_module.write(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def trainer(build):
+    program = build / "bin/muster-train"
+    assert program.exists(), f"no {program}; build it: cmake --build {build} --target muster-train"
+    return program
+
+
+class Output:
+    """The output folder of a job."""
+
+    def __init__(self, folder):
+        self.folder = Path(folder)
+
+    def lines(self):
+        return [json.loads(line) for line in (self.folder / "metrics.jsonl").read_text().splitlines()]
+
+    def losses(self):
+        """(step, loss) with nine digits, which tell any two floats apart."""
+        return [(line["step"], f"{line['loss']:.9g}") for line in self.lines() if "loss" in line]
+
+    @property
+    def result(self):
+        return json.loads((self.folder / "result.json").read_text())
+
+
+@pytest.fixture
+def train(trainer, ranks, tmp_path):
+    """train(size, model, data, flags..., to=NAME) -> (Output, what rank 0 said)."""
+
+    def run(size, model, data, *flags, to="output", within=120):
+        words = [trainer, model, "--dataset-dir", data, "--output-dir", tmp_path / to, "--threads", "1", "--backend", "gloo", *flags]
+        said = ranks(words, size, GLOO_SOCKET_IFNAME="lo").good(within)
+        return Output(tmp_path / to), said[0]
+
+    return run

@@ -1,0 +1,82 @@
+"""`muster train` on three hosts, two ranks each: it learns, under MPI and under torchrun."""
+import json
+
+import pytest
+from tests.run.conftest import Cluster
+from tests.run.launchers import ACTIVATE_TORCH, LAUNCHERS
+from tests.staging import staged
+from tests.train.conftest import Output
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(400)]
+USED = [launcher for launcher in LAUNCHERS if launcher.name in ("openmpi5", "torchrun")]
+
+
+@pytest.fixture(scope="module")
+def programs(build, muster, trainer):
+    """muster, muster-train beside it and libmuster, in a folder that every host sees that comes up later."""
+    with staged(build, muster, trainer) as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shared")
+    folder.chmod(0o1777)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def hosts(module_lab_up, programs, digits, shared):
+    return Cluster(module_lab_up(hosts=3, nic_names="eth0,ens5,eno1", share=shared))
+
+
+def train(hosts, programs, launcher, *words):
+    """muster train WORDS, on all hosts with two ranks each."""
+    activate = ["--activate", ACTIVATE_TORCH] if launcher.name == "torchrun" else []
+    return hosts.launch([str(programs / "muster"), "train", "mnist", "-H", hosts.all, "--nproc_per_node", "2", "--engine", launcher.engine, *activate,
+                         *map(str, words)], launcher)
+
+
+@pytest.mark.parametrize("launcher", [USED[0], pytest.param(USED[1], marks=pytest.mark.campaign)], ids=str)
+def test_97_per_cent_on_three_hosts(launcher, hosts, programs, digits, shared):
+    folder = shared / launcher.name
+    run = train(hosts, programs, launcher, "--dataset_dir", digits / "mnist", "--output_dir", folder, "--epochs", "7", "--batch-size", "60",
+                "--optimizer", "adamw", "--lr", "0.01", "--augment", "--save-model")
+    assert run.end(300) == 0, run.said()
+    output = Output(folder)
+    assert output.result["accuracy"] >= 0.97, run.said()
+    assert output.result["ranks"] == 6 and output.result["count"] == 1000
+    assert any("backend mpi" in line if launcher.mpi else "backend gloo" in line for line in run.out), run.said()
+    assert not any("do not share" in line for line in run.out), run.said()
+    assert (folder / "model.safetensors").stat().st_size > 4_000_000
+
+
+def test_the_command_is_shown(hosts, programs, digits):
+    """The trainer's flags go to the trainer, muster's own to the engine."""
+    shown = hosts.lab.exec("launcher", "env", f"PATH={USED[0].path}", str(programs / "muster"), "train", "mnist", "-H", hosts.all, "--dataset-dir",
+                           str(digits / "mnist"), "--engine", "openmpi", "--epochs=2", "--no-augment", "--lr", "0.5", "--nproc-per-node", "2", "--dry-run")
+    assert shown.returncode == 0, shown.stderr
+    assert f"{programs}/muster-train mnist" in shown.stdout, shown.stdout
+    words = shown.stdout.split("muster-train mnist ", 1)[1]
+    assert words.split() == ["--dataset-dir", str(digits / "mnist"), "--epochs", "2", "--lr", "0.5", "--no-augment"], words
+
+
+def test_another_trainer(hosts, programs):
+    """--trainer is muster's own: the program that it names gets the rest."""
+    run = hosts.launch([str(programs / "muster"), "train", "resnet18", "-H", "n2", "--trainer", "/bin/echo", "--dataset-dir", "/data", "--threads", "2"], USED[0])
+    assert run.end(60) == 0 and "[n2:0] resnet18 --dataset-dir /data" in run.out, run.said()
+
+
+def test_results_stay_where_folders_are_not_shared(hosts, programs, digits):
+    run = train(hosts, programs, USED[0], "--dataset-dir", digits / "mnist", "--output-dir", "/tmp/trained", "--epochs", "1", "--max-steps", "2")
+    assert run.end(120) == 0, run.said()
+    assert any("on n1 only, as the hosts do not share that folder" in line for line in run.out), run.said()
+    assert json.loads(hosts.lab.shell("n1", "cat /tmp/trained/result.json"))["steps"] == 2
+    assert hosts.lab.exec("n2", "cat", "/tmp/trained/result.json").returncode != 0
+
+
+@pytest.mark.parametrize("words, said", [(["mnist"], "--dataset-dir is missing"), (["--epochs", "3", "mnist"], "wants the model first"),
+                                         (["vgg", "--dataset-dir", "/data"], "vgg not in"), (["mnist", "--dataset-dir", "/d", "--", "true"], "takes no program")])
+def test_lines_that_make_no_sense_are_refused(words, said, hosts, programs):
+    done = hosts.lab.exec("launcher", str(programs / "muster"), "train", *words)
+    assert done.returncode == 2 and said in done.stdout + done.stderr, done

@@ -1,0 +1,106 @@
+"""The trainer of MNIST: Python's losses bit for bit, interruptions that do not show, exact evaluation, what it leaves behind."""
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from tests.train.conftest import TORCH_PYTHON, Output
+
+pytestmark = pytest.mark.timeout(300)
+TWIN = Path(__file__).with_name("mnist_twin.py")
+SHORT = ["--epochs", "2", "--batch-size", "32", "--log-every", "1", "--max-steps", "60"]
+
+
+def twin(ranks, digits, size, batch):
+    said = ranks([TORCH_PYTHON, TWIN, digits / "mnist", 2, batch, 60], size, GLOO_SOCKET_IFNAME="lo").good(within=150)
+    return [(int(step), loss) for step, loss in (line.split() for line in said[0].splitlines())]
+
+
+@pytest.fixture(scope="module")
+def python_losses(digits, ranks):
+    return twin(ranks, digits, 2, 32)
+
+
+def test_losses_are_those_of_python_bit_for_bit(digits, train, python_losses):
+    output, _ = train(2, "mnist", digits / "mnist", *SHORT)
+    assert len(python_losses) == 60 and output.losses() == python_losses
+
+
+def test_also_where_the_batch_is_not_even(digits, train, ranks):
+    """33 samples on two ranks: 17 and 16, weighted so that all count alike."""
+    output, _ = train(2, "mnist", digits / "mnist", *SHORT[:3], "33", *SHORT[4:])
+    assert output.losses() == twin(ranks, digits, 2, 33)
+
+
+def test_an_interruption_does_not_show(digits, trainer, ranks, train, tmp_path, python_losses):
+    """Killed after step 40 with a checkpoint of step 25, it goes on and ends with the same losses; each step has one line."""
+    flags = [*SHORT, "--save-every", "25", "--sync-save"]
+    job = ranks([trainer, "mnist", "--dataset-dir", digits / "mnist", "--output-dir", tmp_path / "parts", "--threads", "1", "--backend", "gloo", *flags], 2,
+                GLOO_SOCKET_IFNAME="lo")
+    try:
+        assert any("step 40/" in line for line in job.processes[0].stdout), "it ended before step 40"
+    finally:
+        for process in job.processes:
+            process.kill()
+        job.end()
+    assert Output(tmp_path / "parts").losses()[-1][0] >= 40
+    output, said = train(2, "mnist", digits / "mnist", *flags, to="parts")
+    assert "going on after step 25 " in said
+    assert output.losses() == python_losses
+    assert output.result["resumed_at"] == 25 and output.result["steps"] == 60
+
+
+def test_evaluation_is_exact_on_any_number_of_ranks(digits, train):
+    """1,000 images are no multiple of three ranks; every one of them counts once."""
+    made, _ = train(1, "mnist", digits / "mnist", "--epochs", "1", "--max-steps", "30", to="made")
+    counts = []
+    for size in (1, 2, 3):
+        output, _ = train(size, "mnist", digits / "mnist", "--epochs", "0", "--weights", made.folder / "model.safetensors", to=f"on{size}")
+        counts.append((output.result["correct"], output.result["count"]))
+    assert counts == [(made.result["correct"], 1000)] * 3 and made.result["correct"] > 300
+
+
+def test_parts_of_a_batch_add_up(digits, train):
+    """--accumulate 4 gives the first loss of the whole batch, but for rounding and dropout's numbers; and it learns."""
+    flags = ["--epochs", "1", "--batch-size", "64", "--log-every", "1", "--max-steps", "30"]
+    whole, _ = train(2, "mnist", digits / "mnist", *flags, to="whole")
+    parts, _ = train(2, "mnist", digits / "mnist", *flags, "--accumulate", "4", to="parts")
+    first = [float(output.losses()[0][1]) for output in (whole, parts)]
+    assert abs(first[0] - first[1]) < 0.05
+    assert float(parts.losses()[-1][1]) < first[1] - 0.5
+
+
+def test_bf16_learns(digits, train):
+    output, _ = train(1, "mnist", digits / "mnist", "--epochs", "1", "--max-steps", "40", "--log-every", "1", "--bf16")
+    losses = [float(loss) for _, loss in output.losses()]
+    assert losses[-1] < losses[0] - 0.5 and output.result["accuracy"] > 0.6
+
+
+def test_what_it_leaves_behind(digits, train):
+    output, said = train(1, "mnist", digits / "mnist", "--epochs", "2", "--batch-size", "200", "--log-every", "5")
+    assert re.search(r"^epoch 1/2  step 5/40  loss \d\.\d{4}  accuracy -  \d+ images/s  data [\d.]+ %  left \d+ ", said, flags=re.M), said
+    picture = ET.parse(output.folder / "training.svg").getroot()
+    loss, accuracy = [[tuple(map(float, point.split(","))) for point in line.get("points").split()]
+                      for line in picture.iter("{http://www.w3.org/2000/svg}polyline")]
+    assert len(loss) == 8 and len(accuracy) == 2
+    assert [x for x, _ in loss] == sorted(x for x, _ in loss) and loss[-1][0] == accuracy[-1][0]
+    assert loss[-1][1] > loss[0][1] and accuracy[1][1] < accuracy[0][1], "down is more in a picture"
+    assert set(output.result) >= {"accuracy", "steps", "images_per_s", "data_share", "restarts"}
+    assert output.result["data_share"] < 0.2
+
+
+@pytest.mark.parametrize("flag, value, said", [("--batch-size", "16", "another --batch-size: 32, and now 16"), ("--seed", "2", "another --seed: 1, and now 2"),
+                                               ("--resume", "never", "has a checkpoint of step 2")])
+def test_another_job_in_the_same_folder_is_refused(flag, value, said, digits, train, trainer, alone, tmp_path):
+    flags = ["--epochs", "1", "--batch-size", "32", "--max-steps", "2"]
+    train(1, "mnist", digits / "mnist", *flags)
+    now = dict(zip(flags[::2], flags[1::2])) | {flag: value}
+    done = alone([trainer, "mnist", "--dataset-dir", digits / "mnist", "--output-dir", tmp_path / "output", *(word for pair in now.items() for word in pair)])
+    assert done.returncode == 1 and said in done.stderr, done.stderr
+
+
+def test_weights_that_do_not_fit_are_refused_by_name(digits, train, trainer, alone, tmp_path):
+    train(1, "mnist", digits / "mnist", "--epochs", "0")
+    done = alone([trainer, "resnet18", "--dataset-dir", digits / "cifar10", "--output-dir", tmp_path / "other", "--weights", tmp_path / "output/model.safetensors"])
+    assert done.returncode == 1
+    assert "missing in it: bn1.bias" in done.stderr and "unknown to the model: conv1.bias" in done.stderr and "of another shape: conv1.weight [32, 1, 3, 3]" in done.stderr
