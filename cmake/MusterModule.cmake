@@ -7,6 +7,8 @@ target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow 
 # GCC 12 takes the members that a designated initialiser leaves out for uninitialised, and a string
 # added to a literal for an overlap; neither is.
 target_compile_options(muster_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-restrict>)
+# libstdc++ 12's stable_sort uses what C++17 deprecates, and Clang says so.
+target_compile_options(muster_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
 if(MUSTER_SANITIZE)
   set(MUSTER_STATIC OFF)
   target_compile_options(muster_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -34,8 +34,9 @@ def locked(name: str, how=fcntl.LOCK_EX, within=1500):
         yield
 
 
-# Tests that need more than muster itself. They come last, so that CI can build the rest while the others run: MUSTER_BUILDING
-# names a folder in which it leaves a file at the end, `done` or `failed`.
+# Tests that need more than muster itself come late, and those marked `quiet` at the end, so that CI can build the rest while the
+# others run: MUSTER_BUILDING names a folder in which it leaves the file `done`, or `failed`, when all that tests need is built, and
+# `quiet` when nothing is built any more.
 NEED_THE_WHOLE_BUILD = {"bench", "mpi", "python", "torch", "train"}
 
 
@@ -43,13 +44,17 @@ def needs_the_whole_build(item) -> bool:
     return item.path.relative_to(ROOT / "tests").parts[0] in NEED_THE_WHOLE_BUILD
 
 
+def wants_quiet(item) -> bool:
+    return item.get_closest_marker("quiet") is not None
+
+
 def pytest_collection_modifyitems(items):
-    items.sort(key=needs_the_whole_build)  # else as they were
+    items.sort(key=lambda item: (wants_quiet(item), needs_the_whole_build(item)))  # else as they were
 
 
-def wait_for_the_build(folder: Path, within=1500):
+def wait_for_the_build(folder: Path, state: str, within=1500):
     end = time.monotonic() + within
-    while not (folder / "done").exists():
+    while not (folder / state).exists():
         if (folder / "failed").exists() or time.monotonic() > end:
             pytest.exit("what these tests need could not be built; the log of the build says why", returncode=3)
         time.sleep(0.5)
@@ -57,14 +62,14 @@ def wait_for_the_build(folder: Path, within=1500):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """With several workers (pytest -n), a test that is marked `alone` runs while no other does."""
-    if "MUSTER_BUILDING" in os.environ and needs_the_whole_build(item):
-        wait_for_the_build(Path(os.environ["MUSTER_BUILDING"]))  # not of the test's own time
+    """With several workers (pytest -n), a test that is marked `alone` or `quiet` runs while no other does."""
+    if "MUSTER_BUILDING" in os.environ and (wants_quiet(item) or needs_the_whole_build(item)):
+        wait_for_the_build(Path(os.environ["MUSTER_BUILDING"]), "quiet" if wants_quiet(item) else "done")  # not of the test's own time
     if not hasattr(item.config, "workerinput"):
         return (yield)
     # Who wants to be alone keeps the door shut while it waits, so that those inside come out one by one.
     with locked("door"):
-        entered = locked("room", fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
+        entered = locked("room", fcntl.LOCK_EX if wants_quiet(item) or item.get_closest_marker("alone") else fcntl.LOCK_SH)
         entered.__enter__()
     try:
         return (yield)

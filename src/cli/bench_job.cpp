@@ -90,7 +90,7 @@ std::vector<std::string> hosts_by_rank(const layout::Layout& layout) {
 }
 
 // What is said that is no measurement: shown only when it went wrong.
-class Words {
+class OtherLines {
  public:
   void keep(int rank, std::string_view text) {
     while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
@@ -215,10 +215,10 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
   line.show(fmt::format("bench: {}: starting {} ranks", start.what, all->layout.ranks));
   BenchEnd end{.folder = folder, .hosts = hosts_by_rank(all->layout)};
   bench::Lines lines(results, end.hosts);
-  Words words;
+  OtherLines others;
   const auto watch = [&](sys::Stream stream, const run::Demultiplexer::Line& said) {
     if (stream != sys::Stream::kOut || said.rank != 0 || !lines.take(said.text)) {
-      return words.keep(said.rank, said.text);
+      return others.keep(said.rank, said.text);
     }
     const bench::Progress& now = lines.progress();
     line.show(fmt::format("bench: {}: {} ({} of {}{})", start.what, now.what, now.done + 1, now.of,
@@ -239,7 +239,7 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
   if (results.cut_short.empty()) results.cut_short = "muster-bench ended before all was measured";
   if (end.code == 0) end.code = exit_code(ErrorCode::kSystem);
   if (!end.interrupted) {
-    words.print(turn.id());
+    others.print(turn.id());
     fmt::print(stderr, "muster: {}\n", results.cut_short);
     if (!ended.verdict.hint.empty()) fmt::print(stderr, "  hint: {}\n", ended.verdict.hint);
   }

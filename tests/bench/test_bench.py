@@ -60,7 +60,7 @@ def iperf3(lab, seconds=3):
     return ended["sum_received"]["bits_per_second"] / 8
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 @pytest.mark.parametrize("rate, size, backends", [("100mbit", "16M", "gloo"), ("1gbit", "64M", "mpi,gloo")])
 def test_busbw_is_what_iperf3_measures(two, rate, size, backends):
     two.link("n[1-2]", "--rate", rate)
@@ -159,7 +159,7 @@ def test_the_table_of_a_cluster(eight):
         assert float(bus) == pytest.approx(float(alg) * 2 * (ranks - 1) / ranks, rel=0.02)
 
 
-@pytest.mark.alone
+@pytest.mark.quiet
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_slow_host_and_the_bad_link_are_named(eight, seed):
     """Eight hosts at 50 Mbit/s: one has a tenth of that, and two others lose frames between them."""

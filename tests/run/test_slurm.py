@@ -25,11 +25,20 @@ def test_ranks_are_where_srun_would_have_them(slurm):
     assert slurm.lab.shell("launcher", "ls -A ~/.ssh 2>/dev/null || true") == "", "ssh was used"
 
 
+def crashed_as_open_mpi_does(run):
+    """Open MPI 5 under srun, on a busy machine: a rank that is still in MPI_Init has a message of one that has left it, and no
+    communicator yet to put it in (open-mpi/ompi#12495; docs/engines.md). Nothing of muster's: the run is made again."""
+    return run.code == 139 and all(f"({name}+0x" in run.errors for name in ("mca_pml_ob1_recv_frag_callback_match", "MPI_Init"))
+
+
 @pytest.mark.parametrize("mpi, said", [("openmpi4", "Open MPI over pmix"), ("openmpi5", "Open MPI over pmix"),
                                        ("mpich", "MPICH over pmi2"), ("intel", "Intel MPI over pmi2")])
 def test_a_program_of_any_mpi(slurm, engines, mpi, said):
     program = engines[mpi].pi if mpi in engines else slurm.shared / f"pi-{mpi}"
-    run = slurm.run("--", program, within=60)
+    for _ in range(3):
+        run = slurm.run("--", program, within=60)
+        if not crashed_as_open_mpi_does(run):
+            break
     assert run.code == 0, run.said()
     assert f"Slurm ({said})" in run.errors
     assert [line for line in labelled(run) if "pi is right" in line] == [
