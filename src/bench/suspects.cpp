@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -222,19 +223,36 @@ void find_of(std::span<const Pair> pairs, Aspect aspect, std::vector<Suspect>& f
   }
 }
 
-// Whoever no suspicion falls on, those that are fastest first.
+// Where hosts are busy, many a link is late by chance: its ends are good for all but latency.
+std::set<std::string> ends_of_late_links(std::span<const Suspect> suspects) {
+  std::set<std::string> ends;
+  for (const Suspect& suspect : suspects) {
+    if (suspect.aspect == Aspect::kLatency && suspect.hosts.size() == 2) {
+      ends.insert(suspect.hosts.begin(), suspect.hosts.end());
+    }
+  }
+  return ends;
+}
+
+// Those that no suspicion falls on first, then the ends of late links; the fastest first.
 std::vector<std::string> good_hosts(std::span<const Suspect> suspects,
                                     std::span<const Pair> pairs) {
   std::set<std::string> bad;
-  for (const Suspect& suspect : suspects) bad.insert(suspect.hosts.begin(), suspect.hosts.end());
+  for (const Suspect& suspect : suspects) {
+    if (suspect.aspect == Aspect::kLatency && suspect.hosts.size() == 2) continue;
+    bad.insert(suspect.hosts.begin(), suspect.hosts.end());
+  }
+  const std::set<std::string> late = ends_of_late_links(suspects);
   const Usual usual(pairs, Aspect::kBandwidth);
-  std::vector<std::pair<double, std::string>> good;
+  std::vector<std::tuple<bool, double, std::string>> good;
   for (const auto& [host, value] : usual.hosts()) {
-    if (!bad.contains(host) && !usual.slow(value)) good.emplace_back(-value, host);
+    if (!bad.contains(host) && !usual.slow(value)) {
+      good.emplace_back(late.contains(host), -value, host);
+    }
   }
   std::sort(good.begin(), good.end());
   std::vector<std::string> names;
-  for (const auto& [value, host] : good) names.push_back(host);
+  for (const auto& [is_late, value, host] : good) names.push_back(host);
   return names;
 }
 
@@ -260,7 +278,10 @@ struct SecondLook {
 
   SecondLook(std::span<const Suspect> suspects, std::span<const Pair> all, Aspect of)
       : pairs(all), aspect(of) {
-    for (const std::string& host : good_hosts(suspects, all)) good.insert(host);
+    const std::set<std::string> late = ends_of_late_links(suspects);
+    for (const std::string& host : good_hosts(suspects, all)) {
+      if (of != Aspect::kLatency || !late.contains(host)) good.insert(host);
+    }
     std::vector<double> changes;
     for (const Pair& pair : all) {
       if (!pair.again || !good.contains(pair.one) || !good.contains(pair.other)) continue;

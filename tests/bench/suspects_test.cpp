@@ -1,7 +1,9 @@
 #include "bench/suspects.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -86,6 +88,17 @@ TEST(Suspects, ASlowHostAndASlowLinkAreBothNamed) {
     return one == 1 && other == 6 ? kUsual / 4 : kUsual;
   }};
   EXPECT_EQ(confirmed(world.judged()), (Named{{"n5"}, {"n2", "n7"}}));
+}
+
+TEST(Suspects, ASlowHostIsConfirmedWhereEveryOtherHasALateLink) {
+  const std::set<std::set<int>> late = {{1, 7}, {2, 6}, {3, 5}, {3, 4}};
+  const World world{
+      .bandwidth = [](int one, int other) { return one == 0 || other == 0 ? kUsual / 10 : kUsual; },
+      .latency = [&](int one, int other) { return late.contains({one, other}) ? 2e-3 : 20e-6; }};
+  const auto suspects = world.judged();
+  const auto named = confirmed(suspects);
+  EXPECT_NE(std::find(named.begin(), named.end(), std::vector<std::string>{"n1"}), named.end());
+  EXPECT_EQ(named.size(), 1 + late.size()) << "the late links, which are late again";
 }
 
 TEST(Suspects, ASlowUplinkIsBlamedOnNoHost) {

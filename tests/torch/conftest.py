@@ -1,5 +1,6 @@
 """What the tests of libmuster share: where it was built, and ranks without a launcher."""
 import os
+import random
 import socket
 import subprocess
 from pathlib import Path
@@ -28,9 +29,16 @@ def clean_environment():
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return str(probe.getsockname()[1])
+    """Below the ports that the kernel gives to whoever connects: a rank that knocks before rank 0 listens could be given this very
+    one, and be connected to itself."""
+    for port in random.sample(range(10000, 30000), 50):
+        with socket.socket() as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            return str(port)
+    raise AssertionError("50 ports are taken")
 
 
 class Ranks:
