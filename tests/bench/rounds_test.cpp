@@ -46,8 +46,9 @@ TEST(Rounds, AreWrittenAsMusterBenchReadsThem) {
 
 TEST(Rounds, OfManyHostsOnlyWhatACommandLineHolds) {
   EXPECT_EQ(pairs_that_fit(8, 0).size(), 7U);
-  const auto rounds = pairs_that_fit(1000, 0);
+  const auto rounds = pairs_that_fit(400, 0);
   EXPECT_GE(rounds.size(), 20U);
+  EXPECT_LT(rounds.size(), 399U);
   EXPECT_LT(to_words(rounds).size(), 128U << 10);
 }
 

@@ -1,7 +1,6 @@
 """`muster bench` on lab hosts whose links are shaped: what it says is what the links are, and who is slow is named."""
 import json
 import random
-import statistics
 import subprocess
 
 import pytest
@@ -51,7 +50,7 @@ def eight(module_lab_up, programs):
     return Bench(module_lab_up(hosts=8), programs)
 
 
-def iperf3(lab, seconds=3):
+def iperf3(lab, seconds=2):
     """Bytes a second that n2 receives of n1."""
     server = subprocess.Popen(lab.words("n2", "timeout", "30", "iperf3", "-s", "-1", "--forceflush"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert any("Server listening" in line for line in server.stdout)
@@ -64,11 +63,11 @@ def iperf3(lab, seconds=3):
 @pytest.mark.parametrize("rate, size, backends", [("100mbit", "16M", "gloo"), ("1gbit", "64M", "mpi,gloo")])
 def test_busbw_is_what_iperf3_measures(two, rate, size, backends):
     two.link("n[1-2]", "--rate", rate)
-    peers = [iperf3(two.lab)]
+    peers = [iperf3(two.lab), iperf3(two.lab)]
     results = two.results("all-reduce", "--backend", backends, "--min", "16M", "--max", size, "--factor", "4", "--expect", rate)
     peers.append(iperf3(two.lab))
     best = max(m["busbw"] for m in results["measurements"] if m["bytes"] >= 16 << 20)
-    link = statistics.mean(peers)
+    link = max(peers)  # on both sides: a machine that was busy for a moment does not count
     print(f"\n{rate}: busbw {8e-6 * best:.1f} Mbit/s, iperf3 {[round(8e-6 * one, 1) for one in peers]} Mbit/s")
     assert abs(best / link - 1) <= 0.05
     assert all(m["wrong"] == 0 for m in results["measurements"])

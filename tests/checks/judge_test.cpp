@@ -34,9 +34,9 @@ TEST(Judge, NamesEachRuleOnce) {
   for (const Rule& rule : rules()) EXPECT_TRUE(names.insert(rule.name).second) << rule.name;
 }
 
-TEST(Judge, CopesWithTenThousandHostsThatAreAllDifferent) {
-  World world = good_world_with_program(10000);
-  for (int number = 1; number <= 10000; ++number) {
+TEST(Judge, CopesWithThousandsOfHostsThatAreAllDifferent) {
+  World world = good_world_with_program(2000);
+  for (int number = 1; number <= 2000; ++number) {
     facts::Facts& host = world.host(number);
     host.interfaces[1].addresses = {
         {fmt::format("10.0.{}.{}", number / 250, number % 250 + 1), 16}};
@@ -48,8 +48,8 @@ TEST(Judge, CopesWithTenThousandHostsThatAreAllDifferent) {
     world.surveys[number - 1].clock_ahead_s = number;
   }
   const auto findings = judged(world);
-  EXPECT_GT(findings.size(), 39990U);
-  EXPECT_EQ(findings.back().hosts.size(), 10000U);  // docker0
+  EXPECT_GT(findings.size(), 7990U);
+  EXPECT_EQ(findings.back().hosts.size(), 2000U);  // docker0
 }
 
 TEST(FindingJson, IsOneLineAndSurvivesBytesThatAreNoText) {

@@ -44,7 +44,7 @@ def test_a_good_job(host, python, what):
     assert (done.returncode, done.stdout) == (0, "good\ngood\n"), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("mpi, count", [(OPENMPI5, 200), (MPICH, 2100)], ids=str)
+@pytest.mark.parametrize("mpi, count", [(OPENMPI5, 200), pytest.param(MPICH, 2100, marks=pytest.mark.campaign)], ids=str)
 def test_groups_come_and_go_without_a_trace(host, python, mpi, count):
     """MPICH has 2048 communicators at a time: one of a kind that stayed would be too many."""
     done = mpi.run(host, 2, words(python, "cycles", str(count)), within=200)
