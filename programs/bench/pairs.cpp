@@ -18,7 +18,7 @@ namespace {
 using PairClock = std::chrono::steady_clock;
 
 constexpr std::size_t kPing = 8;  // bytes
-constexpr std::size_t kFirstMessage = std::size_t{16} << 10;
+constexpr std::size_t kFirstMessage = std::size_t{64} << 10;
 constexpr std::size_t kLargestMessage = std::size_t{64} << 20;
 constexpr double kLongEnough = 0.02;  // seconds of a message
 constexpr double kVeryLong = 0.1;     // likewise: what memory and windows cost does not show

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMaxLine = std::size_t{64} << 10;
+constexpr std::size_t kLongestEvent = std::size_t{64} << 10;
 constexpr std::size_t kMaxRunId = 128;
 
 json to_json(const ProcessId& process) {
@@ -25,7 +25,7 @@ json to_json(const ProcessId& process) {
 }
 
 // The name of a program need not be UTF-8.
-std::string line_of(const json& value) {
+std::string event_line(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -149,32 +149,32 @@ std::string without_last(const std::string& path) {
 }  // namespace
 
 std::string to_line(const RankStart& start) {
-  return line_of({{"event", "start"},
-                  {"rank", start.rank},
-                  {"local_rank", start.local_rank},
-                  {"size", start.size},
-                  {"program", to_json(start.program)},
-                  {"shim", to_json(start.shim)},
-                  {"daemon", to_json(start.daemon)},
-                  {"time_s", start.time_s}});
+  return event_line({{"event", "start"},
+                     {"rank", start.rank},
+                     {"local_rank", start.local_rank},
+                     {"size", start.size},
+                     {"program", to_json(start.program)},
+                     {"shim", to_json(start.shim)},
+                     {"daemon", to_json(start.daemon)},
+                     {"time_s", start.time_s}});
 }
 
 std::string to_line(const RankEnd& end) {
-  return line_of({{"event", "end"},
-                  {"rank", end.rank},
-                  {"status", end.status},
-                  {"failure", end.failure},
-                  {"time_s", end.time_s},
-                  {"user_s", end.user_s},
-                  {"system_s", end.system_s},
-                  {"max_rss_kb", end.max_rss_kb},
-                  {"out_bytes", end.out_bytes},
-                  {"err_bytes", end.err_bytes},
-                  {"left_over", end.left_over}});
+  return event_line({{"event", "end"},
+                     {"rank", end.rank},
+                     {"status", end.status},
+                     {"failure", end.failure},
+                     {"time_s", end.time_s},
+                     {"user_s", end.user_s},
+                     {"system_s", end.system_s},
+                     {"max_rss_kb", end.max_rss_kb},
+                     {"out_bytes", end.out_bytes},
+                     {"err_bytes", end.err_bytes},
+                     {"left_over", end.left_over}});
 }
 
 Result<Event> parse_event(const std::string& line) {
-  if (line.size() > kMaxLine) return unexpected(not_an_event(line, "too long"));
+  if (line.size() > kLongestEvent) return unexpected(not_an_event(line, "too long"));
   const json value = json::parse(line, nullptr, false);  // no exception: "discarded" instead
   if (!value.is_object()) return unexpected(not_an_event(line, "no JSON object"));
   const auto kind = value.find("event");

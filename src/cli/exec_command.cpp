@@ -103,7 +103,7 @@ Result<int> exec(const ExecOptions& options, const std::vector<std::string>& ext
 
 constexpr auto kAbout = "Run the command after -- on all hosts; equal output is shown once";
 
-constexpr auto kMore =
+constexpr auto kMoreOfExec =
     "One word after -- is a line for the hosts' shell, as it is:\n"
     "  muster exec -H n[1-3] -- 'ls *.py | wc -l'\n"
     "Several words are a program and its arguments, each quoted for the shell:\n"
@@ -117,7 +117,7 @@ constexpr auto kMore =
 void add_exec(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<ExecOptions>();
   CLI::App* command = app.add_subcommand("exec", kAbout);
-  command->footer(kMore);
+  command->footer(kMoreOfExec);
   command->allow_extras();  // `exec uname -a` gets our own error, which says what is missing
   add_cluster_options(*command, options->cluster);
   auto* label = command->add_flag("-l,--label", options->label,

@@ -376,7 +376,7 @@ Result<int> run_command(const RunOptions& options, const launch::Words& words,
   return code;
 }
 
-constexpr auto kMore =
+constexpr auto kMoreOfRun =
     "The ranks' output is shown as '[host:rank] line', and kept: muster logs. Ends as the first "
     "rank "
     "that failed did (128+n for signal n); with 124 when --timeout passed or the job stalled, 125 "
@@ -406,7 +406,7 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& word
   auto options = std::make_shared<RunOptions>();
   CLI::App* command =
       app.add_subcommand("run", "Run the program after -- on all hosts, as one distributed job");
-  command->footer(kMore);
+  command->footer(kMoreOfRun);
   declare(*command, *options);
   command->callback([options, command, &action, &words, &program] {
     action = [options, command, &words, &program]() -> Result<int> {

@@ -147,7 +147,7 @@ Result<int> sync(const SyncRequest& request) {
 
 constexpr auto kAbout = "Put the content of a folder on all hosts, sending only what differs";
 
-constexpr auto kMore =
+constexpr auto kMoreOfSync =
     "The folder has the same path there unless --to says another. A slash at the end of a path\n"
     "changes nothing. rsync carries it, over the connections that are open already.";
 
@@ -156,7 +156,7 @@ constexpr auto kMore =
 void add_sync(CLI::App& app, Action& action) {
   auto request = std::make_shared<SyncRequest>();
   CLI::App* command = app.add_subcommand("sync", kAbout);
-  command->footer(kMore);
+  command->footer(kMoreOfSync);
   add_cluster_options(*command, request->cluster);
   command->add_option("folder", request->folder, "The folder here")->required();
   command->add_option("--to", request->to,

@@ -20,11 +20,11 @@ namespace {
 
 using std::chrono::steady_clock;
 
-constexpr auto kDeadline = std::chrono::seconds(30);
+constexpr auto kSweepDeadline = std::chrono::seconds(30);
 constexpr int kMaxRounds = 100;
 
 Result<void> wait_for_end(const std::vector<sys::Fd>& processes) {
-  const auto deadline = steady_clock::now() + kDeadline;
+  const auto deadline = steady_clock::now() + kSweepDeadline;
   for (const sys::Fd& process : processes) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
