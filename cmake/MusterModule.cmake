@@ -56,7 +56,7 @@ function(muster_module name)
   muster_precompile(muster_${name} module)
   # Files of a module in one compiler run share their headers: a whole build takes half the time.
   # So a name in an unnamed namespace is used once in a module.
-  set_target_properties(muster_${name} PROPERTIES UNITY_BUILD ${MUSTER_UNITY} UNITY_BUILD_BATCH_SIZE 24)
+  set_target_properties(muster_${name} PROPERTIES UNITY_BUILD ${MUSTER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
 endfunction()
 
 # muster_test(NAME a_test.cpp ...): one binary a module, every case known to CTest under the label NAME. With the sanitisers, whose

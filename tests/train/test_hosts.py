@@ -37,7 +37,7 @@ def train(hosts, programs, launcher, *words):
                          *map(str, words)], launcher)
 
 
-@pytest.mark.parametrize("launcher", [USED[0], pytest.param(USED[1], marks=pytest.mark.campaign)], ids=str)
+@pytest.mark.parametrize("launcher", [pytest.param(USED[0], marks=pytest.mark.campaign), USED[1]], ids=str)
 def test_97_per_cent_on_three_hosts(launcher, hosts, programs, digits, shared):
     folder = shared / launcher.name
     run = train(hosts, programs, launcher, "--dataset_dir", digits / "mnist", "--output_dir", folder, "--epochs", "7", "--batch-size", "60",
