@@ -224,12 +224,14 @@ void find_of(std::span<const Pair> pairs, Aspect aspect, std::vector<Suspect>& f
 }
 
 // Where hosts are busy, many a link is late by chance: its ends are good for all but latency.
+bool is_late_link(const Suspect& suspect) {
+  return suspect.aspect == Aspect::kLatency && suspect.hosts.size() == 2;
+}
+
 std::set<std::string> ends_of_late_links(std::span<const Suspect> suspects) {
   std::set<std::string> ends;
   for (const Suspect& suspect : suspects) {
-    if (suspect.aspect == Aspect::kLatency && suspect.hosts.size() == 2) {
-      ends.insert(suspect.hosts.begin(), suspect.hosts.end());
-    }
+    if (is_late_link(suspect)) ends.insert(suspect.hosts.begin(), suspect.hosts.end());
   }
   return ends;
 }
@@ -239,8 +241,7 @@ std::vector<std::string> good_hosts(std::span<const Suspect> suspects,
                                     std::span<const Pair> pairs) {
   std::set<std::string> bad;
   for (const Suspect& suspect : suspects) {
-    if (suspect.aspect == Aspect::kLatency && suspect.hosts.size() == 2) continue;
-    bad.insert(suspect.hosts.begin(), suspect.hosts.end());
+    if (!is_late_link(suspect)) bad.insert(suspect.hosts.begin(), suspect.hosts.end());
   }
   const std::set<std::string> late = ends_of_late_links(suspects);
   const Usual usual(pairs, Aspect::kBandwidth);

@@ -5,7 +5,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.torch.conftest import OWN_NETWORK, Ranks, clean_environment, free_port
+from bench.comparison import OWN_NETWORK, free_port
+from tests.torch.conftest import Ranks, clean_environment
 
 DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))
 MPIRUN = {

@@ -6,8 +6,8 @@ import tempfile
 import zipfile
 
 import pytest
+from bench.comparison import OWN_NETWORK
 from tests.mpi.mpis import DEPS, MPIS, SYSTEM_PATH
-from tests.torch.conftest import OWN_NETWORK
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
 

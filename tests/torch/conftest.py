@@ -1,11 +1,10 @@
 """What the tests of libmuster share: where it was built, and ranks without a launcher."""
 import os
-import random
-import socket
 import subprocess
 from pathlib import Path
 
 import pytest
+from bench.comparison import free_port
 
 
 @pytest.fixture(scope="session")
@@ -17,28 +16,11 @@ def build(muster) -> Path:
     return folder
 
 
-# MPI listens on every network that it sees; here it sees the loopback only.
-OWN_NETWORK = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
-
-
 def clean_environment():
     """Ours, without what a launcher may have left in it."""
     names = ("RANK", "WORLD_SIZE", "LOCAL_", "GROUP_", "ROLE_", "MASTER_", "TORCHELASTIC_", "OMPI_", "PMIX_", "PMI_", "MPI_", "SLURM_", "PET_", "GLOO_")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     return {**kept, "OMP_NUM_THREADS": "1"}
-
-
-def free_port():
-    """Below the ports that the kernel gives to whoever connects: a rank that knocks before rank 0 listens could be given this very
-    one, and be connected to itself."""
-    for port in random.sample(range(10000, 30000), 50):
-        with socket.socket() as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return str(port)
-    raise AssertionError("50 ports are taken")
 
 
 class Ranks:

@@ -6,7 +6,8 @@ from array import array
 from pathlib import Path
 
 import pytest
-from tests.torch.conftest import OWN_NETWORK, clean_environment, free_port
+from bench.comparison import OWN_NETWORK, free_port
+from tests.torch.conftest import clean_environment
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))

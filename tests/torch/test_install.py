@@ -4,8 +4,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from bench.comparison import OWN_NETWORK
 from tests.run.launchers import MPI
-from tests.torch.conftest import OWN_NETWORK
 
 CONSUMER = Path(__file__).with_name("consumer")
 
