@@ -22,10 +22,12 @@ def give_word(cluster, attached):
 
 @pytest.fixture
 def detached(cluster, engine):
-    """The id of a run in the background that waits for the word."""
+    """The id of a run in the background that waits for the word. It was started from a script that ignores SIGINT, as
+    background jobs of scripts do."""
     for host in cluster.lab.hosts:
         cluster.lab.shell(host, "rm -f /tmp/word")
-    started = cluster.muster("run", "--detach", "-H", cluster.all, "--", "sh", "-c", TWO_LINES, engine=engine)
+    words = ["muster", "run", "--detach", "-H", cluster.all, "--", "sh", "-c", TWO_LINES]
+    started = cluster.lab.exec("launcher", "env", f"PATH={engine.path}", "sh", "-c", "trap '' INT; exec \"$@\"", "sh", *words)
     assert started.returncode == 0, started.stderr
     run_id = started.stdout.strip()
     assert re.fullmatch(r"\d{8}-\d{6}-[0-9a-f]{5}", run_id), started.stdout
