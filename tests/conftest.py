@@ -3,6 +3,7 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -11,8 +12,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.waiting import patient
 
 ROOT = Path(__file__).resolve().parent.parent
+
+# A script's background job, and nohup, ignore these signals, and so would every program that the tests start and then interrupt.
+for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 
 # Of this run of pytest, whichever worker (pytest -n) asks: the first process of the run names it for the others.
@@ -21,7 +28,7 @@ SHARED = Path("/opt") / f"muster-tests-{RUN}"  # lab hosts see it
 
 
 @contextmanager
-def locked(name: str, how=fcntl.LOCK_EX, within=1500):
+def locked(name: str, how=fcntl.LOCK_EX, within=3000):
     with (Path(tempfile.gettempdir()) / f"muster-tests-{RUN}.{name}").open("a") as file:
         end = time.monotonic() + within
         while True:
@@ -34,9 +41,8 @@ def locked(name: str, how=fcntl.LOCK_EX, within=1500):
         yield
 
 
-# Tests that need more than muster itself come late, and those marked `quiet` at the end, so that CI can build the rest while the
-# others run: MUSTER_BUILDING names a folder in which it leaves the file `done`, or `failed`, when all that tests need is built, and
-# `quiet` when nothing is built any more.
+# Tests that need more than muster itself come last, so that CI can build the rest while the others run: MUSTER_BUILDING names a
+# folder in which CI leaves the file `done`, or `failed`, when the whole build is over.
 NEED_THE_WHOLE_BUILD = {"bench", "mpi", "python", "torch", "train"}
 
 
@@ -44,17 +50,13 @@ def needs_the_whole_build(item) -> bool:
     return item.path.relative_to(ROOT / "tests").parts[0] in NEED_THE_WHOLE_BUILD
 
 
-def wants_quiet(item) -> bool:
-    return item.get_closest_marker("quiet") is not None
-
-
 def pytest_collection_modifyitems(items):
-    items.sort(key=lambda item: (wants_quiet(item), needs_the_whole_build(item)))  # else as they were
+    items.sort(key=needs_the_whole_build)  # else as they were
 
 
-def wait_for_the_build(folder: Path, state: str, within=1500):
+def wait_for_the_build(folder: Path, within=3000):
     end = time.monotonic() + within
-    while not (folder / state).exists():
+    while not (folder / "done").exists():
         if (folder / "failed").exists() or time.monotonic() > end:
             pytest.exit("what these tests need could not be built; the log of the build says why", returncode=3)
         time.sleep(0.5)
@@ -62,14 +64,14 @@ def wait_for_the_build(folder: Path, state: str, within=1500):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """With several workers (pytest -n), a test that is marked `alone` or `quiet` runs while no other does."""
-    if "MUSTER_BUILDING" in os.environ and (wants_quiet(item) or needs_the_whole_build(item)):
-        wait_for_the_build(Path(os.environ["MUSTER_BUILDING"]), "quiet" if wants_quiet(item) else "done")  # not of the test's own time
+    """With several workers (pytest -n), a test that is marked `alone` runs while no other does."""
+    if "MUSTER_BUILDING" in os.environ and needs_the_whole_build(item):
+        wait_for_the_build(Path(os.environ["MUSTER_BUILDING"]))  # not of the test's own time
     if not hasattr(item.config, "workerinput"):
         return (yield)
-    # Who wants to be alone keeps the door shut while it waits, so that those inside come out one by one.
+    # A test that must be alone keeps the door shut while it waits for the others to come out.
     with locked("door"):
-        entered = locked("room", fcntl.LOCK_EX if wants_quiet(item) or item.get_closest_marker("alone") else fcntl.LOCK_SH)
+        entered = locked("room", fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH)
         entered.__enter__()
     try:
         return (yield)
@@ -90,6 +92,24 @@ def shared_folder():
     """For what every lab host and every worker of this run sees; labs come up after this."""
     SHARED.mkdir(mode=0o755, exist_ok=True)
     return SHARED
+
+
+def made_once(folder: Path, make) -> Path:
+    """The folder, filled by make(folder) in whichever worker of this run asks first."""
+    with locked(folder.name):
+        if not (folder / ".complete").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(mode=0o755)
+            make(folder)
+            subprocess.run(["chmod", "-R", "a+rX", folder], check=True)  # the ranks on lab hosts are another user's
+            (folder / ".complete").touch()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def muster_on_hosts(muster, shared_folder) -> Path:
+    """A copy of the binary that lab hosts see wherever the source tree is; labs come up after this."""
+    return made_once(shared_folder / "binary", lambda folder: shutil.copy(muster, folder)) / muster.name
 
 
 @pytest.fixture(scope="session")
@@ -113,8 +133,8 @@ def muster() -> Path:
 class Lab:
     """A lab that is up. Commands start on its hosts as the ordinary user, as people's do."""
 
-    def __init__(self, binary: Path, name: str):
-        self.binary, self.name = binary, name
+    def __init__(self, binary: Path, name: str, binary_on_hosts: Path):
+        self.binary, self.name, self.binary_on_hosts = binary, name, binary_on_hosts
         status = self.status()
         self.user, self.password, self.uid = status["user"], status["password"], status["uid"]
         self.hosts = [host["name"] for host in status["hosts"] if host["name"] != "launcher"]
@@ -134,7 +154,7 @@ class Lab:
     def command(self, verb, *words, check=True, timeout=60):
         """muster lab VERB, on the machine."""
         return subprocess.run([self.binary, "lab", verb, "--name", self.name, *words], check=check,
-                              capture_output=True, text=True, timeout=timeout)
+                              capture_output=True, text=True, timeout=patient(timeout))
 
     def words(self, host, *argv, root=False):
         """The argument list that runs argv on a host's console; for subprocess.Popen."""
@@ -144,7 +164,7 @@ class Lab:
     def exec(self, host, *argv, root=False, input=None, timeout=60, check=False):
         stdin = {"input": input} if input is not None else {"stdin": subprocess.DEVNULL}
         return subprocess.run(self.words(host, *argv, root=root), check=check, capture_output=True, text=True,
-                              timeout=timeout, **stdin)
+                              timeout=patient(timeout), **stdin)
 
     def shell(self, host, script, **options):
         """A line for the host's sh; its standard output. The test fails if it does."""
@@ -154,7 +174,7 @@ class Lab:
         self.exec(host, "sh", "-c", f"cat > '{path}' && chmod {mode} '{path}'", input=content, root=root, check=True)
 
 
-def labs(muster):
+def labs(muster, muster_on_hosts):
     """Yields the function that makes labs, and takes them down afterwards."""
     names = []
 
@@ -166,22 +186,22 @@ def labs(muster):
                 words += [f"--{flag.replace('_', '-')}", str(one)]
         names.append(name)
         made = subprocess.run([muster, "lab", "up", "--name", name, "--hosts", str(hosts), *words],
-                              capture_output=True, text=True, timeout=120)
+                              capture_output=True, text=True, timeout=patient(60))
         assert made.returncode == 0, made.stderr
-        return Lab(muster, name)
+        return Lab(muster, name, muster_on_hosts)
 
     yield up
-    gone = [subprocess.run([muster, "lab", "down", "--name", name], capture_output=True, text=True, timeout=60) for name in names]
+    gone = [subprocess.run([muster, "lab", "down", "--name", name], capture_output=True, text=True, timeout=patient(60)) for name in names]
     assert [down.stderr for down in gone if down.returncode] == []
 
 
 @pytest.fixture
-def lab_up(muster):
+def lab_up(muster, muster_on_hosts):
     """lab_up(hosts=3, nics=2, share=[...]) -> Lab; taken down after the test."""
-    yield from labs(muster)
+    yield from labs(muster, muster_on_hosts)
 
 
 @pytest.fixture(scope="module")
-def module_lab_up(muster):
+def module_lab_up(muster, muster_on_hosts):
     """The same for a lab that all tests of a file use."""
-    yield from labs(muster)
+    yield from labs(muster, muster_on_hosts)

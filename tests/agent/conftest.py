@@ -12,8 +12,9 @@ import uuid
 from pathlib import Path
 
 import pytest
+from tests.waiting import patient
 
-TIMEOUT = 60  # seconds
+TIMEOUT = patient(60)  # seconds
 
 
 class Place:
@@ -109,7 +110,7 @@ while True:
 def place(tmp_path, muster):
     place = Place(tmp_path / "base", muster)
     yield place
-    deadline = time.monotonic() + 5  # after the shim's own end the guard may take its moment
+    deadline = time.monotonic() + patient(5)  # after the shim's own end the guard may take its moment
     while (left := place.processes()) and time.monotonic() < deadline:
         time.sleep(0.01)
     for pid, _ in left:

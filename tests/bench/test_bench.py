@@ -1,43 +1,13 @@
 """`muster bench` on lab hosts whose links are shaped: what it says is what the links are, and who is slow is named."""
 import json
-import random
 import subprocess
 
 import pytest
-from tests.run.conftest import Cluster
-from tests.run.launchers import ACTIVATE_TORCH, DEPS, SYSTEM_PATH
-from tests.run.waiting import until
-from tests.staging import staged
+from tests.bench.conftest import OPEN_MPI, Bench
+from tests.run.launchers import ACTIVATE_TORCH
+from tests.waiting import patient, until
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(300)]
-OPEN_MPI = f"{DEPS}/openmpi/bin:{SYSTEM_PATH}"
-SEEDS = [*range(1, 6), *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(6, 21))]
-
-
-@pytest.fixture(scope="module")
-def programs(muster):
-    with staged(muster.parent.parent, muster, muster.parent / "muster-bench") as folder:
-        yield folder
-
-
-class Bench(Cluster):
-    """Hosts, and `muster bench` on their launcher."""
-
-    def __init__(self, lab, programs):
-        super().__init__(lab)
-        self.muster_beside = str(programs / "muster")
-
-    def bench(self, *words, hosts=None, within=120):
-        return self.lab.exec("launcher", "env", f"PATH={OPEN_MPI}", self.muster_beside, "bench", *words, "-H", hosts or self.all, timeout=within)
-
-    def results(self, *words, code=0, **options):
-        """Of --json."""
-        done = self.bench(*words, "--json", **options)
-        assert done.returncode == code, f"exit code {done.returncode}\n{done.stdout}\n{done.stderr}"
-        return json.loads(done.stdout)
-
-    def link(self, hosts, *words):
-        self.lab.command("link", hosts, *words)
+pytestmark = pytest.mark.lab
 
 
 @pytest.fixture(scope="module")
@@ -45,21 +15,35 @@ def two(module_lab_up, programs):
     return Bench(module_lab_up(hosts=2), programs)
 
 
-@pytest.fixture(scope="module")
-def eight(module_lab_up, programs):
-    return Bench(module_lab_up(hosts=8), programs)
-
-
 def iperf3(lab, seconds=2):
     """Bytes a second that n2 receives of n1."""
     server = subprocess.Popen(lab.words("n2", "timeout", "30", "iperf3", "-s", "-1", "--forceflush"), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert any("Server listening" in line for line in server.stdout)
     ended = json.loads(lab.shell("n1", f"iperf3 -c n2 -t {seconds} -J"))["end"]
-    server.communicate(timeout=30)
+    server.communicate(timeout=patient(30))
     return ended["sum_received"]["bits_per_second"] / 8
 
 
-@pytest.mark.quiet
+def check_traffic(results):
+    """Each host counted what an all-reduce of the largest size sends through its link, and nothing else did."""
+    for traffic in results["traffic"]:
+        (eth0,) = [device for device in traffic["devices"] if device["name"] == "eth0"]
+        moved = max(m["bytes"] * m["iterations"] for m in results["measurements"] if m["backend"] == traffic["backend"])
+        assert 0.9 * moved < eth0["sent"] < 1.3 * moved, (traffic, moved)
+
+
+def test_what_is_measured_is_right_and_within_the_link(two):
+    """The upper bound is the link's; only a wrong unit or factor crosses the lower one, however busy the machine."""
+    two.link("n[1-2]", "--rate", "100mbit")
+    results = two.results("all-reduce", "--backend", "mpi,gloo", "--min", "4M", "--max", "4M", "--expect", "5mbit")
+    for one in results["measurements"]:
+        assert one["wrong"] == 0 and 0.05 * 100e6 < 8 * one["busbw"] < 1.05 * 100e6, one
+    assert [v["outcome"] for v in results["verdicts"]] == ["pass", "pass"], results["verdicts"]
+    check_traffic(results)
+
+
+@pytest.mark.campaign
+@pytest.mark.alone
 @pytest.mark.parametrize("rate, size, backends", [("100mbit", "16M", "gloo"), ("1gbit", "64M", "mpi,gloo")])
 def test_busbw_is_what_iperf3_measures(two, rate, size, backends):
     two.link("n[1-2]", "--rate", rate)
@@ -72,11 +56,7 @@ def test_busbw_is_what_iperf3_measures(two, rate, size, backends):
     assert abs(best / link - 1) <= 0.05
     assert all(m["wrong"] == 0 for m in results["measurements"])
     assert [v["outcome"] for v in results["verdicts"]] == ["pass", "pass"], results["verdicts"]
-    # Each host counted what an all-reduce of the largest size sends through its link, and nothing else did.
-    for traffic in results["traffic"]:
-        (eth0,) = [device for device in traffic["devices"] if device["name"] == "eth0"]
-        moved = max(m["bytes"] * m["iterations"] for m in results["measurements"] if m["backend"] == traffic["backend"])
-        assert 0.9 * moved < eth0["sent"] < 1.3 * moved, (traffic, moved)
+    check_traffic(results)
 
 
 def test_a_link_that_gives_less_than_it_says(two):
@@ -141,7 +121,7 @@ def test_a_training(two):
     rows = [line.split() for line in done.stdout.splitlines() if line and not line.startswith("#")]
     assert [(row[0], row[2]) for row in rows] == [("mlp", "1"), ("mlp", "2")], done.stdout
     waiting = float(rows[1][7])
-    assert waiting > 50, "16 MB of gradients over 400 Mbit/s"
+    assert waiting > 20, "16 MB of gradients over 400 Mbit/s; 90 % on a quiet machine"
     assert "Gbit/s on 2 hosts" in done.stdout
 
 
@@ -156,19 +136,3 @@ def test_the_table_of_a_cluster(eight):
     for ranks, (rdma_bus, rdma_alg, bus, alg) in numbers.items():
         assert (rdma_bus, rdma_alg) == ("-", "-")
         assert float(bus) == pytest.approx(float(alg) * 2 * (ranks - 1) / ranks, rel=0.02)
-
-
-@pytest.mark.quiet
-@pytest.mark.parametrize("seed", SEEDS)
-def test_the_slow_host_and_the_bad_link_are_named(eight, seed):
-    """Eight hosts at 50 Mbit/s: one has a tenth of that, and two others lose frames between them."""
-    one, other, slow = random.Random(seed).sample(eight.lab.hosts, 3)
-    eight.link("n[1-8]", "--rate", "50mbit")
-    eight.link(slow, "--rate", "5mbit")
-    eight.link(one, "--rate", "50mbit", "--loss", "5%", "--between", other)
-    results = eight.results("pairs", "--seconds", "0.1", "--expect", "50mbit", code=3)
-    named = {tuple(sorted(suspect["hosts"])): suspect["what"] for suspect in results["suspects"] if suspect["confirmed"] and suspect["aspect"] != "latency"}
-    link = tuple(sorted([one, other]))
-    assert named.keys() == {(slow,), link}, "\n".join(f"{one['hosts']} {one['aspect']} confirmed={one['confirmed']}: {one['what']}" for one in results["suspects"])
-    assert "is slow with everyone" in named[slow,] and "loses frames" in named[link], named
-    assert len([pair for pair in results["pairs"] if not pair["again"]]) == 28

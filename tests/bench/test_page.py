@@ -12,6 +12,7 @@ from pathlib import Path
 
 import html5lib
 import pytest
+from tests.waiting import patient
 
 EXAMPLES = Path(__file__).parent / "examples"
 KINDS = ["collectives", "pairs", "ddp"]
@@ -20,7 +21,7 @@ WIDTH, HEIGHT = 900, 1400
 
 
 def show(muster, *words):
-    return subprocess.run([muster, "bench", "show", *map(str, words)], capture_output=True, text=True, timeout=30,
+    return subprocess.run([muster, "bench", "show", *map(str, words)], capture_output=True, text=True, timeout=patient(30),
                           stdin=subprocess.DEVNULL)
 
 
@@ -132,7 +133,7 @@ def photograph(page: Path, folder: Path) -> Path:
     alone = ["unshare", "--net"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "--net"]
     subprocess.run([*alone, "chromium", "--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
                     f"--user-data-dir={folder / 'browser'}", f"--window-size={WIDTH},{HEIGHT}",
-                    f"--screenshot={picture}", page.as_uri()], check=True, capture_output=True, timeout=60)
+                    f"--screenshot={picture}", page.as_uri()], check=True, capture_output=True, timeout=patient(60))
     return picture
 
 

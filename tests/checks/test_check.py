@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from tests.waiting import patient
 
 pytestmark = pytest.mark.lab
 
@@ -32,11 +33,11 @@ def programs():
     folder.chmod(0o755)
     (folder / "rank.c").write_text(RANK)
     for version, bin_folder in MPI.items():
-        subprocess.run([f"{bin_folder}/mpicc", "-o", folder / f"rank-{version}", folder / "rank.c"], check=True, timeout=60)
+        subprocess.run([f"{bin_folder}/mpicc", "-o", folder / f"rank-{version}", folder / "rank.c"], check=True, timeout=patient(60))
     (folder / "own.c").write_text("int own(void) { return 0; }")
     (folder / "main.c").write_text("int own(void); int main(void) { return own(); }")
     subprocess.run(f"gcc -shared -fPIC -o libown.so own.c && gcc -o needy main.c -L. -lown -Wl,-rpath,{folder}",
-                   shell=True, cwd=folder, check=True, timeout=60)
+                   shell=True, cwd=folder, check=True, timeout=patient(60))
     yield folder
     shutil.rmtree(folder)
 
@@ -245,18 +246,18 @@ def test_a_key_that_others_may_read(open_up):
     assert "chmod 600 /home/dev/.ssh/id_ed25519" in found.fixes
 
 
-@pytest.mark.alone
-# A dead host costs its deadline, and so do two: they are waited for at the same time. The rest is what hosts that are alive take.
-@pytest.mark.parametrize("fault, is_open", [("cut", False), ("crash", True), ("kill", True)])
-def test_dead_hosts_cost_their_deadline(open_up, fault, is_open):
+# A dead host costs its deadline, and so do two: muster waits for both at the same time. The rest is what living hosts take, 1.5 s
+# on a quiet machine; the long deadline tells one wait from two on a busy one too.
+@pytest.mark.parametrize("fault, is_open, deadline", [("cut", False, 2), ("crash", True, 20), ("kill", True, 2)])
+def test_dead_hosts_cost_their_deadline(open_up, fault, is_open, deadline):
     lab = open_up()
     check(lab, hosts="n[1-3]" if is_open else "n1")  # the binary is there
     lab.command(fault, "n2,n3")
     start = time.monotonic()
-    found = check(lab, "--answer-within", "2")
+    found = check(lab, "--answer-within", str(deadline))
     took = time.monotonic() - start
     assert found.seen == [("ssh-connect-refused-or-timeout", "error", ("n2", "n3"))], found.findings
-    assert 2 <= took < 2 + 1.5, took
+    assert deadline <= took < deadline + patient(1.5), took
 
 
 # Networks.

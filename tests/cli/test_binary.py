@@ -6,10 +6,13 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.waiting import patient
+
+pytestmark = pytest.mark.smoke
 
 
 def run(muster, *words, **options):
-    return subprocess.run([muster, *words], capture_output=True, text=True, timeout=30, **options)
+    return subprocess.run([muster, *words], capture_output=True, text=True, timeout=patient(30), **options)
 
 
 def section(text, title):
@@ -62,8 +65,9 @@ def test_holds_no_torch_types(muster):
     assert not [name for name in types if re.match(rb"N(3c10|4c10d|5torch|2at|8pybind11)\d", name)]
 
 
-@pytest.mark.alone
-def test_version_is_quick(muster):
+@pytest.mark.parametrize("most_s", [0.2, pytest.param(0.020, marks=pytest.mark.campaign)])
+def test_version_is_quick(muster, most_s):
+    """A busy machine does not cross CI's bound; work that does not belong there would."""
     if not is_release(muster):
         pytest.skip("times are those of a release build")
 
@@ -77,7 +81,7 @@ def test_version_is_quick(muster):
         assert os.waitpid(pid, 0)[1] == 0
         return time.perf_counter() - start
 
-    assert min(seconds() for _ in range(5)) < 0.020
+    assert min(seconds() for _ in range(10)) < most_s
 
 
 def test_every_command_has_help(muster, commands):
@@ -140,6 +144,6 @@ def test_install_puts_the_binary_in_place(muster, tmp_path):
     build = muster.parent.parent
     if not (build / "cmake_install.cmake").is_file():
         pytest.skip(f"{muster} lies in no build tree")
-    subprocess.run(["cmake", "--install", build, "--prefix", tmp_path, "--component", "muster"], check=True, capture_output=True, timeout=60)
+    subprocess.run(["cmake", "--install", build, "--prefix", tmp_path, "--component", "muster"], check=True, capture_output=True, timeout=patient(60))
     assert [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()] == ["bin/muster"]
     assert run(tmp_path / "bin/muster", "--version").stdout == run(muster, "--version").stdout

@@ -6,12 +6,13 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.waiting import patient
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def run(muster, *words, command="run"):
-    return subprocess.run([muster, command, *words], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL)
+    return subprocess.run([muster, command, *words], capture_output=True, text=True, timeout=patient(30), stdin=subprocess.DEVNULL)
 
 
 def test_the_docs_have_every_habit(root):

@@ -5,19 +5,20 @@ import subprocess
 import time
 
 import pytest
+from tests.waiting import patient
 
 OPENMPI = "/opt/muster-deps/openmpi/bin/mpirun"
 IMPI = "/opt/muster-deps/impi/bin/mpirun"
 
 
 def facts(muster, *words, **options):
-    ended = subprocess.run([muster, "facts", "--json", *words], capture_output=True, text=True, timeout=60, **options)
+    ended = subprocess.run([muster, "facts", "--json", *words], capture_output=True, text=True, timeout=patient(60), **options)
     assert ended.returncode == 0, ended.stderr
     return json.loads(ended.stdout)
 
 
 def on_host(lab, host, *words):
-    return json.loads(lab.exec(host, lab.binary, "facts", "--json", *words, check=True).stdout)
+    return json.loads(lab.exec(host, lab.binary_on_hosts, "facts", "--json", *words, check=True).stdout)
 
 
 def interface(found, name):
@@ -25,7 +26,7 @@ def interface(found, name):
 
 
 def test_a_person_gets_lines(muster):
-    ended = subprocess.run([muster, "facts"], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([muster, "facts"], capture_output=True, text=True, timeout=patient(60))
     assert ended.returncode == 0
     assert f"host        {os.uname().nodename}," in ended.stdout
     assert "interface   lo (loopback, up)" in ended.stdout
@@ -57,14 +58,14 @@ def test_an_mpi_is_known_without_running_it(muster, launcher, kind):
     assert found[0]["kind"] == kind
     assert os.path.basename(found[0]["library"]["path"]).startswith("libmpi.so.") and len(found[0]["library"]["hash"]) == 32
     if kind == "openmpi":
-        said = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=20).stdout
+        said = subprocess.run([launcher, "--version"], capture_output=True, text=True, timeout=patient(20)).stdout
         assert said.split()[3] == found[0]["version"]
     else:
         assert found[0]["version"].startswith("2021.")
 
 
 def test_a_virtual_environment_is_activated(muster, tmp_path):
-    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=60)
+    subprocess.run(["/usr/bin/python3", "-m", "venv", "--without-pip", tmp_path / "venv"], check=True, timeout=patient(60))
     found = facts(muster, "--activate", f"source {tmp_path}/venv/bin/activate", "--program", "python3")
     environment = found["environment"]
     assert environment["activated"] and environment["failure"] == ""
@@ -93,7 +94,7 @@ def missing_library(tmp_path):
     (tmp_path / "l.c").write_text("int f(void) { return 0; }\n")
     (tmp_path / "m.c").write_text("int f(void); int main(void) { return f(); }\n")
     build = f"g++ -x c -shared -fPIC -o {tmp_path}/libgone.so {tmp_path}/l.c && g++ -x c -o {tmp_path}/m {tmp_path}/m.c -L{tmp_path} -lgone"
-    subprocess.run(build, shell=True, check=True, timeout=60)
+    subprocess.run(build, shell=True, check=True, timeout=patient(60))
     return tmp_path
 
 
@@ -112,11 +113,12 @@ def test_the_libmpi_that_a_program_would_load(muster):
 
 
 def test_a_launcher_is_a_whole_path(muster):
-    ended = subprocess.run([muster, "facts", "--launcher", "mpirun"], capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([muster, "facts", "--launcher", "mpirun"], capture_output=True, text=True, timeout=patient(60))
     assert ended.returncode == 2 and "must begin with /" in ended.stderr
 
 
 @pytest.mark.lab
+@pytest.mark.smoke
 def test_a_host_that_nothing_is_wrong_with(lab_up):
     lab = lab_up(hosts=1, nics=2)
     found = on_host(lab, "n1")

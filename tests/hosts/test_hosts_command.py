@@ -6,6 +6,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.waiting import patient
+
+pytestmark = pytest.mark.smoke
 
 
 @pytest.fixture
@@ -13,7 +16,7 @@ def hosts(muster: Path, tmp_path: Path):
     """Runs `muster hosts` in an empty folder: (exit code, stdout, stderr)."""
 
     def run(*flags: str) -> tuple[int, str, str]:
-        ended = subprocess.run([muster, "hosts", *flags], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+        ended = subprocess.run([muster, "hosts", *flags], cwd=tmp_path, capture_output=True, text=True, timeout=patient(30))
         return ended.returncode, ended.stdout, ended.stderr
 
     return run
@@ -137,7 +140,7 @@ def test_what_it_writes_it_reads_back(hosts, tmp_path: Path, dialect: str) -> No
 
 def cpu_seconds(command: list, folder: Path) -> float:
     before = os.times()
-    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=60)
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL, timeout=patient(60))
     after = os.times()
     return after.children_user + after.children_system - before.children_user - before.children_system
 
@@ -172,7 +175,7 @@ def test_100000_hosts_take_less_than_half_a_second(muster: Path, tmp_path: Path,
 def test_100000_keys_in_muster_yaml_are_refused_soon(muster: Path, tmp_path: Path) -> None:
     (tmp_path / "muster.yaml").write_text("".join(f"k{i}: 1\n" for i in range(100_000)))
     before = os.times()
-    ended = subprocess.run([muster, "hosts"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    ended = subprocess.run([muster, "hosts"], cwd=tmp_path, capture_output=True, text=True, timeout=patient(60))
     after = os.times()
     assert (ended.returncode, ended.stderr.splitlines()[0]) == (2, "muster: muster.yaml:1:1: 'k0' is not known here")
     assert after.children_user - before.children_user < 8
@@ -190,5 +193,5 @@ def test_reads_a_pipe_given_as_standard_input(muster: Path, tmp_path: Path) -> N
     os.mkfifo(tmp_path / "wait")
     with subprocess.Popen(["sh", "-c", command, muster], cwd=tmp_path, stdout=subprocess.PIPE, text=True) as ended:
         (tmp_path / "wait").write_text("go\n")  # muster may be waiting by now; it must not give up
-        assert ended.communicate(timeout=30)[0] == "n1\n"
+        assert ended.communicate(timeout=patient(30))[0] == "n1\n"
     assert ended.returncode == 0

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.waiting import patient
 from ClusterShell.NodeSet import NodeSet
 
 CASES = 3000
@@ -79,7 +80,7 @@ class Bulk:
 
     def ask(self, *flags: str) -> str:
         command = [self.muster, "hosts", "-f", self.file, *flags]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=patient(60)).stdout
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +152,7 @@ def test_what_was_folded_is_read_back_with_its_slots(bulk: Bulk, tmp_path: Path)
     again_file = tmp_path / "folded.txt"
     again_file.write_text(first["folded"])
     command = [bulk.muster, "hosts", "-f", again_file, "--json"]
-    again = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=60).stdout)
+    again = json.loads(subprocess.run(command, check=True, capture_output=True, timeout=patient(60)).stdout)
 
     def key(host: dict) -> str:
         return host["name"]
@@ -174,5 +175,5 @@ def test_excludes_and_includes_as_nodeset(bulk: Bulk, tmp_path: Path) -> None:
         config = tmp_path / "muster.yaml"
         config.write_text(f'hostfile: "{bulk.file}"\n{key}:\n' + "".join(f'  - "{text}"\n' for text in texts))
         command = [bulk.muster, "hosts", "--config", config, "--expand"]
-        names = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.split()
+        names = subprocess.run(command, check=True, capture_output=True, text=True, timeout=patient(60)).stdout.split()
         assert sorted(names) == sorted(expected)

@@ -7,13 +7,14 @@ import statistics
 import subprocess
 
 import pytest
+from tests.waiting import patient
 
-pytestmark = [pytest.mark.lab, pytest.mark.alone]
+pytestmark = pytest.mark.lab
 
 # Holds a connection to n2 and tells how it ended: closed (somebody told us) or silent.
 HOLD = """
 import socket, sys
-connection = socket.create_connection(("n2", 5000), timeout=10)
+connection = socket.create_connection(("n2", 5000), timeout=60)
 print("connected", flush=True)
 connection.settimeout(float(sys.argv[1]))
 try:
@@ -43,14 +44,14 @@ def end_of_connection(lab, fault, wait):
         with start(lab, "n1", "python3", "-c", HOLD, wait) as client:
             assert client.stdout.readline() == "connected\n"
             lab.command(fault, "n2")
-            ended, _ = client.communicate(timeout=30)
+            ended, _ = client.communicate(timeout=patient(30))
         server.kill()
     return ended.strip()
 
 
 def reachable(lab, host="n2"):
-    # Three tries: a question for the host's hardware address that was lost is repeated after a second.
-    return lab.exec("n1", "ping", "-c3", "-i0.5", "-W1", host).returncode == 0
+    # Several tries: a question for the host's hardware address that was lost is repeated after a second. One answer is enough.
+    return lab.exec("n1", "ping", "-c1", "-W2", host).returncode == 0 or lab.exec("n1", "ping", "-c3", "-i0.5", "-W1", host).returncode == 0
 
 
 def test_kill_closes_connections_and_restart_brings_the_host_back(lab_up):
@@ -106,8 +107,8 @@ def test_a_connection_survives_a_cut_that_is_mended(lab_up):
             with pytest.raises(subprocess.TimeoutExpired):
                 server.wait(timeout=0.5)  # the byte does not arrive
             lab.command("mend", "n2")
-            assert client.communicate(timeout=30)[0] == "closed\n"  # the server got the byte and ended
-        assert server.wait(timeout=10) == 0
+            assert client.communicate(timeout=patient(30))[0] == "closed\n"  # the server got the byte and ended
+        assert server.wait(timeout=patient(10)) == 0
 
 
 def wait_until_listening(lab, host, port):
@@ -117,13 +118,13 @@ def wait_until_listening(lab, host, port):
 FRAME, PAYLOAD = 1514, 1448  # bytes of a full one, and of TCP's in it
 
 
-def megabits(lab, *flags):
+def megabits(lab, *flags, seconds=3):
     """On the link, with the headers of its frames. The median of fifths of a second: moments in which the machine had no
     time for the hosts do not count."""
     with start(lab, "n2", "iperf3", "-s", "-1") as server:
         wait_until_listening(lab, "n2", 5201)
-        result = lab.exec("n1", "iperf3", "-c", "n2", "-t", "3", "-i", "0.2", "-O", "1", "-J", *flags, check=True)
-        server.wait(timeout=20)
+        result = lab.exec("n1", "iperf3", "-c", "n2", "-t", str(seconds), "-i", "0.2", "-O", "1", "-J", *flags, check=True)
+        server.wait(timeout=patient(20))
     sums = [interval["sum"] for interval in json.loads(result.stdout)["intervals"]]
     return statistics.median(each["bits_per_second"] for each in sums if not each["omitted"]) / 1e6 * FRAME / PAYLOAD
 
@@ -133,8 +134,24 @@ def round_trip_ms(lab, count=100):
     return [float(time) for time in re.findall(r"time=([\d.]+)", pings.stdout)]
 
 
-@pytest.mark.parametrize("shape", [["--rate", "200mbit"], ["--rate", "200mbit", "--delay", "2ms"]],
-                         ids=["kernel", "wire"])
+SHAPES = [["--rate", "200mbit"], ["--rate", "200mbit", "--delay", "2ms"]]
+SHAPE_IDS = ["kernel", "wire"]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=SHAPE_IDS)
+def test_a_rate_is_a_limit_both_ways_until_it_is_cleared(lab_up, shape):
+    """The lower bound is one that only a wrong unit crosses."""
+    lab = lab_up(hosts=2)
+    lab.command("link", "n2", *shape)
+    for flags in ([], ["-R"]):  # towards n2, and from it
+        assert 10 <= megabits(lab, *flags, seconds=1) <= 220
+    lab.command("link", "n2", "--clear")
+    assert megabits(lab, seconds=1) > 220
+
+
+@pytest.mark.campaign
+@pytest.mark.alone
+@pytest.mark.parametrize("shape", SHAPES, ids=SHAPE_IDS)
 def test_rate_is_within_10_percent(lab_up, shape):
     lab = lab_up(hosts=2)
     lab.command("link", "n2", *shape)
@@ -147,19 +164,28 @@ def test_rate_is_within_10_percent(lab_up, shape):
     assert megabits(lab) > 400
 
 
-def test_delay_is_within_20_percent_and_can_be_cleared(lab_up):
+@pytest.mark.campaign
+@pytest.mark.alone
+def test_delay_is_within_20_percent(lab_up):
     lab = lab_up(hosts=2)
     lab.command("link", "n2", "--delay", "20ms")
     times = round_trip_ms(lab)
     print(f"\n20 ms asked for, median {statistics.median(times):.1f} ms of {len(times)} pings")
-    assert len(times) == 100
     assert 16 <= statistics.median(times) <= 24
+
+
+def test_a_delay_is_kept_and_can_be_cleared(lab_up):
+    lab = lab_up(hosts=2)
+    lab.command("link", "n2", "--delay", "100ms")
+    times = round_trip_ms(lab, 50)
+    assert len(times) == 50
+    assert 95 <= statistics.median(times) <= 400
     lab.command("cut", "n2")  # a shaped cable can be cut too
     assert not reachable(lab)
     lab.command("mend", "n2")
     assert reachable(lab)
     lab.command("link", "n2", "--clear")
-    assert statistics.median(round_trip_ms(lab, 20)) < 5
+    assert statistics.median(round_trip_ms(lab, 20)) < 50
 
 
 def test_loss_between_two_hosts_leaves_the_others_alone(lab_up):
@@ -202,7 +228,7 @@ def test_restart_clears_a_shape(lab_up):
     lab = lab_up(hosts=2)
     lab.command("link", "n2", "--delay", "200ms")
     lab.command("restart", "n2")
-    assert statistics.median(round_trip_ms(lab, 10)) < 20
+    assert statistics.median(round_trip_ms(lab, 10)) < 100
 
 
 BREAKS = {

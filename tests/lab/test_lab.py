@@ -1,4 +1,4 @@
-"""A lab is what it says: hosts apart from each other, made quickly, and gone without a trace."""
+"""A lab is what it says: hosts apart from each other, and gone without a trace."""
 import hashlib
 import os
 import random
@@ -9,8 +9,9 @@ import uuid
 from pathlib import Path
 
 import pytest
+from tests.waiting import patient
 
-pytestmark = [pytest.mark.lab, pytest.mark.alone]
+pytestmark = pytest.mark.lab
 
 KINDS = ("net", "uts", "ipc", "pid", "mnt")
 
@@ -67,7 +68,7 @@ def assert_nothing_left(before, seconds=3):
     def more(now):
         return {what: now[what] - before[what] if isinstance(now[what], set) else {now[what]} - {before[what]} for what in before}
 
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + patient(seconds)
     while any(more(now := machine(before["labs"])).values()) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert {what: left for what, left in more(now).items() if left} == {}
@@ -80,19 +81,30 @@ def a_name(muster):
     """For a lab that the test itself makes; whatever happens, it is gone afterwards."""
     name = "t" + uuid.uuid4().hex[:8]
     yield name
-    subprocess.run([muster, "lab", "down", "--name", name], capture_output=True, timeout=60)
+    subprocess.run([muster, "lab", "down", "--name", name], capture_output=True, timeout=patient(60))
 
 
 def timed(*words):
     start = time.monotonic()
-    done = subprocess.run(words, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=patient(120))
     assert done.returncode == 0, done.stderr
     return time.monotonic() - start
 
 
+@pytest.mark.alone
+@pytest.mark.parametrize("hosts", [4, 64])
+def test_up_and_down_leave_nothing(muster, a_name, hosts):
+    before = machine()
+    for _ in range(2):
+        timed(muster, "lab", "up", "--name", a_name, "--hosts", str(hosts))
+        timed(muster, "lab", "down", "--name", a_name)
+        assert_nothing_left(before)
+
+
+@pytest.mark.campaign
+@pytest.mark.alone
 @pytest.mark.parametrize("hosts, seconds", [(4, 3), (64, 20)])
-@pytest.mark.timeout(300)
-def test_up_and_down_are_quick_and_leave_nothing(muster, a_name, hosts, seconds):
+def test_up_and_down_are_quick(muster, a_name, hosts, seconds):
     before = machine()
     ups, downs = [], []
     for _ in range(5):
@@ -116,21 +128,23 @@ def kill_up_at_random_moments(muster, name, times):
         up = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(moments.uniform(0, whole))  # the moment is the point of this test
         up.send_signal(signal.SIGKILL)
-        up.wait(timeout=10)
+        up.wait(timeout=patient(10))
         timed(muster, "lab", "down", "--name", name)
         assert_nothing_left(before)
 
 
+@pytest.mark.alone
 def test_down_cleans_up_after_an_up_that_was_killed(muster, a_name):
     kill_up_at_random_moments(muster, a_name, 5)
 
 
 @pytest.mark.campaign
-@pytest.mark.timeout(300)
+@pytest.mark.alone
 def test_down_cleans_up_after_an_up_that_was_killed_20_times(muster, a_name):
     kill_up_at_random_moments(muster, a_name, 20)
 
 
+@pytest.mark.smoke
 def test_hosts_are_apart(lab_up):
     lab = lab_up(hosts=2)
     ids = {}
@@ -192,7 +206,7 @@ def test_sharing_leaves_owner_and_mode_of_the_folder_alone(lab_up, muster, tmp_p
 def test_a_lab_holds_nothing_of_its_caller(muster, a_name, tmp_path):
     """Neither its umask nor its folder nor what it had open."""
     up = f"umask 077; cd {tmp_path}; exec 9>held; exec {muster} lab up --name {a_name} --hosts 1"
-    subprocess.run(["bash", "-c", up], check=True, capture_output=True, timeout=60)
+    subprocess.run(["bash", "-c", up], check=True, capture_output=True, timeout=patient(60))
     mark = f"MUSTER_LAB=/run/muster-lab/{a_name}".encode()
     seen = 0
     for entry in Path("/proc").iterdir():
@@ -206,7 +220,7 @@ def test_a_lab_holds_nothing_of_its_caller(muster, a_name, tmp_path):
         assert not [path for path in held if path.startswith(str(tmp_path))]
     assert seen >= 3  # the switch, the launcher, n1
     public = subprocess.run([muster, "lab", "exec", "--name", a_name, "n1", "--", "cat", "/etc/ssh/ssh_host_ed25519_key.pub"],
-                            capture_output=True, timeout=60)
+                            capture_output=True, timeout=patient(60))
     assert public.returncode == 0
 
 
@@ -214,7 +228,7 @@ def test_what_the_lab_needs_is_named_if_it_is_missing(muster, tmp_path):
     for name in ("nsenter", "ip", "tc", "ethtool", "ssh-keygen"):
         (tmp_path / name).symlink_to("/bin/true")
     done = subprocess.run([muster, "lab", "up", "--name", "lacking", "--hosts", "1"], env={"PATH": str(tmp_path)},
-                          capture_output=True, text=True, timeout=60)
+                          capture_output=True, text=True, timeout=patient(60))
     assert done.returncode == 5 and "'tini'" in done.stderr and "apt-get install" in done.stderr
 
 
@@ -278,13 +292,14 @@ def test_without_root_it_says_so(muster, tmp_path):
     copy.chmod(0o755)
     try:
         done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, "lab", "up", "--hosts", "2"],
-                              capture_output=True, text=True, timeout=10)
+                              capture_output=True, text=True, timeout=patient(10))
     finally:
         copy.unlink()
     assert done.returncode == 2
     assert "needs root" in done.stderr and "sudo" in done.stderr
 
 
+@pytest.mark.alone
 def test_dry_run_prints_the_plan_and_does_nothing(muster):
     before = machine()
     done = subprocess.run([muster, "lab", "up", "--name", "dry", "--hosts", "2", "--dry-run"], capture_output=True, text=True)

@@ -6,6 +6,8 @@ import threading
 import time
 from pathlib import Path
 
+from tests.waiting import patient
+
 DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))
 SYSTEM_PATH = "/usr/local/bin:/usr/bin:/bin"
 
@@ -24,7 +26,7 @@ class Mpi:
                          "-n", str(ranks), *program)
 
     def run(self, lab, ranks, program, env=None, within=100):
-        return subprocess.run(self.command(lab, ranks, program, env), capture_output=True, text=True, timeout=within, stdin=subprocess.DEVNULL)
+        return subprocess.run(self.command(lab, ranks, program, env), capture_output=True, text=True, timeout=patient(within), stdin=subprocess.DEVNULL)
 
 
 OPENMPI = ["--oversubscribe", "--bind-to", "none"]

@@ -263,7 +263,7 @@ TEST_F(ProgressTest, NobodyHasToWait) {
   std::promise<void> over;
   const auto operation = std::make_shared<Noted>([&] { over.set_value(); });
   submit(operation, 30);
-  ASSERT_EQ(over.get_future().wait_for(5s), std::future_status::ready);
+  ASSERT_EQ(over.get_future().wait_for(60s), std::future_status::ready);
   EXPECT_TRUE(operation->is_done());
 }
 
@@ -272,7 +272,7 @@ TEST_F(ProgressTest, WhatFollowsAnOperationMayBeginAnother) {
   const auto second = std::make_shared<Noted>([&] { over.set_value(); });
   const auto first = std::make_shared<Noted>([&] { submit(second, 3); });
   submit(first, 3);
-  ASSERT_EQ(over.get_future().wait_for(5s), std::future_status::ready);
+  ASSERT_EQ(over.get_future().wait_for(60s), std::future_status::ready);
 }
 
 TEST_F(ProgressTest, WhatFollowsAnOperationMayWaitForAnother) {
@@ -281,7 +281,7 @@ TEST_F(ProgressTest, WhatFollowsAnOperationMayWaitForAnother) {
   const auto second = std::make_shared<Noted>([&] { second_over.set_value(); });
   const auto first = std::make_shared<Noted>([&] {
     submit(second, 3);
-    first_over.set_value(second_over.get_future().wait_for(5s) == std::future_status::ready);
+    first_over.set_value(second_over.get_future().wait_for(60s) == std::future_status::ready);
   });
   submit(first, 3);
   EXPECT_TRUE(first_over.get_future().get());
@@ -293,7 +293,7 @@ TEST_F(ProgressTest, ItMayAlsoDoSoOnAThreadThatWaits) {
   const auto second = std::make_shared<Noted>([&] { second_over.set_value(); });
   const auto first = std::make_shared<Noted>([&] {
     submit(second, 3);
-    in_time = second_over.get_future().wait_for(5s) == std::future_status::ready;
+    in_time = second_over.get_future().wait_for(60s) == std::future_status::ready;
   });
   submit(first, 3, 10s, true);
   EXPECT_TRUE(in_time);
@@ -319,11 +319,11 @@ TEST_F(ProgressTest, ATimeoutNamesWhoIsSilentAndWhoIsBehind) {
     const std::lock_guard guard(mpi_->mutex);
     mpi_->answering = {{1, 2}, {3, 1}};
   }
-  const auto stuck = submit(-1, 400ms);
-  EXPECT_TRUE(progress_.wait(*stuck, 5s));
+  const auto stuck = submit(-1, 2s);
+  EXPECT_TRUE(progress_.wait(*stuck, 60s));
   const std::string text = error_of(*stuck);
   EXPECT_NE(text.find("all_reduce of 4 Float, collective 2 of a group of 4, did not end within "
-                      "0.400 s"),
+                      "2 s"),
             std::string::npos)
       << text;
   EXPECT_NE(text.find("rank 2 on n2 does not answer"), std::string::npos) << text;
@@ -335,13 +335,13 @@ TEST_F(ProgressTest, ATimeoutIsSeenWhenNobodyWaits) {
   std::promise<void> over;
   const auto stuck = std::make_shared<Noted>([&] { over.set_value(); });
   submit(stuck, -1, 200ms);
-  ASSERT_EQ(over.get_future().wait_for(5s), std::future_status::ready);
+  ASSERT_EQ(over.get_future().wait_for(60s), std::future_status::ready);
   EXPECT_NE(error_of(*stuck).find("do not answer"), std::string::npos);
 }
 
 TEST_F(ProgressTest, AMessageThatNeverComesNamesItsSender) {
   const auto stuck = submit(-1, 200ms, false, {3});
-  EXPECT_TRUE(progress_.wait(*stuck, 5s));
+  EXPECT_TRUE(progress_.wait(*stuck, 60s));
   EXPECT_NE(error_of(*stuck).find("rank 3 on n3 does not answer"), std::string::npos);
   EXPECT_EQ(error_of(*stuck).find("rank 1"), std::string::npos);
 }
@@ -353,7 +353,7 @@ TEST_F(ProgressTest, AnErrorOfMpisIsToldWithWhoIsGone) {
     mpi_->answering = {{1, 9}, {2, 9}};
   }
   const auto failed = submit(5, 3s);
-  EXPECT_TRUE(progress_.wait(*failed, 10s));
+  EXPECT_TRUE(progress_.wait(*failed, 60s));
   EXPECT_NE(error_of(*failed).find("failed (error 17): rank 3 on n3 does not answer"),
             std::string::npos)
       << error_of(*failed);
@@ -364,13 +364,13 @@ TEST_F(ProgressTest, WhoAnsweredOnceMayBeSilentInTheEnd) {
     const std::lock_guard guard(mpi_->mutex);
     mpi_->answering = {{1, 9}, {2, 9}, {3, 9}};
   }
-  const auto stuck = submit(-1, 800ms);
-  EXPECT_FALSE(progress_.wait(*stuck, 500ms));  // half time is over
+  const auto stuck = submit(-1, 4s);
+  EXPECT_FALSE(progress_.wait(*stuck, 2500ms));  // half time is over
   {
     const std::lock_guard guard(mpi_->mutex);
     mpi_->answering.erase(2);
   }
-  EXPECT_TRUE(progress_.wait(*stuck, 5s));
+  EXPECT_TRUE(progress_.wait(*stuck, 60s));
   EXPECT_NE(error_of(*stuck).find("rank 2 on n2 does not answer"), std::string::npos)
       << error_of(*stuck);
 }
@@ -387,7 +387,7 @@ TEST_F(ProgressTest, NobodyIsWaitedForWhoLeftWithoutAWord) {
 TEST_F(ProgressTest, AfterAFailureEverythingFailsAtOnce) {
   const auto behind = submit(-1, 60s);
   const auto stuck = submit(-1, 100ms);
-  EXPECT_TRUE(progress_.wait(*stuck, 5s));
+  EXPECT_TRUE(progress_.wait(*stuck, 60s));
   EXPECT_TRUE(behind->is_done());
   EXPECT_NE(error_of(*behind).find("was given up"), std::string::npos);
   EXPECT_TRUE(progress_.is_broken());

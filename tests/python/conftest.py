@@ -1,22 +1,22 @@
 """The wheel as a user gets it, installed into an environment of its own; and a host to try it on."""
 import shutil
+from pathlib import Path
 
 import pytest
-from tests.conftest import locked
+from tests.conftest import made_once
 from tests.python.package import make_package
 
 
 @pytest.fixture(scope="session")
 def package_folder(root, shared_folder):
     """Where everything about the package is; made once in a run."""
-    folder = shared_folder / "package"
-    with locked("package"):
-        if not (folder / "complete").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            make_package(root, folder)
-            (folder / "complete").touch()
-    return folder
+    return made_once(shared_folder / "package", lambda folder: make_package(root, folder))
+
+
+@pytest.fixture(scope="session")
+def scripts(package_folder):
+    """This folder, with what the ranks run, where lab hosts see it; labs come up after this."""
+    return made_once(package_folder / "scripts", lambda folder: shutil.copytree(Path(__file__).parent, folder, dirs_exist_ok=True))
 
 
 @pytest.fixture(scope="session")
@@ -40,7 +40,7 @@ def python(venv):
 
 
 @pytest.fixture(scope="module")
-def host(venv, module_lab_up, tmp_path_factory):
+def host(venv, scripts, module_lab_up, tmp_path_factory):
     """A lab with one host, whose network MPI and Gloo may listen on; `shared` is a folder that it and the test see."""
     shared = tmp_path_factory.mktemp("shared")
     shared.chmod(0o777)  # the ranks are the lab's user

@@ -3,6 +3,7 @@ import os
 import subprocess
 
 from tests.mpi.mpis import DEPS
+from tests.waiting import patient
 
 TORCH_PYTHON = DEPS / "torch/bin/python"
 ABIS = {"MUSTER_OPENMPI": DEPS / "openmpi", "MUSTER_MPICH": DEPS / "mpich"}
@@ -23,7 +24,7 @@ def make_package(root, folder):
 
 
 def make_sdist(root, folder):
-    must([TORCH_PYTHON, "-c", "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])", folder], cwd=root, timeout=60)
+    must([TORCH_PYTHON, "-c", "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])", folder], cwd=root, timeout=patient(60))
     (made,) = folder.glob("muster_torch-*.tar.gz")
     return made
 
@@ -32,17 +33,17 @@ def make_wheel(sdist, folder):
     """From the source distribution alone, by the PyTorch that it is for."""
     defines = [f"--config-settings=cmake.define.{name}={value}" for name, value in ABIS.items()]
     must([TORCH_PYTHON, "-m", "pip", "wheel", "--quiet", "--no-cache-dir", "--no-deps", "--no-index", "--no-build-isolation", *defines, "-w", folder / "raw", sdist],
-         timeout=600)
+         timeout=patient(600))
     (raw,) = (folder / "raw").glob("muster_torch-*.whl")
     excludes = [word for name in NOT_OURS for word in ("--exclude", name)]
-    must([DEPS / "tools/bin/auditwheel", "repair", *excludes, "-w", folder / "dist", raw], timeout=60,
+    must([DEPS / "tools/bin/auditwheel", "repair", *excludes, "-w", folder / "dist", raw], timeout=patient(60),
          env=os.environ | {"PATH": f"{DEPS}/tools/bin:{os.environ['PATH']}"})
 
 
 def make_venv(folder):
     """A new environment that sees PyTorch's and has the wheel."""
-    must([TORCH_PYTHON, "-m", "venv", folder / "venv"], timeout=120)
+    must([TORCH_PYTHON, "-m", "venv", folder / "venv"], timeout=patient(120))
     (site,) = folder.glob("venv/lib/python3*/site-packages")
     (torch_site,) = DEPS.glob("torch/lib/python3*/site-packages")
     (site / "torch.pth").write_text(f"{torch_site}\n")
-    must([folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", *folder.glob("dist/*.whl")], timeout=60)
+    must([folder / "venv/bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", *folder.glob("dist/*.whl")], timeout=patient(60))

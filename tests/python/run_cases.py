@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from cases import load  # noqa: E402
 
 # Long enough for a busy machine, short enough that a test of all of them ends.
-TIMEOUT = timedelta(seconds=20)
+TIMEOUT = timedelta(seconds=60)
 
 
 def outcome(function):

@@ -2,22 +2,21 @@
 import json
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
 from tests.mpi.mpis import MPIS
 from tests.python.differences import DIFFERENCES, REFUSALS, as_table
 from tests.python.package import must
+from tests.waiting import patient
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
-HERE = Path(__file__).resolve().parent
+pytestmark = pytest.mark.lab
 OPENMPI5, _, MPICH, _ = MPIS
 JOBS = [(OPENMPI5, 2), (MPICH, 3), (OPENMPI5, 4)]
 IN_CI = JOBS[2:]
 
 
 @pytest.fixture(scope="module")
-def results(host, python):
+def results(host, python, scripts):
     """results(mpi, size) -> {case: {"gloo": [kind of each rank], "mpi": [...], "same": bool, "said": text}}"""
     made = {}
 
@@ -27,12 +26,12 @@ def results(host, python):
             folder.mkdir()
             folder.chmod(0o777)
             try:
-                done = mpi.run(host, size, [python, "-W", "ignore", HERE / "run_cases.py", folder], within=250)
+                done = mpi.run(host, size, [python, "-W", "ignore", scripts / "run_cases.py", folder], within=250)
             except subprocess.TimeoutExpired:
                 at = {file.stem: file.read_text() for file in folder.glob("*.now")}
-                pytest.fail(f"it goes on after 250 s; the ranks are at: {at}")
+                pytest.fail(f"still running at its deadline; the ranks are at: {at}")
             assert done.returncode == 0, done.stdout + done.stderr
-            made[mpi, size] = json.loads(must([python, HERE / "compare_results.py", folder], timeout=60))
+            made[mpi, size] = json.loads(must([python, scripts / "compare_results.py", folder], timeout=patient(60)))
         return made[mpi, size]
 
     return get

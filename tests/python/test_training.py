@@ -1,15 +1,12 @@
 """Scripts that say "mpi", unchanged, under every launcher: the losses are Gloo's."""
 import re
-import shutil
-from pathlib import Path
 
 import pytest
 from tests.run.conftest import Cluster
 from tests.run.launchers import LAUNCHERS, Slurm
 from tests.run.slurm import Slurm as SlurmDaemons
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
-PROGRAMS = Path(__file__).with_name("programs")
+pytestmark = pytest.mark.lab
 STARTERS = [launcher for launcher in LAUNCHERS if launcher.mpi]
 HOSTS, EACH = ["n1", "n2", "n3"], 2
 
@@ -27,22 +24,16 @@ def slurm(cluster):
     return SlurmDaemons(cluster.lab, cluster.shared)
 
 
-@pytest.fixture(scope="module")
-def scripts(package_folder):
-    """As if the user had written them: every host sees them."""
-    return Path(shutil.copytree(PROGRAMS, package_folder / "programs", dirs_exist_ok=True))
-
-
 SLURM_FLAGS = {"slurm-pmix": ["--engine-arg=--mpi=pmix"],
                "slurm-pmi2": ["--engine-arg=--mpi=pmi2", "-x", "MUSTER_MPI_LIBRARY=/opt/muster-deps/mpich/lib/libmpi.so.12"]}
 SCRIPTS = [["toy.py", "3", "2"], ["resnet.py"]]
 
 
-def train(cluster, venv, folder, launcher, backend, scripts, flags=()):
+def train(cluster, venv, programs, launcher, backend, scripts, flags=()):
     """What rank 0 said: {"toy epoch 0": loss, ...}, and its other lines."""
-    words = ["python", "-W", "ignore", folder / "one_after_the_other.py"]
+    words = ["python", "-W", "ignore", programs / "one_after_the_other.py"]
     for script, *arguments in scripts:
-        words += [*(["--"] if words[-1] == backend else []), folder / script, *arguments, backend]
+        words += [*(["--"] if words[-1] == backend else []), programs / script, *arguments, backend]
     run = launcher.start(cluster, list(map(str, words)), "--activate", f"source {venv}/bin/activate", "-x", "OMP_NUM_THREADS=1", *flags, each=EACH)
     assert run.end(150) == 0, run.said()
     said = [line.removeprefix("[n1:0] ") for line in run.out if line.startswith("[n1:0]")]
@@ -53,7 +44,7 @@ def train(cluster, venv, folder, launcher, backend, scripts, flags=()):
 @pytest.fixture(scope="module")
 def with_gloo(cluster, venv, scripts):
     """One job a script: PyTorch's own rendezvous does not survive a second one in the same processes."""
-    said = [train(cluster, venv, scripts, STARTERS[0], "gloo", [script]) for script in SCRIPTS]
+    said = [train(cluster, venv, scripts / "programs", STARTERS[0], "gloo", [script]) for script in SCRIPTS]
     return said[0][0] | said[1][0], said[0][1] + said[1][1]
 
 
@@ -64,7 +55,7 @@ def test_the_losses_are_those_of_gloo(request, cluster, venv, scripts, with_gloo
         request.getfixturevalue("slurm")
         # A script is linked to no MPI: who starts it says which PMI the MPI speaks, and where that MPI is when the linker finds none.
         flags = SLURM_FLAGS[launcher.name]
-    losses, others = train(cluster, venv, scripts, launcher, "mpi", SCRIPTS, flags)
+    losses, others = train(cluster, venv, scripts / "programs", launcher, "mpi", SCRIPTS, flags)
     expected, expected_others = with_gloo
     assert len(losses) == 6 and losses.keys() == expected.keys()
     assert losses == pytest.approx(expected, abs=1e-6)

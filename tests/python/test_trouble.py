@@ -6,18 +6,19 @@ import pytest
 from tests.mpi.mpis import MPIS
 from tests.mpi.survivors import FAULTS, Troubles, check_survivors
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
-PROGRAM = Path(__file__).resolve().parent / "programs/trouble.py"
+pytestmark = pytest.mark.lab
 OPENMPI5, _, MPICH, _ = MPIS
 
 
-def words(python, *what):
-    return [python, "-W", "ignore", PROGRAM, *what]
+@pytest.fixture(scope="module")
+def words(python, scripts):
+    """words(what): the command that runs it."""
+    return lambda *what: [python, "-W", "ignore", scripts / "programs/trouble.py", *what]
 
 
 @pytest.fixture(scope="module")
-def troubles(python, host):
-    troubles = Troubles(host, words(python), within=100)
+def troubles(words, host):
+    troubles = Troubles(host, words(), within=100)
     yield troubles
     troubles.end()
 
@@ -32,22 +33,22 @@ def test_survivors_are_told_who_is_missing_and_leave(host, troubles, mpi, fault)
 
 
 @pytest.mark.parametrize("mpi", [OPENMPI5, MPICH], ids=str)
-def test_a_rank_that_raises_ends_the_job_at_once(host, python, mpi):
+def test_a_rank_that_raises_ends_the_job_at_once(host, words, mpi):
     """It does not wait at its exit for ranks that wait for it; the launcher sees it leave, and ends them."""
-    done = mpi.run(host, 3, words(python, "raises"), within=60)
+    done = mpi.run(host, 3, words("raises"), within=60)
     assert done.returncode != 0 and "ValueError: a bug of the script's own" in done.stderr
 
 
 @pytest.mark.parametrize("what", ["forks", "never_destroyed", "not_waited_for", "beside_gloo", "first_group_of_some", "other_numbers", "by_device", "refused_groups"])
-def test_a_good_job(host, python, what):
-    done = OPENMPI5.run(host, 2, words(python, what))
+def test_a_good_job(host, words, what):
+    done = OPENMPI5.run(host, 2, words(what))
     assert (done.returncode, done.stdout) == (0, "good\ngood\n"), done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("mpi, count", [(OPENMPI5, 200), pytest.param(MPICH, 2100, marks=pytest.mark.campaign)], ids=str)
-def test_groups_come_and_go_without_a_trace(host, python, mpi, count):
+def test_groups_come_and_go_without_a_trace(host, words, mpi, count):
     """MPICH has 2048 communicators at a time: one of a kind that stayed would be too many."""
-    done = mpi.run(host, 2, words(python, "cycles", str(count)), within=200)
+    done = mpi.run(host, 2, words("cycles", str(count)), within=200)
     assert done.returncode == 0, done.stdout + done.stderr
     grown = re.findall(r"rank \d: grew by (-?\d+) kB and (-?\d+) files", done.stdout)
     assert len(grown) == 2 and all(int(kilobytes) < 2000 and int(files) == 0 for kilobytes, files in grown), done.stdout
@@ -55,12 +56,12 @@ def test_groups_come_and_go_without_a_trace(host, python, mpi, count):
 
 @pytest.mark.parametrize("order", ["mpi4py_first", "mpi4py_second"])
 @pytest.mark.parametrize("mpi", [OPENMPI5, MPICH], ids=str)
-def test_beside_mpi4py(host, python, mpi, order):
+def test_beside_mpi4py(host, words, mpi, order):
     library = Path(mpi.mpirun).parent.parent / "lib"
-    done = mpi.run(host, 2, words(python, order), env={"LD_LIBRARY_PATH": library})
+    done = mpi.run(host, 2, words(order), env={"LD_LIBRARY_PATH": library})
     assert (done.returncode, done.stdout) == (0, "good\ngood\n"), done.stdout + done.stderr
 
 
-def test_mpi4py_with_one_thread_is_refused_in_words(host, python):
-    done = MPICH.run(host, 2, words(python, "mpi4py_single"), env={"LD_LIBRARY_PATH": Path(MPICH.mpirun).parent.parent / "lib"})
+def test_mpi4py_with_one_thread_is_refused_in_words(host, words):
+    done = MPICH.run(host, 2, words("mpi4py_single"), env={"LD_LIBRARY_PATH": Path(MPICH.mpirun).parent.parent / "lib"})
     assert done.stdout.count("the program has initialised MPI without MPI_THREAD_MULTIPLE") == 2, done.stdout + done.stderr

@@ -8,8 +8,9 @@ import zipfile
 import pytest
 from bench.comparison import OWN_NETWORK
 from tests.mpi.mpis import DEPS, MPIS, SYSTEM_PATH
+from tests.waiting import patient
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.lab
 
 
 def run(python, *words, env=None, within=60):
@@ -17,7 +18,7 @@ def run(python, *words, env=None, within=60):
     with tempfile.TemporaryDirectory() as folder:
         kept = {name: os.environ[name] for name in ("MUSTER_CI_RUN",) if name in os.environ}
         return subprocess.run([*OWN_NETWORK, str(python), *map(str, words)], env={"PATH": SYSTEM_PATH, "HOME": folder, "TMPDIR": folder, **kept, **(env or {})},
-                              capture_output=True, text=True, timeout=within, stdin=subprocess.DEVNULL)
+                              capture_output=True, text=True, timeout=patient(within), stdin=subprocess.DEVNULL)
 
 
 def says(python, script, env=None, within=60):

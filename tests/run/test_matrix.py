@@ -10,6 +10,7 @@ import pytest
 from tests.run.launchers import LAUNCHERS, Pods, Slurm
 from tests.run.result_table import write_table
 from tests.run.slurm import Slurm as SlurmDaemons
+from tests.run.slurm import crashed_as_open_mpi_does
 
 pytestmark = pytest.mark.lab
 
@@ -115,7 +116,6 @@ def check_environment(cluster, launcher, out):
     assert len({told[HOSTS[rank // EACH], rank, "MASTER_ADDR"] for rank in range(RANKS)}) == 1
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("launcher, kind", [pytest.param(launcher, kind, id=f"{launcher}-{kind}", marks=[] if in_ci(launcher, kind) else pytest.mark.campaign)
                                             for launcher, kind in CELLS])
 def test_matrix(request, bad_hosts, programs, passed, launcher, kind):
@@ -124,10 +124,13 @@ def test_matrix(request, bad_hosts, programs, passed, launcher, kind):
     flags, words = launcher.program(programs, kind)
     if kind != "ddp":
         words = [*words, "show", "MASTER_ADDR", *NETWORK, *launcher.own_words]
-    started = time.monotonic()
-    run = launcher.start(bad_hosts, words, *flags, each=EACH)
-    assert run.end(120) == 0, run.said()
-    seconds = time.monotonic() - started
+    for _ in range(3):
+        started = time.monotonic()
+        run = launcher.start(bad_hosts, words, *flags, each=EACH)
+        code, seconds = run.end(120), time.monotonic() - started
+        if not (isinstance(launcher, Slurm) and crashed_as_open_mpi_does(code, run.errors)):
+            break
+    assert code == 0, run.said()
     assert sorted(line.strip() for line in run.out if " weights " in line) == expected_lines(), run.said()
     if not isinstance(launcher, Pods):
         assert launcher.called in "\n".join(run.err)

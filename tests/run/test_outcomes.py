@@ -69,12 +69,14 @@ def missing(cluster, launcher):
 
 
 def time_limit(cluster, launcher):
-    limit = launcher.up_within_s
-    run = launcher.start(cluster, STUBBORN, "--timeout", str(limit))
-    assert run.end(WITHIN_S + limit) == 124, run.said()
-    assert f"the time limit of {limit} s passed" in run.errors, run.said()
-    assert len([line for line in run.out if "up" in line]) == 3, run.said()
-    return "124"
+    """With more time where the machine was too busy to start all ranks before the limit."""
+    for limit in (launcher.up_within_s, 4 * launcher.up_within_s, 16 * launcher.up_within_s):
+        run = launcher.start(cluster, STUBBORN, "--timeout", str(limit))
+        assert run.end(WITHIN_S + limit) == 124, run.said()
+        assert f"the time limit of {limit} s passed" in run.errors, run.said()
+        if len([line for line in run.out if "up" in line]) == 3:
+            return "124"
+    pytest.fail(f"no 3 ranks came up:\n{run.said()}")
 
 
 def signalled(cluster, launcher, name, code):
@@ -107,7 +109,7 @@ class Lost:
         self.runs, self.codes, self.left = runs, {}, ""
         for launcher, run in runs.items():
             try:
-                self.codes[launcher] = run.end(max(0.1, started + WITHIN_S - time.monotonic()))
+                self.codes[launcher] = run.end(max(1, WITHIN_S - (time.monotonic() - started)))
             except pytest.fail.Exception as failure:  # that of one engine is not the others'
                 self.codes[launcher] = str(failure)
         try:
@@ -197,7 +199,6 @@ def table():
         write_table("outcomes.md", "How runs end", INTRO, TITLES.values(), rows)
 
 
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize("launcher, fault", list(cells()))
 def test_outcome(request, table, launcher, fault):
     if fault in ("kill", "crash"):

@@ -13,7 +13,7 @@ def pod(module_lab_up):
 
 
 def run(pod, variables, *words):
-    return pod.exec("n1", "env", PATH, *variables, pod.binary, "run", *words, "--", "sh", "-c", "echo rank $RANK of $WORLD_SIZE")
+    return pod.exec("n1", "env", PATH, *variables, pod.binary_on_hosts, "run", *words, "--", "sh", "-c", "echo rank $RANK of $WORLD_SIZE")
 
 
 @pytest.mark.parametrize("variables, words, both", [

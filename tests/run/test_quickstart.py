@@ -1,5 +1,6 @@
 """Hosts as bad as they come, and muster run with no setting but the hosts."""
 import pytest
+from tests.waiting import patient
 
 pytestmark = pytest.mark.lab
 
@@ -17,12 +18,14 @@ def test_setup_check_and_run_where_bare_mpirun_fails(bad_cluster, make_cluster, 
     cluster = make_cluster(bad_cluster)  # muster setup
     hosts = "n1,n2,n3"
     for engine in engines.values():
-        bare = ["env", f"PATH={engine.path}", "timeout", "-k", "1", "8", engine.mpirun]
-        alone = bad_cluster.exec("launcher", *bare, "--host", hosts, engine.pi)
+        def bare(seconds):
+            return ["env", f"PATH={engine.path}", "timeout", "-k", "1", str(seconds), engine.mpirun]
+
+        alone = bad_cluster.exec("launcher", *bare(8), "--host", hosts, engine.pi)
         assert alone.returncode != 0 and "pi is right" not in alone.stdout
         # With the one network that works it is not the program's fault, nor ssh's.
         ours = ["--mca", "oob_tcp_if_include"] if engine.name == "openmpi4" else ["--prtemca", "prte_if_include"]
-        told = bad_cluster.exec("launcher", *bare, *ours, "198.18.0.0/16", "--mca", "btl_tcp_if_include", "198.18.0.0/16", "--host", hosts, engine.pi)
+        told = bad_cluster.exec("launcher", *bare(patient(8)), *ours, "198.18.0.0/16", "--mca", "btl_tcp_if_include", "198.18.0.0/16", "--host", hosts, engine.pi)
         assert told.returncode == 0, told.stderr
 
         check = cluster.muster("check", "-H", hosts, "--", engine.pi, engine=engine)

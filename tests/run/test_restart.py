@@ -3,9 +3,9 @@ import json
 import time
 
 import pytest
-from tests.run.waiting import until
+from tests.waiting import patient, until
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.lab
 
 THREE = "n[1-3]"
 # Does the first words in the first attempt, and the second in all others; every rank says which attempt it sees.
@@ -51,7 +51,7 @@ def test_a_host_without_power(cluster, every_engine):
     """One run has a spare, the other may go on with two hosts."""
     engine = every_engine["openmpi5"]
     before = cluster.processes()
-    flags = ["--lost-after", "6", "--max-restarts", "1"]
+    flags = ["--lost-after", "10", "--max-restarts", "1"]
     with_spare = cluster.start(engine, *flags, "--spares", "n4", "--", *program("exec sleep 1000"), hosts=THREE)
     with_fewer = cluster.start(engine, *flags, "--min-nodes", "2", "--", *program("exec sleep 1000"), hosts=THREE)
     for run in (with_spare, with_fewer):
@@ -64,7 +64,7 @@ def test_a_host_without_power(cluster, every_engine):
     assert {"[n1:0] done", "[n4:1] done", "[n3:2] done"} <= set(with_spare.out), with_spare.said()
     assert "starting again on n[1,3], without n2 (" in with_fewer.errors, with_fewer.said()  # it was asked again
     assert sorted(line for line in with_fewer.out if "done" in line) == ["[n1:0] done", "[n3:1] done"], with_fewer.said()
-    at_first = cluster.run(engine, "--answer-within", "3", "--spares", "n4", "--", "echo", "here", hosts=THREE)
+    at_first = cluster.run(engine, "--answer-within", "8", "--spares", "n4", "--", "echo", "here", hosts=THREE)
     assert at_first.code == 0 and "n4 instead of n2 (no answer" in at_first.errors and "[n4:1] here" in at_first.out, at_first.said()
     cluster.lab.command("restart", "n2")
     cluster.settles({one for one in before if one[0] != "n2"}, 10)
@@ -72,11 +72,11 @@ def test_a_host_without_power(cluster, every_engine):
 
 def test_a_host_that_boots_is_waited_for(cluster, every_engine):
     before = cluster.processes()
-    run = cluster.start(every_engine["mpich"], "--lost-after", "6", "--answer-within", "3", "--max-restarts", "1", "--", *program("exec sleep 1000"),
+    run = cluster.start(every_engine["mpich"], "--lost-after", "10", "--answer-within", "8", "--max-restarts", "1", "--", *program("exec sleep 1000"),
                         hosts="n[1-2]")
     run.wait_for("count 0", 2)
     cluster.lab.command("crash", "n2")
-    run.wait_for("muster: n2: .*; no spare is left: waiting for it for 36 s", lines=run.err)
+    run.wait_for("muster: n2: .*; no spare is left: waiting for it for 40 s", lines=run.err)
     cluster.lab.command("restart", "n2")
     assert run.end(60) == 0, run.said()
     assert {"[n1:0] done", "[n2:1] done"} <= set(run.out), run.said()
@@ -98,15 +98,15 @@ def test_restarts_that_are_used_up(cluster, every_engine):
 
 
 def test_the_timeout_is_for_all_attempts(cluster, every_engine):
-    run = cluster.run(every_engine["openmpi5"], "--timeout", "12", "--max-restarts", "50", "--", *program("exit 4", "exec sleep 1000"), hosts="n1", within=40)
-    assert run.code == 124 and "the time limit of 12 s passed" in run.errors, run.said()
+    run = cluster.run(every_engine["openmpi5"], "--timeout", "20", "--max-restarts", "50", "--", *program("exit 4", "exec sleep 1000"), hosts="n1", within=40)
+    assert run.code == 124 and "the time limit of 20 s passed" in run.errors, run.said()
     ended = record(cluster, f"{run.id}.1")
-    assert ended["reason"] == "timeout" and ended["ended"] - record(cluster, run.id)["started"] < 20, ended
+    assert ended["reason"] == "timeout" and ended["ended"] - record(cluster, run.id)["started"] < 20 + patient(8), ended
 
 
 def test_a_stopped_rank_is_a_stall(cluster, every_engine):
     before = cluster.processes()
-    run = cluster.run(every_engine["openmpi5"], "--stall-after", "6", "--max-restarts", "1", "--",
+    run = cluster.run(every_engine["openmpi5"], "--stall-after", "10", "--max-restarts", "1", "--",
                       *program("[ $RANK = 1 ] && kill -STOP $$; exec sleep 1000"), hosts=THREE, within=60)
     assert run.code == 0, run.said()
     assert "rank 1 on n2 is stopped (SIGSTOP, or a debugger); starting again" in run.errors, run.said()
@@ -170,13 +170,13 @@ def test_other_words_beside_again_are_refused(cluster):
 
 
 def test_a_link_that_is_cut_and_comes_back(cluster, every_engine):
-    """For 4 s: nothing happens. Until the host is lost: its old ranks are gone before new ones start there."""
+    """For 3 s: nothing happens. Until the host is lost: its old ranks are gone before new ones start there."""
     before = cluster.processes()
     look = "echo $$ > /tmp/first; exec sleep 1000", "kill -0 $(cat /tmp/first) 2> /tmp/why && echo still there || echo gone"
-    run = cluster.start(every_engine["openmpi5"], "--lost-after", "8", "--max-restarts", "1", "--", *program(*look), hosts=THREE)
+    run = cluster.start(every_engine["openmpi5"], "--lost-after", "15", "--max-restarts", "1", "--", *program(*look), hosts=THREE)
     run.wait_for("count 0", 3)
     cluster.lab.command("cut", "n2")
-    time.sleep(4)  # the length of the cut is what is tested
+    time.sleep(3)  # the length of the cut is what is tested; TCP tries again 6.2 s after the first loss at the latest
     cluster.lab.command("mend", "n2")
     until("n2 answers again", lambda: cluster.lab.exec("launcher", "ping", "-c1", "-W1", "n2").returncode == 0, 5)
     assert run.process.poll() is None and "attempt" not in run.errors, run.said()

@@ -6,7 +6,6 @@ pytestmark = pytest.mark.lab
 ACTIVATE = ["--engine", "torchrun", "--activate", "source /opt/muster-deps/torch/bin/activate"]
 
 
-@pytest.mark.timeout(120)
 def test_restarts_of_an_elastic_job_are_torchruns_own(cluster):
     """A rank that fails once is started again, all of them are, and the run ends well; without MIN:MAX muster would do it (test_restart.py)."""
     fails_once = 'if mkdir /tmp/tried; then echo first; [ $RANK = 1 ] && exit 3; exec sleep 1000; fi; rmdir /tmp/tried; echo again'
@@ -16,7 +15,6 @@ def test_restarts_of_an_elastic_job_are_torchruns_own(cluster):
     assert "starting again" not in done.errors, done.said()
 
 
-@pytest.mark.timeout(120)
 def test_variables_input_and_numbers(cluster, tmp_path):
     """Values come to the ranks and stand in no command line; standard input is rank 0's; hosts are numbered as they are given."""
     given = tmp_path / "input"

@@ -1,8 +1,10 @@
 #include "sys/process.hpp"
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include <gtest/gtest.h>
 
@@ -49,7 +51,7 @@ TEST(Process, SurvivesAProgramThatDoesNotReadItsInput) {
 
 TEST(Process, EndsWhatPassesItsDeadlineEvenIfItIgnoresSigterm) {
   Command command = shell("trap '' TERM; echo here; while :; do sleep 0.1; done");
-  command.deadline = milliseconds(200);
+  command.deadline = milliseconds(2000);
   const auto start = std::chrono::steady_clock::now();
   const auto ended = run(command);
   const auto took = std::chrono::steady_clock::now() - start;
@@ -57,16 +59,17 @@ TEST(Process, EndsWhatPassesItsDeadlineEvenIfItIgnoresSigterm) {
   EXPECT_TRUE(ended->timed_out);
   EXPECT_EQ(ended->signal, SIGKILL);
   EXPECT_EQ(ended->out, "here\n");
-  EXPECT_LT(took, std::chrono::seconds(5));
+  EXPECT_LT(took, std::chrono::seconds(60));
 }
 
 TEST(Process, DoesNotWaitForADescendantThatKeepsThePipe) {
   const auto start = std::chrono::steady_clock::now();
-  const auto ended = run(shell("echo done; sleep 20 & exit 0"));
+  const auto ended = run(shell("sleep 300 & echo $!"));
   ASSERT_TRUE(ended.has_value());
-  EXPECT_EQ(ended->out, "done\n");
   EXPECT_TRUE(ended->ok());
-  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(60));
+  const int descendant = std::stoi(ended->out);
+  EXPECT_EQ(::kill(descendant, SIGKILL), 0);
 }
 
 TEST(Process, NamesAProgramThatDoesNotExist) {

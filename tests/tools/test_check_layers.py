@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.waiting import patient
 
 TREE = {
     "src/base/CMakeLists.txt": "muster_module(base SOURCES error.cpp LINK tl::expected)\n",
@@ -36,7 +37,7 @@ def write(tree, name, text):
 
 def check(root, tree):
     return subprocess.run([sys.executable, root / "tools/check_layers", "--root", tree],
-                          capture_output=True, text=True, timeout=30)
+                          capture_output=True, text=True, timeout=patient(30))
 
 
 def test_clean_tree_passes(root, tree):

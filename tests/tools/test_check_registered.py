@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import pytest
+from tests.waiting import patient
 
 TREE = {
     "CMakeLists.txt": "add_subdirectory(src)\nadd_subdirectory(tests)\nadd_subdirectory(fuzz)\n",
@@ -39,7 +40,7 @@ def write(tree, name, text):
 
 def check(root, tree):
     return subprocess.run([sys.executable, root / "tools/check_registered", "--root", tree],
-                          capture_output=True, text=True, timeout=30)
+                          capture_output=True, text=True, timeout=patient(30))
 
 
 def test_clean_tree_passes(root, tree):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from bench.comparison import free_port
+from tests.waiting import patient
 
 
 @pytest.fixture(scope="session")
@@ -35,12 +36,12 @@ class Ranks:
     def end(self, within=60):
         """((standard output, standard error), exit code) of each; none is left."""
         try:
-            return [(process.communicate(timeout=within), process.returncode) for process in self.processes]
+            return [(process.communicate(timeout=patient(within)), process.returncode) for process in self.processes]
         finally:
             for process in self.processes:
                 if process.poll() is None:
                     process.kill()
-                    process.wait(timeout=10)
+                    process.wait(timeout=patient(10))
 
     def good(self, within=60):
         """Standard outputs of ranks that all ended well, by rank."""
@@ -61,6 +62,6 @@ def alone():
 
     def run(words, within=60, **environment):
         return subprocess.run([str(word) for word in words], env={**clean_environment(), **environment}, stdin=subprocess.DEVNULL, capture_output=True,
-                              text=True, timeout=within)
+                              text=True, timeout=patient(within))
 
     return run

@@ -6,12 +6,13 @@ from pathlib import Path
 import pytest
 from bench.comparison import OWN_NETWORK
 from tests.run.launchers import MPI
+from tests.waiting import patient
 
 CONSUMER = Path(__file__).with_name("consumer")
 
 
 def command(words, within=250, **options):
-    done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=within, **options)
+    done = subprocess.run([str(word) for word in words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patient(within), **options)
     assert done.returncode == 0, f"{done.args}:\n{done.stdout}\n{done.stderr}"
     return done.stdout
 
@@ -26,7 +27,7 @@ def prefix(build, tmp_path_factory):
 
 def configure(prefix, folder, components, *words):
     return subprocess.run(["cmake", "-S", CONSUMER, "-B", folder, f"-DCMAKE_PREFIX_PATH={prefix}", f"-DMUSTER_COMPONENTS={components}", *words],
-                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60)
+                          stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patient(60))
 
 
 def by_cmake(prefix, folder):
@@ -60,7 +61,6 @@ def consumers(prefix, tmp_path_factory):
     return get
 
 
-@pytest.mark.timeout(330)
 @pytest.mark.parametrize("way", ["cmake", pytest.param("pkg-config", marks=pytest.mark.campaign)])
 def test_installed_consumer(consumers, alone, ranks, way):
     done = alone([consumers(way)])

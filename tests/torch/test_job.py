@@ -59,8 +59,8 @@ def test_alone_needs_no_network(probe, alone):
 def test_a_rank_is_told_that_rank_0_has_left(probe, ranks):
     """Rank 0 waits for the others no longer than its own time-out, and then some seconds."""
     port = free_port()
-    first = ranks([probe, "group", "gloo", 3000], 3, only=[0], MASTER_PORT=port)
-    (((_, said), code),) = ranks([probe, "group", "gloo", 30_000], 3, only=[2], MASTER_PORT=port).end()
+    first = ranks([probe, "group", "gloo", 8000], 3, only=[0], MASTER_PORT=port)
+    (((_, said), code),) = ranks([probe, "group", "gloo", 60_000], 3, only=[2], MASTER_PORT=port).end()
     assert code == 1
     assert "rank 0 has left, and the group's store with it: " in said
     (((_, said), _),) = first.end()
@@ -69,7 +69,7 @@ def test_a_rank_is_told_that_rank_0_has_left(probe, ranks):
 
 def test_ranks_that_do_not_come_are_named(probe, ranks):
     """Rank 0 serves the store and says who is missing; where rank 0 itself is missing, that."""
-    ends = ranks([probe, "group", "gloo", 4000], 4, only=[0, 2]).end()
+    ends = ranks([probe, "group", "gloo", 8000], 4, only=[0, 2]).end()
     for (_, said), code in ends:
         assert code == 1
         assert "did not come to the group within the time-out: ranks 1, 3\n" in said

@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 import pytest
+from tests.conftest import made_once
 from tests.torch.conftest import alone, build, ranks  # noqa: F401  fixtures
 from tests.train import digits as digits_module
 
@@ -14,9 +15,7 @@ TORCH_PYTHON = DEPS / "torch/bin/python"
 @pytest.fixture(scope="session")
 def digits(shared_folder):
     """Folders mnist and cifar10, 4,000 images to learn from and 1,000 held out; lab hosts see them."""
-    folder = shared_folder / "digits"
-    digits_module.write(folder)
-    return folder
+    return made_once(shared_folder / "digits", digits_module.write)
 
 
 @pytest.fixture(scope="session")

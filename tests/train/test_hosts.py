@@ -7,7 +7,7 @@ from tests.run.launchers import ACTIVATE_TORCH, LAUNCHERS
 from tests.staging import staged
 from tests.train.conftest import Output
 
-pytestmark = [pytest.mark.lab, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.lab
 USED = [launcher for launcher in LAUNCHERS if launcher.name in ("openmpi5", "torchrun")]
 
 
@@ -37,18 +37,27 @@ def train(hosts, programs, launcher, *words):
                          *map(str, words)], launcher)
 
 
-@pytest.mark.parametrize("launcher", [pytest.param(USED[0], marks=pytest.mark.campaign), USED[1]], ids=str)
-def test_97_per_cent_on_three_hosts(launcher, hosts, programs, digits, shared):
-    folder = shared / launcher.name
-    run = train(hosts, programs, launcher, "--dataset_dir", digits / "mnist", "--output_dir", folder, "--epochs", "7", "--batch-size", "60",
+def learn(launcher, hosts, programs, digits, folder, epochs):
+    run = train(hosts, programs, launcher, "--dataset_dir", digits / "mnist", "--output_dir", folder, "--epochs", epochs, "--batch-size", "60",
                 "--optimizer", "adamw", "--lr", "0.01", "--augment", "--save-model")
     assert run.end(300) == 0, run.said()
     output = Output(folder)
-    assert output.result["accuracy"] >= 0.97, run.said()
     assert output.result["ranks"] == 6 and output.result["count"] == 1000
     assert any("backend mpi" in line if launcher.mpi else "backend gloo" in line for line in run.out), run.said()
     assert not any("do not share" in line for line in run.out), run.said()
     assert (folder / "model.safetensors").stat().st_size > 4_000_000
+    return output.result["accuracy"]
+
+
+def test_it_learns_on_three_hosts(hosts, programs, digits, shared):
+    """One in ten is what guessing gives."""
+    assert learn(USED[1], hosts, programs, digits, shared / "learnt", 2) > 0.5
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("launcher", USED, ids=str)
+def test_97_per_cent_on_three_hosts(launcher, hosts, programs, digits, shared):
+    assert learn(launcher, hosts, programs, digits, shared / launcher.name, 7) >= 0.97
 
 
 def test_the_command_is_shown(hosts, programs, digits):

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from tests.train import digits as digits_module
 from tests.train.conftest import TORCH_PYTHON
+from tests.waiting import patient
 
-pytestmark = pytest.mark.timeout(300)
 TWIN = Path(__file__).with_name("resnet_twin.py")
 
 COMPARE = """
@@ -19,7 +19,7 @@ print((a - b).abs().max().item() / b.abs().max().item(), b.std().item())
 
 
 def python(*words):
-    return subprocess.run([TORCH_PYTHON, *map(str, words)], check=True, capture_output=True, text=True, timeout=120).stdout
+    return subprocess.run([TORCH_PYTHON, *map(str, words)], check=True, capture_output=True, text=True, timeout=patient(120)).stdout
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +32,14 @@ def few(digits, tmp_path_factory):
     return folder
 
 
-def test_resnet18_learns_digits(tmp_path, train):
-    """Coloured, 32x32, 2,400 of them seen twice; an untrained one gets about one in ten right."""
-    digits_module.write(tmp_path / "some", train=2400)
+@pytest.mark.parametrize("images, accuracy", [(1200, 0.4), pytest.param(2400, 0.8, marks=pytest.mark.campaign)])
+def test_resnet18_learns_digits(tmp_path, train, images, accuracy):
+    """Coloured, 32x32, seen twice; an untrained one gets about one in ten right."""
+    digits_module.write(tmp_path / "some", train=images)
     untrained, _ = train(2, "resnet18", tmp_path / "some/cifar10", "--epochs", "0", "--stem", "torchvision", to="untrained")
     output, _ = train(2, "resnet18", tmp_path / "some/cifar10", "--epochs", "2", "--batch-size", "48", "--stem", "torchvision", "--warmup-epochs", "0.3",
                       "--no-augment", within=240)
-    assert untrained.result["accuracy"] < 0.3 and output.result["accuracy"] > 0.8
+    assert untrained.result["accuracy"] < 0.3 and output.result["accuracy"] > accuracy
 
 
 def test_resnet50_from_python_and_back(few, train, tmp_path):

@@ -1,0 +1,24 @@
+"""`muster bench pairs` names the slow host and the bad link, and nobody else."""
+import random
+
+import pytest
+
+pytestmark = pytest.mark.lab
+# campaigns/pairs runs all of them.
+SEEDS = [1, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(2, 21))]
+
+
+@pytest.mark.alone
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_slow_host_and_the_bad_link_are_named(eight, seed):
+    """Eight hosts at 50 Mbit/s: one has a tenth of that, and two others lose frames between them."""
+    one, other, slow = random.Random(seed).sample(eight.lab.hosts, 3)
+    eight.link("n[1-8]", "--rate", "50mbit")
+    eight.link(slow, "--rate", "5mbit")
+    eight.link(one, "--rate", "50mbit", "--loss", "5%", "--between", other)
+    results = eight.results("pairs", "--seconds", "0.1", "--expect", "50mbit", code=3)
+    named = {tuple(sorted(suspect["hosts"])): suspect["what"] for suspect in results["suspects"] if suspect["confirmed"] and suspect["aspect"] != "latency"}
+    link = tuple(sorted([one, other]))
+    assert named.keys() == {(slow,), link}, "\n".join(f"{one['hosts']} {one['aspect']} confirmed={one['confirmed']}: {one['what']}" for one in results["suspects"])
+    assert "is slow with everyone" in named[slow,] and "loses frames" in named[link], named
+    assert len([pair for pair in results["pairs"] if not pair["again"]]) == 28
