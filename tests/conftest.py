@@ -16,7 +16,10 @@ from tests.waiting import patient
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# A script's background job, and nohup, ignore these signals, and so would every program that the tests start and then interrupt.
+# Hosts of a lab read what the tests write as another user.
+os.umask(0o022)
+
+# A script's background jobs ignore SIGINT, and nohup ignores SIGHUP; every program that the tests start would inherit that.
 for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
@@ -54,19 +57,29 @@ def pytest_collection_modifyitems(items):
     items.sort(key=needs_the_whole_build)  # else as they were
 
 
-def wait_for_the_build(folder: Path, within=3000):
+NOT_BUILT = pytest.StashKey[bool]()
+
+
+def wait_for_the_build(folder: Path, within=3000) -> bool:
     end = time.monotonic() + within
     while not (folder / "done").exists():
         if (folder / "failed").exists() or time.monotonic() > end:
-            pytest.exit("what these tests need could not be built; the log of the build says why", returncode=3)
+            return False
         time.sleep(0.5)
+    return True
+
+
+def pytest_runtest_setup(item):
+    if item.stash.get(NOT_BUILT, False):
+        item.session.shouldfail = "what these tests need could not be built; the log of the build says why"
+        pytest.fail(item.session.shouldfail, pytrace=False)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
     """With several workers (pytest -n), a test that is marked `alone` runs while no other does."""
     if "MUSTER_BUILDING" in os.environ and needs_the_whole_build(item):
-        wait_for_the_build(Path(os.environ["MUSTER_BUILDING"]))  # not of the test's own time
+        item.stash[NOT_BUILT] = not wait_for_the_build(Path(os.environ["MUSTER_BUILDING"]))  # not of the test's own time
     if not hasattr(item.config, "workerinput"):
         return (yield)
     # A test that must be alone keeps the door shut while it waits for the others to come out.
@@ -128,6 +141,11 @@ def muster() -> Path:
             return candidate.resolve()
     looked = ", ".join(map(str, candidates))
     pytest.fail(f"no muster binary ({looked}); build it: cmake --workflow --preset release", pytrace=False)
+
+
+def is_release(muster: Path) -> bool:
+    cache = muster.parent.parent / "CMakeCache.txt"
+    return not cache.is_file() or "CMAKE_BUILD_TYPE:STRING=Release" in cache.read_text()
 
 
 class Lab:

@@ -1,5 +1,6 @@
 """Programs and libraries where hosts of a lab see them."""
 import shutil
+import subprocess
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,5 +15,6 @@ def staged(build: Path, *programs: Path, folder="bin"):
     (root / folder).mkdir()
     for program in programs:
         shutil.copy(program, root / folder)
+    subprocess.run(["chmod", "-R", "a+rX", root], check=True)  # the ranks on lab hosts are another user's
     yield root / folder
     shutil.rmtree(root)

@@ -35,8 +35,8 @@ Result<int> wait_for_start(pid_t child, int pipe, const std::string& run_id,
 
 void become_background(const std::string& log) {
   (void)::setsid();
-  // A script's background job and nohup ignore SIGINT. No terminal can send it here: when it comes,
-  // it is the Ctrl-C of `muster attach`, and must end the run.
+  // A script's background job ignores SIGINT. No terminal can send it here: when it comes, it is
+  // the Ctrl-C of `muster attach`, and must end the run.
   (void)std::signal(SIGINT, SIG_DFL);
   const int null = ::open("/dev/null", O_RDWR);
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);

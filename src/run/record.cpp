@@ -29,11 +29,14 @@ bool failed(const RankRecord& rank) {
   return end_of(rank).status != 0;
 }
 
-// A beat's way tells less about a clock than NTP keeps: one that seems right is taken for right.
+// A beat on its way tells less about a clock than NTP keeps, so small differences do not count. A
+// busy host sends its beat late, never early: a clock must look much slower than faster to count.
 double corrected_end(const Record& record, const RankRecord& rank) {
-  constexpr double kDoubtSeconds = 0.25;
+  constexpr double kFasterSeconds = 0.25;
+  constexpr double kSlowerSeconds = 1;
   const auto ahead = record.clock_ahead_s.find(rank.host);
-  const bool off = ahead != record.clock_ahead_s.end() && std::abs(ahead->second) > kDoubtSeconds;
+  const bool off = ahead != record.clock_ahead_s.end() &&
+                   (ahead->second > kFasterSeconds || ahead->second < -kSlowerSeconds);
   return end_of(rank).time_s - (off ? ahead->second : 0);
 }
 

@@ -37,7 +37,7 @@ def test_what_is_measured_is_right_and_within_the_link(two):
     two.link("n[1-2]", "--rate", "100mbit")
     results = two.results("all-reduce", "--backend", "mpi,gloo", "--min", "4M", "--max", "4M", "--expect", "5mbit")
     for one in results["measurements"]:
-        assert one["wrong"] == 0 and 0.05 * 100e6 < 8 * one["busbw"] < 1.05 * 100e6, one
+        assert one["wrong"] == 0 and 0.05 * 100e6 < 8 * one["busbw"] < 1.5 * 100e6, one
     assert [v["outcome"] for v in results["verdicts"]] == ["pass", "pass"], results["verdicts"]
     check_traffic(results)
 
@@ -73,7 +73,7 @@ def test_a_link_that_gives_less_than_it_says(two):
 
 
 def test_two_runs_compared(two):
-    for rate, name in (("100mbit", "a"), ("50mbit", "b")):
+    for rate, name in (("100mbit", "a"), ("10mbit", "b")):
         two.link("n[1-2]", "--rate", rate)
         script = (f"cd && env PATH={OPEN_MPI} {two.muster_beside} bench all-reduce --backend bare --min 64K --max 1M --factor 4 --seconds 0.3 "
                   f"--expect {rate} -H {two.all} --json --report {name}.html > {name}.json")
@@ -82,7 +82,7 @@ def test_two_runs_compared(two):
     said = two.lab.shell("launcher", f"cd && {two.muster_beside} bench compare a.json b.json")
     first = next(line for line in said.splitlines() if "faster" in line or "slower" in line)
     assert "all-reduce" in first and "bare" in first, said
-    assert "50" in said and "100mbit" in said, said  # the commands differ, and that is said
+    assert "slower" in first and "10mbit" in said and "100mbit" in said, said  # the commands differ, and that is said
     same = two.lab.shell("launcher", f"cd && {two.muster_beside} bench compare a.json a.json")
     assert "othing differs by more than the noise" in same, same
     assert two.lab.shell("launcher", "cd && head -c 15 b.html").lower() == "<!doctype html>"

@@ -246,12 +246,15 @@ def test_a_key_that_others_may_read(open_up):
     assert "chmod 600 /home/dev/.ssh/id_ed25519" in found.fixes
 
 
-# A dead host costs its deadline, and so do two: muster waits for both at the same time. The rest is what living hosts take, 1.5 s
-# on a quiet machine; the long deadline tells one wait from two on a busy one too.
-@pytest.mark.parametrize("fault, is_open, deadline", [("cut", False, 2), ("crash", True, 20), ("kill", True, 2)])
-def test_dead_hosts_cost_their_deadline(open_up, fault, is_open, deadline):
-    lab = open_up()
+# muster waits for dead hosts in parallel, so two cost no more than one. The rest is what living hosts take, 1.5 s on a quiet machine.
+@pytest.mark.parametrize("fault, is_open", [("cut", False), ("crash", True), ("kill", True)])
+def test_dead_hosts_cost_their_deadline(open_up, fault, is_open):
+    lab, deadline = open_up(), 12
     check(lab, hosts="n[1-3]" if is_open else "n1")  # the binary is there
+    for host in ("n2", "n3"):  # where the launcher knows no hardware address, its own kernel gives up after 3 s
+        address = next(one["addresses"][0] for one in lab.status()["hosts"] if one["name"] == host)
+        hardware = lab.shell(host, "cat /sys/class/net/eth0/address").strip()
+        lab.shell("launcher", f"ip neigh replace {address} lladdr {hardware} nud permanent dev eth0", root=True)
     lab.command(fault, "n2,n3")
     start = time.monotonic()
     found = check(lab, "--answer-within", str(deadline))

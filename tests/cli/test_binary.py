@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.conftest import is_release
 from tests.waiting import patient
 
 pytestmark = pytest.mark.smoke
@@ -32,11 +33,6 @@ def commands_below(muster, words):
 def commands(muster):
     """Every command there is, e.g. ["exec"], ["lab", "up"]; [] is muster itself."""
     return [[], *commands_below(muster, [])]
-
-
-def is_release(muster):
-    cache = muster.parent.parent / "CMakeCache.txt"
-    return not cache.is_file() or "CMAKE_BUILD_TYPE:STRING=Release" in cache.read_text()
 
 
 def test_is_fully_static(muster):

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tests.conftest import is_release
 from tests.waiting import patient
 
 pytestmark = pytest.mark.smoke
@@ -155,8 +156,12 @@ def irregular_hosts(form: str) -> list[str]:
             "EC2": lambda: [f"ip-10-{byte()}-{byte()}-{byte()}.ec2.internal" for _ in range(100_000)]}[form]()
 
 
+@pytest.mark.parametrize("most_s", [5, pytest.param(0.5, marks=pytest.mark.campaign)])
 @pytest.mark.parametrize("form", ["expression", "file", "addresses", "random addresses", "EC2"])
-def test_100000_hosts_take_less_than_half_a_second(muster: Path, tmp_path: Path, form: str) -> None:
+def test_100000_hosts_take_no_time(muster: Path, tmp_path: Path, form: str, most_s: float) -> None:
+    """CPU seconds. A busy machine does not cross CI's bound; something quadratic would."""
+    if not is_release(muster):
+        pytest.skip("times are those of a release build")
     flags = {"expression": ["-H", "node[000001-100000]:4", "--include", "node[000001-099000]",
                             "--exclude", "node[000010-090000/10]"],
              "file": ["-f", "hosts.txt", "--exclude", "rack[0-500]node07"],
@@ -165,11 +170,8 @@ def test_100000_hosts_take_less_than_half_a_second(muster: Path, tmp_path: Path,
              "file": [f"rack{i // 100}node{i % 100:02d} slots=4" for i in range(100_000)],
              "addresses": [f"10.{i % 7}.{i // 7 % 250}.{i // 1750}" for i in range(100_000)]}
     (tmp_path / "hosts.txt").write_text("\n".join(lines[form] if form in lines else irregular_hosts(form)))
-    times = [cpu_seconds([muster, "hosts", *flags], tmp_path) for _ in range(5)]
-    # A build that is not optimised proves nothing; the limit is the release binary's.
-    if "release" not in str(muster):
-        pytest.skip(f"not a release build: {min(times):.2f} s")
-    assert min(times) < 0.5, times
+    times = [cpu_seconds([muster, "hosts", *flags], tmp_path) for _ in range(3)]
+    assert min(times) < most_s, times
 
 
 def test_100000_keys_in_muster_yaml_are_refused_soon(muster: Path, tmp_path: Path) -> None:
@@ -178,7 +180,7 @@ def test_100000_keys_in_muster_yaml_are_refused_soon(muster: Path, tmp_path: Pat
     ended = subprocess.run([muster, "hosts"], cwd=tmp_path, capture_output=True, text=True, timeout=patient(60))
     after = os.times()
     assert (ended.returncode, ended.stderr.splitlines()[0]) == (2, "muster: muster.yaml:1:1: 'k0' is not known here")
-    assert after.children_user - before.children_user < 8
+    assert after.children_user - before.children_user < 30
 
 
 def test_refuses_a_fifo_whose_writer_may_never_come(hosts, tmp_path: Path) -> None:

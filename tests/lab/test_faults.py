@@ -50,7 +50,7 @@ def end_of_connection(lab, fault, wait):
 
 
 def reachable(lab, host="n2"):
-    # Several tries: a question for the host's hardware address that was lost is repeated after a second. One answer is enough.
+    # A lost ARP request is repeated only after a second, so try several times.
     return lab.exec("n1", "ping", "-c1", "-W2", host).returncode == 0 or lab.exec("n1", "ping", "-c3", "-i0.5", "-W1", host).returncode == 0
 
 
@@ -112,7 +112,7 @@ def test_a_connection_survives_a_cut_that_is_mended(lab_up):
 
 
 def wait_until_listening(lab, host, port):
-    lab.shell(host, f"for i in $(seq 200); do ss -Hltn sport = :{port} | grep -q . && exit 0; sleep 0.05; done; exit 1")
+    lab.shell(host, f"for i in $(seq 1200); do ss -Hltn sport = :{port} | grep -q . && exit 0; sleep 0.05; done; exit 1")
 
 
 FRAME, PAYLOAD = 1514, 1448  # bytes of a full one, and of TCP's in it
@@ -143,10 +143,12 @@ def test_a_rate_is_a_limit_both_ways_until_it_is_cleared(lab_up, shape):
     """The lower bound is one that only a wrong unit crosses."""
     lab = lab_up(hosts=2)
     lab.command("link", "n2", *shape)
+    assert lab.status()["hosts"][2]["shaped"]
     for flags in ([], ["-R"]):  # towards n2, and from it
-        assert 10 <= megabits(lab, *flags, seconds=1) <= 220
+        assert 10 <= megabits(lab, *flags, seconds=1) <= 300
     lab.command("link", "n2", "--clear")
-    assert megabits(lab, seconds=1) > 220
+    assert not lab.status()["hosts"][2]["shaped"]
+    assert megabits(lab, seconds=1) > 300
 
 
 @pytest.mark.campaign
@@ -178,7 +180,7 @@ def test_a_delay_is_kept_and_can_be_cleared(lab_up):
     lab = lab_up(hosts=2)
     lab.command("link", "n2", "--delay", "100ms")
     times = round_trip_ms(lab, 50)
-    assert len(times) == 50
+    assert len(times) >= 45
     assert 95 <= statistics.median(times) <= 400
     lab.command("cut", "n2")  # a shaped cable can be cut too
     assert not reachable(lab)

@@ -62,4 +62,4 @@ class Watched:
         """Whatever is left of it, at once."""
         if self.process.poll() is None:
             os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait(timeout=10)
+        self.process.wait(timeout=patient(10))

@@ -364,8 +364,8 @@ TEST_F(ProgressTest, WhoAnsweredOnceMayBeSilentInTheEnd) {
     const std::lock_guard guard(mpi_->mutex);
     mpi_->answering = {{1, 9}, {2, 9}, {3, 9}};
   }
-  const auto stuck = submit(-1, 4s);
-  EXPECT_FALSE(progress_.wait(*stuck, 2500ms));  // half time is over
+  const auto stuck = submit(-1, 8s);
+  EXPECT_FALSE(progress_.wait(*stuck, 4500ms));  // half time is over
   {
     const std::lock_guard guard(mpi_->mutex);
     mpi_->answering.erase(2);

@@ -4,7 +4,7 @@ import re
 from tests.mpi.mpis import Watched
 from tests.waiting import patient, until
 
-TIMEOUT_S = 4  # of operations in the programs of faults
+TIMEOUT_S = 12  # of operations in the programs of faults
 # The shell is told of deaths by SIGUSR1 when MPICH's clean-up is off; it must not die of that, nor keep the program from it.
 SAYS_WHEN_LEFT = ["sh", "-c", 'trap : USR1; "$@"; echo "left with $?"', "sh"]
 # Rank 1 of three, and what the two others must say of it.

@@ -16,7 +16,7 @@ def package_folder(root, shared_folder):
 @pytest.fixture(scope="session")
 def scripts(package_folder):
     """This folder, with what the ranks run, where lab hosts see it; labs come up after this."""
-    return made_once(package_folder / "scripts", lambda folder: shutil.copytree(Path(__file__).parent, folder, dirs_exist_ok=True))
+    return made_once(package_folder / "scripts", lambda folder: shutil.copytree(Path(__file__).parent, folder, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True))
 
 
 @pytest.fixture(scope="session")

@@ -28,13 +28,14 @@ TEST(Grouped, SilentHostsAreInNoGroup) {
   EXPECT_EQ(to_text(groups[0]), "--- n2 ---\nx\n") << "an unfinished line is ended";
 }
 
-TEST(Grouped, TenThousandHostsThatAllDifferTakeNoTime) {
+TEST(Grouped, AHundredThousandHostsThatAllDifferTakeNoTime) {
+  constexpr int kHosts = 100'000;
   std::vector<std::string> texts;
-  for (int i = 0; i < 10000; ++i) texts.push_back(std::string(1000, 'x') + std::to_string(i));
+  for (int i = 0; i < kHosts; ++i) texts.push_back(std::string(50, 'x') + std::to_string(i));
   std::vector<Said> said;
-  for (int i = 0; i < 10000; ++i) said.push_back({fmt::format("n{}", i), texts[i]});
+  for (int i = 0; i < kHosts; ++i) said.push_back({fmt::format("n{}", i), texts[i]});
   const auto start = std::chrono::steady_clock::now();
-  EXPECT_EQ(group_equal(said).size(), 10000U);
+  EXPECT_EQ(group_equal(said).size(), std::size_t{kHosts});
   EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
 }
 

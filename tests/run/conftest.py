@@ -78,6 +78,7 @@ class Run:
         self.lab, self.host = lab, host
         self.process = subprocess.Popen(lab.words(host, *env, *words), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.out, self.err = [], []  # whole lines
+        self.open_streams = 2
         self.changed = threading.Condition()
         self.readers = [threading.Thread(target=self._read, args=pair, daemon=True)
                         for pair in ((self.process.stdout, self.out), (self.process.stderr, self.err))]
@@ -89,9 +90,12 @@ class Run:
             with self.changed:
                 lines.append(line.decode(errors="replace").rstrip("\n"))
                 self.changed.notify_all()
+        with self.changed:
+            self.open_streams -= 1
+            self.changed.notify_all()
 
     def wait_for(self, pattern, count=1, within=30, lines=None):
-        """Until so many lines of standard output hold the pattern; the matches."""
+        """Until this many lines of standard output hold the pattern, and returns the matches. Fails at once when the command has ended."""
         lines = self.out if lines is None else lines
         found = []
 
@@ -100,7 +104,8 @@ class Run:
             return len(found) >= count
 
         with self.changed:
-            assert self.changed.wait_for(enough, patient(within)), f"no {count} lines '{pattern}' within {patient(within):g} s in:\n{self.said()}"
+            self.changed.wait_for(lambda: enough() or self.open_streams == 0, patient(within))
+            assert len(found) >= count, f"no {count} lines '{pattern}' within {patient(within):g} s or before its end in:\n{self.said()}"
         return found
 
     def said(self):
@@ -145,7 +150,7 @@ class Bystander:
 
     def end(self):
         for host in self.cluster.lab.hosts:
-            self.cluster.lab.shell(host, "timeout 10 sh -c 'echo > /tmp/leave'")
+            self.cluster.lab.shell(host, "timeout 60 sh -c 'echo > /tmp/leave'")
         assert self.run.end() == 0, self.run.said()
         assert sorted(line for line in self.run.out if "left" in line) == [f"[n{i + 1}:{i}] left" for i in range(3)]
 
@@ -236,7 +241,7 @@ def cluster(module_cluster):
     module_cluster.runs.clear()
     for run in unfinished:  # only where a test failed in the middle
         run.process.kill()
-        run.process.wait(timeout=10)
+        run.process.wait(timeout=patient(10))
     for host in ["launcher", *module_cluster.lab.hosts] if unfinished else []:
         module_cluster.lab.exec(host, "pkill", "-KILL", "-f", "muster rank|muster agent|muster keeper|orted|prted|hydra_|sleep")
 
@@ -302,5 +307,5 @@ def slurm(slurm_cluster):
         if run.process.poll() is None:  # only where a test failed in the middle
             slurm_cluster.lab.exec("launcher", "scancel", "-u", slurm_cluster.lab.user)
             run.process.kill()
-            run.process.wait(timeout=10)
+            run.process.wait(timeout=patient(10))
     slurm_cluster.runs.clear()

@@ -90,7 +90,7 @@ class Slurm(Launcher):
 
     def start(self, cluster, words, *flags, each=1):
         nodes = len(cluster.lab.hosts)
-        allocate = ["salloc", "-Q", f"-N{nodes}", f"--ntasks-per-node={each}", "--immediate=30"]
+        allocate = ["salloc", "-Q", f"-N{nodes}", f"--ntasks-per-node={each}", "--immediate=180"]
         return cluster.launch([*allocate, "muster", "run", *flags, "--", *words], self)
 
 

@@ -67,6 +67,18 @@ TEST(Verdict, ClocksThatSeemRightAreNotCorrected) {
   record.ranks[1].end->time_s = 50.003;
   record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.06}};  // how long the beats were on their way
   EXPECT_EQ(judge(record).first_failed_rank, 4);
+  record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.6}};  // n3 was too busy to send it at once
+  EXPECT_EQ(judge(record).first_failed_rank, 4);
+}
+
+TEST(Verdict, AClockThatIsSecondsSlowIsCorrected) {
+  Record record = six_ranks();
+  record.ranks[4].end->status = exited(3);
+  record.ranks[4].end->time_s = 50;  // n3's clock is 20 s behind
+  record.ranks[1].end->status = exited(5);
+  record.ranks[1].end->time_s = 60;
+  record.clock_ahead_s = {{"n3", -20}};
+  EXPECT_EQ(judge(record).first_failed_rank, 1);
 }
 
 TEST(Verdict, ASignalIs128PlusIts) {

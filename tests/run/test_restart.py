@@ -34,9 +34,12 @@ def test_a_rank_that_kills_itself(cluster, every_engine, name):
     """All ranks are started again, and all of them are told so, whatever the engine."""
     before = cluster.processes()
     flags = TORCHRUN if name == "torchrun" else []
-    run = cluster.run(every_engine.get(name), *flags, "--max-restarts", "2", "--", *program(f"[ $RANK = 1 ] && {DIES}; exec sleep 1000"),
-                      hosts=THREE, within=100)
-    assert run.code == 0, run.said()
+    cluster.lab.shell("n2", "rm -f /tmp/go; mkfifo /tmp/go")
+    run = cluster.start(every_engine.get(name), *flags, "--max-restarts", "2", "--",
+                        *program(f"[ $RANK = 1 ] && read line < /tmp/go && {DIES}; exec sleep 1000"), hosts=THREE)
+    run.wait_for("count 0", 3)
+    cluster.lab.shell("n2", "timeout 60 sh -c 'echo > /tmp/go'")
+    assert run.end(100) == 0, run.said()
     assert {f"[n{i + 1}:{i}] {word}" for i in range(3) for word in ("count 0 of 2", "count 1 of 2", "done")} <= set(run.out), run.said()
     assert "muster: attempt 1 of 3: rank 1 on n2 ended with signal 9 (Killed)" in run.errors, run.said()
     assert "muster: starting again on n[1-3]; TORCHELASTIC_RESTART_COUNT=1" in run.errors, run.said()
@@ -159,7 +162,7 @@ def test_restarts_cost_nothing_that_stays(cluster, every_engine):
     for attempt in range(7):
         run.wait_for(f"at {attempt}")
         held.append([len(cluster.lab.shell("launcher", f"{what}").split()) for what in (f"ls /proc/{run.owner}/fd", f"cat /proc/{run.owner}/task/*/children")])
-        cluster.lab.shell("n1", "timeout 10 sh -c 'echo > /tmp/leave'")
+        cluster.lab.shell("n1", "timeout 60 sh -c 'echo > /tmp/leave'")
     assert run.end(20) == 10, run.said()
     assert held[6][0] <= held[1][0] + 2 and held[6][1] <= held[1][1], held
 
@@ -201,10 +204,13 @@ def test_the_end_between_two_attempts(cluster, every_engine, how):
 
 def test_a_detached_run_restarts_and_is_followed(cluster, every_engine):
     engine = every_engine["openmpi5"]
-    started = cluster.muster("run", "-d", "-H", "n1", "--max-restarts", "1", "--", *program("sleep 2; exit 7"), engine=engine)
+    cluster.lab.shell("n1", "rm -f /tmp/go; mkfifo /tmp/go")
+    started = cluster.muster("run", "-d", "-H", "n1", "--max-restarts", "1", "--", *program("read line < /tmp/go; exit 7"), engine=engine)
     assert started.returncode == 0, started.stderr
     run_id = started.stdout.strip()
     attached = cluster.attach(run_id)
+    attached.wait_for("count 0")
+    cluster.lab.shell("n1", "timeout 60 sh -c 'echo > /tmp/go'")
     assert attached.end(30) == 0, attached.said()
     assert [line for line in attached.out if "n1:0" in line] == ["[n1:0] count 0 of 1", "[n1:0] count 1 of 1", "[n1:0] done"], attached.said()
     shown = cluster.muster("logs", run_id)

@@ -97,7 +97,7 @@ def test_hosts_are_asked_for(slurm):
     run = slurm.begin(["muster", "run", "--engine", "slurm", "-N", "2", "--nproc-per-node", "2", "-x", "GIVEN=s3cret", "--", "sh", "-c", script])
     run.wait_for("2/4 s3cret")
     assert "s3cret" not in slurm.lab.shell("launcher", "ps -e -o args")
-    slurm.lab.shell("n2", "timeout 10 sh -c 'echo > /tmp/go'")
+    slurm.lab.shell("n2", "timeout 60 sh -c 'echo > /tmp/go'")
     assert run.end(20) == 7, run.said()
     slurm.settles(before, 5)
 

@@ -8,9 +8,14 @@ ACTIVATE = ["--engine", "torchrun", "--activate", "source /opt/muster-deps/torch
 
 def test_restarts_of_an_elastic_job_are_torchruns_own(cluster):
     """A rank that fails once is started again, all of them are, and the run ends well; without MIN:MAX muster would do it (test_restart.py)."""
-    fails_once = 'if mkdir /tmp/tried; then echo first; [ $RANK = 1 ] && exit 3; exec sleep 1000; fi; rmdir /tmp/tried; echo again'
-    done = cluster.run(None, *ACTIVATE, "-N", "2:3", "--max-restarts", "2", "--", "sh", "-c", fails_once, within=60)
-    assert done.code == 0, done.said()
+    for host in cluster.lab.hosts:
+        cluster.lab.shell(host, "rm -f /tmp/go; mkfifo /tmp/go")
+    fails_once = ('if mkdir /tmp/tried; then echo first; [ $RANK = 1 ] && read line < /tmp/go && exit 3; exec sleep 1000; fi; '
+                  'rmdir /tmp/tried; echo again')
+    done = cluster.start(None, *ACTIVATE, "-N", "2:3", "--max-restarts", "2", "--", "sh", "-c", fails_once)
+    done.wait_for("first", 3, within=60)
+    cluster.lab.shell("n2", "timeout 60 sh -c 'echo > /tmp/go'")
+    assert done.end(60) == 0, done.said()
     assert {f"[n{i + 1}:{i}] {word}" for i in range(3) for word in ("first", "again")} <= set(done.out), done.said()
     assert "starting again" not in done.errors, done.said()
 

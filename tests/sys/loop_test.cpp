@@ -62,7 +62,7 @@ TEST(Loop, ADescendantThatKeepsTheOutputIsGivenUp) {
   bool exited = false, ended = false;
   pid_t left = 0;
   const auto process = loop.start(
-      {.argv = {"sh", "-c", "sleep 60 & echo $!"},
+      {.argv = {"sh", "-c", "sleep 300 & echo $!"},
        .on_output = [&](Stream, std::string_view chunk) { left = std::stoi(std::string(chunk)); },
        .on_end = [&](int, int) { ended = exited; },
        .on_exit = [&] { exited = true; }});
@@ -70,7 +70,7 @@ TEST(Loop, ADescendantThatKeepsTheOutputIsGivenUp) {
   loop.run();
   EXPECT_TRUE(ended);
   ASSERT_GT(left, 0);
-  ::kill(left, SIGKILL);
+  EXPECT_EQ(::kill(left, SIGKILL), 0) << "the loop has waited for it";
 }
 
 TEST(Loop, GivesDescriptorsAndNoOtherOfOurs) {

@@ -107,8 +107,8 @@ TEST(Process, HandsOutputOnWhileTheProgramStillRuns) {
   ASSERT_NE(::mkdtemp(folder), nullptr);
   const std::string mark = std::string(folder) + "/seen";
   Command command = shell("echo ready; echo oops >&2; i=0; while ! test -e " + mark +
-                          "; do i=$((i+1)); test $i -lt 500 || exit 9; sleep 0.01; done");
-  command.deadline = std::chrono::seconds(20);
+                          "; do i=$((i+1)); test $i -lt 5000 || exit 9; sleep 0.01; done");
+  command.deadline = std::chrono::seconds(120);
   std::string out;
   std::string err;
   command.on_output = [&](Stream stream, std::string_view chunk) {

@@ -2,6 +2,7 @@
 import os
 import re
 import shutil
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -79,6 +80,7 @@ def hosts(module_lab_up, build, muster, shared_folder, tmp_path_factory):
     shutil.copytree(build / "lib", folder / "lib", symlinks=True)
     for program in (muster, build / "tests/torch/checkpoint_probe"):
         shutil.copy(program, programs)
+    subprocess.run(["chmod", "-R", "a+rX", folder], check=True)  # the ranks are another user's
     shared = tmp_path_factory.mktemp("shared")
     shared.chmod(0o777)
     lab = module_lab_up(hosts=4, launcher_lacks="/opt/muster-deps/torch", share=shared)

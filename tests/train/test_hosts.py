@@ -50,7 +50,7 @@ def learn(launcher, hosts, programs, digits, folder, epochs):
 
 
 def test_it_learns_on_three_hosts(hosts, programs, digits, shared):
-    """One in ten is what guessing gives."""
+    """Guessing gets one in ten right."""
     assert learn(USED[1], hosts, programs, digits, shared / "learnt", 2) > 0.5
 
 

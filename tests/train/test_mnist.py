@@ -58,7 +58,9 @@ def test_an_interruption_does_not_show(digits, trainer, ranks, train, tmp_path, 
         job.end()
     assert Output(tmp_path / "parts").losses()[-1][0] >= 26
     output, said = train(2, "mnist", digits / "mnist", *flags, to="parts")
-    resumed_at = int(re.search(r"going on after step (\d+) ", said)[1])
+    resumed = re.search(r"going on after step (\d+) ", said)
+    assert resumed, f"it had ended before it was killed:\n{said}"
+    resumed_at = int(resumed[1])
     assert resumed_at in (25, 50) and output.losses() == python_losses
     assert output.result["resumed_at"] == resumed_at and output.result["steps"] == 60
 

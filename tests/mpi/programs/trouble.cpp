@@ -168,7 +168,7 @@ int all_reduce_without(c10d::Backend& group, const std::string& trouble) {
     std::fflush(stdout);
     if (trouble == "stopped") raise(SIGSTOP);
     if (trouble == "killed") raise(SIGKILL);
-    if (trouble == "late") std::this_thread::sleep_for(std::chrono::seconds(8));
+    if (trouble == "late") std::this_thread::sleep_for(std::chrono::seconds(1000));
   }
   return report(group, [&] { return group.allreduce(tensors, {}); });
 }
@@ -199,7 +199,7 @@ int main(int argc, char** argv) {
   at::set_num_threads(1);
   const bool faulty =
       trouble == "stopped" || trouble == "killed" || trouble == "late" || trouble == "lonely";
-  auto world = tests::world("mpi", std::chrono::seconds(faulty ? 4 : 100));
+  auto world = tests::world("mpi", std::chrono::seconds(faulty ? 12 : 100));
   if (trouble == "mixed" && argc == 4)
     return mixed(*world, std::atoi(argv[2]), static_cast<unsigned>(std::atoi(argv[3])));
   if (trouble == "in-flight") return in_flight(world);
