@@ -1,5 +1,6 @@
 """A run that loses a rank or a host, or stands still, is started again: --max-restarts, --spares, --min-nodes, --stall-after, --again."""
 import json
+import re
 import time
 
 import pytest
@@ -68,7 +69,9 @@ def test_a_host_without_power(cluster, every_engine):
     assert "starting again on n[1,3], without n2 (" in with_fewer.errors, with_fewer.said()  # it was asked again
     assert sorted(line for line in with_fewer.out if "done" in line) == ["[n1:0] done", "[n3:1] done"], with_fewer.said()
     at_first = cluster.run(engine, "--answer-within", "8", "--spares", "n4", "--", "echo", "here", hosts=THREE)
-    assert at_first.code == 0 and "n4 instead of n2 (no answer" in at_first.errors and "[n4:1] here" in at_first.out, at_first.said()
+    # Which comes first, muster's deadline or the kernel's, depends on when n2's address was last used.
+    assert re.search(r"n4 instead of n2 \((no answer|there is no route)", at_first.errors), at_first.said()
+    assert at_first.code == 0 and "[n4:1] here" in at_first.out, at_first.said()
     cluster.lab.command("restart", "n2")
     cluster.settles({one for one in before if one[0] != "n2"}, 10)
 
