@@ -1,7 +1,7 @@
 #include "run/record.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <csignal>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -129,9 +129,10 @@ std::string engine_end(const Record& record) {
 }
 
 // The engine died of a signal that is not ours, and the ranks because of it. An engine that ends
-// because a rank did exits with a code.
+// because a rank did exits with a code, or dies of SIGPIPE when its daemons are gone (Intel MPI).
 bool engine_died(const Record& record) {
-  return record.reason == Reason::kEngineEnded && record.engine_signal != 0;
+  return record.reason == Reason::kEngineEnded && record.engine_signal != 0 &&
+         record.engine_signal != SIGPIPE;
 }
 
 Verdict engine_died_first(const Record& record) {

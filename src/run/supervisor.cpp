@@ -25,6 +25,7 @@ constexpr double kFailedRankEndsSeconds =
 constexpr double kBetweenLooks = 1;  // at the ranks of a run that says nothing
 constexpr double kLooksTake = 3;     // at most
 constexpr double kGraceSeconds = 2;  // from SIGTERM to SIGKILL
+constexpr int kBeatsToBelieve = 3;   // that a host's clock is slow
 
 double seconds_since(std::chrono::steady_clock::time_point then) {
   return duration<double>(std::chrono::steady_clock::now() - then).count();
@@ -146,11 +147,15 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
   }
 }
 
-// The beat that was least delayed on its way tells most.
-void Supervisor::compare_clock(const Host& host, double clock_s) {
+// The beat that was least delayed on its way tells most. A delay makes a clock look slow, so that
+// is believed only of several beats.
+void Supervisor::compare_clock(Host& host, double clock_s) {
   const double ahead = clock_s - sys::unix_time();
-  const auto [known, is_new] = record_.clock_ahead_s.try_emplace(host.name, ahead);
-  if (!is_new) known->second = std::max(known->second, ahead);
+  host.clock_ahead_s = host.beats == 0 ? ahead : std::max(host.clock_ahead_s, ahead);
+  ++host.beats;
+  if (host.clock_ahead_s > 0 || host.beats >= kBeatsToBelieve) {
+    record_.clock_ahead_s[host.name] = host.clock_ahead_s;
+  }
 }
 
 void Supervisor::on_event(std::size_t index, const agent::Event& event) {

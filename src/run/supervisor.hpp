@@ -54,6 +54,8 @@ class Supervisor {
     bool done = false;
     bool lost = false;
     Clock::time_point tried = {};  // to rejoin
+    int beats = 0;                 // that have come
+    double clock_ahead_s = 0;      // at least
   };
 
   // A command of the plan that runs.
@@ -68,7 +70,7 @@ class Supervisor {
   void engine_ended();
   void a_rank_failed();
   void on_report(std::size_t index, const agent::Report& report);
-  void compare_clock(const Host& host, double clock_s);
+  void compare_clock(Host& host, double clock_s);
   void on_event(std::size_t index, const agent::Event& event);
   [[nodiscard]] bool nothing_to_wait_for() const;
   void end_if_stuck();

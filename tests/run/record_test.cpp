@@ -1,5 +1,7 @@
 #include "run/record.hpp"
 
+#include <csignal>
+
 #include <gtest/gtest.h>
 
 namespace muster::run {
@@ -69,6 +71,16 @@ TEST(Verdict, ClocksThatSeemRightAreNotCorrected) {
   EXPECT_EQ(judge(record).first_failed_rank, 4);
   record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.6}};  // n3 was too busy to send it at once
   EXPECT_EQ(judge(record).first_failed_rank, 4);
+}
+
+TEST(Verdict, AnEngineThatDiesOfABrokenPipeAfterARankIsNotTheCause) {
+  Record record = six_ranks();
+  record.ranks[4].end->status = SIGSEGV;
+  record.engine_signal = SIGPIPE;
+  EXPECT_EQ(judge(record).first_failed_rank, 4);
+  EXPECT_EQ(judge(record).code, 139);
+  record.engine_signal = SIGKILL;
+  EXPECT_EQ(judge(record).code, 125);
 }
 
 TEST(Verdict, AClockThatIsSecondsSlowIsCorrected) {
