@@ -171,8 +171,12 @@ Result<std::optional<Order>> await_decision(Channel& launcher, const std::string
 
 Result<void> serve(Channel& launcher, const Order& hello) {
   std::string folder;
-  if (!hello.run_id.empty()) {
+  if (!hello.run_id.empty() && hello.request) {
     MUSTER_TRY(folder, prepare_folder(hello));
+  } else if (!hello.run_id.empty()) {
+    // A launcher that comes back too late must not make anew what the run's warden has removed.
+    MUSTER_TRY(folder, run_folder(hello.run_id));
+    if (!sys::exists(folder)) return unexpected(Error{.what = "the run is over on this host"});
   }
   if (hello.request) {
     // It may take a while: the launcher hears first that it has reached us.

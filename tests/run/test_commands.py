@@ -128,6 +128,17 @@ def test_the_end_of_standard_input_reaches_rank_0(cluster, engines):
     assert sorted(run.out) == ["[n1:0] 300000", "[n2:1] 0", "[n3:2] 0"]
 
 
+def test_a_launcher_that_comes_back_too_late_makes_nothing_anew(cluster, engine):
+    """A connection that was slow to come may reach the host when the run's watcher has left and removed the folder."""
+    assert cluster.run(engine, "--", "true").code == 0
+    before = cluster.run_folders()
+    orders = '{"order":"hello","run":"20260101-000000-00000"}\n{"order":"begin","orphan_after_s":600}\n'
+    agent = f"(cat; exec sleep 1) | /tmp/muster-{cluster.lab.uid}/*/muster agent"  # the connection outlives the orders
+    late = cluster.lab.exec("n1", "sh", "-c", agent, input=orders)
+    assert late.returncode == 125 and "the run is over on this host" in late.stdout, late
+    assert cluster.run_folders() == before
+
+
 def test_a_run_that_was_refused_leaves_nothing(cluster, engine):
     before = cluster.run_folders()
     assert cluster.run(engine, "--", "/nowhere/train").code == 127
