@@ -46,7 +46,7 @@ def test_also_where_the_batch_is_not_even(digits, train, ranks):
 
 
 def test_an_interruption_does_not_show(digits, trainer, ranks, train, tmp_path, python_losses):
-    """Killed after step 26 or later, with a checkpoint of step 25 or 50, it goes on and ends with the same losses; each step has one line."""
+    """A training killed after step 26 resumes from the checkpoint of step 25 or 50. Its losses are the same, with one line per step."""
     flags = [*SHORT, "--save-every", "25", "--sync-save"]
     job = ranks([trainer, "mnist", "--dataset-dir", digits / "mnist", "--output-dir", tmp_path / "parts", "--threads", "1", "--backend", "gloo", *flags], 2,
                 GLOO_SOCKET_IFNAME="lo")
