@@ -4,6 +4,8 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -14,6 +16,7 @@
 #include "layout/engine.hpp"
 #include "remote/ssh.hpp"
 #include "run/collect.hpp"
+#include "run/cut_off.hpp"
 #include "run/folder.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
@@ -90,6 +93,20 @@ std::vector<std::string> carried_variables(const launch::Plan& plan) {
     }
   }
   return variables;
+}
+
+// Reads the last words of those that failed.
+void find_cut_off(run::Record& record, const run::Output& output) {
+  constexpr std::streamoff kLastBytes = 16384;
+  const std::set<int> reported = run::reported_cut_off(output.engine_errors());
+  for (run::RankRecord& rank : record.ranks) {
+    if (!rank.end || rank.end->status == 0) continue;
+    std::ifstream file(output.rank_file(rank.rank, sys::Stream::kErr), std::ios::binary);
+    file.seekg(0, std::ios::end);
+    file.seekg(std::max<std::streamoff>(0, static_cast<std::streamoff>(file.tellg()) - kLastBytes));
+    const std::string errors{std::istreambuf_iterator<char>(file), {}};
+    rank.cut_off = reported.contains(rank.rank) || run::says_cut_off(errors);
+  }
 }
 
 // All that is kept of it, and what could not be.
@@ -190,6 +207,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   for (const std::string& host : record.lost_hosts) all.transport->forget(host);
   const bool complete = collect_missing(*all.transport, all.crew->base(), record, *output);
   supervisor.dismiss(!complete);
+  find_cut_off(record, *output);
   AttemptEnd end{.verdict = judge(record), .decision = {}};
   end.decision = decide(record, end.verdict);
   if (end.decision.again) record.started_again = end.decision.why;

@@ -96,6 +96,8 @@ Demultiplexer::Line Demultiplexer::parse(std::string_view line) const {
   const std::string_view label = line.substr(1, end - 1);
   const std::size_t colon = label.rfind(':');
   if (colon == std::string_view::npos) return not_labelled;
+  // Open MPI begins its own lines with "[host:pid] ", the pid in five digits, and often all zero.
+  if (label.size() > colon + 2 && label[colon + 1] == '0') return not_labelled;
   int rank = -1;
   const char* last = label.data() + label.size();
   const auto [stop, bad] = std::from_chars(label.data() + colon + 1, last, rank);
@@ -163,7 +165,11 @@ void Output::take(sys::Stream stream, std::string_view chunk) {
 void Output::take_line(sys::Stream stream, std::string_view line) {
   const Demultiplexer::Line parsed = demultiplexer_.parse(line);
   if (watch_) watch_(stream, parsed);
-  if (parsed.rank < 0) return;
+  if (parsed.rank < 0) {
+    if (stream == sys::Stream::kErr) engine_errors_.append(line);
+    if (engine_errors_.size() > 2 * kBuffered) engine_errors_.erase(0, kBuffered);
+    return;
+  }
   RankFile& file = (stream == sys::Stream::kOut ? rank_out_ : rank_err_)[parsed.rank];
   file.unwritten.append(parsed.text);
   file.bytes += parsed.text.size();

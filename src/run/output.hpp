@@ -85,6 +85,9 @@ class Output {
   // Why some of it could not be kept; empty: all of it was.
   [[nodiscard]] const std::string& not_kept() const { return not_kept_; }
 
+  // The last that the engine itself said on its standard error.
+  [[nodiscard]] const std::string& engine_errors() const { return engine_errors_; }
+
   // Bytes of the rank's that came through the engine, for comparison with what its shim counted.
   [[nodiscard]] std::uint64_t bytes(int rank, sys::Stream stream) const;
   // The file of a rank: ranks/3.out below the run's folder.
@@ -112,6 +115,7 @@ class Output {
   std::string unfinished_err_;
   std::map<int, RankFile> rank_out_;
   std::map<int, RankFile> rank_err_;
+  std::string engine_errors_;
   std::string not_kept_;
   std::unique_ptr<Screen> screen_;
 };

@@ -29,6 +29,14 @@ bool failed(const RankRecord& rank) {
   return end_of(rank).status != 0;
 }
 
+// Not for lack of a connection, and not by the signals with which engines end the others.
+bool failed_by_itself(const RankRecord& rank) {
+  const int status = end_of(rank).status;
+  const bool ended_by_others =
+      WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
+  return failed(rank) && !rank.cut_off && !ended_by_others;
+}
+
 // A beat on its way tells less about a clock than NTP keeps, so small differences do not count. A
 // busy host sends its beat late, never early: a clock must look much slower than faster to count.
 double corrected_end(const Record& record, const RankRecord& rank) {
@@ -226,6 +234,7 @@ nlohmann::json rank_json(const RankRecord& rank) {
     value["out_bytes"] = rank.end->out_bytes;
     value["err_bytes"] = rank.end->err_bytes;
     value["left_over"] = rank.end->left_over;
+    value["cut_off"] = rank.cut_off;
   }
   return value;
 }
@@ -234,11 +243,16 @@ nlohmann::json rank_json(const RankRecord& rank) {
 
 const RankRecord* first_failed(const Record& record) {
   const RankRecord* first = nullptr;
+  const RankRecord* first_by_itself = nullptr;
   for (const RankRecord& rank : record.ranks) {
     if (!failed(rank)) continue;
     if (!first || corrected_end(record, rank) < corrected_end(record, *first)) first = &rank;
+    if (!failed_by_itself(rank)) continue;
+    if (!first_by_itself || corrected_end(record, rank) < corrected_end(record, *first_by_itself)) {
+      first_by_itself = &rank;
+    }
   }
-  return first;
+  return first && first->cut_off && first_by_itself ? first_by_itself : first;
 }
 
 std::string describe_status(int wait_status) {

@@ -17,6 +17,7 @@ struct RankRecord {
   std::string host;
   std::optional<agent::RankStart> start = std::nullopt;
   std::optional<agent::RankEnd> end = std::nullopt;
+  bool cut_off = false;  // says that it ended because the connection to another rank broke
 };
 
 enum class Reason {
@@ -62,7 +63,8 @@ struct Verdict {
   int first_failed_rank = -1;
 };
 
-// The first failing rank is the one whose end came first, clocks corrected. Pure.
+// The first failing rank is the one whose end came first, clocks corrected. One that was cut off is
+// not, if another failed by its own doing. Pure.
 [[nodiscard]] Verdict judge(const Record& record);
 
 // The first failing rank of the record; null: none failed.

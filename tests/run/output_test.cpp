@@ -14,8 +14,9 @@ TEST(Demultiplexer, KnowsOurLabelsAndNothingElse) {
   EXPECT_EQ(ours.rank, 3);
   EXPECT_EQ(ours.text, "hello [n1:0] there\n");
   EXPECT_EQ(lines.parse("[node-2.example.org:0] \n").text, "\n");
-  for (const char* line : {"", "\n", "[n1:4] beyond", "[n9:0] unknown", "[n1:-1] x", "[n1:] x",
-                           "[n1:1]x", "n1:1] x", "[n1] x", "[[n1:0] x", "PRTE: [n1:0] x"}) {
+  for (const char* line :
+       {"", "\n", "[n1:4] beyond", "[n9:0] unknown", "[n1:-1] x", "[n1:] x",
+        "[n1:00000] *** An error", "[n1:1]x", "n1:1] x", "[n1] x", "[[n1:0] x", "PRTE: [n1:0] x"}) {
     EXPECT_EQ(lines.parse(line).rank, -1) << line;
   }
 }

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "run/restart.hpp"
+
 namespace muster::run {
 namespace {
 
@@ -71,6 +73,30 @@ TEST(Verdict, ClocksThatSeemRightAreNotCorrected) {
   EXPECT_EQ(judge(record).first_failed_rank, 4);
   record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.6}};  // n3 was too busy to send it at once
   EXPECT_EQ(judge(record).first_failed_rank, 4);
+}
+
+TEST(Verdict, ARankThatWasCutOffIsNotTheCauseThoughItsEndWasRecordedFirst) {
+  Record record = six_ranks();
+  record.ranks[1].end->status = exited(14);
+  record.ranks[1].end->time_s = 50;
+  record.ranks[1].cut_off = true;
+  record.ranks[4].end->status = exited(3);
+  record.ranks[4].end->time_s = 50.01;
+  record.ranks[5].end->status = SIGTERM;
+  record.ranks[5].end->time_s = 50.005;
+  EXPECT_EQ(judge(record).first_failed_rank, 4);
+  EXPECT_EQ(judge(record).code, 3);
+  EXPECT_EQ(summarize(record, judge(record)).failed_rank, 4);
+}
+
+TEST(Verdict, ARankThatWasCutOffIsTheFirstWhereTheEngineEndedTheOthers) {
+  Record record = six_ranks();
+  record.ranks[1].end->status = exited(14);
+  record.ranks[1].end->time_s = 50;
+  record.ranks[1].cut_off = true;
+  record.ranks[4].end->status = SIGTERM;
+  record.ranks[4].end->time_s = 50.01;
+  EXPECT_EQ(judge(record).first_failed_rank, 1);
 }
 
 TEST(Verdict, AnEngineThatDiesOfABrokenPipeAfterARankIsNotTheCause) {

@@ -6,6 +6,7 @@ Two engines have all nine in CI, the others two; campaigns/outcomes runs the who
 import json
 import os
 import re
+import shlex
 import time
 
 import pytest
@@ -228,3 +229,18 @@ def test_outcome(request, table, launcher, fault):
     code = FAULTS[fault](cluster, launcher)
     cluster.settles(before, 5)
     table[launcher, fault] = f"{code}, {time.monotonic() - started:.1f} s"
+
+
+def test_a_rank_that_was_cut_off_is_not_the_cause(cluster):
+    """Rank 1's end comes after its connections broke, and after MPI has ended the others for it: as on a machine with no CPU to spare."""
+    openmpi5 = next(launcher for launcher in LAUNCHERS if launcher.name == "openmpi5")
+    before = cluster.processes()
+    program = shlex.join([*openmpi5.native(cluster.programs), "fail", "1", "3"])
+    late = f"trap '' TERM; {program}; code=$?; [ $RANK = 1 ] && sleep 0.5; exit $code"
+    run = openmpi5.start(cluster, ["sh", "-c", late])
+    assert run.end(UP_WITHIN_S) == 3, run.said()
+    assert "muster: rank 1 on n2 ended with exit code 3; after it" in run.errors, run.said()
+    ranks = json.loads(cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/record.json"))["ranks"]
+    cut_off = [rank for rank in ranks if rank["cut_off"]]
+    assert cut_off and ranks[1] not in cut_off and cut_off[0]["ended"] < ranks[1]["ended"], ranks
+    cluster.settles(before, 5)

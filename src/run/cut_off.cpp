@@ -1,0 +1,52 @@
+#include "run/cut_off.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace muster::run {
+namespace {
+
+constexpr std::string_view kOpenMpi = "*** An error occurred in Socket closed";
+
+constexpr std::array kSayings = {
+    kOpenMpi,
+    std::string_view("Connection closed by peer"),         // Gloo
+    std::string_view("Connection reset by peer"),          // Gloo, Open MPI, libfabric
+    std::string_view("Communication error with rank"),     // MPICH
+    std::string_view("Connection closed by remote peer"),  // NCCL
+    std::string_view("remote process exited or there was a network error"),  // NCCL
+    std::string_view("Connection was likely closed"),                        // c10d's store
+};
+
+}  // namespace
+
+bool says_cut_off(std::string_view errors) {
+  return std::any_of(kSayings.begin(), kSayings.end(), [&](std::string_view saying) {
+    return errors.find(saying) != std::string_view::npos;
+  });
+}
+
+std::set<int> reported_cut_off(std::string_view words) {
+  constexpr std::string_view kReporter = "*** reported by process [";
+  std::set<int> ranks;
+  for (std::size_t at = 0; (at = words.find(kOpenMpi, at)) != std::string_view::npos;) {
+    at += kOpenMpi.size();
+    // "[n1:00000] *** reported by process [1639514113,0]" is the next line.
+    const std::string_view rest = words.substr(at, words.find(kOpenMpi, at) - at);
+    const std::size_t reporter = rest.find(kReporter);
+    if (reporter == std::string_view::npos) continue;
+    std::string_view process = rest.substr(reporter + kReporter.size());
+    if (process.find(']') == std::string_view::npos) continue;
+    process = process.substr(0, process.find(']'));
+    if (process.find(',') == std::string_view::npos) continue;
+    process.remove_prefix(process.find(',') + 1);
+    int rank = -1;
+    const char* last = process.data() + process.size();
+    const auto [stop, bad] = std::from_chars(process.data(), last, rank);
+    if (bad == std::errc() && stop == last && rank >= 0) ranks.insert(rank);
+  }
+  return ranks;
+}
+
+}  // namespace muster::run

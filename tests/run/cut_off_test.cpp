@@ -1,0 +1,48 @@
+#include "run/cut_off.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace muster::run {
+namespace {
+
+TEST(CutOff, OpenMpiReportsWhichRanksLostAConnection) {
+  EXPECT_EQ(reported_cut_off("[n1:00000] *** An error occurred in Socket closed\n"
+                             "[n1:00000] *** reported by process [1639514113,0]\n"
+                             "[n1:00000] *** on a NULL communicator\n"
+                             "[n3:00000] *** An error occurred in Socket closed\n"
+                             "[n3:00000] *** reported by process [1639514113,12]\n"),
+            (std::set{0, 12}));
+}
+
+TEST(CutOff, OtherErrorsOfOpenMpiAreTheRanksOwn) {
+  EXPECT_TRUE(reported_cut_off("[n1:00000] *** An error occurred in MPI_Send\n"
+                               "[n1:00000] *** reported by process [1639514113,0]\n")
+                  .empty());
+}
+
+TEST(CutOff, TornReportsNameNobody) {
+  for (const char* const end :
+       {"", "\n", "\n*** reported by process [", "\n*** reported by process [1",
+        "\n*** reported by process [1,", "\n*** reported by process [1,x]",
+        "\n*** reported by process [1,-2]", "\n*** reported by process [1,3",
+        "\n*** reported by process [1,99999999999]"}) {
+    EXPECT_TRUE(
+        reported_cut_off("*** An error occurred in Socket closed" + std::string(end)).empty())
+        << end;
+  }
+}
+
+TEST(CutOff, RanksSayItInTheWordsOfTheirLibrary) {
+  EXPECT_TRUE(
+      says_cut_off("RuntimeError: [gloo/transport/tcp/pair.cc:547] Connection closed by peer "
+                   "[198.18.0.2]:39622\n"));
+  EXPECT_TRUE(
+      says_cut_off("Abort(1) on node 0: MPIDI_progress_test: Communication error with rank 1\n"));
+  EXPECT_FALSE(says_cut_off("ValueError: not enough values to unpack\n"));
+  EXPECT_FALSE(says_cut_off(""));
+}
+
+}  // namespace
+}  // namespace muster::run
