@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from tests.waiting import patient
+from tests.waiting import given_time, patient
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -177,7 +177,7 @@ class Lab:
     def words(self, host, *argv, root=False):
         """The argument list that runs argv on a host's console; for subprocess.Popen."""
         return [str(self.binary), "lab", "exec", "--name", self.name, *(["--root"] if root else []),
-                host, "--", *map(str, argv)]
+                host, "--", *given_time(argv)]
 
     def exec(self, host, *argv, root=False, input=None, timeout=60, check=False):
         stdin = {"input": input} if input is not None else {"stdin": subprocess.DEVNULL}

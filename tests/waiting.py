@@ -12,6 +12,21 @@ def patient(seconds):
     return seconds * PATIENCE
 
 
+def given_time(argv):
+    """A command line in which hosts get longer to answer muster than they do by default, unless it says how long: a machine whose
+    processors are needed elsewhere is slow, and its hosts are not dead."""
+    words = [str(word) for word in argv]
+    verbs = [at + 1 for at, word in enumerate(words[:-1])
+             if word.rsplit("/", 1)[-1] == "muster" and words[at + 1] in ("run", "check", "train", "bench")]
+    if PATIENCE == 1 or not verbs or {"--answer-within", "--again"} & set(words):
+        return words
+    ours = words[:words.index("--")] if "--" in words else words
+    if "-H" not in ours and words[verbs[0]] in ("train", "bench"):
+        return words  # about this machine
+    place = ours.index("-H") if "-H" in ours else verbs[0] + 1
+    return [*words[:place], "--answer-within", "45", *words[place:]]
+
+
 def until(what, condition, within):
     """Polls the condition until it is true, and returns its value."""
     end = time.monotonic() + patient(within)
