@@ -134,7 +134,6 @@ std::vector<std::vector<pid_t>> process_trees(std::span<const RankStart> starts)
     const auto add = [&](pid_t pid) {
       if (std::find(tree.begin(), tree.end(), pid) == tree.end()) tree.push_back(pid);
     };
-    if (is_alive(start.shim)) add(start.shim.pid);
     if (is_alive(start.program)) add(start.program.pid);
     for (std::size_t i = 0; i < tree.size(); ++i) {
       const auto found = children.find(tree[i]);

@@ -16,7 +16,7 @@ namespace muster::agent {
 [[nodiscard]] std::vector<ProcessId> rank_processes(const std::string& run_id,
                                                     std::span<const RankStart> starts);
 
-// For each start the shim, the program and all below them that are alive, from the top down.
+// For each start the program and all below it that are alive, from the top down.
 // Cost: one pass over /proc.
 [[nodiscard]] std::vector<std::vector<pid_t>> process_trees(std::span<const RankStart> starts);
 

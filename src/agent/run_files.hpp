@@ -40,12 +40,15 @@ class RunFiles {
   // The warden has begun to end the run: nothing more may start. A rank that was recorded before
   // this is asked is seen by the warden; any other sees this.
   [[nodiscard]] bool over() const;
-  // rank.N.SUFFIX, appended to, mode 0600. No run: no descriptor.
-  [[nodiscard]] Result<sys::Fd> append(int rank, const char* suffix) const;
+  // The file that says so; empty: there is no run.
+  [[nodiscard]] std::string over_mark() const;
+  // Where the rank's start is recorded, for whoever cleans up after a killed muster.
+  [[nodiscard]] std::string record(int rank) const;
+  // Of the run; empty: there is none.
+  [[nodiscard]] const std::string& folder() const { return folder_; }
 
  private:
   std::string folder_;
-  sys::Fd folder_fd_;
 };
 
 }  // namespace muster::agent

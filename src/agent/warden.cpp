@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/local_socket.hpp"
 #include "agent/processes.hpp"
 #include "agent/run_files.hpp"
 #include "agent/signals.hpp"
@@ -26,24 +24,25 @@ using std::chrono::duration;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-constexpr double kOwnGraceSeconds = 2;       // where nobody said how long
-constexpr milliseconds kLookAgain{20};       // while processes are being ended
-constexpr milliseconds kKillTakes{1000};     // at most, until a killed process is gone
-constexpr milliseconds kDaemonLeaves{1000};  // by itself, after its last rank
+constexpr const char* kSocket = "/socket";
+constexpr std::size_t kQueue = std::size_t{256} << 10;  // of bytes that wait for the launcher
+constexpr double kOwnGraceSeconds = 2;                  // where nobody said how long
+constexpr milliseconds kLookAgain{20};                  // while processes are being ended
+constexpr milliseconds kKillTakes{1000};                // at most, until a killed process is gone
+constexpr milliseconds kDaemonLeaves{1000};             // by itself, after its last rank
 
 milliseconds ms(double seconds) {
   return duration_cast<milliseconds>(duration<double>(seconds));
-}
-
-sys::Fd watch_process(const ProcessId& process) {
-  sys::Fd watched(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
-  return is_alive(process) ? std::move(watched) : sys::Fd();
 }
 
 std::vector<RankStart> values(const std::map<int, RankStart>& starts) {
   std::vector<RankStart> result;
   for (const auto& [rank, start] : starts) result.push_back(start);
   return result;
+}
+
+bool died_of(int status, int signal) {
+  return WIFSIGNALED(status) && WTERMSIG(status) == signal;
 }
 
 void pause_for(milliseconds time) {
@@ -69,26 +68,13 @@ Warden::Warden(std::string run_id, std::string folder)
       next_beat_(Clock::now()) {}
 
 Result<void> Warden::prepare() {
-  MUSTER_CHECK(records_.watch(folder_));
+  MUSTER_CHECK(links_.listen(folder_));
   sigset_t term;
   (void)::sigemptyset(&term);
   (void)::sigaddset(&term, SIGTERM);
   (void)::sigprocmask(SIG_BLOCK, &term, nullptr);
   terminated_ = sys::Fd(::signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string path = folder_ + "/socket";
-  if (path.size() >= sizeof address.sun_path) {
-    return unexpected(
-        Error{.what = "the run's folder has too long a path", .where = {.file = path}});
-  }
-  std::memcpy(address.sun_path, path.data(), path.size());
-  listener_ = sys::Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  (void)::unlink(path.c_str());  // of a warden that is gone: we asked it before
-  if (::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
-      ::listen(listener_.get(), 4) != 0) {
-    return unexpected(system_error("cannot listen for the launcher", path));
-  }
+  MUSTER_TRY(listener_, listen_locally(folder_ + kSocket));
   return {};
 }
 
@@ -100,9 +86,9 @@ void Warden::serve(Channel launcher, double orphan_after_s) {
     wait();
     admit();
     launcher_.receive();
-    while (auto line = launcher_.next_line()) {
+    while (auto message = launcher_.next()) {
       heard_ = Clock::now();
-      if (const auto order = parse_order(*line)) obey(*order);
+      if (const auto order = parse_order(message->line)) obey(*order);
     }
     if (over_) return;
     if (next_signal(terminated_.get())) {
@@ -110,7 +96,7 @@ void Warden::serve(Channel launcher, double orphan_after_s) {
       if (!bye_) bye_ = true;
     }
     pass_on_news();
-    note_shims_gone();
+    send_output(false);
     if (Clock::now() >= next_beat_) {
       launcher_.send(to_line(Report{.kind = Report::Kind::kBeat, .clock_s = sys::unix_time()}));
       next_beat_ = Clock::now() + ms(kBeatEverySeconds);
@@ -124,14 +110,12 @@ void Warden::serve(Channel launcher, double orphan_after_s) {
 }
 
 void Warden::wait() {
-  std::vector<pollfd> watched = {{listener_.get(), POLLIN, 0},
-                                 {records_.descriptor(), POLLIN, 0},
-                                 {terminated_.get(), POLLIN, 0}};
+  std::vector<pollfd> watched = {{listener_.get(), POLLIN, 0}, {terminated_.get(), POLLIN, 0}};
+  links_.watch(watched, spool_);
   if (launcher_.open()) {
     watched.push_back({launcher_.in(), POLLIN, 0});
     if (launcher_.has_unsent()) watched.push_back({launcher_.out(), POLLOUT, 0});
   }
-  for (const auto& [rank, shim] : shims_) watched.push_back({shim.get(), POLLIN, 0});
   const milliseconds beat = duration_cast<milliseconds>(next_beat_ - Clock::now());
   const milliseconds time = ending_ ? kLookAgain : std::max(beat, milliseconds(0));
   (void)::poll(watched.data(), watched.size(), static_cast<int>(time.count()) + 1);
@@ -144,12 +128,14 @@ void Warden::admit() {
   if (number < 0) return;
   heard_ = Clock::now();
   launcher_ = Channel(sys::Fd(number), sys::Fd(::dup(number)));
+  spool_.rewind();
 }
 
 void Warden::obey(const Order& order) {
   switch (order.kind) {
     case Order::Kind::kBegin:
       orphan_after_s_ = order.orphan_after_s;
+      spool_.forget(order.taken);
       return begin();
     case Order::Kind::kEnd:
       return start_ending(order.grace_s);
@@ -160,6 +146,8 @@ void Warden::obey(const Order& order) {
     case Order::Kind::kLook:
       launcher_.send(to_line(Report{.kind = Report::Kind::kLooks, .looks = look_at(starts_)}));
       return;
+    case Order::Kind::kTaken:
+      return spool_.forget(order.taken);
     case Order::Kind::kHello:
     case Order::Kind::kPlace:
     case Order::Kind::kBeat:
@@ -180,35 +168,39 @@ void Warden::report(const Event& event) {
 }
 
 void Warden::pass_on_news() {
-  for (const Event& event : records_.news()) {
+  std::vector<int> gone;
+  for (Event& event : links_.receive(spool_, gone)) {
     if (event.start) {
       starts_[event.start->rank] = *event.start;
       ended_[event.start->rank] = false;  // torchrun may start it again
-      sys::Fd shim = watch_process(event.start->shim);
-      if (shim.valid()) shims_[event.start->rank] = std::move(shim);
     }
-    if (event.end) ended_[event.end->rank] = true;
+    if (event.end) {
+      ended_[event.end->rank] = true;
+      const int status = event.end->status;
+      event.end->by_engine = event.end->by_engine || (told_to_end_ && died_of(status, SIGTERM)) ||
+                             (told_to_end_ && died_of(status, SIGKILL));
+    }
     report(event);
   }
+  for (const int rank : gone) note_gone(rank);
 }
 
-// A shim that is gone without a record of the end was killed, and its program with it.
-void Warden::note_shims_gone() {
-  std::vector<int> gone;
-  for (const auto& [rank, shim] : shims_) {
-    pollfd one = {shim.get(), POLLIN, 0};
-    if (::poll(&one, 1, 0) > 0) gone.push_back(rank);
-  }
-  if (!gone.empty()) pass_on_news();  // the record may have come just before
-  for (const int rank : gone) {
-    shims_.erase(rank);
-    if (ended_[rank]) continue;
-    ended_[rank] = true;
-    report({.start = std::nullopt,
-            .end = RankEnd{.rank = rank,
-                           .status = SIGKILL,
-                           .failure = "it was killed together with muster's rank process",
-                           .time_s = sys::unix_time()}});
+// A rank whose connection is gone without its end was killed, and its program with it.
+void Warden::note_gone(int rank) {
+  if (std::exchange(ended_[rank], true)) return;
+  report({.start = std::nullopt,
+          .end = RankEnd{.rank = rank,
+                         .status = SIGKILL,
+                         .failure = "it was killed together with muster's rank process",
+                         .time_s = sys::unix_time()}});
+}
+
+// What the launcher takes now, or, before `done` is said, all that is left.
+void Warden::send_output(bool all) {
+  while (launcher_.open() && (all || launcher_.unsent() < kQueue)) {
+    auto piece = spool_.next();
+    if (!piece) return;
+    launcher_.send(to_line(Report{.kind = Report::Kind::kOutput, .piece = *std::move(piece)}));
   }
 }
 
@@ -217,6 +209,7 @@ void Warden::start_ending(double grace_s) {
   ending_ = true;
   (void)sys::write_file(folder_ + "/" + kOverMark, "", 0600);  // for ranks that start from now on
   pass_on_news();
+  told_to_end_ = true;
   kill_at_ = Clock::now() + ms(grace_s);
   for (const auto& [rank, start] : starts_) {
     if (!is_alive(start.program)) continue;
@@ -228,7 +221,6 @@ void Warden::start_ending(double grace_s) {
 
 void Warden::go_on_ending() {
   pass_on_news();
-  note_shims_gone();
   const auto starts = values(starts_);
   const auto left = rank_processes(run_id_, starts);
   if (!left.empty() && Clock::now() < kill_at_ + kKillTakes) {
@@ -240,6 +232,7 @@ void Warden::go_on_ending() {
   }
   ending_ = false;
   const bool orphan = !launcher_.open();
+  send_output(true);
   launcher_.send(to_line(Report{.kind = Report::Kind::kDone, .ended = had_to_end_}));
   if (orphan || bye_) leave(bye_.value_or(true));
 }
@@ -264,17 +257,7 @@ void Warden::leave(bool keep) {
 }
 
 sys::Fd connect_to_warden(const std::string& folder) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  const std::string path = folder + "/socket";
-  if (path.size() >= sizeof address.sun_path) return {};
-  std::memcpy(address.sun_path, path.data(), path.size());
-  sys::Fd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) !=
-      0) {
-    return {};
-  }
-  return connection;
+  return connect_locally(folder + kSocket);
 }
 
 }  // namespace muster::agent

@@ -4,18 +4,16 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "base/environment.hpp"
 #include "cli/detach.hpp"
 #include "layout/engine.hpp"
 #include "remote/ssh.hpp"
-#include "run/collect.hpp"
 #include "run/cut_off.hpp"
 #include "run/folder.hpp"
 #include "sys/clock.hpp"
@@ -31,7 +29,8 @@ std::set<std::string> variable_names() {
   return names;
 }
 
-Result<launch::Plan> make_plan(const Surveyed& all, const Turn& turn, const std::string& folder) {
+Result<launch::Plan> make_plan(const Surveyed& all, const Turn& turn, const std::string& folder,
+                               bool by_hand) {
   return launch::plan(
       all.job, all.layout,
       {.shim = all.crew->binary(),
@@ -42,7 +41,8 @@ Result<launch::Plan> make_plan(const Surveyed& all, const Turn& turn, const std:
        .user_env = variable_names(),
        .restarts_made = turn.number,
        .restarts_most = turn.most,
-       .as_root = ::geteuid() == 0});
+       .as_root = ::geteuid() == 0,
+       .by_hand = by_hand});
 }
 
 Result<void> write_values(const Surveyed& all, const launch::Plan& plan,
@@ -95,17 +95,17 @@ std::vector<std::string> carried_variables(const launch::Plan& plan) {
   return variables;
 }
 
-// Reads the last words of those that failed.
+// From the last words of those that failed.
 void find_cut_off(run::Record& record, const run::Output& output) {
-  constexpr std::streamoff kLastBytes = 16384;
-  const std::set<int> reported = run::reported_cut_off(output.engine_errors());
+  constexpr std::size_t kLines = 200;
+  const auto text = [](const std::vector<std::string>& lines) {
+    return fmt::format("{}\n", fmt::join(lines, "\n"));
+  };
+  const std::set<int> reported = run::reported_cut_off(text(output.last_of_engine(kLines)));
   for (run::RankRecord& rank : record.ranks) {
     if (!rank.end || rank.end->status == 0) continue;
-    std::ifstream file(output.rank_file(rank.rank, sys::Stream::kErr), std::ios::binary);
-    file.seekg(0, std::ios::end);
-    file.seekg(std::max<std::streamoff>(0, static_cast<std::streamoff>(file.tellg()) - kLastBytes));
-    const std::string errors{std::istreambuf_iterator<char>(file), {}};
-    rank.cut_off = reported.contains(rank.rank) || run::says_cut_off(errors);
+    rank.cut_off = reported.contains(rank.rank) ||
+                   run::says_cut_off(text(output.last_errors(rank.rank, kLines)));
   }
 }
 
@@ -123,6 +123,17 @@ void keep(const run::Record& record, const run::Verdict& verdict, run::Output& o
                output.not_kept());
   }
   if (!kept) fmt::print(stderr, "muster: {}\n", to_text(kept.error()));
+}
+
+constexpr std::size_t kQuotedLines = 12;
+
+void quote_last_words(const run::Output& output, run::Verdict& verdict) {
+  if (verdict.first_failed_rank >= 0) {
+    verdict.quoted = output.last_errors(verdict.first_failed_rank, kQuotedLines);
+    verdict.quoted_above = output.shown_last(verdict.first_failed_rank);
+  } else if (verdict.of_engine) {
+    verdict.quoted = output.last_of_engine(kQuotedLines);
+  }
 }
 
 }  // namespace
@@ -145,8 +156,9 @@ std::string engine_name(const layout::Engine& engine) {
   return layout::mpi_name(engine.kind, engine.version);
 }
 
-Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::string& folder) {
-  MUSTER_TRY(launch::Plan plan, make_plan(all, turn, folder));
+Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::string& folder,
+                             bool by_hand) {
+  MUSTER_TRY(launch::Plan plan, make_plan(all, turn, folder, by_hand));
   MUSTER_CHECK(write_values(all, plan, folder));
   return plan;
 }
@@ -179,14 +191,10 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
 Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const launch::Plan& plan,
                              const Turn& turn, const std::string& folder, const Decide& decide,
                              const run::WatchLine& watch) {
-  std::set<std::string, std::less<>> hosts;
   std::vector<std::string> names;
-  for (const hosts::Host& host : all.cluster.hosts) {
-    hosts.insert(host.name);
-    names.push_back(host.name);
-  }
+  for (const hosts::Host& host : all.cluster.hosts) names.push_back(host.name);
   run::Record record = new_record(all, turn);
-  MUSTER_TRY(const auto output, run::Output::open(folder, hosts, all.layout.ranks, watch));
+  MUSTER_TRY(const auto output, run::Output::open(folder, all.layout.ranks, watch));
   run::Patience patience = wanted;
   record.engine_restarts = all.layout.max_restarts > 0 || all.layout.min_hosts > 0;
   patience.engine_restarts = record.engine_restarts;
@@ -194,21 +202,18 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   patience.others_elsewhere = all.job.pods > 1;
   run::Supervisor supervisor(*all.loop, *all.crew, names, patience, record, *output);
   bool asked_for = true;
-  auto ended = supervisor.run(plan, [&] {
+  supervisor.run(plan, [&] {
     asked_for = announce_detached();
     if (!asked_for) (void)::raise(SIGINT);  // who asked for it is gone before it began
   });
-  if (!ended) {
-    supervisor.dismiss(false);
-    return unexpected(ended.error());
-  }
   output->finish();
   record.ended_s = sys::unix_time();
   for (const std::string& host : record.lost_hosts) all.transport->forget(host);
-  const bool complete = collect_missing(*all.transport, all.crew->base(), record, *output);
-  supervisor.dismiss(!complete);
+  supervisor.dismiss(false);
   find_cut_off(record, *output);
   AttemptEnd end{.verdict = judge(record), .decision = {}};
+  output->show_held(end.verdict.first_failed_rank);
+  quote_last_words(*output, end.verdict);
   end.decision = decide(record, end.verdict);
   if (end.decision.again) record.started_again = end.decision.why;
   keep(record, end.verdict, *output, supervisor.evidence(), folder);

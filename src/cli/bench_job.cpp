@@ -216,7 +216,7 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
   BenchEnd end{.folder = folder, .hosts = hosts_by_rank(all->layout)};
   bench::Lines lines(results, end.hosts);
   OtherLines others;
-  const auto watch = [&](sys::Stream stream, const run::Demultiplexer::Line& said) {
+  const auto watch = [&](sys::Stream stream, const run::Line& said) {
     if (stream != sys::Stream::kOut || said.rank != 0 || !lines.take(said.text)) {
       return others.keep(said.rank, said.text);
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <linux/close_range.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent/agent.hpp"
@@ -179,6 +180,18 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace muster::cli
 
+namespace {
+
+// A session takes three descriptors a host, and the usual limit is 1024.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
 // NOLINTNEXTLINE(bugprone-exception-escape): only running out of memory is left to throw
 int main(int argc, char** argv) {
   // Before anything else: a rank's program gets its signals as the engine left them.
@@ -188,6 +201,7 @@ int main(int argc, char** argv) {
   if (const auto code = muster::run::keeper_main(argc, argv)) return *code;
   (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a death
   if (const auto code = muster::setup::askpass_main(argc, argv)) return *code;
+  raise_descriptor_limit();
   // What muster starts may outlive it (shared connections do) and must not hold the caller's files.
   (void)::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
   return muster::cli::run(argc, argv);

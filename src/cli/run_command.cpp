@@ -174,7 +174,7 @@ Result<std::optional<int>> RunJob::attempt() {
   MUSTER_TRY(folder_, run::make_run_folder(turn_.id()));
   MUSTER_CHECK(run::write_owner(folder_));
   if (turn_.number == 0) MUSTER_CHECK(keep_command(folder_, *words_, *program_));
-  MUSTER_TRY(const launch::Plan plan, prepare(all, turn_, folder_));
+  MUSTER_TRY(const launch::Plan plan, prepare(all, turn_, folder_, options_.dry_run));
   for (const std::string& note : plan.notes) {
     if (!options_.quiet && is_first()) fmt::print(stderr, "muster: {}\n", note);
   }
@@ -219,6 +219,9 @@ Result<std::optional<int>> RunJob::follow_up(const AttemptEnd& end) {
     if (!decision.why.empty()) fmt::print(stderr, "muster: {}\n", decision.why);
     if (!verdict.text.empty() && !decision.crash_loop) {
       fmt::print(stderr, "muster: {}\n", verdict.text);
+      for (const std::string& line : verdict.quoted) {
+        if (!verdict.quoted_above) fmt::print(stderr, "  | {}\n", line);
+      }
       if (!verdict.hint.empty()) fmt::print(stderr, "  hint: {}\n", verdict.hint);
     }
     return std::optional<int>(verdict.code);

@@ -64,6 +64,7 @@ void set_for_engine(Plan& plan, const Means& means, const std::string& name,
 std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout& layout,
                                     const Means& means) {
   std::vector<std::string> words = {means.shim, "rank", "--run", means.run_id};
+  if (means.by_hand) words.emplace_back("--by-hand");
   if (!layout.subnet.empty()) words.insert(words.end(), {"--subnet", layout.subnet});
   if (!layout.master_address.empty()) {
     words.insert(words.end(),

@@ -34,7 +34,7 @@ bool failed_by_itself(const RankRecord& rank) {
   const int status = end_of(rank).status;
   const bool ended_by_others =
       WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
-  return failed(rank) && !rank.cut_off && !ended_by_others;
+  return failed(rank) && !rank.cut_off && !end_of(rank).by_engine && !ended_by_others;
 }
 
 // A beat on its way tells less about a clock than NTP keeps, so small differences do not count. A
@@ -179,20 +179,23 @@ Verdict plain_end(const Record& record) {
     return {.code = kOwnFault,
             .text = fmt::format("{} ended with {} and never started {}", engine, engine_end(record),
                                 rank_list(not_started)),
-            .hint = "its own messages stand above"};
+            .hint = {},
+            .of_engine = true};
   }
   if (!not_ended.empty()) {
     return {.code = kOwnFault,
             .text = fmt::format("{} ended with {} before {}", engine, engine_end(record),
                                 rank_list(not_ended)),
-            .hint = "its own messages stand above"};
+            .hint = {},
+            .of_engine = true};
   }
   const bool ended_by_muster = record.reason == Reason::kEngineStuck;
   if (ended_by_muster || engine_ended_well(record)) return {};
   return {
       .code = kOwnFault,
       .text = fmt::format("all ranks ended well, but {} ended with {}", engine, engine_end(record)),
-      .hint = "its own messages stand above"};
+      .hint = {},
+      .of_engine = true};
 }
 
 std::string reason_name(Reason reason) {
@@ -235,22 +238,25 @@ nlohmann::json rank_json(const RankRecord& rank) {
     value["err_bytes"] = rank.end->err_bytes;
     value["left_over"] = rank.end->left_over;
     value["cut_off"] = rank.cut_off;
+    value["by_engine"] = rank.end->by_engine;
   }
   return value;
 }
 
 }  // namespace
 
+// A rank that the engine has ended, because of another, is first only where all were ended so.
 const RankRecord* first_failed(const Record& record) {
   const RankRecord* first = nullptr;
   const RankRecord* first_by_itself = nullptr;
+  const auto order = [&](const RankRecord& rank) {
+    return std::pair(end_of(rank).by_engine, corrected_end(record, rank));
+  };
   for (const RankRecord& rank : record.ranks) {
     if (!failed(rank)) continue;
-    if (!first || corrected_end(record, rank) < corrected_end(record, *first)) first = &rank;
+    if (!first || order(rank) < order(*first)) first = &rank;
     if (!failed_by_itself(rank)) continue;
-    if (!first_by_itself || corrected_end(record, rank) < corrected_end(record, *first_by_itself)) {
-      first_by_itself = &rank;
-    }
+    if (!first_by_itself || order(rank) < order(*first_by_itself)) first_by_itself = &rank;
   }
   return first && first->cut_off && first_by_itself ? first_by_itself : first;
 }
@@ -320,6 +326,7 @@ std::string to_json(const Record& record, const Verdict& verdict) {
       {"code", verdict.code},
       {"verdict", verdict.text},
       {"first_failed_rank", verdict.first_failed_rank},
+      {"quoted", verdict.quoted},
   };
   return value.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

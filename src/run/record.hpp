@@ -61,6 +61,10 @@ struct Verdict {
   std::string text = {};  // what happened, for people; empty: all went well
   std::string hint = {};
   int first_failed_rank = -1;
+  bool of_engine = false;  // what the engine said tells more
+  // Last lines of the failed rank's standard error, or of the engine.
+  std::vector<std::string> quoted = {};
+  bool quoted_above = false;  // they are the last that the screen shows already
 };
 
 // The first failing rank is the one whose end came first, clocks corrected. One that was cut off is

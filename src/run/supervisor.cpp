@@ -21,11 +21,13 @@ constexpr double kSilenceSeconds = 6;  // then a host is asked again over a new 
 constexpr double kTryAgainSeconds = 3;
 constexpr double kStuckSeconds = 3;  // the engine, after the last rank
 constexpr double kFailedRankEndsSeconds =
-    5;                               // the engine ends the job after a failed rank, or we do
-constexpr double kBetweenLooks = 1;  // at the ranks of a run that says nothing
-constexpr double kLooksTake = 3;     // at most
-constexpr double kGraceSeconds = 2;  // from SIGTERM to SIGKILL
-constexpr int kBeatsToBelieve = 3;   // that a host's clock is slow
+    5;                                    // the engine ends the job after a failed rank, or we do
+constexpr double kBetweenLooks = 1;       // at the ranks of a run that says nothing
+constexpr double kLooksTake = 3;          // at most
+constexpr double kEndByThemselves = 0.5;  // ranks, after their engine
+constexpr double kGraceSeconds = 2;       // from SIGTERM to SIGKILL
+constexpr int kBeatsToBelieve = 3;        // that a host's clock is slow
+constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // of output
 
 double seconds_since(std::chrono::steady_clock::time_point then) {
   return duration<double>(std::chrono::steady_clock::now() - then).count();
@@ -39,7 +41,7 @@ Supervisor::Supervisor(sys::Loop& loop, Crew& crew, std::vector<std::string> hos
   for (std::string& host : hosts) hosts_.push_back({.name = std::move(host)});
 }
 
-Result<void> Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_started) {
+void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_started) {
   beat_ = Clock::now();
   said_ = beat_;
   crew_.listen([this](std::size_t i, const agent::Report& report) { on_report(i, report); },
@@ -56,8 +58,7 @@ Result<void> Supervisor::run(const launch::Plan& plan, const std::function<void(
     });
   }
   hold_connections();
-  MUSTER_CHECK(start_engine(plan));
-  on_started();
+  if (start_engine(plan)) on_started();
   const milliseconds beat = duration_cast<milliseconds>(duration<double>(agent::kBeatEverySeconds));
   timers_.push_back(loop_.timer(beat, beat, [this] { on_beat(); }));
   if (patience_.timeout_s > 0) {
@@ -69,23 +70,22 @@ Result<void> Supervisor::run(const launch::Plan& plan, const std::function<void(
   loop_.run();
   timers_.clear();
   loop_.drop_signals();  // from here on they mean what they mean to everybody
-  return {};
 }
 
 std::shared_ptr<sys::Timer> Supervisor::after(double seconds, std::function<void()> then) {
   return loop_.timer(duration_cast<milliseconds>(duration<double>(seconds)), {}, std::move(then));
 }
 
-Result<void> Supervisor::start_engine(const launch::Plan& plan) {
+bool Supervisor::start_engine(const launch::Plan& plan) {
   term_kills_ranks_ = plan.term_kills_ranks;
   for (const launch::Command& command : plan.commands) {
-    auto started = start_command(command, plan);
-    if (started) continue;
-    keeper_->dismiss();
-    signal_engine(SIGKILL);
-    return started;
+    if (const auto started = start_command(command, plan); !started) {
+      record_.failure = to_text(started.error());
+      end_run(Reason::kAgentFailed);
+      return false;
+    }
   }
-  return {};
+  return true;
 }
 
 Result<void> Supervisor::start_command(const launch::Command& command, const launch::Plan& plan) {
@@ -97,11 +97,8 @@ Result<void> Supervisor::start_command(const launch::Command& command, const lau
        .input = command.input ? sys::Input::kInherit : sys::Input::kNone,
        // A terminal's Ctrl-C is for us, unless rank 0 reads from it: then the engine must stay.
        .own_session = ::isatty(STDIN_FILENO) == 0,
-       .on_output =
-           [this](sys::Stream stream, std::string_view chunk) {
-             said_ = Clock::now();
-             output_.take(stream, chunk);
-           },
+       .on_output = [this](sys::Stream stream,
+                           std::string_view chunk) { output_.take_engine(stream, chunk); },
        .on_end = [this, self](int code, int signal) { command_ended(*self, code, signal); }});
   if (!process) return unexpected(process.error());
   *self = process->get();
@@ -142,9 +139,22 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
       return end_run(Reason::kAgentFailed);
     case agent::Report::Kind::kLooks:
       return take_looks(host, report.looks);
+    case agent::Report::Kind::kOutput:
+      return take_output(index, report.piece);
     case agent::Report::Kind::kFacts:
       return;
   }
+}
+
+// The host forgets what it knows that we have; it holds ranks up that write more than we take.
+void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
+  Host& host = hosts_[index];
+  said_ = Clock::now();
+  if (!output_.take(host.name, piece)) return;
+  host.unconfirmed += piece.bytes.size();
+  if (host.unconfirmed < kConfirmBytes) return;
+  host.unconfirmed = 0;
+  crew_.send(index, {.kind = agent::Order::Kind::kTaken, .taken = output_.taken(host.name)});
 }
 
 // The beat that was least delayed on its way tells most. A delay makes a clock look slow, so that
@@ -166,9 +176,13 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   RankRecord& rank = record_.ranks[static_cast<std::size_t>(index_of)];
   rank.host = hosts_[index].name;
   if (event.start) {
-    const bool again = rank.start && rank.start->program != event.start->program;
+    const bool is_new = !rank.start || rank.start->program != event.start->program;
+    const bool again = rank.start && is_new;
     rank.start = event.start;
     said_ = Clock::now();
+    for (const std::string& remark : event.start->remarks) {
+      if (is_new) output_.remark(hosts_[index].name, number, remark);
+    }
     if (again && rank.end) {  // torchrun has restarted it
       rank.end.reset();
       --ranks_ended_;
@@ -177,6 +191,10 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   if (!event.end || rank.end) return;  // events may come twice
   rank.end = event.end;
   ++ranks_ended_;
+  if (!runs_ranks(rank.host) && cut_off_hosts_.erase(rank.host) > 0 && engines_.empty() &&
+      cut_off_hosts_.empty()) {
+    return engine_ended();
+  }
   if (engine_over_ || ending_) return;
   if (nothing_to_wait_for()) {
     end_if_stuck();
@@ -187,6 +205,7 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
 
 void Supervisor::a_rank_failed() {
   if (std::exchange(rank_failed_, true)) return;
+  output_.a_rank_failed();
   timers_.push_back(after(kFailedRankEndsSeconds, [this] { end_run(Reason::kRankFailed); }));
 }
 
@@ -221,6 +240,7 @@ void Supervisor::on_beat() {
     look_after(i);
   }
   look_whether_stalled();
+  output_.show_old();
 }
 
 void Supervisor::look_whether_stalled() {
@@ -275,13 +295,26 @@ void Supervisor::look_after(std::size_t index) {
   Host& host = hosts_[index];
   if (host.done || host.lost) return;
   const double silent_s = seconds_since(crew_.heard(index));
-  if (silent_s > patience_.lost_after_s) {
+  if (silent_s > (alone() ? std::max(patience_.orphan_after_s, patience_.lost_after_s)
+                          : patience_.lost_after_s)) {
     return lose(host);
   }
   if (crew_.connected(index) && silent_s < kSilenceSeconds) return;
   if (seconds_since(host.tried) < kTryAgainSeconds) return;
   host.tried = Clock::now();
-  crew_.rejoin(index, patience_.orphan_after_s);
+  crew_.rejoin(index, patience_.orphan_after_s, output_.taken(host.name));
+}
+
+// Two hosts or more have gone silent, and nobody speaks: it is this machine's network. The hosts
+// wait for us for `orphan_after_s`.
+bool Supervisor::alone() const {
+  std::size_t silent = 0;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (hosts_[i].done || hosts_[i].lost) continue;
+    if (seconds_since(crew_.heard(i)) < kSilenceSeconds) return false;
+    ++silent;
+  }
+  return silent > 1;
 }
 
 void Supervisor::lose(Host& host) {
@@ -305,7 +338,14 @@ void Supervisor::command_ended(const sys::Process* command, int code, int signal
   const auto& lost = record_.lost_hosts;
   const bool of_lost_host =
       ended != engines_.end() && std::find(lost.begin(), lost.end(), ended->host) != lost.end();
+  const std::string host = ended == engines_.end() ? std::string() : ended->host;
   if (ended != engines_.end()) engines_.erase(ended);
+  // Its ssh has ended, and the ranks on the host are alive: so is the engine there.
+  constexpr int kSshFailed = 255;
+  if (code == kSshFailed && !of_lost_host && !ending_ && runs_ranks(host)) {
+    cut_off_hosts_.insert(host);
+    return;
+  }
   // A host that goes away in order ends its command long before it counts as lost.
   const bool can_go_on =
       patience_.min_hosts > 0 && static_cast<int>(engines_.size()) >= patience_.min_hosts;
@@ -314,13 +354,26 @@ void Supervisor::command_ended(const sys::Process* command, int code, int signal
     record_.engine_code = code;
     record_.engine_signal = signal;
   }
-  if (engines_.empty()) return engine_ended();
+  if (engines_.empty() && cut_off_hosts_.empty()) return engine_ended();
   if (failed && !ending_) a_rank_failed();  // the other hosts may never hear of it
+}
+
+// A host of its own command's: ranks there have started, and not all have ended.
+bool Supervisor::runs_ranks(const std::string& host) const {
+  return !host.empty() &&
+         std::any_of(record_.ranks.begin(), record_.ranks.end(), [&](const RankRecord& rank) {
+           return rank.host == host && rank.start && !rank.end;
+         });
 }
 
 void Supervisor::engine_ended() {
   engine_over_ = true;
   if (!ending_) record_.reason = Reason::kEngineEnded;
+  if (!ending_ && !nothing_to_wait_for()) {
+    // MPICH's goes while a rank is still busy with its MPI_Abort: how it ends tells what happened.
+    timers_.push_back(after(kEndByThemselves, [this] { end_hosts(kGraceSeconds); }));
+    return;
+  }
   end_hosts(kGraceSeconds);
   check_over();
 }
@@ -329,8 +382,10 @@ void Supervisor::end_run(Reason reason) {
   if (ending_ || engine_over_) return;
   ending_ = true;
   record_.reason = reason;
+  cut_off_hosts_.clear();  // the hosts' wardens end those engines
   end_engine();
   end_hosts(kGraceSeconds);
+  if (engines_.empty()) engine_ended();
 }
 
 // An engine that would kill the ranks with itself gets its signal when their time is over.

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,9 +37,8 @@ class Supervisor {
              Record& record, Output& output);
 
   // Returns when nothing of the run is left on any host that can be reached; `record` tells the
-  // rest. An Error only when the engine could not be started.
-  // `on_started` is called once the engine runs.
-  [[nodiscard]] Result<void> run(const launch::Plan& plan, const std::function<void()>& on_started);
+  // rest. `on_started` is called once the engine runs.
+  void run(const launch::Plan& plan, const std::function<void()>& on_started);
 
   // What each rank was doing when the run was given up as stalled, for the run's folder.
   [[nodiscard]] std::string evidence() const { return stalled_text(seen_); }
@@ -56,6 +56,7 @@ class Supervisor {
     Clock::time_point tried = {};  // to rejoin
     int beats = 0;                 // that have come
     double clock_ahead_s = 0;      // at least
+    std::size_t unconfirmed = 0;   // bytes of output that it does not know to be here
   };
 
   // A command of the plan that runs.
@@ -64,12 +65,14 @@ class Supervisor {
     std::shared_ptr<sys::Process> process;
   };
 
-  Result<void> start_engine(const launch::Plan& plan);
+  // False: it could not be started, and the run is being ended.
+  bool start_engine(const launch::Plan& plan);
   Result<void> start_command(const launch::Command& command, const launch::Plan& plan);
   void command_ended(const sys::Process* command, int code, int signal);
   void engine_ended();
   void a_rank_failed();
   void on_report(std::size_t index, const agent::Report& report);
+  void take_output(std::size_t index, const agent::Piece& piece);
   void compare_clock(Host& host, double clock_s);
   void on_event(std::size_t index, const agent::Event& event);
   [[nodiscard]] bool nothing_to_wait_for() const;
@@ -84,6 +87,8 @@ class Supervisor {
   void end_engine();
   void end_hosts(double grace_s);
   void signal_engine(int signal);
+  [[nodiscard]] bool runs_ranks(const std::string& host) const;
+  [[nodiscard]] bool alone() const;
   void lose(Host& host);
   void check_over();
   void hold_connections();
@@ -96,7 +101,8 @@ class Supervisor {
   Output& output_;
   std::vector<Host> hosts_;
   std::unique_ptr<Keeper> keeper_;
-  std::vector<Engine> engines_;  // those that run
+  std::vector<Engine> engines_;          // those that run
+  std::set<std::string> cut_off_hosts_;  // where one runs on though its ssh has ended
   std::vector<std::shared_ptr<sys::Timer>> timers_;
   Clock::time_point beat_ = {};  // ours, last
   Clock::time_point said_ = {};  // the engine, last

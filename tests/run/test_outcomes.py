@@ -59,6 +59,33 @@ def segv(cluster, launcher):
     return "139"
 
 
+def aborted(cluster, launcher, *message):
+    """MPI_Abort on rank 1, in the middle of training. Where there is no MPI the rank just ends."""
+    run = brought_up(launcher, lambda: launcher.start(cluster, [*launcher.native(cluster.programs), "abort", "1", "7", *message]))
+    assert run.end(WITHIN_S) == 7, run.said()
+    assert "muster: rank 1 on n2 ended with exit code 7" in run.errors, run.said()
+    for words in message:
+        assert re.search(rf"(\[n2:1\]|  \|) {words}\n", run.errors), run.said()
+    return "7"
+
+
+def silent_abort(cluster, launcher):
+    return aborted(cluster, launcher)
+
+
+def abort_with_message(cluster, launcher):
+    return aborted(cluster, launcher, "the loss is not a number")
+
+
+def terminated(cluster, launcher):
+    """Somebody ends rank 1's program by SIGTERM."""
+    run = brought_up(launcher, lambda: launcher.start(cluster, [*launcher.native(cluster.programs), "forever"]))
+    cluster.lab.shell("n2", f"kill -TERM {cluster.pid_of('n2', run.id, 'program')}")
+    assert run.end(WITHIN_S) == 143, run.said()
+    assert "muster: rank 1 on n2 ended with signal 15 (Terminated)" in run.errors, run.said()
+    return "143"
+
+
 def two_codes(cluster, launcher):
     """At once. Whichever came first is named, by the record, and gives the code. In CI the ranks have no connections: on a machine
     with no CPU to spare, a rank that MPI ends because a connection broke can be recorded before the rank that broke it."""
@@ -150,9 +177,10 @@ class Lost:
         return "125"
 
 
-FAULTS = {"exit": exit_code, "segv": segv, "two": two_codes, "missing": missing, "timeout": time_limit, "kill": "kill", "crash": "crash",
+FAULTS = {"exit": exit_code, "segv": segv, "abort": silent_abort, "message": abort_with_message, "term": terminated, "two": two_codes, "missing": missing, "timeout": time_limit, "kill": "kill", "crash": "crash",
           "int": interrupt, "sigkill": killed_muster}
-TITLES = {"exit": "a rank exits 3", "segv": "a rank dies of SIGSEGV", "two": "ranks exit 3 and 5", "missing": "program missing", "timeout": "--timeout",
+TITLES = {"exit": "a rank exits 3", "segv": "a rank dies of SIGSEGV", "abort": "MPI_Abort(7)",
+          "message": "MPI_Abort(7) after a message", "term": "SIGTERM to a rank", "two": "ranks exit 3 and 5", "missing": "program missing", "timeout": "--timeout",
           "kill": "host killed", "crash": "host crashed", "int": "Ctrl-C", "sigkill": "SIGKILL of muster"}
 ALL_IN_CI = ("openmpi5", "mpich")
 INTRO = """Exit code of `muster run` and seconds of the whole test, 3 hosts x 1 rank, written by `campaigns/outcomes`. Each cell: right rank and host named, end within 25 s
@@ -166,7 +194,7 @@ def cells():
             in_ci = launcher.name in ALL_IN_CI or fault in ("exit", "crash")
             # The shims tell which rank was first: one that gets no CPU in time speaks after a rank that was hit by the end of its
             # own. And hosts are lost to all launchers at once, each with ranks that never rest.
-            marks = [pytest.mark.alone] if fault in ("exit", "segv", "two", "kill", "crash") else []
+            marks = [pytest.mark.alone] if fault in ("exit", "segv", "abort", "message", "term", "two", "kill", "crash") else []
             yield pytest.param(launcher, fault, id=f"{fault}-{launcher}", marks=marks if in_ci else [*marks, pytest.mark.campaign])
 
 

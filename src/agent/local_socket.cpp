@@ -1,0 +1,51 @@
+#include "agent/local_socket.hpp"
+
+#include <cstring>
+#include <optional>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace muster::agent {
+namespace {
+
+constexpr int kBacklog = 512;  // ranks of a host that start at the same moment
+
+std::optional<sockaddr_un> address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return std::nullopt;
+  std::memcpy(address.sun_path, path.data(), path.size());
+  return address;
+}
+
+}  // namespace
+
+Result<sys::Fd> listen_locally(const std::string& path) {
+  const auto address = address_of(path);
+  if (!address) {
+    return unexpected(
+        Error{.what = "the run's folder has too long a path", .where = {.file = path}});
+  }
+  sys::Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  (void)::unlink(path.c_str());
+  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
+      ::listen(listener.get(), kBacklog) != 0) {
+    return unexpected(system_error("cannot listen", path));
+  }
+  return listener;
+}
+
+sys::Fd connect_locally(const std::string& path) {
+  const auto address = address_of(path);
+  if (!address) return {};
+  sys::Fd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) !=
+      0) {
+    return {};
+  }
+  return connection;
+}
+
+}  // namespace muster::agent
