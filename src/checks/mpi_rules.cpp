@@ -118,8 +118,8 @@ Finding singletons(const layout::Engine& engine, const facts::Program& program,
                                   program.libmpi ? " (" + program.libmpi->path + ")" : "",
                                   mpi_name(engine.kind, engine.version)),
           .fix =
-              "start it with the mpirun of the MPI that it was linked to, or build it again "
-              "with this one's mpicxx"};
+              "start it with the mpirun of the MPI that it was linked to (--launcher PATH), or "
+              "build it again with this one's mpicxx"};
 }
 
 Finding no_torchrun(const std::string& host) {
@@ -132,7 +132,7 @@ Finding no_torchrun(const std::string& host) {
               "or install it:\n  pip install torch"};
 }
 
-// Each host has its own; c10d's rendezvous is spoken by all versions, the collectives are not.
+// Each host has its own; the rendezvous is the same in all versions, the collectives are not.
 Findings find_torchrun(const Scene& scene) {
   Findings findings;
   HostGroups versions;

@@ -44,6 +44,12 @@ class TorchrunWriter {
     }
   }
 
+  // The c10d rendezvous unpickles state from a store that asks nobody who they are, so it is only
+  // used where hosts may come and go, or where the user names a backend.
+  [[nodiscard]] bool is_elastic() const {
+    return layout_.min_hosts > 0 || given_by_user(job_, "--rdzv-backend");
+  }
+
   // Every host finds its own torchrun; all are given the same port, and only the first serves it.
   Words at_meeting(std::size_t index) {
     const layout::Placement& placement = layout_.placements[index];
@@ -53,12 +59,16 @@ class TorchrunWriter {
         layout_.min_hosts > 0 ? fmt::format("{}:{}", layout_.min_hosts, hosts)
                               : std::to_string(hosts));
     set(words, "--nproc-per-node", std::to_string(placement.ranks));
-    set(words, "--rdzv-backend", "c10d");
+    set(words, "--rdzv-backend", is_elastic() ? "c10d" : "static");
     set(words, "--rdzv-endpoint",
         fmt::format("{}:{}", layout_.master_address, layout_.master_port));
     set(words, "--rdzv-id", means_.run_id);
-    set(words, "--rdzv-conf", index == 0 ? "is_host=1" : "is_host=0");
-    if (!placement.address.empty()) set(words, "--local-addr", placement.address);
+    if (is_elastic()) {
+      set(words, "--rdzv-conf", index == 0 ? "is_host=1" : "is_host=0");
+      if (!placement.address.empty()) set(words, "--local-addr", placement.address);
+    } else {
+      set(words, "--node-rank", std::to_string(index));
+    }
     if (layout_.max_restarts > 0 || means_.restarts_most >= 0) {
       set(words, "--max-restarts", std::to_string(layout_.max_restarts));
     }

@@ -135,6 +135,22 @@ TEST(Port, IsAnErrorWhenThereIsNone) {
   EXPECT_EQ(brief(world), "error n1 master-port-in-use");
 }
 
+TEST(Port, IsOpenToOthersUnderAnElasticTorchrun) {
+  World world = good_world(2);
+  world.job = {.nodes = 2, .min_nodes = 1, .elastic = true, .engine = "torchrun"};
+  for (int number : {1, 2}) world.host(number).torch = {"/venv/bin/torchrun", "2.13.0"};
+  EXPECT_EQ(brief(world), "");
+  world.host(2).interfaces.push_back(port("eth1", "203.0.113.2", 24));
+  EXPECT_EQ(brief(world), "");  // only the first host listens
+  world.host(1).interfaces.push_back(port("eth1", "203.0.113.1", 24));
+  ASSERT_EQ(brief(world), "warning n1 torchrun-rendezvous-open");
+  EXPECT_EQ(judged(world).front().evidence, "outside the job's network: eth1 (203.0.113.1)");
+  world.host(1).interfaces.back().addresses = {{"fe80::1", 64}, {"2001:db8::1", 64}};
+  EXPECT_EQ(judged(world).front().evidence, "outside the job's network: eth1 (2001:db8::1)");
+  world.job = {.nodes = 2, .engine = "torchrun"};
+  EXPECT_EQ(brief(world), "");  // the static rendezvous
+}
+
 TEST(Rdma, IsMissedWhereOthersHaveIt) {
   World world = good_world(3);
   for (int number : {1, 2, 3}) world.host(number).rdma = {roce("mlx5_0", "eth0", number)};

@@ -90,7 +90,8 @@ constexpr Row kRows[] = {
     {"--distribution cyclic", "! --map-by"},
     // the meeting point
     {"--rdzv-backend c10d", ""},
-    {"--rdzv-backend=etcd", "! through c10d"},
+    {"--rdzv-backend static", ""},
+    {"--rdzv-backend=etcd", "! by its static rendezvous"},
     {"--rdzv-endpoint n1:29400", "--master-addr n1 --master-port 29400"},
     {"--rdzv-endpoint=n1", "--master-addr n1"},
     {"--rdzv-endpoint [::1]:5", "--master-addr [::1] --master-port 5"},

@@ -35,16 +35,15 @@ TEST(Torchrun, RunsOnEveryHostAndMeetsAtTheChosenAddress) {
   const Words first = {
       "ssh", "-T", "--", "n1",
       "exec /tmp/m/muster engine --run r1 --folder /work/it -- torchrun --nnodes 2 "
-      "--nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint 198.18.0.1:29500 --rdzv-id r1 "
-      "--rdzv-conf is_host=1 --local-addr 198.18.0.1 --no-python -- /tmp/m/muster rank --run r1 "
+      "--nproc-per-node 2 --rdzv-backend static --rdzv-endpoint 198.18.0.1:29500 --rdzv-id r1 "
+      "--node-rank 0 --no-python -- /tmp/m/muster rank --run r1 "
       "--subnet 198.18.0.0/16 --master 198.18.0.1:29500 -- python train.py"};
   EXPECT_EQ(plan->commands[0].argv, first);
   EXPECT_TRUE(plan->commands[0].input);
   EXPECT_FALSE(plan->commands[1].input);
   EXPECT_EQ(plan->commands[1].host, "n2");
   EXPECT_NE(plan->commands[1].argv.back().find("--nproc-per-node 3 "), std::string::npos);
-  EXPECT_NE(plan->commands[1].argv.back().find("is_host=0 --local-addr 198.18.0.2"),
-            std::string::npos);
+  EXPECT_NE(plan->commands[1].argv.back().find("--node-rank 1 "), std::string::npos);
 }
 
 TEST(Torchrun, LeavesTheVariablesToMuster) {
@@ -66,6 +65,24 @@ TEST(Torchrun, PassesOnRestartsAndFewerHosts) {
   EXPECT_NE(plan->commands[0].argv.back().find("--max-restarts 3 "), std::string::npos);
 }
 
+// Its agents unpickle what they find in a store that anyone who reaches the port can write to.
+TEST(Torchrun, MeetsThroughC10dOnlyWhenElasticOrAskedFor) {
+  const auto words = [](const layout::Job& given, const layout::Layout& decided) {
+    return plan_torchrun(given, decided, means()).value().commands[1].argv.back();
+  };
+  EXPECT_EQ(words(job(), two_hosts()).find("c10d"), std::string::npos);
+  layout::Layout elastic = two_hosts();
+  elastic.min_hosts = 1;
+  EXPECT_NE(words(job(), elastic)
+                .find("--rdzv-backend c10d --rdzv-endpoint 198.18.0.1:29500 --rdzv-id r1 "
+                      "--rdzv-conf is_host=0 --local-addr 198.18.0.2"),
+            std::string::npos);
+  EXPECT_EQ(words(job(), elastic).find("--node-rank"), std::string::npos);
+  layout::Job asking = job();
+  asking.engine_args = {"--rdzv_backend=c10d"};
+  EXPECT_NE(words(asking, two_hosts()).find("--rdzv-conf is_host=0"), std::string::npos);
+}
+
 TEST(Torchrun, RestartsNothingWhereMusterDoesAndTellsTheRanks) {
   Means restarting = means();
   restarting.restarts_made = 1;
@@ -79,12 +96,12 @@ TEST(Torchrun, RestartsNothingWhereMusterDoesAndTellsTheRanks) {
 
 TEST(Torchrun, WhatTheUserGivesTakesThePlaceOfOurs) {
   layout::Job given = job();
-  given.engine_args = {"--rdzv-conf=is_host=1,timeout=5"};
+  given.engine_args = {"--rdzv-endpoint=n1:5"};
   const auto plan = plan_torchrun(given, two_hosts(), means());
   ASSERT_TRUE(plan);
   const std::string& words = plan->commands[0].argv.back();
-  EXPECT_EQ(words.find("--rdzv-conf"), words.rfind("--rdzv-conf"));
-  EXPECT_EQ(plan->notes, (Words{"--rdzv-conf is given by --engine-arg and stays"}));
+  EXPECT_EQ(words.find("--rdzv-endpoint"), words.rfind("--rdzv-endpoint"));
+  EXPECT_EQ(plan->notes, (Words{"--rdzv-endpoint is given by --engine-arg and stays"}));
 }
 
 TEST(Torchrun, InAPodIsOneAndHasItsNumber) {
