@@ -103,15 +103,20 @@ Result<void> take_pod(const hosts::Pod& pod, std::optional<int> node_rank, layou
   return {};
 }
 
-// The mpirun that belongs to the program's own MPI on the hosts, where it is here too and was not
-// looked at yet: it suits the program better than whichever comes first in PATH.
+// Later ones in PATH that the hosts found beside their program's own MPI: they suit the program
+// better than the first. What is looked at may be executed, so a host's report only chooses among
+// the paths that we found ourselves.
 void look_at_launchers_of_hosts(Surveyed& all) {
-  std::set<std::string> new_ones;
+  std::set<std::string> reported;
   for (const facts::Survey& survey : all.surveys) {
     if (!survey.facts) continue;
     const std::optional<facts::Program>& program = survey.facts->program;
     if (!program || !program->libmpi) continue;
-    for (const facts::Mpi& mpi : survey.facts->mpi) new_ones.insert(mpi.launcher);
+    for (const facts::Mpi& mpi : survey.facts->mpi) reported.insert(mpi.launcher);
+  }
+  std::set<std::string> new_ones;
+  for (const std::string& launcher : mpiruns_in_path()) {
+    if (reported.contains(launcher)) new_ones.insert(launcher);
   }
   for (const facts::Mpi& known : all.launcher.mpi) new_ones.erase(known.launcher);
   if (new_ones.empty()) return;
@@ -153,12 +158,12 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   if (all->job.activate.empty()) all->job.activate = all->cluster.activate;
   facts::Request request = request_for(all->job);
   const bool activates = !all->job.activate.empty();
+  const bool may_be_mpi = all->job.engine.empty() || layout::is_mpi(all->job.engine);
   const auto look_here = [&] {
     facts::Request here = request;
-    here.program.clear();  // the launcher is in no job
+    if (!may_be_mpi) here.program.clear();  // our copy of it tells which MPI's mpirun it wants
     all->launcher = facts::gather(here).facts;
   };
-  const bool may_be_mpi = all->job.engine.empty() || layout::is_mpi(all->job.engine);
   if (activates && may_be_mpi && all->job.launcher.empty()) {
     look_here();  // only the activated environment knows which mpirun the hosts are to have
     if (!all->launcher.mpi.empty()) request.launchers.clear();

@@ -38,6 +38,8 @@ def programs():
     (folder / "main.c").write_text("int own(void); int main(void) { return own(); }")
     subprocess.run(f"gcc -shared -fPIC -o libown.so own.c && gcc -o needy main.c -L. -lown -Wl,-rpath,{folder}",
                    shell=True, cwd=folder, check=True, timeout=patient(60))
+    subprocess.run("gcc -shared -fPIC -Wl,-soname,libmpi.so.12 -o libmpi.so.12 own.c && gcc -o linked main.c libmpi.so.12 -Wl,-rpath,'$ORIGIN/../lib'",
+                   shell=True, cwd=folder, check=True, timeout=patient(60))
     yield folder
     shutil.rmtree(folder)
 
@@ -206,6 +208,18 @@ def test_a_fault_is_found_on_its_host_and_nothing_else_is(shared, programs, name
         found = check(shared, *fault.words, mpi=fault.mpi, program=[f"{programs}/{fault.program}"] if fault.program else [])
     assert found.seen == fault.expected, found.findings
     assert re.search(fault.says, found.evidence + "\n" + found.fixes), found.findings
+
+
+def test_a_host_does_not_choose_what_the_launcher_executes(shared, programs):
+    """A host names an mpirun that the launcher did not find by itself; the launcher has a file at that path."""
+    stranger = "/tmp/stranger"
+    shared.shell("n1", f"mkdir -p {stranger}/bin {stranger}/lib && cp {programs}/linked {stranger}/bin/job && cp {programs}/libmpi.so.12 {stranger}/lib/ && "
+                       f"cp /bin/true {stranger}/bin/mpirun")
+    shared.shell("launcher", f"mkdir -p {stranger}/bin && printf '#!/bin/sh\\ntouch /tmp/executed\\n' > {stranger}/bin/mpirun && chmod +x {stranger}/bin/mpirun")
+    reported = json.loads(shared.shell("n1", f"{shared.binary_on_hosts} facts --json --program {stranger}/bin/job"))
+    assert f"{stranger}/bin/mpirun" in [one["launcher"] for one in reported["mpi"]], reported["mpi"]
+    check(shared, program=[f"{stranger}/bin/job"], hosts="n1")
+    assert shared.exec("launcher", "test", "-e", "/tmp/executed").returncode == 1
 
 
 def test_the_job_goes_past_docker0(shared):
