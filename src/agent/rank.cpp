@@ -48,7 +48,9 @@ struct Prepared {
 
 std::map<std::string, std::string> decided_network(const Placement& placement) {
   std::optional<RdmaDevice> rdma;
-  if (!placement.rdma.empty()) rdma = RdmaDevice{.port = placement.rdma};
+  if (!placement.rdma.empty()) {
+    rdma = RdmaDevice{.port = placement.rdma, .is_only = !placement.several_rdma_ports};
+  }
   if (rdma && placement.gid_index >= 0) rdma->gid_index = placement.gid_index;
   return network_variables(placement.interface, rdma);
 }

@@ -182,6 +182,7 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
     if (placement.rdma) {
       told.rdma = fmt::format("{}:{}", placement.rdma->device, placement.rdma->port);
       told.gid_index = placement.rdma->gid_index;
+      told.several_rdma_ports = placement.rdma->active_ports > 1;
     }
     all.crew->send(static_cast<std::size_t>(host - hosts.begin()),
                    {.kind = agent::Order::Kind::kPlace, .placement = told, .variables = variables});

@@ -6,15 +6,6 @@
 #include <fmt/ranges.h>
 
 namespace muster::launch {
-namespace {
-
-bool uses_rdma(const layout::Layout& layout) {
-  const auto& placements = layout.placements;
-  return !placements.empty() && std::all_of(placements.begin(), placements.end(),
-                                            [](const auto& one) { return one.rdma.has_value(); });
-}
-
-}  // namespace
 
 std::string stays_as_variable(std::string_view name) {
   return fmt::format("{} is set in your environment and stays", name);
@@ -43,7 +34,14 @@ Variables add_variables(const layout::Job& job, const layout::Layout& layout, co
     variables.defaults.push_back(name);
   };
   set_default("OMP_NUM_THREADS", std::to_string(layout.threads));
-  if (!uses_rdma(layout)) set_default("NCCL_IB_DISABLE", "1");  // or NCCL uses it on some hosts
+  if (layout.rdma_given_up) {  // NCCL would use it on some hosts, and hang
+    const std::string name = "NCCL_IB_DISABLE";
+    set_default(name, "1");
+    if (!means.user_env.contains(name)) {
+      plan.notes.push_back(
+          name + "=1 is set for all ranks: some hosts have no RDMA that the others could use");
+    }
+  }
   auto& forwarded = variables.forwarded;
   std::sort(forwarded.begin(), forwarded.end());
   forwarded.erase(std::unique(forwarded.begin(), forwarded.end()), forwarded.end());

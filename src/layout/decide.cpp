@@ -73,10 +73,12 @@ std::string rdma_text(const Known& known) {
   for (const Placement* placement : known.placements) {
     if (!placement->rdma) continue;
     const Rdma& rdma = *placement->rdma;
-    const std::string text = rdma.gid_index < 0
-                                 ? fmt::format("{} port {} (InfiniBand)", rdma.device, rdma.port)
-                                 : fmt::format("{} port {}, GID index {} (RoCE v2, IPv4)",
-                                               rdma.device, rdma.port, rdma.gid_index);
+    const std::string text =
+        rdma.active_ports > 1
+            ? fmt::format("{} active ports, among which NCCL chooses,", rdma.active_ports)
+        : rdma.gid_index < 0 ? fmt::format("{} port {} (InfiniBand)", rdma.device, rdma.port)
+                             : fmt::format("{} port {}, GID index {} (RoCE v2, IPv4)", rdma.device,
+                                           rdma.port, rdma.gid_index);
     auto at = std::find_if(ports.begin(), ports.end(),
                            [&](const auto& one) { return one.first == text; });
     if (at == ports.end()) at = ports.insert(ports.end(), {text, {}});
@@ -99,6 +101,10 @@ void decide_rdma(const Known& known, Layout& layout) {
     if (rdma) ++(rdma->gid_index < 0 ? native : roce);
   }
   if (known.facts.empty() || layout.placements.size() < 2) return;
+  layout.rdma_given_up = std::max(native, roce) < layout.placements.size() &&
+                         std::any_of(
+                             known.facts.begin(), known.facts.end(),
+                             [](const Facts* host) { return has_active_port(*host); });
   if (native + roce == 0) {
     layout.why.emplace_back("no RDMA on any host: traffic goes over TCP");
     return;

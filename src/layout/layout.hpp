@@ -16,7 +16,8 @@ namespace muster::layout {
 struct Rdma {
   std::string device;  // "mlx5_0"
   int port = 1;
-  int gid_index = -1;  // -1: native InfiniBand, none is needed
+  int gid_index = -1;    // -1: native InfiniBand, none is needed
+  int active_ports = 1;  // of the host; among several NCCL is left to choose
 };
 
 struct Placement {
@@ -55,6 +56,7 @@ struct Layout {
   int threads = 1;  // OMP_NUM_THREADS
   std::string bind_to = {};
   std::string map_by = {};
+  bool rdma_given_up = false;         // some hosts have it and others cannot use it
   bool oversubscribed = false;        // more ranks than usable CPUs on some host
   std::vector<std::string> why = {};  // one sentence a decision, for people
 };

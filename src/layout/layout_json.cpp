@@ -16,7 +16,8 @@ json to_value(const Placement& placement) {
   if (placement.rdma) {
     value["rdma"] = {{"device", placement.rdma->device},
                      {"port", placement.rdma->port},
-                     {"gid_index", placement.rdma->gid_index}};
+                     {"gid_index", placement.rdma->gid_index},
+                     {"active_ports", placement.rdma->active_ports}};
   }
   return value;
 }
@@ -44,6 +45,7 @@ std::string to_json(const Layout& layout) {
                       {"threads", layout.threads},
                       {"bind_to", layout.bind_to},
                       {"map_by", layout.map_by},
+                      {"rdma_given_up", layout.rdma_given_up},
                       {"oversubscribed", layout.oversubscribed},
                       {"why", layout.why}};
   return value.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -49,8 +49,6 @@ TEST(OpenMpi, Version5IsToldInPrrtesWords) {
                           "-x",
                           "OMP_NUM_THREADS",
                           "-x",
-                          "NCCL_IB_DISABLE",
-                          "-x",
                           "MUSTER_FORWARD",
                           "-x",
                           "MUSTER_DEFAULT",
@@ -67,8 +65,8 @@ TEST(OpenMpi, Version5IsToldInPrrtesWords) {
                           "--epochs",
                           "3"};
   EXPECT_EQ(plan->commands[0].argv, expected);
-  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG",
-                              "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE"}));
+  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "MUSTER_FORWARD=NCCL_DEBUG",
+                              "MUSTER_DEFAULT=OMP_NUM_THREADS"}));
   EXPECT_TRUE(plan->files.empty());
   EXPECT_TRUE(plan->notes.empty());
 }
@@ -99,8 +97,6 @@ TEST(OpenMpi, Version4IsToldInOrtesWords) {
                           "NCCL_DEBUG",
                           "-x",
                           "OMP_NUM_THREADS",
-                          "-x",
-                          "NCCL_IB_DISABLE",
                           "-x",
                           "MUSTER_FORWARD",
                           "-x",
@@ -147,8 +143,7 @@ TEST(OpenMpi, AUsersOwnSettingWinsAndIsSaid) {
   const auto plan = plan_openmpi(job(), three_hosts("5.0.11", 5), with_settings);
   EXPECT_FALSE(has(*plan, "btl_tcp_if_include"));
   EXPECT_FALSE(has(*plan, "plm_ssh_agent"));
-  EXPECT_EQ(plan->env, (Words{"NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG,OMP_NUM_THREADS",
-                              "MUSTER_DEFAULT=NCCL_IB_DISABLE"}));
+  EXPECT_EQ(plan->env, (Words{"MUSTER_FORWARD=NCCL_DEBUG,OMP_NUM_THREADS", "MUSTER_DEFAULT="}));
   EXPECT_EQ(plan->notes.size(), 3U);
 }
 
@@ -183,12 +178,19 @@ TEST(OpenMpi, TooManyRanksForTheCoresGiveWay) {
   EXPECT_TRUE(has(*plan_openmpi(job(), layout, means()), "mpi_yield_when_idle"));
 }
 
-TEST(OpenMpi, RdmaIsUsedOnAllHostsOrOnNone) {
+TEST(OpenMpi, NcclsRdmaIsNeverSwitchedOffSilently) {
   auto layout = three_hosts("5.0.11", 5);
-  for (auto& placement : layout.placements) placement.rdma = layout::Rdma{.device = "mlx5_0"};
   EXPECT_FALSE(has(*plan_openmpi(job(), layout, means()), "NCCL_IB_DISABLE"));
-  layout.placements[1].rdma.reset();
-  EXPECT_TRUE(has(*plan_openmpi(job(), layout, means()), "NCCL_IB_DISABLE"));
+  layout.rdma_given_up = true;
+  const Plan plan = *plan_openmpi(job(), layout, means());
+  EXPECT_TRUE(has(plan, "NCCL_IB_DISABLE"));
+  EXPECT_EQ(plan.env.at(1), "NCCL_IB_DISABLE=1");
+  EXPECT_EQ(plan.notes, (Words{"NCCL_IB_DISABLE=1 is set for all ranks: some hosts have no RDMA "
+                               "that the others could use"}));
+  Means set = means();
+  set.user_env = {"NCCL_IB_DISABLE"};
+  EXPECT_EQ(plan_openmpi(job(), layout, set)->notes,
+            (Words{"NCCL_IB_DISABLE is set in your environment and stays"}));
 }
 
 TEST(OpenMpi, AnSshPathWithABlankIsRefused) {

@@ -49,10 +49,10 @@ TEST(Torchrun, RunsOnEveryHostAndMeetsAtTheChosenAddress) {
 TEST(Torchrun, LeavesTheVariablesToMuster) {
   const auto plan = plan_torchrun(job(), two_hosts(), means());
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->carried, (Words{"NCCL_DEBUG", "OMP_NUM_THREADS", "NCCL_IB_DISABLE",
-                                  "MUSTER_FORWARD", "MUSTER_DEFAULT"}));
-  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG",
-                              "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE"}));
+  EXPECT_EQ(plan->carried,
+            (Words{"NCCL_DEBUG", "OMP_NUM_THREADS", "MUSTER_FORWARD", "MUSTER_DEFAULT"}));
+  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "MUSTER_FORWARD=NCCL_DEBUG",
+                              "MUSTER_DEFAULT=OMP_NUM_THREADS"}));
 }
 
 TEST(Torchrun, PassesOnRestartsAndFewerHosts) {

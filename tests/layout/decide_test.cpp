@@ -75,6 +75,33 @@ TEST(Decide, UsesRdmaOnAllHostsOrNone) {
   EXPECT_TRUE(says(world, "no RDMA on any host: traffic goes over TCP"));
 }
 
+TEST(Decide, LeavesNcclTheChoiceAmongSeveralPorts) {
+  World world = good_world(2);
+  for (int number : {1, 2}) {
+    world.host(number).rdma = {infiniband("mlx5_0"), infiniband("mlx5_1"), infiniband("mlx5_2")};
+  }
+  world.host(2).rdma[2].active = false;
+  EXPECT_EQ(world.layout().placements[0].rdma->active_ports, 3);
+  EXPECT_TRUE(says(world,
+                   "RDMA: 3 active ports, among which NCCL chooses, on n1; 2 active ports, among "
+                   "which NCCL chooses, on n2"));
+  world.host(2).rdma[1].active = false;
+  EXPECT_EQ(world.layout().placements[1].rdma->active_ports, 1);
+}
+
+TEST(Decide, GivesUpRdmaOnlyWhereThereIsSome) {
+  World world = good_world(2);
+  EXPECT_FALSE(world.layout().rdma_given_up);
+  world.host(1).rdma = {roce("mlx5_0", "eth0", 1)};
+  EXPECT_TRUE(world.layout().rdma_given_up);
+  world.host(1).rdma[0].gids.clear();  // NCCL might use it all the same
+  EXPECT_TRUE(world.layout().rdma_given_up);
+  world.host(1).rdma[0].active = false;
+  EXPECT_FALSE(world.layout().rdma_given_up);
+  for (int number : {1, 2}) world.host(number).rdma = {roce("mlx5_0", "eth0", number)};
+  EXPECT_FALSE(world.layout().rdma_given_up);
+}
+
 TEST(Decide, MakesNothingUpForAHostThatIsNotKnown) {
   World world = good_world(1);
   world.lose(1, "ssh-connect-refused-or-timeout", {.what = "down"});
