@@ -132,9 +132,26 @@ Finding no_torchrun(const std::string& host) {
               "or install it:\n  pip install torch"};
 }
 
+Finding speaks_of_mpi(const Scene& scene) {
+  return {.id = std::string(kAllRanksZero),
+          .severity = Severity::kWarning,
+          .what = fmt::format("the program speaks of MPI ({}), and torchrun starts none: with "
+                              "backend \"mpi\" or mpi4py every rank would be alone",
+                              scene.job.mpi_word),
+          .evidence = found_text(scene.launcher) +
+                      " on this machine, and none that suits is on "
+                      "all hosts",
+          .fix =
+              "install the same MPI here and on all hosts, at the same path; or say that the "
+              "program needs none: --engine torchrun"};
+}
+
 // Each host has its own; the rendezvous is the same in all versions, the collectives are not.
 Findings find_torchrun(const Scene& scene) {
   Findings findings;
+  if (scene.job.engine.empty() && !scene.job.mpi_word.empty()) {
+    findings.push_back(speaks_of_mpi(scene));
+  }
   HostGroups versions;
   for (const Participant& host : participants(scene)) {
     const facts::Torch& torch = host.facts->torch;

@@ -37,7 +37,9 @@ std::vector<std::string> mpiruns_in_path() {
 // The engine's launcher here, as far as it is known before anything was looked at.
 std::vector<std::string> launchers(const layout::Job& job) {
   if (!job.launcher.empty()) return {job.launcher};
-  if (layout::is_mpi(job.engine)) return mpiruns_in_path();
+  if (layout::is_mpi(job.engine) || (job.engine.empty() && !job.mpi_word.empty())) {
+    return mpiruns_in_path();
+  }
   if (!job.engine.empty()) return {};  // it starts no mpirun, so no host need look at one
   const auto found = sys::find_program("mpirun");
   return found ? std::vector<std::string>{*found} : std::vector<std::string>{};

@@ -72,6 +72,27 @@ bool is_python(const Job& job) {
   return name.starts_with("python") || name.ends_with(".py");
 }
 
+// Whether a program that speaks of MPI by this word may be meant for this one.
+bool suits(const facts::Mpi& mpi, std::string_view word) {
+  if (word.starts_with("OMPI_")) return mpi.kind == "openmpi";
+  if (word.starts_with("PMI_")) return mpi.kind == "mpich" || mpi.kind == "intel";
+  return is_mpi(mpi.kind);
+}
+
+// The first MPI here that suits a Python program and that every host has. Null: there is none.
+const facts::Mpi* mpi_for_python(const Job& job, std::span<const facts::Facts* const> hosts,
+                                 const facts::Facts& launcher) {
+  if (job.mpi_word.empty()) return nullptr;
+  for (const facts::Mpi& mpi : launcher.mpi) {
+    const auto has_it = [&](const facts::Facts* host) {
+      return std::any_of(host->mpi.begin(), host->mpi.end(),
+                         [&](const facts::Mpi& other) { return other.launcher == mpi.launcher; });
+    };
+    if (suits(mpi, job.mpi_word) && std::all_of(hosts.begin(), hosts.end(), has_it)) return &mpi;
+  }
+  return nullptr;
+}
+
 // Each host has its own; the version is that of the first.
 EngineChoice torchrun(const Job& job, std::span<const facts::Facts* const> hosts,
                       std::string_view why) {
@@ -148,6 +169,12 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
                                     [](auto* one) { return !one->torch.torchrun.empty(); });
   const facts::Program* linked = linked_program(hosts);
   if (job.engine.empty() && linked == nullptr && has_torchrun && is_python(job)) {
+    if (const facts::Mpi* mpi = mpi_for_python(job, hosts, launcher)) {
+      return {to_engine(*mpi),
+              fmt::format("engine {} at {}: the program speaks of MPI ({}), which torchrun does "
+                          "not start",
+                          mpi_name(mpi->kind, mpi->version), mpi->launcher, job.mpi_word)};
+    }
     return torchrun(job, hosts, "the program is Python's, and every host has it");
   }
   const facts::Mpi* best = first_of_kind(launcher, job.engine);

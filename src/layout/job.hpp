@@ -8,6 +8,7 @@ namespace muster::layout {
 
 struct Job {
   std::vector<std::string> program;  // and its arguments; empty for `check` without one
+  std::string mpi_word = {};         // by which a Python program speaks of MPI; empty: by none
   std::string folder = {};           // where it starts on every host
   int ranks_per_host = 0;            // 0: the host's slots, else 1
   std::string ranks_by = {};         // or a host's "gpu"s or "cpu"s; "auto": GPUs, else CPUs

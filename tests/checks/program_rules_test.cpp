@@ -52,6 +52,23 @@ TEST(Engine, DiffersOnAHost) {
   EXPECT_EQ(brief(world), "error n3 ompi-version-mismatch");
 }
 
+TEST(Engine, StartsNoMpiForPythonThatSpeaksOfIt) {
+  World world = good_world_with_program(2);
+  world.job.program = {"python", "train.py"};
+  world.job.mpi_word = "mpi4py";
+  for (int number : {1, 2}) {
+    world.host(number).torch = {"/venv/bin/torchrun", "2.13.0"};
+    world.host(number).program->libmpi.reset();
+    world.host(number).program->libmpi_kind.clear();
+  }
+  EXPECT_EQ(brief(world), "");  // an MPI starts it
+  world.host(2).mpi.clear();
+  ASSERT_EQ(brief(world), "warning all all-ranks-zero");
+  EXPECT_TRUE(has(judged(world).front().what, "speaks of MPI (mpi4py), and torchrun starts none"));
+  world.job.engine = "torchrun";
+  EXPECT_EQ(brief(world), "");
+}
+
 TEST(Libmpi, OfAnotherMpiMakesSingletons) {
   World world = good_world_with_program(3);
   world.host(2).program->libmpi_kind = "mpich";

@@ -39,3 +39,12 @@ def test_a_host_without_torch_is_named_before_the_start(cluster):
     refused = cluster.run(None, "--engine", "torchrun", "--", "true")
     assert refused.code == 125
     assert "torchrun is not in PATH there" in refused.errors and "--activate" in refused.errors
+
+
+def test_a_script_that_reads_mpis_variables_gets_an_mpi(cluster):
+    """torchrun is on every host, and would leave it without a rank."""
+    program = "import os; print('MPI says', os.environ['OMPI_COMM_WORLD_RANK'])"
+    done = cluster.run(None, *ACTIVATE[2:], "--", "python", "-c", program, within=60)
+    assert done.code == 0, done.said()
+    assert {f"[n{i + 1}:{i}] MPI says {i}" for i in range(3)} <= set(done.out), done.said()
+    assert "the program speaks of MPI (OMPI_COMM_WORLD_RANK), which torchrun does not start" in done.errors, done.said()
