@@ -256,6 +256,10 @@ Result<layout::Job> read_job(const JobOptions& options, const Program& program) 
   }
   std::sort(job.env.begin(), job.env.end());
   job.env.erase(std::unique(job.env.begin(), job.env.end()), job.env.end());
+  const auto own = own_environment();
+  for (const std::string& name : job.env) {
+    if (const auto found = own.find(name); found != own.end()) job.env_values.insert(*found);
+  }
   return job;
 }
 

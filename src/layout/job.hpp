@@ -1,6 +1,7 @@
 // Job: what is to run. Only what the user said; what follows from it is Layout's.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,10 @@ struct Job {
   std::string activate = {};
   std::vector<std::string> env =
       {};  // names of variables to hand to the ranks; values are in our environment
-  std::string master_address = {};  // empty: chosen
-  int master_port = 0;              // 0: chosen
-  std::string bind_to = {};         // the user's own words for the engine; empty: ours
+  std::map<std::string, std::string> env_values = {};  // of these; some may be secret
+  std::string master_address = {};                     // empty: chosen
+  int master_port = 0;                                 // 0: chosen
+  std::string bind_to = {};  // the user's own words for the engine; empty: ours
   std::string map_by = {};
   int threads = 0;  // OMP_NUM_THREADS; 0: chosen
   std::vector<std::string> engine_args = {};

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "checks/judged.hpp"
+#include "sys/hash.hpp"
 
 namespace muster::checks {
 namespace {
@@ -230,6 +231,21 @@ TEST(Activation, Failed) {
   EXPECT_EQ(judged(world).front().evidence, "no such file");
   EXPECT_TRUE(
       has(judged(world).front().fix, "\n  muster exec -H n2 -- '. /opt/venv/bin/activate'"));
+}
+
+TEST(Activation, IsUndoneByVariablesFromHere) {
+  World world = activated(3);
+  for (int number : {1, 2}) {
+    world.host(number).environment.digest["PATH"] = sys::hash_text("/opt/venv/bin:/bin");
+  }
+  world.host(3).environment.digest["PATH"] = sys::hash_text("/bin");
+  world.host(3).environment.digest["NCCL_DEBUG"] = "d2";
+  world.job.env_values = {{"PATH", "/bin"}, {"SECRET", "told to nobody"}};
+  const std::vector<Finding> findings = judged(world);
+  ASSERT_EQ(findings.size(), 2U);  // the other: n3 has a PATH of its own
+  EXPECT_EQ(findings[0].hosts, (std::vector<std::string>{"n1", "n2"}));
+  EXPECT_EQ(findings[0].what, "PATH of this machine replaces what the activation sets there");
+  EXPECT_TRUE(has(findings[0].fix, "leave -x PATH out"));
 }
 
 TEST(Environment, DiffersInVariablesWhoseValuesAreNotTold) {
