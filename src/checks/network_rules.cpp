@@ -8,6 +8,7 @@
 
 #include "checks/failure_id.hpp"
 #include "checks/host_groups.hpp"
+#include "checks/interface_variables.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/shared_addresses.hpp"
@@ -78,6 +79,16 @@ std::string shared_evidence(const Reach& reach) {
   return listed(texts, 4);
 }
 
+// muster names the interface to every layer, but not over what the user says.
+std::string nothing_to_do(const Scene& scene) {
+  const std::vector<std::string> set = interface_variables(scene.job);
+  return set.empty() ? "nothing: muster sets each host's own name for Gloo, NCCL and the engine"
+                     : fmt::format(
+                           "unset {}: you hand it to all ranks, and muster sets each "
+                           "host's own name only where you set none",
+                           listed(set));
+}
+
 Finding differing_names(const Scene& scene, const HostGroups& names) {
   std::vector<std::string> texts;
   for (const HostGroup& group : names.all()) texts.push_back(on_hosts(group.key, group.hosts));
@@ -86,9 +97,7 @@ Finding differing_names(const Scene& scene, const HostGroups& names) {
           .what = fmt::format("the interface in {} is not called the same on all hosts",
                               scene.layout.subnet),
           .evidence = listed(texts),
-          .fix =
-              "nothing: muster sets each host's own name; one GLOO_SOCKET_IFNAME or "
-              "NCCL_SOCKET_IFNAME for all would fail"};
+          .fix = nothing_to_do(scene)};
 }
 
 // But for those whose address other hosts have too: of these the rule same-address tells.
@@ -171,7 +180,7 @@ Findings find_interfaces(const Scene& scene) {
                         .hosts = {host.name()},
                         .what = fmt::format("{} is avoided: traffic goes through {}",
                                             listed(avoided), scene.layout.subnet),
-                        .fix = "nothing: muster names the interface to Gloo, NCCL and the engine"});
+                        .fix = nothing_to_do(scene)});
   }
   if (names.all().size() > 1) findings.push_back(differing_names(scene, names));
   return findings;

@@ -70,6 +70,47 @@ TEST(Interfaces, AreNotedWhenOneIsAvoided) {
   EXPECT_EQ(brief(world), "");
 }
 
+TEST(InterfaceVariables, NameAnInterfaceThatSomeHostsLack) {
+  World world = good_world(3);
+  world.host(3).interfaces[1].name = "ens5";
+  world.host(3).routes.clear();
+  world.job.env_values = {{"GLOO_SOCKET_IFNAME", "ens5"}, {"NCCL_DEBUG", "INFO"}};
+  ASSERT_EQ(brief(world),
+            "warning n[1-2] nccl-picks-wrong-interface; note all nccl-picks-wrong-interface");
+  const Finding finding = judged(world).front();
+  EXPECT_EQ(finding.what,
+            "GLOO_SOCKET_IFNAME=ens5 is handed to all ranks, and there is no such interface there");
+  EXPECT_EQ(finding.evidence, "the job's interface there is eth0");
+  EXPECT_TRUE(has(judged(world).back().fix, "unset GLOO_SOCKET_IFNAME"))
+      << judged(world).back().fix;
+  world.job.env_values = {{"GLOO_SOCKET_IFNAME", "nosuch"}};
+  EXPECT_EQ(judged(world).front().hosts.size(), 2U);  // n3's evidence is another
+  EXPECT_EQ(judged(world).size(), 3U);
+}
+
+TEST(InterfaceVariables, AreReadAsEachLayerReadsThem) {
+  World world = good_world(1);
+  world.host(1).rdma = {roce("mlx5_0", "eth0", 1)};
+  const auto finds = [&](const std::string& name, const std::string& value) {
+    world.job.env_values = {{name, value}};
+    return brief(world) != "";
+  };
+  EXPECT_FALSE(finds("NCCL_SOCKET_IFNAME", "eth"));
+  EXPECT_FALSE(finds("NCCL_SOCKET_IFNAME", "ib,eth"));
+  EXPECT_FALSE(finds("NCCL_SOCKET_IFNAME", "^docker"));
+  EXPECT_FALSE(finds("NCCL_SOCKET_IFNAME", "=eth0"));
+  EXPECT_TRUE(finds("NCCL_SOCKET_IFNAME", "=eth"));
+  EXPECT_TRUE(finds("NCCL_SOCKET_IFNAME", "ib"));
+  EXPECT_FALSE(finds("GLOO_SOCKET_IFNAME", "eth0"));
+  EXPECT_TRUE(finds("GLOO_SOCKET_IFNAME", "eth"));
+  EXPECT_TRUE(finds("GLOO_SOCKET_IFNAME", "eth0,eth1"));
+  EXPECT_TRUE(finds("TP_SOCKET_IFNAME", "eth1"));
+  EXPECT_FALSE(finds("UCX_NET_DEVICES", "mlx5_0:1"));
+  EXPECT_FALSE(finds("UCX_NET_DEVICES", "all"));
+  EXPECT_TRUE(finds("UCX_NET_DEVICES", "mlx5_9:1"));
+  EXPECT_FALSE(finds("FI_TCP_IFACE", ""));
+}
+
 TEST(SameAddress, OnABridgeIsANoteOnly) {
   World world = good_world(3);
   for (int number : {1, 3}) {
