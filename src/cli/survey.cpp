@@ -11,6 +11,7 @@
 #include "cli/reach.hpp"
 #include "facts/gather.hpp"
 #include "layout/engine.hpp"
+#include "layout/python.hpp"
 #include "sys/process.hpp"
 
 namespace muster::cli {
@@ -46,9 +47,12 @@ std::vector<std::string> launchers(const layout::Job& job) {
 }
 
 facts::Request request_for(const layout::Job& job) {
+  const layout::PythonCode code = layout::python_code(job.program).value_or(layout::PythonCode{});
   return {.activate = job.activate,
           .launchers = launchers(job),
           .program = job.program.empty() ? "" : job.program.front(),
+          .script = code.word,
+          .script_is_module = code.is_module,
           .folder = job.folder};
 }
 

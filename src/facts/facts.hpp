@@ -126,7 +126,17 @@ struct Program {
   std::vector<std::string> missing_libraries = {};  // it cannot start without them
   std::string missing_interpreter = {};  // nor without this: of its `#!` line, or its loader
   bool only_in_folder =
-      false;  // a name that is not in PATH, but the job's folder holds such a file
+      false;               // a name that is not in PATH, but the job's folder holds such a file
+};
+
+// The Python code that the program runs, with the modules that it imports from the folder beside
+// it.
+struct Script {
+  std::string name;  // as asked for
+  std::string path;  // where it was found, of a module the folder; empty: it is not there
+  std::map<std::string, std::string> files =
+      {};                // hash by path from the script's folder; empty: could not be read
+  bool complete = true;  // false: there are more files than are looked at
 };
 
 // A probe that could not look, and why: never taken for good.
@@ -172,6 +182,7 @@ struct Facts {
   std::vector<Mpi> mpi = {};  // the launchers asked for, the one in PATH and the program's own
   Torch torch = {};
   std::optional<Program> program;  // when one was asked for
+  std::optional<Script> script;    // likewise
   Environment environment;
   std::vector<NotSeen> not_seen = {};
 };
@@ -182,6 +193,8 @@ struct Request {
   std::string activate = {};  // shell lines that make the environment ready; empty: none
   std::vector<std::string> launchers = {};  // absolute paths of an mpirun
   std::string program = {};                 // a path, or a name for PATH after activation
+  std::string script = {};                  // Python code: a path, or a module's name
+  bool script_is_module = false;            // the latter: python -m
   std::string folder = {};                  // where the job will start; empty: the home folder
 };
 

@@ -94,6 +94,11 @@ void fields(V& v, Program& p) {
 }
 
 template <class V>
+void fields(V& v, Script& s) {
+  v("name", s.name), v("path", s.path), v("files", s.files), v("complete", s.complete);
+}
+
+template <class V>
 void fields(V& v, NotSeen& n) {
   v("what", n.what), v("why", n.why);
 }
@@ -114,13 +119,14 @@ void fields(V& v, Facts& f) {
   v("clock_s", f.clock_s), v("port_range_first", f.port_range_first);
   v("port_range_last", f.port_range_last), v("listeners", f.listeners);
   v("ssh_files", f.ssh_files), v("mpi", f.mpi), v("torch", f.torch), v("program", f.program);
-  v("environment", f.environment), v("not_seen", f.not_seen);
+  v("script", f.script), v("environment", f.environment), v("not_seen", f.not_seen);
 }
 
 template <class V>
 void fields(V& v, Request& r) {
   v("host", r.host), v("activate", r.activate), v("launchers", r.launchers);
-  v("program", r.program), v("folder", r.folder);
+  v("program", r.program), v("script", r.script), v("script_is_module", r.script_is_module);
+  v("folder", r.folder);
 }
 
 std::string to_json(const Facts& facts) {

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "layout/python.hpp"
+
 namespace muster::layout {
 namespace {
 
@@ -63,13 +65,6 @@ EngineChoice named_launcher(const Job& job, const facts::Facts& launcher) {
   }
   return {to_engine(*found), fmt::format("engine {} at {}: asked for",
                                          mpi_name(found->kind, found->version), found->launcher)};
-}
-
-bool is_python(const Job& job) {
-  if (job.program.empty()) return false;
-  const std::string& first = job.program.front();
-  const std::string_view name = std::string_view(first).substr(first.rfind('/') + 1);
-  return name.starts_with("python") || name.ends_with(".py");
 }
 
 // Whether a program that speaks of MPI by this word may be meant for this one.
@@ -168,7 +163,7 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
       !hosts.empty() && std::all_of(hosts.begin(), hosts.end(),
                                     [](auto* one) { return !one->torch.torchrun.empty(); });
   const facts::Program* linked = linked_program(hosts);
-  if (job.engine.empty() && linked == nullptr && has_torchrun && is_python(job)) {
+  if (job.engine.empty() && linked == nullptr && has_torchrun && is_python(job.program)) {
     if (const facts::Mpi* mpi = mpi_for_python(job, hosts, launcher)) {
       return {to_engine(*mpi),
               fmt::format("engine {} at {}: the program speaks of MPI ({}), which torchrun does "

@@ -28,7 +28,7 @@ int main(int argc, char** argv) { MPI_Init(&argc, &argv); return MPI_Finalize();
 
 @pytest.fixture(scope="module")
 def programs():
-    """Where every lab host sees them: one program linked to each Open MPI, and one that needs a library of its own."""
+    """Where every lab host sees them: one program linked to each Open MPI, one that needs a library of its own, and a Python script."""
     folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
     folder.chmod(0o755)
     (folder / "rank.c").write_text(RANK)
@@ -40,6 +40,8 @@ def programs():
                    shell=True, cwd=folder, check=True, timeout=patient(60))
     subprocess.run("gcc -shared -fPIC -Wl,-soname,libmpi.so.12 -o libmpi.so.12 own.c && gcc -o linked main.c libmpi.so.12 -Wl,-rpath,'$ORIGIN/../lib'",
                    shell=True, cwd=folder, check=True, timeout=patient(60))
+    (folder / "train.py").write_text("import model\n")
+    (folder / "model.py").write_text("size = 1\n")
     yield folder
     shutil.rmtree(folder)
 
@@ -110,6 +112,7 @@ def test_a_healthy_cluster_gives_no_finding(shared, programs, mpi):
     program = [f"{programs}/rank-{mpi}"]
     assert check(shared, mpi=mpi).seen == []
     assert check(shared, mpi=mpi, program=program).seen == []
+    assert check(shared, mpi=mpi, program=["python3", f"{programs}/train.py"]).seen == []
     other = next(version for version in MPI if version != mpi)
     assert check(shared, mpi=other, program=program).seen == []  # the program's own mpirun is found
     text = check_text(shared, mpi=mpi, program=program)
@@ -127,7 +130,7 @@ class Fault:
     undo: str = ""
     file: str = ""
     words: list = field(default_factory=list)  # for check
-    program: str = ""
+    program: str = ""  # and its arguments
     mpi: str = "4.1"
     says: str = ""  # a pattern in the evidence or in a fix
 
@@ -168,6 +171,11 @@ FAULTS = {
     "program not executable": one("n3", "rank-4.1", 'chmod -x "$1"', ("remote-exe-not-found", "error", ("n3",)),
                                   program="rank-4.1", says=r"muster exec -H n3 -- 'chmod \+x /opt/.*/rank-4.1'"),
     "program differs": one("n2", "rank-4.1", APPEND, ("program-differs-between-hosts", "warning", ("n2",)), program="rank-4.1"),
+    "script missing": one("n2", "train.py", NO_BINARY, ("remote-exe-not-found", "error", ("n2",)), program="python3 train.py", says="muster sync -H n2 /opt/"),
+    "script stale": one("n2", "train.py", APPEND, ("program-differs-between-hosts", "warning", ("n2",)), program="python3 train.py",
+                        says="train.py\n.*\n  muster sync -H n2 /opt/"),
+    "module of the script stale": one("n3", "model.py", APPEND, ("program-differs-between-hosts", "warning", ("n3",)), program="python3 -u train.py",
+                                      says="^model.py\n.*\n  muster sync -H n3 /opt/"),
     "library missing": one("n2", "libown.so", NO_BINARY, ("remote-shared-library-missing", "error", ("n2",)), program="needy", says="libown.so"),
     "small /dev/shm": Fault("n3", ["small-shm"], [("nccl-dev-shm-full", "warning", ("n3",))], undo="mount -o remount,size=50% /dev/shm",
                             says="64 MiB, and more than 128 MiB are wanted"),
@@ -200,12 +208,17 @@ def undo_all(fault, lab, path):
         lab.exec(host, "sh", "-euc", undo, "sh", path, root=True, check=True)
 
 
+def place(folder, word):
+    """A program of the system's, or an option, is as it is; all else is in the folder."""
+    return word if word == "python3" or word.startswith("-") else f"{folder}/{word}"
+
+
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_fault_is_found_on_its_host_and_nothing_else_is(shared, programs, name):
     fault = FAULTS[name]
     path = fault.file if fault.file.startswith("/") else f"{programs}/{fault.file}"
     with made(fault, shared, path):
-        found = check(shared, *fault.words, mpi=fault.mpi, program=[f"{programs}/{fault.program}"] if fault.program else [])
+        found = check(shared, *fault.words, mpi=fault.mpi, program=[place(programs, word) for word in fault.program.split()])
     assert found.seen == fault.expected, found.findings
     assert re.search(fault.says, found.evidence + "\n" + found.fixes), found.findings
 
