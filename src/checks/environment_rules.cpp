@@ -54,9 +54,9 @@ std::string oddity(const std::string& name, const facts::Environment& environmen
 }
 
 bool matters(const facts::NotSeen& one, bool is_first) {
-  constexpr std::array<std::string_view, 10> kNames = {
-      "interfaces", "routes", "own_name", "rdma",   "limits",
-      "shm",        "mpi",    "program",  "libmpi", "program.libraries"};
+  constexpr std::array<std::string_view, 11> kNames = {
+      "interfaces", "routes", "own_name",          "rdma",         "limits", "shm", "mpi",
+      "program",    "libmpi", "program.libraries", "program.torch"};
   if (std::find(kNames.begin(), kNames.end(), one.what) != kNames.end()) return true;
   return is_first && (one.what == "listeners" || one.what == "port_range");
 }

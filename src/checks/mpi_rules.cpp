@@ -146,30 +146,15 @@ Finding speaks_of_mpi(const Scene& scene) {
               "program needs none: --engine torchrun"};
 }
 
-// Each host has its own; the rendezvous is the same in all versions, the collectives are not.
+// Each host has its own.
 Findings find_torchrun(const Scene& scene) {
   Findings findings;
   if (scene.job.engine.empty() && !scene.job.mpi_word.empty()) {
     findings.push_back(speaks_of_mpi(scene));
   }
-  HostGroups versions;
+  if (!scene.job.launcher.empty()) return findings;
   for (const Participant& host : participants(scene)) {
-    const facts::Torch& torch = host.facts->torch;
-    if (torch.torchrun.empty() && scene.job.launcher.empty()) {
-      findings.push_back(no_torchrun(host.name()));
-    } else if (!torch.version.empty()) {
-      versions.add(torch.version, host.name());
-    }
-  }
-  const std::string usual = versions.usual_hosts();
-  for (const HostGroup& group : versions.odd()) {
-    findings.push_back(
-        {.id = std::string(kTorchVersion),
-         .severity = Severity::kError,
-         .hosts = group.hosts,
-         .what = fmt::format("PyTorch is another version than on {}", usual),
-         .evidence = fmt::format("{}; on {} {}", group.key, usual, versions.usual().key),
-         .fix = "install the same version on all hosts"});
+    if (host.facts->torch.torchrun.empty()) findings.push_back(no_torchrun(host.name()));
   }
   return findings;
 }

@@ -23,6 +23,7 @@ using Findings = std::vector<Finding>;
 
 [[nodiscard]] Findings find_engine(const Scene& scene);
 [[nodiscard]] Findings find_libmpi(const Scene& scene);
+[[nodiscard]] Findings find_torch(const Scene& scene);
 [[nodiscard]] Findings find_program(const Scene& scene);
 [[nodiscard]] Findings find_script(const Scene& scene);
 [[nodiscard]] Findings find_folder(const Scene& scene);

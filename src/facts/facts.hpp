@@ -127,6 +127,7 @@ struct Program {
   std::string missing_interpreter = {};  // nor without this: of its `#!` line, or its loader
   bool only_in_folder =
       false;               // a name that is not in PATH, but the job's folder holds such a file
+  std::string torch = {};  // version of the one that it imports, if it is Python or a script of it
 };
 
 // The Python code that the program runs, with the modules that it imports from the folder beside

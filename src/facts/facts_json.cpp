@@ -91,6 +91,7 @@ void fields(V& v, Program& p) {
   v("libmpi", p.libmpi), v("libmpi_kind", p.libmpi_kind), v("libmpi_version", p.libmpi_version);
   v("missing_libraries", p.missing_libraries);
   v("missing_interpreter", p.missing_interpreter), v("only_in_folder", p.only_in_folder);
+  v("torch", p.torch);
 }
 
 template <class V>

@@ -7,6 +7,7 @@
 #include "facts/libraries.hpp"
 #include "facts/mapped_file.hpp"
 #include "facts/mpi_identity.hpp"
+#include "facts/pytorch.hpp"
 
 namespace muster::facts {
 namespace {
@@ -25,6 +26,21 @@ void add_libraries(const Libraries& libraries, Program& program) {
   program.libmpi = identity_of(libraries.libmpi);
   program.libmpi_kind = identity.kind;
   program.libmpi_version = identity.version;
+}
+
+bool is_python(const std::string& path) {
+  return path.compare(path.rfind('/') + 1, 6, "python") == 0;
+}
+
+void add_torch(const std::string& python, const Variables& environment, Program& program,
+               std::vector<NotSeen>& not_seen) {
+  if (!is_python(python)) return;
+  auto version = torch_of(python, environment);
+  if (version) {
+    program.torch = *std::move(version);
+  } else {
+    not_seen.push_back({.what = "program.torch", .why = to_text(version.error())});
+  }
 }
 
 }  // namespace
@@ -49,8 +65,10 @@ Program read_program(const std::string& name, const std::string& folder,
   }
   program.executable = ::access(program.path.c_str(), X_OK) == 0;
   program.identity = identity_of(program.path);
+  std::string interpreter;
   if (const auto file = MappedFile::open(program.path)) {
     program.missing_interpreter = missing_interpreter(file->bytes(), folder, path);
+    interpreter = script_interpreter(file->bytes(), folder, path);
   }
   if (!program.missing_interpreter.empty()) return program;
   const auto libraries = read_libraries(program.path, environment);
@@ -59,6 +77,7 @@ Program read_program(const std::string& name, const std::string& folder,
   } else {
     not_seen.push_back({.what = "program.libraries", .why = to_text(libraries.error())});
   }
+  add_torch(is_python(program.path) ? program.path : interpreter, environment, program, not_seen);
   return program;
 }
 

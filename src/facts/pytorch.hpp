@@ -6,8 +6,12 @@
 
 namespace muster::facts {
 
-// Looks at files only: importing torch takes seconds.
+// The torch beside the torchrun in PATH. Looks at files only: importing torch takes seconds.
 [[nodiscard]] Torch read_torch(const Variables& environment, const Cpu& cpu);
+
+// The version of the torch that this Python would import, by way of .pth files and PYTHONPATH too;
+// empty: none. The interpreter is asked where it is, for 3 s at most; torch is not imported.
+[[nodiscard]] Result<std::string> torch_of(const std::string& python, const Variables& environment);
 
 // "2.13.0+cpu" out of torch/version.py; empty: it does not tell.
 [[nodiscard]] std::string torch_version(std::string_view version_py);

@@ -105,6 +105,45 @@ TEST(Libmpi, OfTheEngineIsToldOfOnce) {
             "its MPI has the same version as on this machine but is another build");
 }
 
+World good_world_with_torch(int hosts) {
+  World world = good_world_with_program(hosts);
+  world.job.program = {"python3", "-c", "import torch"};
+  for (int number = 1; number <= hosts; ++number) {
+    world.host(number).program = facts::Program{.name = "python3",
+                                                .path = "/usr/bin/python3",
+                                                .executable = true,
+                                                .identity = {"/usr/bin/python3", "p1", 10},
+                                                .torch = "2.13.0+cpu"};
+    world.host(number).torch = {.torchrun = "/usr/bin/torchrun", .version = "2.13.0+cpu"};
+  }
+  return world;
+}
+
+TEST(Torch, OfAnotherVersionIsFoundUnderEveryEngine) {
+  for (const std::string engine : {"openmpi", "slurm", "torchrun"}) {
+    World world = good_world_with_torch(3);
+    world.job.engine = engine;
+    EXPECT_EQ(brief(world), "") << engine;
+    world.host(2).program->torch = "2.12.1";
+    ASSERT_EQ(brief(world), "error n2 torch-version-skew") << engine;
+    EXPECT_EQ(judged(world).front().evidence, "2.12.1; on most hosts 2.13.0+cpu");
+    EXPECT_EQ(has(judged(world).front().fix, "--force"), engine != "torchrun");
+  }
+}
+
+TEST(Torch, BesideTorchrunIsComparedUnderTorchrunOnly) {
+  World world = good_world_with_program(3);
+  for (int number : {1, 2, 3}) {
+    world.host(number).program->libmpi.reset();
+    world.host(number).program->libmpi_kind.clear();
+    world.host(number).torch = {.torchrun = "/usr/bin/torchrun", .version = "2.13.0+cpu"};
+  }
+  world.host(2).torch.version = "2.12.1";
+  EXPECT_EQ(brief(world), "");
+  world.job.engine = "torchrun";
+  EXPECT_EQ(brief(world), "error n2 torch-version-skew");
+}
+
 TEST(Program, IsMissing) {
   World world = good_world_with_program(3);
   world.host(2).program = facts::Program{.name = "/opt/job/train"};

@@ -26,9 +26,22 @@ int main(int argc, char** argv) { MPI_Init(&argc, &argv); return MPI_Finalize();
 """
 
 
+def make_python_with_torch(folder):
+    """A virtual environment that reaches its PyTorch through a .pth file. Nothing imports it."""
+    (folder / "torch").mkdir()
+    (folder / "torch/__init__.py").touch()
+    (folder / "torch/version.py").write_text("__version__ = '2.13.0'\n")
+    packages = folder / "venv/lib" / Path("/usr/bin/python3").resolve().name / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "more.pth").write_text(f"{folder}\n")
+    (folder / "venv/pyvenv.cfg").write_text("home = /usr/bin\n")
+    (folder / "venv/bin").mkdir()
+    (folder / "venv/bin/python3").symlink_to("/usr/bin/python3")
+
+
 @pytest.fixture(scope="module")
 def programs():
-    """Where every lab host sees them: one program linked to each Open MPI, one that needs a library of its own, and a Python script."""
+    """Where every lab host sees them: one program linked to each Open MPI, one that needs a library of its own, a Python script and a Python."""
     folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
     folder.chmod(0o755)
     (folder / "rank.c").write_text(RANK)
@@ -42,6 +55,7 @@ def programs():
                    shell=True, cwd=folder, check=True, timeout=patient(60))
     (folder / "train.py").write_text("import model\n")
     (folder / "model.py").write_text("size = 1\n")
+    make_python_with_torch(folder)
     yield folder
     shutil.rmtree(folder)
 
@@ -176,6 +190,8 @@ FAULTS = {
                         says="train.py\n.*\n  muster sync -H n2 /opt/"),
     "module of the script stale": one("n3", "model.py", APPEND, ("program-differs-between-hosts", "warning", ("n3",)), program="python3 -u train.py",
                                       says="^model.py\n.*\n  muster sync -H n3 /opt/"),
+    "another PyTorch": one("n3", "torch/version.py", 'sed -i s/2.13.0/2.12.1/ "$1"', ("torch-version-skew", "error", ("n3",)),
+                           program="venv/bin/python3 train.py", says="2.12.1; on most hosts 2.13.0"),
     "library missing": one("n2", "libown.so", NO_BINARY, ("remote-shared-library-missing", "error", ("n2",)), program="needy", says="libown.so"),
     "small /dev/shm": Fault("n3", ["small-shm"], [("nccl-dev-shm-full", "warning", ("n3",))], undo="mount -o remount,size=50% /dev/shm",
                             says="64 MiB, and more than 128 MiB are wanted"),

@@ -57,6 +57,7 @@ Facts full() {
   facts.program->missing_libraries = {"libx.so"};
   facts.program->missing_interpreter = "/no/python";
   facts.program->only_in_folder = true;
+  facts.program->torch = "2.13.0+cpu";
   facts.script =
       Script{.name = "t.py", .path = "/t.py", .files = {{"t.py", "ef"}}, .complete = false};
   facts.environment = {

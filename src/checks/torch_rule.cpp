@@ -1,0 +1,45 @@
+// The PyTorch that the ranks import.
+#include <fmt/format.h>
+
+#include "checks/failure_id.hpp"
+#include "checks/host_groups.hpp"
+#include "checks/participant.hpp"
+#include "checks/rules.hpp"
+
+namespace muster::checks {
+namespace {
+
+// That of the program's Python, which torchrun need not share.
+std::string version_on(const facts::Facts& host, bool has_torchrun) {
+  if (host.program && !host.program->torch.empty()) return host.program->torch;
+  return has_torchrun ? host.torch.version : "";
+}
+
+}  // namespace
+
+// All versions speak c10d's rendezvous alike, but not the collectives.
+Findings find_torch(const Scene& scene) {
+  const std::string& engine = scene.layout.engine.kind;
+  const bool has_torchrun = engine == "torchrun" || engine == "pods";
+  HostGroups versions;
+  for (const Participant& host : participants(scene)) {
+    const std::string version = version_on(*host.facts, has_torchrun);
+    if (!version.empty()) versions.add(version, host.name());
+  }
+  Findings findings;
+  const std::string usual = versions.usual_hosts();
+  for (const HostGroup& group : versions.odd()) {
+    findings.push_back(
+        {.id = std::string(kTorchVersion),
+         .severity = Severity::kError,
+         .hosts = group.hosts,
+         .what = fmt::format("PyTorch has another version there than on {}", usual),
+         .evidence = fmt::format("{}; on {} {}", group.key, usual, versions.usual().key),
+         .fix = has_torchrun ? "install the same version on all hosts"
+                             : "install the same version on all hosts; a program that does not "
+                               "use PyTorch can be started with muster run --force"});
+  }
+  return findings;
+}
+
+}  // namespace muster::checks
