@@ -17,7 +17,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr int kActivationSeconds = 60;  // at most; facts::gather gives up then
+constexpr std::chrono::seconds kActivationTakes{60};  // at most; facts::gather gives up then
 
 // All of them: the MPI that was asked for may not be the first.
 std::vector<std::string> mpiruns_in_path() {
@@ -170,19 +170,22 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
     if (!may_be_mpi) here.program.clear();  // our copy of it tells which MPI's mpirun it wants
     all->launcher = facts::gather(here).facts;
   };
+  if (activates) look_here();  // before the hosts: a slow activation would use up their time
   if (activates && may_be_mpi && all->job.launcher.empty()) {
-    look_here();  // only the activated environment knows which mpirun the hosts are to have
+    // Only the activated environment knows which mpirun the hosts are to have.
     if (!all->launcher.mpi.empty()) request.launchers.clear();
     for (const facts::Mpi& mpi : all->launcher.mpi) request.launchers.push_back(mpi.launcher);
   }
-  const int patience_s = options.answer_within_s + (activates ? kActivationSeconds : 0);
+  const std::chrono::seconds patience(options.answer_within_s);
+  const std::chrono::seconds activation = activates ? kActivationTakes : std::chrono::seconds(0);
   all->loop = std::make_unique<sys::Loop>();
   all->crew =
       std::make_unique<run::Crew>(*all->loop, *all->transport, names(all->cluster),
                                   run::CrewOptions{.run_id = purpose.run_id,
                                                    .earlier = purpose.earlier,
                                                    .request = request,
-                                                   .deadline = std::chrono::seconds(patience_s),
+                                                   .deadline = patience,
+                                                   .for_facts = patience + activation,
                                                    .compare_clocks = purpose.compare_clocks});
   all->surveys = all->crew->survey([&] {
     if (all->launcher.hostname.empty()) look_here();

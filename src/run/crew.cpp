@@ -191,7 +191,9 @@ void Crew::take_message(std::size_t index, const agent::Message& message) {
   if (!report) return;  // a banner or a shell's greeting: not ours
   if (on_report_) return on_report_(index, *report);
   if (member.state != Member::State::kAsked) return;
-  member.reached = true;
+  if (!std::exchange(member.reached, true)) {
+    member.deadline = loop_.timer(options_.for_facts, {}, [this, index] { give_up(index); });
+  }
   if (report->kind == agent::Report::Kind::kFacts) {
     member.survey.facts = std::move(report->facts);
     if (!options_.compare_clocks) return surveyed(member);
@@ -255,7 +257,7 @@ void Crew::give_up(std::size_t index) {
   Member& member = *members_[index];
   if (member.reached) {
     member.survey.failure_id = "facts-not-gathered";
-    member.survey.facts = unexpected(too_slow(member.host, options_.deadline));
+    member.survey.facts = unexpected(too_slow(member.host, options_.for_facts));
   } else {
     member.survey.failure_id = transport_.silence(member.host).failure_id;
   }
