@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <set>
 
@@ -18,6 +17,7 @@
 #include "run/folder.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
+#include "sys/print.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::cli {
@@ -114,15 +114,14 @@ void keep(const run::Record& record, const run::Verdict& verdict, run::Output& o
           const std::string& evidence, const std::string& folder) {
   if (!evidence.empty()) {
     const auto kept = sys::write_file(folder + "/stalled.txt", evidence, 0600);
-    if (!kept) fmt::print(stderr, "muster: {}\n", to_text(kept.error()));
+    if (!kept) sys::print_err("muster: {}\n", to_text(kept.error()));
   }
   const auto kept = sys::write_file(folder + "/record.json", to_json(record, verdict), 0600);
   output.show_rest();
   if (!output.not_kept().empty()) {
-    fmt::print(stderr, "muster: {} does not hold all of the output: {}\n", folder,
-               output.not_kept());
+    sys::print_err("muster: {} does not hold all of the output: {}\n", folder, output.not_kept());
   }
-  if (!kept) fmt::print(stderr, "muster: {}\n", to_text(kept.error()));
+  if (!kept) sys::print_err("muster: {}\n", to_text(kept.error()));
 }
 
 constexpr std::size_t kQuotedLines = 12;

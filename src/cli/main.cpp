@@ -1,8 +1,9 @@
 // The only place that ends the process, from the one table below.
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,7 @@
 #include "cli/habits.hpp"
 #include "run/keeper.hpp"
 #include "setup/askpass.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 int exit_code(ErrorCode code) {
@@ -137,8 +139,17 @@ Result<Line> translated(const Line& line, const Flags& own) {
 }
 
 int report(const Error& error) {
-  std::fprintf(stderr, "muster: %s\n", to_text(error).c_str());
+  sys::print_err("muster: {}\n", to_text(error));
   return exit_code(error.code);
+}
+
+// A failure of the command's own says more than the loss of its output.
+int output_checked(int code) {
+  errno = sys::output_error();
+  if (errno == 0) return code;
+  const int lost = errno == EPIPE ? 128 + SIGPIPE  // as for a program that SIGPIPE ends; in silence
+                                  : report(system_error("cannot write to standard output"));
+  return code == 0 ? lost : code;
 }
 
 int run(int argc, char** argv) {
@@ -170,7 +181,11 @@ int run(int argc, char** argv) {
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : exit_code(ErrorCode::kUsage);
+    std::ostringstream out, err;
+    const int code = app.exit(error, out, err);
+    sys::write_out(out.str());
+    sys::write_err(err.str());
+    return code == 0 ? 0 : exit_code(ErrorCode::kUsage);
   }
   const Result<int> code = action();
   if (code) return *code;
@@ -199,10 +214,11 @@ int main(int argc, char** argv) {
   if (const auto code = muster::agent::rank_main(argc, argv)) return *code;
   if (const auto code = muster::agent::agent_main(argc, argv)) return *code;
   if (const auto code = muster::run::keeper_main(argc, argv)) return *code;
-  (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a death
+  muster::sys::hold_standard_streams();
+  (void)std::signal(SIGPIPE, SIG_IGN);  // run goes on without its reader
   if (const auto code = muster::setup::askpass_main(argc, argv)) return *code;
   raise_descriptor_limit();
   // What muster starts may outlive it (shared connections do) and must not hold the caller's files.
   (void)::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-  return muster::cli::run(argc, argv);
+  return muster::cli::output_checked(muster::cli::run(argc, argv));
 }

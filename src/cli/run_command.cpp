@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -27,6 +26,7 @@
 #include "run/keeper.hpp"
 #include "run/pause.hpp"
 #include "sys/file.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -64,7 +64,7 @@ void show_command(Surveyed& all, const RunOptions& options, launch::Plan plan) {
   for (const std::string& given : options.job.variables) {
     if (given.find('=') != std::string::npos) plan.env.push_back(given);
   }
-  fmt::print("{}\n", options.json ? to_json(plan) : to_command_line(plan));
+  sys::print_out("{}\n", options.json ? to_json(plan) : to_command_line(plan));
   for (std::size_t i = 0; i < all.cluster.hosts.size(); ++i) {
     all.crew->send(i, {.kind = agent::Order::Kind::kBye, .keep = true});
   }
@@ -110,7 +110,7 @@ Result<int> RunJob::run(const launch::Words& words, const Program& program) {
 }
 
 int RunJob::interrupted(int signal) const {
-  fmt::print(stderr, "muster: ended by {} before it was started again\n", ::strsignal(signal));
+  sys::print_err("muster: ended by {} before it was started again\n", ::strsignal(signal));
   return 128 + signal;
 }
 
@@ -128,18 +128,18 @@ Result<std::optional<int>> RunJob::refuse(const Gathered& gathered) {
   const bool missing = !is_first() && !gathered.missing.empty();
   const bool refused = missing || (checks::has_errors(all.findings) && !options_.force);
   if (!all.findings.empty() && (refused || (!options_.quiet && is_first()))) {
-    fmt::print(stderr, "{}", checks::to_text(all.findings));
+    sys::write_err(checks::to_text(all.findings));
   }
   if (!refused) return std::optional<int>();
   if (is_first()) {
-    fmt::print(stderr, "muster: not started; see above (--force starts it anyway)\n");
+    sys::print_err("muster: not started; see above (--force starts it anyway)\n");
     return std::optional<int>(refusal_code(all.surveys));
   }
-  fmt::print(stderr, "muster: not started again; {}\n",
-             missing ? fmt::format("{}: {}, for {:.0f} s now, and there is no spare",
-                                   gathered.missing.front().host, gathered.missing.front().why,
-                                   gathered.waited_s)
-                     : "see above");
+  sys::print_err("muster: not started again; {}\n",
+                 missing ? fmt::format("{}: {}, for {:.0f} s now, and there is no spare",
+                                       gathered.missing.front().host, gathered.missing.front().why,
+                                       gathered.waited_s)
+                         : "see above");
   return std::optional<int>(attempts_.back().code);
 }
 
@@ -149,16 +149,16 @@ void RunJob::announce(const Surveyed& all) {
   const std::vector<std::string> changes = members_.take_changes();
   const std::string changed = changes.empty() ? "" : fmt::format(", {}", fmt::join(changes, ", "));
   if (turn_.number > 0) {
-    fmt::print(stderr, "muster: starting again on {}{}; TORCHELASTIC_RESTART_COUNT={}\n",
-               hosts::fold(names), changed, turn_.number);
+    sys::print_err("muster: starting again on {}{}; TORCHELASTIC_RESTART_COUNT={}\n",
+                   hosts::fold(names), changed, turn_.number);
   } else if (!changed.empty()) {
-    fmt::print(stderr, "muster: starting on {}{}\n", hosts::fold(names), changed);
+    sys::print_err("muster: starting on {}{}\n", hosts::fold(names), changed);
   }
   if (options_.quiet) return;
   if (is_first() && options_.job.job.engine.empty() && options_.job.job.launcher.empty()) {
-    fmt::print(stderr, "muster: {}\n", all.layout.engine.why);
+    sys::print_err("muster: {}\n", all.layout.engine.why);
   }
-  fmt::print(stderr, "{}", understood(all, turn_.id()));
+  sys::write_err(understood(all, turn_.id()));
 }
 
 Result<std::optional<int>> RunJob::attempt() {
@@ -167,7 +167,7 @@ Result<std::optional<int>> RunJob::attempt() {
   if (refused) return refused;
   Surveyed& all = *gathered.all;
   if (is_first() && options_.job.verbose) {
-    for (const std::string& why : all.layout.why) fmt::print(stderr, "muster: {}\n", why);
+    for (const std::string& why : all.layout.why) sys::print_err("muster: {}\n", why);
   }
   const bool ours = members_.restartable() && (all.job.max_restarts > 0 || turn_.number > 0);
   turn_.most = ours ? all.job.max_restarts : -1;
@@ -176,7 +176,7 @@ Result<std::optional<int>> RunJob::attempt() {
   if (turn_.number == 0) MUSTER_CHECK(keep_command(folder_, *words_, *program_));
   MUSTER_TRY(const launch::Plan plan, prepare(all, turn_, folder_, options_.dry_run));
   for (const std::string& note : plan.notes) {
-    if (!options_.quiet && is_first()) fmt::print(stderr, "muster: {}\n", note);
+    if (!options_.quiet && is_first()) sys::print_err("muster: {}\n", note);
   }
   tell_placements(all, plan);
   if (options_.dry_run) {
@@ -184,8 +184,8 @@ Result<std::optional<int>> RunJob::attempt() {
     return std::optional<int>(0);
   }
   if (options_.patience.timeout_s > 0 && time_left() <= 0) {
-    fmt::print(stderr, "muster: not started again: the time limit of {:g} s passed\n",
-               options_.patience.timeout_s);
+    sys::print_err("muster: not started again: the time limit of {:g} s passed\n",
+                   options_.patience.timeout_s);
     return std::optional<int>(kTimedOut);
   }
   announce(all);
@@ -216,22 +216,22 @@ run::Decision RunJob::decide(const run::Record& record, const run::Verdict& verd
 Result<std::optional<int>> RunJob::follow_up(const AttemptEnd& end) {
   const auto& [verdict, decision] = end;
   if (!decision.again) {
-    if (!decision.why.empty()) fmt::print(stderr, "muster: {}\n", decision.why);
+    if (!decision.why.empty()) sys::print_err("muster: {}\n", decision.why);
     if (!verdict.text.empty() && !decision.crash_loop) {
-      fmt::print(stderr, "muster: {}\n", verdict.text);
+      sys::print_err("muster: {}\n", verdict.text);
       for (const std::string& line : verdict.quoted) {
-        if (!verdict.quoted_above) fmt::print(stderr, "  | {}\n", line);
+        if (!verdict.quoted_above) sys::print_err("  | {}\n", line);
       }
-      if (!verdict.hint.empty()) fmt::print(stderr, "  hint: {}\n", verdict.hint);
+      if (!verdict.hint.empty()) sys::print_err("  hint: {}\n", verdict.hint);
     }
     return std::optional<int>(verdict.code);
   }
   const int first = turn_.number - static_cast<int>(attempts_.size()) + 1;
-  fmt::print(stderr, "muster: attempt {} of {}: {}; starting again in {:g} s\n", turn_.number + 1,
-             first + turn_.most + 1, verdict.text, decision.wait_s);
+  sys::print_err("muster: attempt {} of {}: {}; starting again in {:g} s\n", turn_.number + 1,
+                 first + turn_.most + 1, verdict.text, decision.wait_s);
   if (options_.patience.timeout_s > 0 && time_left() <= decision.wait_s) {
-    fmt::print(stderr, "muster: not started again: the time limit of {:g} s passes\n",
-               options_.patience.timeout_s);
+    sys::print_err("muster: not started again: the time limit of {:g} s passes\n",
+                   options_.patience.timeout_s);
     return std::optional<int>(kTimedOut);
   }
   if (const auto signal = run::pause(decision.wait_s)) {
@@ -373,7 +373,7 @@ Result<int> run_command(const RunOptions& options, const launch::Words& words,
   auto code = options.again.empty() ? run_job(options, words, program, {.base = run::new_run_id()})
                                     : start_again(options);
   if (!code && code.error().code != ErrorCode::kUsage) {
-    fmt::print(stderr, "muster: {}\n", to_text(code.error()));
+    sys::print_err("muster: {}\n", to_text(code.error()));
     return kOwnFault;
   }
   return code;

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 
@@ -17,6 +15,7 @@
 #include "run/folder.hpp"
 #include "run/record.hpp"
 #include "sys/file.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -69,37 +68,35 @@ Result<int> list(const RunsOptions& options) {
   for (const std::string& id : run::list_runs()) {
     const std::string folder = run::runs_folder() + "/" + id;
     if (!options.json) {
-      fmt::print("{}  {}\n", id, state_of(folder));
+      sys::print_out("{}  {}\n", id, state_of(folder));
     } else if (const auto text = sys::read_file(folder + "/record.json")) {
       std::string line = *text;
       std::replace(line.begin(), line.end(), '\n', ' ');
-      fmt::print("{}\n", line);
+      sys::print_out("{}\n", line);
     }
   }
   return 0;
 }
 
-// Copies what the file holds from `offset` on; false: nobody takes it.
-bool copy_new(const std::string& path, std::uint64_t& offset, int to) {
+// Copies what the file holds from `offset` on, until standard output takes no more.
+void copy_new(const std::string& path, std::uint64_t& offset, sys::Stream to) {
   const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 65536> bytes{};
-  while (file.valid()) {
+  while (file.valid() && sys::output_error() == 0) {
     const ssize_t count =
         ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (count <= 0) return true;
-    const ssize_t written = ::write(to, bytes.data(), static_cast<std::size_t>(count));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    offset += static_cast<std::uint64_t>(written);
+    if (count <= 0) return;
+    offset += static_cast<std::uint64_t>(count);
+    const std::string_view text(bytes.data(), static_cast<std::size_t>(count));
+    to == sys::Stream::kOut ? sys::write_out(text) : sys::write_err(text);
   }
-  return true;
 }
 
 Result<int> logs(const RunsOptions& options) {
   MUSTER_TRY(const std::string folder, run::find_run(options.run));
   if (latest_of(folder) != folder) {
-    fmt::print(stderr, "muster: this is the first attempt; the latest: muster logs {}\n",
-               id_of(latest_of(folder)));
+    sys::print_err("muster: this is the first attempt; the latest: muster logs {}\n",
+                   id_of(latest_of(folder)));
   }
   const std::string stream = options.errors ? "err" : "out";
   const std::string path = options.rank < 0
@@ -113,14 +110,12 @@ Result<int> logs(const RunsOptions& options) {
         .what = fmt::format("there is no rank {}: the run had {}", options.rank, summary->ranks)});
   }
   if (options.rank >= 0 && !sys::exists(path)) {
-    fmt::print(stderr, "muster: rank {} said nothing on its standard {}\n", options.rank,
-               options.errors ? "error" : "output; with --err its standard error is shown");
+    sys::print_err("muster: rank {} said nothing on its standard {}\n", options.rank,
+                   options.errors ? "error" : "output; with --err its standard error is shown");
     return 0;
   }
   std::uint64_t offset = 0;
-  if (!copy_new(path, offset, STDOUT_FILENO)) {
-    return unexpected(system_error("cannot write the log to standard output"));
-  }
+  copy_new(path, offset, sys::Stream::kOut);
   return 0;
 }
 
@@ -141,8 +136,8 @@ void follow(const std::string& folder) {
   std::uint64_t out = 0, err = 0;
   while (true) {
     const bool over = sys::exists(folder + "/record.json") || run::living_owner(folder) == 0;
-    (void)copy_new(folder + "/out", out, STDOUT_FILENO);
-    (void)copy_new(folder + "/err", err, STDERR_FILENO);
+    copy_new(folder + "/out", out, sys::Stream::kOut);
+    copy_new(folder + "/err", err, sys::Stream::kErr);
     if (over) return;
     pass_interrupt_on(folder);
     pollfd readable = {notices.get(), POLLIN, 0};
@@ -171,7 +166,7 @@ std::string await_restart(const std::string& folder) {
   const auto text = sys::read_file(folder + "/record.json");
   const auto summary = run::parse_summary(text ? *text : "");
   if (!summary || summary->started_again.empty()) return {};
-  fmt::print(stderr, "muster: {}; it is to be started again\n", printable(summary->text));
+  sys::print_err("muster: {}; it is to be started again\n", printable(summary->text));
   return await_next(folder);
 }
 
@@ -198,7 +193,7 @@ Result<int> attach(const RunsOptions& options) {
                             .hint = "its hosts were told to end it"});
   }
   MUSTER_TRY(const run::Summary summary, run::parse_summary(*text));
-  if (!summary.text.empty()) fmt::print(stderr, "muster: {}\n", printable(summary.text));
+  if (!summary.text.empty()) sys::print_err("muster: {}\n", printable(summary.text));
   return summary.code;
 }
 
@@ -213,7 +208,7 @@ Result<int> stop(const RunsOptions& options) {
   (void)::kill(owner, SIGTERM);
   // Not its record: between two attempts that is there already.
   while (run::living_owner(folder) != 0) (void)::poll(nullptr, 0, kLookAgain);
-  fmt::print(stderr, "muster: {} has been ended\n", id_of(folder));
+  sys::print_err("muster: {} has been ended\n", id_of(folder));
   return 0;
 }
 

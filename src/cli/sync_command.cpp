@@ -10,6 +10,7 @@
 #include "remote/outcome.hpp"
 #include "remote/ssh.hpp"
 #include "remote/sync.hpp"
+#include "sys/print.hpp"
 #include "sys/tree.hpp"
 
 namespace muster::cli {
@@ -124,10 +125,9 @@ void print_changes(const remote::SyncOptions& options, std::span<const remote::O
     said.push_back({.host = outcome.host, .text = texts.back()});
   }
   for (const remote::Group& group : remote::group_equal(said)) {
-    fmt::print("{}: {}{}", remote::folded(group.hosts), options.dry_run ? "(dry run) " : "",
-               group.text);
+    sys::print_out("{}: {}{}", remote::folded(group.hosts), options.dry_run ? "(dry run) " : "",
+                   group.text);
   }
-  std::fflush(stdout);
 }
 
 Result<int> sync(const SyncRequest& request) {
@@ -140,7 +140,7 @@ Result<int> sync(const SyncRequest& request) {
   std::vector<remote::Outcome> outcomes = prepare(options, ssh, cluster);
   transfer(request, options, ssh_options, outcomes);
   print_changes(options, outcomes);
-  fmt::print(stderr, "{}", remote::failures_text(outcomes));
+  sys::write_err(remote::failures_text(outcomes));
   const remote::Verdict verdict = remote::verdict(outcomes);
   return verdict.failure ? exit_code(*verdict.failure) : 0;
 }

@@ -51,6 +51,20 @@ def test_a_rank_that_kills_itself(cluster, every_engine, name):
     cluster.settles(before, 5)
 
 
+@pytest.mark.parametrize("redirection", [">/dev/full 2>&1", ">&- 2>&-"], ids=["full", "closed"])
+def test_a_run_that_cannot_print_is_started_again_and_keeps_its_files(cluster, every_engine, redirection):
+    before = cluster.processes()
+    words = ["muster", "run", "-H", THREE, "--max-restarts", "1", "--", *program("[ $RANK = 1 ] && exit 3; exec sleep 1000")]
+    ended = cluster.lab.exec("launcher", "env", f"PATH={every_engine['openmpi5'].path}", "sh", "-c", f'exec "$@" {redirection}', "sh", *words)
+    assert ended.returncode == 0, ended
+    second = cluster.muster("runs").stdout.splitlines()[-1].split()[0]
+    first = second.removesuffix(".1")
+    assert first != second and record(cluster, first)["code"] == 3
+    assert "[n2:1] count 0 of 1" in cluster.muster("logs", first).stdout.splitlines()
+    assert {f"[n{i + 1}:{i}] done" for i in range(3)} <= set(cluster.muster("logs", second).stdout.splitlines())
+    cluster.settles(before, 5)
+
+
 def test_a_host_without_power(cluster, every_engine):
     """One run has a spare, the other may go on with two hosts."""
     engine = every_engine["openmpi5"]
