@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <ctime>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include "run/folder.hpp"
 #include "run/record.hpp"
 #include "sys/file.hpp"
+#include "sys/loop.hpp"
 #include "sys/print.hpp"
 
 namespace muster::cli {
@@ -25,6 +27,7 @@ struct RunsOptions {
   int rank = -1;
   bool errors = false;
   bool json = false;
+  std::chrono::seconds::rep timeout_s = 60;
 };
 
 std::string local_time(double unix_s) {
@@ -129,7 +132,8 @@ void pass_interrupt_on(const std::string& folder) {
   if (const int owner = run::living_owner(folder)) (void)::kill(owner, SIGINT);
 }
 
-// Until the run is over; shows its output as it grows. Ctrl-C is passed on to the run.
+// Until the run is over, or nobody reads any more; shows its output as it grows. Ctrl-C is passed
+// on to the run.
 void follow(const std::string& folder) {
   const sys::Fd notices(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   (void)::inotify_add_watch(notices.get(), folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
@@ -138,10 +142,10 @@ void follow(const std::string& folder) {
     const bool over = sys::exists(folder + "/record.json") || run::living_owner(folder) == 0;
     copy_new(folder + "/out", out, sys::Stream::kOut);
     copy_new(folder + "/err", err, sys::Stream::kErr);
-    if (over) return;
+    if (over || !sys::output_is_taken()) return;
     pass_interrupt_on(folder);
-    pollfd readable = {notices.get(), POLLIN, 0};
-    (void)::poll(&readable, 1, 500);
+    pollfd news[] = {{notices.get(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+    (void)::poll(news, std::size(news), 500);
     std::array<char, 4096> bytes{};
     while (::read(notices.get(), bytes.data(), bytes.size()) > 0) {
     }
@@ -153,7 +157,7 @@ std::string await_next(const std::string& folder) {
   const run::AttemptName name = run::parse_attempt(id_of(folder));
   const std::string next = run::runs_folder() + "/" + run::attempt_id(name.base, name.number + 1);
   while (true) {
-    const bool goes_on = run::living_owner(folder) != 0;
+    const bool goes_on = run::living_owner(folder) != 0 && sys::output_is_taken();
     if (sys::exists(next + "/out")) return next;
     if (!goes_on) return {};
     pass_interrupt_on(folder);
@@ -187,6 +191,7 @@ Result<int> attach(const RunsOptions& options) {
     follow(folder);
   }
   const auto text = sys::read_file(folder + "/record.json");
+  if (!text && sys::output_error() != 0) return 0;  // the run goes on; main says why we do not
   if (!text) {
     return unexpected(Error{.what = "the run has no record: muster was killed",
                             .where = {.file = folder},
@@ -206,8 +211,18 @@ Result<int> stop(const RunsOptions& options) {
         Error{.code = ErrorCode::kUsage, .what = "this run is over", .where = {.file = folder}});
   }
   (void)::kill(owner, SIGTERM);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.timeout_s);
   // Not its record: between two attempts that is there already.
-  while (run::living_owner(folder) != 0) (void)::poll(nullptr, 0, kLookAgain);
+  while (run::living_owner(folder) != 0) {
+    if (std::chrono::steady_clock::now() > until) {
+      return unexpected(Error{
+          .code = ErrorCode::kTimeout,
+          .what = fmt::format("{} has not ended within {} s", id_of(folder), options.timeout_s),
+          .hint = fmt::format("kill -KILL {} ends muster; its processes on the hosts end then too",
+                              owner)});
+    }
+    (void)::poll(nullptr, 0, kLookAgain);
+  }
   sys::print_err("muster: {} has been ended\n", id_of(folder));
   return 0;
 }
@@ -247,6 +262,9 @@ void add_runs(CLI::App& app, Action& action) {
   take_run(again, again_options);
   auto [end, end_options] = add_verb(app, action, "stop", "End a run in order", stop);
   take_run(end, end_options);
+  end->add_option("--timeout", end_options->timeout_s, "Seconds to wait for its end")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 30));
 }
 
 }  // namespace muster::cli

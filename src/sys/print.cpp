@@ -41,6 +41,13 @@ int output_error() {
   return first_error;
 }
 
+bool output_is_taken() {
+  pollfd out = {STDOUT_FILENO, 0, 0};
+  const bool left = ::poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
+  if (left && first_error == 0) first_error = EPIPE;
+  return first_error == 0;
+}
+
 void hold_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     // open() takes the lowest free number. What is open for reading only refuses to be written.

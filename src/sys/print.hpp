@@ -26,6 +26,9 @@ void print_err(fmt::format_string<T...> format, T&&... values) {
 // The errno of the write to standard output that failed; 0: none did. EPIPE: its reader is gone.
 [[nodiscard]] int output_error();
 
+// False after a failed write, and when the next one would fail because the reader is gone.
+[[nodiscard]] bool output_is_taken();
+
 // Makes a closed standard stream fail instead of writing into a file that gets its number later.
 void hold_standard_streams();
 
