@@ -66,6 +66,7 @@ std::vector<std::string> rsync_words(const SyncOptions& options,
                                      const std::string& host) {
   std::vector<std::string> words = {"rsync", "-a", "--protect-args", "--stats",
                                     "--no-human-readable"};
+  words.emplace_back("--modify-window=-1");  // else an edit within the same second goes unnoticed
   if (options.remove) words.emplace_back("--delete");
   if (options.checksum) words.emplace_back("--checksum");
   if (options.dry_run) words.insert(words.end(), {"--dry-run", "--out-format=%i %n%L"});

@@ -22,6 +22,11 @@ TEST(RsyncWords, ASlashAtTheEndOfAPathChangesNothing) {
   EXPECT_TRUE(has(bare, "--protect-args"));
 }
 
+TEST(RsyncWords, TimesAreComparedToTheNanosecond) {
+  const std::vector<std::string> ssh = {"ssh"};
+  EXPECT_TRUE(has(rsync_words({.from = "/a", .to = "/a"}, ssh, "n1"), "--modify-window=-1"));
+}
+
 TEST(RsyncWords, NothingIsRemovedUnlessAsked) {
   const std::vector<std::string> ssh = {"ssh"};
   EXPECT_FALSE(has(rsync_words({.from = "/a", .to = "/a"}, ssh, "n1"), "--delete"));
