@@ -42,29 +42,12 @@ int exit_code(ErrorCode code) {
 
 namespace {
 
-// The only flag whose value may be left out: `muster run --again` is --again=last.
-void name_run_again(std::vector<std::string>& words) {
-  if (words.empty() || words.front() != "run") return;
-  const auto again = std::find(words.begin(), words.end(), "--again");
-  if (again == words.end()) return;
-  const auto value = again + 1;
-  const bool named = value != words.end() && !value->starts_with('-');
-  *again += "=" + (named ? *value : "last");
-  if (named) words.erase(value);
-}
-
-// People write --nproc_per_node and --nproc-per-node; both mean one flag.
 Line split(int argc, char** argv) {
   Line line{.words = std::vector<std::string>(argv + 1, argv + argc)};
   const auto dashes = std::find(line.words.begin(), line.words.end(), "--");
   line.dashes = dashes != line.words.end();
   if (line.dashes) line.program.assign(dashes + 1, line.words.end());
   line.words.erase(dashes, line.words.end());
-  for (std::string& word : line.words) {
-    if (word.rfind("--", 0) != 0) continue;
-    std::replace(word.begin(), std::find(word.begin(), word.end(), '='), '_', '-');
-  }
-  name_run_again(line.words);
   return line;
 }
 
@@ -113,6 +96,11 @@ Line without_leading_words(Line line, std::vector<std::string>& leading) {
   return line;
 }
 
+Line spelled_with_dashes(Line line) {
+  for (std::string& word : line.words) word = with_dashes(std::move(word));
+  return line;
+}
+
 // The line in muster's own words.
 Result<Line> translated(const Line& line, const Flags& own) {
   const std::string name = line.words.front();
@@ -131,7 +119,7 @@ Result<Line> translated(const Line& line, const Flags& own) {
   // These two read files: nobody's habits bear on that.
   if (name == "bench" && !leading.empty() &&
       (leading.front() == "compare" || leading.front() == "show")) {
-    return line;
+    return spelled_with_dashes(line);
   }
   MUSTER_TRY(Line own_words, in_own_words(rest, own));
   own_words.words.insert(own_words.words.begin() + 1, leading.begin(), leading.end());
@@ -177,6 +165,8 @@ int run(int argc, char** argv) {
     auto own_words = translated(line, own);
     if (!own_words) return report(own_words.error());
     line = *std::move(own_words);
+  } else {
+    line = spelled_with_dashes(std::move(line));
   }
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));

@@ -408,7 +408,7 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& word
              const Program& program) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command =
-      app.add_subcommand("run", "Run the program after -- on all hosts, as one distributed job");
+      app.add_subcommand("run", "Run a program on all hosts, as one distributed job");
   command->footer(kMoreOfRun);
   declare(*command, *options);
   command->callback([options, command, &action, &words, &program] {

@@ -11,12 +11,12 @@ namespace {
 
 // Some of muster's own flags.
 const Flags kOwn = {
-    {"-H", true},        {"--host", true},     {"--hosts", true},       {"-w", true},
-    {"-f", true},        {"--hostfile", true}, {"--machinefile", true}, {"-n", true},
-    {"--np", true},      {"--ppn", true},      {"--bind-to", true},     {"--map-by", true},
-    {"-x", true},        {"--env", true},      {"--launcher", true},    {"--timeout", true},
-    {"-m", false},       {"--module", false},  {"-q", false},           {"-d", false},
-    {"--dry-run", false}};
+    {"--again", true},   {"-H", true},        {"--host", true},     {"--hosts", true},
+    {"-w", true},        {"-f", true},        {"--hostfile", true}, {"--machinefile", true},
+    {"-n", true},        {"--np", true},      {"--ppn", true},      {"--bind-to", true},
+    {"--map-by", true},  {"-x", true},        {"--env", true},      {"--launcher", true},
+    {"--timeout", true}, {"-m", false},       {"--module", false},  {"-q", false},
+    {"-d", false},       {"--dry-run", false}};
 
 Words words_of(const std::string& text) {
   std::istringstream stream(text);
@@ -258,29 +258,39 @@ TEST(Habits, NoneHasTwoMeanings) {
   }
 }
 
-TEST(Habits, AProgramWithoutDashesIsShownWithThem) {
+TEST(Habits, AProgramBeginsWithTheFirstWordThatIsNoFlags) {
+  const auto line = read("--bind_to core -q -x A=b train.py --some_flag -n 3", "", false);
+  ASSERT_TRUE(line);
+  EXPECT_EQ(joined(line->words), "run --bind-to core -q -x A=b");
+  EXPECT_EQ(line->program, words_of("train.py --some_flag -n 3"));
+}
+
+TEST(Habits, TheRunToStartAgainMayBeLeftUnnamed) {
+  EXPECT_EQ(understood("--again"), "--again=last");
+  EXPECT_EQ(understood("--again 2026"), "--again=2026");
+  EXPECT_EQ(understood("--again -q"), "--again=last -q");
+}
+
+TEST(Habits, AProgramOnBothSidesOfDashesIsShownBehindThem) {
   const auto refused = [](const std::string& flags, const std::string& program, bool dashes) {
     const auto line = read(flags, program, dashes);
     return line ? "accepted" : line.error().what + " | " + line.error().hint;
   };
-  EXPECT_EQ(refused("-H a,b train.py --epochs 3", "", false),
+  EXPECT_EQ(refused("-H a,b train.py --epochs 3", "more", true),
             "what is to run, from 'train.py' on, stands after -- | put -- in front of it:\n"
-            "  muster run -H a,b -- train.py --epochs 3");
+            "  muster run -H a,b -- train.py --epochs 3 more");
   EXPECT_EQ(refused("-np 2 ./train", "--epochs 3", true),
             "what is to run, from './train' on, stands after -- | put -- in front of it:\n"
             "  muster run -np 2 -- ./train --epochs 3");
-  const std::string secret = refused("-x KEY=abc --env=TOKEN=abc -xMORE=abc train", "", false);
+  const std::string secret = refused("-x KEY=abc --env=TOKEN=abc -xMORE=abc train", "x", true);
   EXPECT_EQ(secret.find("abc"), std::string::npos) << secret;
 }
 
 TEST(Habits, AModuleStandsOnEitherSide) {
   EXPECT_EQ(read("-m package.train", "--epochs 3")->program, words_of("package.train --epochs 3"));
   EXPECT_EQ(read("-m", "package.train --epochs 3")->program, words_of("package.train --epochs 3"));
-  EXPECT_EQ(read("-m package.train", "", false)->program, words_of("package.train"));
-  const auto forgotten = read("-m package.train --epochs 3", "", false);
-  ASSERT_FALSE(forgotten);
-  EXPECT_EQ(forgotten.error().hint,
-            "put -- in front of it:\n  muster run -m -- package.train --epochs 3");
+  EXPECT_EQ(read("-m package.train --epochs 3", "", false)->program,
+            words_of("package.train --epochs 3"));
 }
 
 TEST(Habits, WhatIsUnknownOrIncompleteIsSaid) {
