@@ -7,6 +7,7 @@
 
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
+#include "cli/this_machine.hpp"
 #include "remote/grouped.hpp"
 #include "remote/labels.hpp"
 #include "remote/outcome.hpp"
@@ -86,13 +87,17 @@ void print_grouped(std::span<const remote::Outcome> outcomes) {
 
 Result<int> exec(const ExecOptions& options, const std::vector<std::string>& extras) {
   MUSTER_CHECK(check_usage(options, extras));
-  MUSTER_TRY(const hosts::Cluster cluster, read_cluster(options.cluster));
+  MUSTER_TRY(hosts::Cluster cluster, read_cluster(options.cluster));
+  MUSTER_TRY(const std::string here, find_this_machine(cluster));
   std::vector<remote::Task> tasks;
   for (const hosts::Host& host : cluster.hosts) {
     tasks.push_back({.host = host.name, .command = remote::command_line(options.words)});
     if (options.label) tasks.back().on_output = live_output(host.name);
   }
-  remote::Ssh ssh({.user = cluster.user, .port = cluster.port, .fan_out = options.fan_out});
+  remote::Ssh ssh({.user = cluster.user,
+                   .port = cluster.port,
+                   .fan_out = options.fan_out,
+                   .this_machine = here});
   const auto outcomes = ssh.run(tasks, std::chrono::seconds(options.timeout_s));
   tasks.clear();  // shows the last unfinished lines
   if (options.json) {

@@ -6,11 +6,14 @@
 
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
+#include "cli/this_machine.hpp"
 #include "remote/grouped.hpp"
+#include "remote/local.hpp"
 #include "remote/outcome.hpp"
 #include "remote/ssh.hpp"
 #include "remote/sync.hpp"
 #include "sys/print.hpp"
+#include "sys/quote.hpp"
 #include "sys/tree.hpp"
 
 namespace muster::cli {
@@ -99,7 +102,12 @@ void transfer(const SyncRequest& request, const remote::SyncOptions& options,
   std::vector<remote::Outcome*> places;
   for (remote::Outcome& outcome : outcomes) {
     if (!outcome.ended) continue;
-    commands.push_back({.argv = remote::rsync_words(options, ssh_words, outcome.host),
+    std::vector<std::string> words = remote::rsync_words(
+        options, ssh_words, outcome.host == ssh.this_machine ? "" : outcome.host);
+    if (outcome.host == ssh.this_machine) {
+      words = remote::shell_words("cd && exec " + sys::quote(words));
+    }
+    commands.push_back({.argv = std::move(words),
                         .env = {"LC_ALL=C"},
                         .deadline = std::chrono::seconds(request.timeout_s)});
     places.push_back(&outcome);
@@ -133,9 +141,11 @@ void print_changes(const remote::SyncOptions& options, std::span<const remote::O
 Result<int> sync(const SyncRequest& request) {
   MUSTER_TRY(const remote::SyncOptions options, sync_options(request));
   MUSTER_CHECK(check_source(options.from));
-  MUSTER_TRY(const hosts::Cluster cluster, read_cluster(request.cluster));
+  MUSTER_TRY(hosts::Cluster cluster, read_cluster(request.cluster));
+  MUSTER_TRY(const std::string here, find_this_machine(cluster));
   MUSTER_CHECK(check_rsync_here());
-  const remote::SshOptions ssh_options{.user = cluster.user, .port = cluster.port};
+  const remote::SshOptions ssh_options{
+      .user = cluster.user, .port = cluster.port, .this_machine = here};
   remote::Ssh ssh(ssh_options);
   std::vector<remote::Outcome> outcomes = prepare(options, ssh, cluster);
   transfer(request, options, ssh_options, outcomes);

@@ -23,7 +23,7 @@ class TorchrunWriter {
     for (std::size_t i = 0; i < layout_.placements.size(); ++i) {
       const layout::Placement& placement = layout_.placements[i];
       plan_.commands.push_back(
-          {.argv = job_.pods > 0 ? on_host(in_pod(placement)) : over_ssh(placement, at_meeting(i)),
+          {.argv = words_for(placement, job_.pods > 0 ? in_pod(placement) : at_meeting(i)),
            .host = placement.host,
            .input = placement.first_rank == 0});
     }
@@ -102,7 +102,8 @@ class TorchrunWriter {
     return words;
   }
 
-  Words over_ssh(const layout::Placement& placement, const Words& torchrun) {
+  Words words_for(const layout::Placement& placement, const Words& torchrun) {
+    if (job_.pods > 0 || placement.here) return on_host(torchrun);
     Words words = means_.ssh;
     words.insert(words.end(), {"--", placement.host, "exec " + sys::quote(on_host(torchrun))});
     return words;

@@ -77,6 +77,15 @@ std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout
   return words;
 }
 
+bool all_here(const layout::Layout& layout) {
+  return std::all_of(layout.placements.begin(), layout.placements.end(),
+                     [](const layout::Placement& placement) { return placement.here; });
+}
+
+std::string engine_host(const layout::Placement& placement) {
+  return placement.here ? "localhost" : placement.host;
+}
+
 // torchrun takes --nproc_per_node for --nproc-per-node.
 bool given_by_user(const layout::Job& job, std::string_view flag) {
   const auto dashed = [](std::string_view text) {

@@ -43,7 +43,24 @@ Known known_hosts(Layout& layout, std::span<const facts::Survey> surveys) {
   return known;
 }
 
+// Where this machine is the only host, nothing needs to leave it. False: it is not, or has no
+// loopback interface.
+bool take_loopback(const Known& known, Layout& layout) {
+  if (layout.placements.size() != 1 || !layout.placements.front().here) return false;
+  const auto loopback = known.facts.empty() ? std::nullopt : loopback_of(*known.facts.front());
+  if (!loopback) return false;
+  Placement& placement = layout.placements.front();
+  placement.interface = loopback->interface->name;
+  placement.address = ipv4_text(loopback->address);
+  layout.subnet = to_text(loopback->network);
+  layout.launcher_interface = placement.interface;
+  layout.launcher_address = placement.address;
+  layout.why.push_back(fmt::format("subnet {}: all ranks run on this machine", layout.subnet));
+  return true;
+}
+
 void decide_network(const Job& job, const Facts& launcher, const Known& known, Layout& layout) {
+  if (take_loopback(known, layout)) return;
   const auto subnet = choose_subnet(known.facts, launcher, parse_ipv4(job.master_address));
   if (!subnet) {
     if (!known.facts.empty()) layout.why.emplace_back("no subnet: the hosts share none");

@@ -27,6 +27,7 @@ struct Placement {
   std::string interface = {};  // the one in the job's subnet
   std::string address = {};    // its address
   std::optional<Rdma> rdma = std::nullopt;
+  bool here = false;  // as hosts::Host::here
 };
 
 struct Engine {

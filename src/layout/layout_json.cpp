@@ -8,11 +8,9 @@ namespace {
 using nlohmann::json;
 
 json to_value(const Placement& placement) {
-  json value = {{"host", placement.host},
-                {"first_rank", placement.first_rank},
-                {"ranks", placement.ranks},
-                {"interface", placement.interface},
-                {"address", placement.address}};
+  json value = {{"host", placement.host},       {"first_rank", placement.first_rank},
+                {"ranks", placement.ranks},     {"interface", placement.interface},
+                {"address", placement.address}, {"here", placement.here}};
   if (placement.rdma) {
     value["rdma"] = {{"device", placement.rdma->device},
                      {"port", placement.rdma->port},

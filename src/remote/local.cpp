@@ -7,11 +7,11 @@ namespace {
 
 constexpr std::size_t kAtOnce = 8;
 
+}  // namespace
+
 std::vector<std::string> shell_words(const std::string& command) {
   return {"/bin/sh", "-c", command};
 }
-
-}  // namespace
 
 std::vector<Outcome> Local::run(std::span<const Task> tasks, std::chrono::milliseconds deadline) {
   auto results = run_processes(tasks, deadline, kAtOnce,

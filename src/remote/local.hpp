@@ -1,10 +1,16 @@
-// This machine as the only host: commands run in a shell here, without any way to another. For a
-// pod, which sees nobody but itself.
+// This machine as a host: commands run in a shell here. Alone for a pod, which sees nobody but
+// itself; Ssh uses it where this machine is one of the hosts.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "remote/transport.hpp"
 
 namespace muster::remote {
+
+// What runs a line for a host's shell here.
+[[nodiscard]] std::vector<std::string> shell_words(const std::string& command);
 
 class Local : public Transport {
  public:

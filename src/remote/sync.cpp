@@ -18,6 +18,7 @@ std::string with_slash(std::string path) {
 
 // rsync takes what stands before the first colon for the host.
 std::string place(const std::string& host, const std::string& path) {
+  if (host.empty()) return path.starts_with('/') ? path : "./" + path;  // "a:b" would be a host's
   const bool is_ipv6 = host.find(':') != std::string::npos;
   return (is_ipv6 ? "[" + host + "]" : host) + ":" + path;
 }

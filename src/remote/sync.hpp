@@ -26,8 +26,9 @@ struct SyncOptions {
 // inside a quoted word is doubled.
 [[nodiscard]] std::string rsync_shell(std::span<const std::string> ssh_words);
 
-// What to run here for one host. The content of `from` ends in `to`, whether or not either is
-// written with a slash at its end; no shell on either side reads the paths.
+// What to run here for one host; empty: for this machine, from the home folder. The content of
+// `from` ends in `to`, whether or not either is written with a slash at its end; no shell on either
+// side reads the paths.
 [[nodiscard]] std::vector<std::string> rsync_words(const SyncOptions& options,
                                                    std::span<const std::string> ssh_words,
                                                    const std::string& host);

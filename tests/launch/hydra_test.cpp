@@ -1,10 +1,12 @@
 #include "launch/hydra.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <gtest/gtest.h>
 
 #include "launch/three_hosts.hpp"
+#include "sys/process.hpp"
 
 namespace muster::launch {
 namespace {
@@ -135,6 +137,29 @@ TEST(Hydra, ItsSshIsAProgramThatRidesOnTheOpenConnections) {
   const std::string& script = plan.files[0].content;
   EXPECT_TRUE(script.starts_with("#!/bin/sh\nmark=MUSTER_RUN_ID=r1\n")) << script;
   EXPECT_TRUE(script.ends_with("\nexec ssh -o 'ControlPath=/a b/%C' \"$@\"\n")) << script;
+}
+
+// What its ssh prints for these words, where ssh itself would print its own.
+std::string printed(const Plan& plan, Words words) {
+  words.insert(words.begin(), {"/bin/sh", "-c", plan.files.at(0).content, "ssh"});
+  const auto ended = sys::run({.argv = words, .deadline = std::chrono::seconds(20)});
+  return ended ? ended->out : to_text(ended.error());
+}
+
+TEST(Hydra, ItsSshStartsTheDaemonOfThisMachineItself) {
+  auto layout = three_hosts("mpich");
+  const Means telling = three_hosts_means({"echo", "ssh"});
+  const Plan elsewhere = plan_hydra(job(), layout, telling);
+  EXPECT_EQ(printed(elsewhere, {"-x", "localhost", "echo", "a"}), "ssh -x localhost echo a\n");
+  layout.placements[1].here = true;
+  const Plan plan = plan_hydra(job(), layout, telling);
+  EXPECT_EQ(value_of(plan, "-hosts"), "n1,localhost,n3");
+  EXPECT_EQ(printed(plan, {"-x", "localhost", "echo", "\"a  b\"", "localhost"}),
+            "a  b localhost\n");
+  EXPECT_EQ(
+      printed(plan, {"-q", "localhost", "env", "/x/hydra_pmi_proxy=1", "|", "grep", "MUSTER"}),
+      "MUSTER_RUN_ID=r1\n");
+  EXPECT_EQ(printed(plan, {"-x", "n1", "echo", "localhost"}), "ssh -x n1 echo localhost\n");
 }
 
 TEST(Hydra, HostsThatDifferOrAreManyGoIntoAFile) {

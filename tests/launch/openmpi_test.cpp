@@ -172,6 +172,23 @@ TEST(OpenMpi, ManyHostsGoIntoAFile) {
   EXPECT_FALSE(has(*plan, "--host"));
 }
 
+TEST(OpenMpi, NeedsNoSshWhereAllRanksRunOnThisMachine) {
+  auto layout = three_hosts("5.0.11", 5);
+  layout.placements[0].here = true;
+  const auto some = plan_openmpi(job(), layout, means());
+  EXPECT_TRUE(has(*some, "localhost:2,n2:2,n3:2"));
+  EXPECT_TRUE(has(*some, "plm_ssh_agent"));
+  layout.placements.resize(1);
+  Means blank = means();
+  blank.ssh = {"ssh", "-o", "ControlPath=/a b/%C"};
+  const auto alone = plan_openmpi(job(), layout, blank);
+  ASSERT_TRUE(alone);
+  EXPECT_TRUE(has(*alone, "localhost:2"));
+  EXPECT_FALSE(has(*alone, "plm_ssh_agent"));
+  EXPECT_FALSE(has(*alone, "prte_if_include"));
+  EXPECT_TRUE(has(*alone, "btl_tcp_if_include"));
+}
+
 TEST(OpenMpi, TooManyRanksForTheCoresGiveWay) {
   auto layout = three_hosts("5.0.11", 5);
   layout.oversubscribed = true;

@@ -46,6 +46,19 @@ TEST(Torchrun, RunsOnEveryHostAndMeetsAtTheChosenAddress) {
   EXPECT_NE(plan->commands[1].argv.back().find("--node-rank 1 "), std::string::npos);
 }
 
+TEST(Torchrun, NeedsNoSshOnThisMachine) {
+  layout::Layout layout = two_hosts();
+  layout.placements[0].here = true;
+  const auto plan = plan_torchrun(job(), layout, means());
+  ASSERT_TRUE(plan);
+  const Words& words = plan->commands[0].argv;
+  EXPECT_EQ(
+      Words(words.begin(), words.begin() + 8),
+      (Words{"/tmp/m/muster", "engine", "--run", "r1", "--folder", "/work/it", "--", "torchrun"}));
+  EXPECT_EQ(plan->commands[0].host, "n1");
+  EXPECT_EQ(plan->commands[1].argv[0], "ssh");
+}
+
 TEST(Torchrun, LeavesTheVariablesToMuster) {
   const auto plan = plan_torchrun(job(), two_hosts(), means());
   ASSERT_TRUE(plan);

@@ -53,6 +53,33 @@ TEST(Decide, UsesLoopbackOnlyForASingleHostWithoutANetwork) {
   EXPECT_EQ(world.layout().subnet, "");
 }
 
+TEST(Decide, StaysOnLoopbackWhereThisMachineIsTheOnlyHost) {
+  World world = good_world(1);
+  world.cluster.hosts[0].here = true;
+  world.job.ranks = 2;
+  Layout layout = world.layout();
+  EXPECT_EQ(layout.ranks, 2);
+  EXPECT_EQ(layout.subnet, "127.0.0.0/8");
+  EXPECT_EQ(layout.master_address, "127.0.0.1");
+  EXPECT_EQ(layout.placements[0].interface, "lo");
+  EXPECT_EQ(layout.launcher_interface, "lo");
+  EXPECT_EQ(layout.launcher_address, "127.0.0.1");
+  world.host(1).interfaces[0].up = false;
+  EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
+  world.host(1).interfaces.clear();
+  EXPECT_EQ(world.layout().subnet, "");
+}
+
+TEST(Decide, LeadsOutOfThisMachineWhereItIsOneOfSeveralHosts) {
+  World world = good_world(2);
+  world.cluster.hosts[0].here = true;
+  const Layout layout = world.layout();
+  EXPECT_EQ(layout.subnet, "198.18.0.0/16");
+  EXPECT_EQ(layout.master_address, "198.18.0.1");
+  EXPECT_TRUE(layout.placements[0].here);
+  EXPECT_FALSE(layout.placements[1].here);
+}
+
 bool says(const World& world, std::string_view line) {
   const std::vector<std::string> why = world.layout().why;
   return std::find(why.begin(), why.end(), line) != why.end();

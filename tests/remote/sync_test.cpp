@@ -38,6 +38,12 @@ TEST(RsyncWords, AnAddressWithColonsIsBracketed) {
   EXPECT_EQ(rsync_words({.from = "/a", .to = "/a"}, ssh, "fd00::1").back(), "[fd00::1]:/a/");
 }
 
+TEST(RsyncWords, ThisMachineIsNoRemotePlace) {
+  const std::vector<std::string> ssh = {"ssh"};
+  EXPECT_EQ(rsync_words({.from = "/a", .to = "/b"}, ssh, "").back(), "/b/");
+  EXPECT_EQ(rsync_words({.from = "/a", .to = "n1:b"}, ssh, "").back(), "./n1:b/");
+}
+
 TEST(RsyncShell, RidesOnTheOpenConnectionWithCheckingOn) {
   const std::string line = rsync_shell(ssh_words({.user = "dev", .port = 2222}));
   EXPECT_EQ(line.find("ssh "), 0U);

@@ -55,8 +55,8 @@ struct Place {
 //   forever                       train until somebody ends it; "up" after the first step
 //   fail RANK CODE [RANK CODE]    like forever, but at step 20 these ranks end with the code; -11:
 //   by signal 11
-//   abort RANK CODE [MESSAGE]     likewise, but the rank says the message on standard error and ends
-//   all of them, as MPI_Abort does
+//   abort RANK CODE [MESSAGE]     likewise, but the rank says the message on standard error and
+//   ends all of them, as MPI_Abort does
 struct Wishes {
   bool forever = false;
   bool abort = false;
@@ -117,8 +117,9 @@ inline void fail_if_wished(const Wishes& wishes, const Place& place, void (*end_
 // `sum_up` adds the vectors of all ranks; it is called once a step, by all of them. `end_all` ends
 // all ranks with a code.
 template <class SumUp>
-void train(const Wishes& wishes, const Place& place, SumUp sum_up,
-           void (*end_all)(int) = [](int code) { std::_Exit(code); }) {
+void train(
+    const Wishes& wishes, const Place& place, SumUp sum_up,
+    void (*end_all)(int) = [](int code) { std::_Exit(code); }) {
   constexpr int kFailingStep = 20;
   show(wishes, place);
   Vector weights{};

@@ -1,0 +1,61 @@
+#include "cli/this_machine.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "facts/host_values.hpp"
+#include "facts/interfaces.hpp"
+#include "facts/users.hpp"
+#include "hosts/here.hpp"
+
+namespace muster::cli {
+namespace {
+
+hosts::Here read_here() {
+  hosts::Here here;
+  utsname names{};
+  if (::uname(&names) == 0) here.name = names.nodename;
+  const auto interfaces = facts::read_interfaces();
+  if (!interfaces) return here;
+  for (const facts::Interface& interface : *interfaces) {
+    for (const facts::Address& address : interface.addresses) here.addresses.push_back(address.ip);
+  }
+  return here;
+}
+
+bool resolves_here(const std::string& host, const hosts::Here& here) {
+  const auto addresses = facts::resolve(host);
+  return addresses &&
+         std::any_of(addresses->begin(), addresses->end(),
+                     [&](const std::string& address) { return hosts::is_here(address, here); });
+}
+
+bool is_other_user(const std::string& user) {
+  return !user.empty() && user != facts::name_of(facts::read_users(::geteuid()), ::geteuid());
+}
+
+}  // namespace
+
+Result<std::string> find_this_machine(hosts::Cluster& cluster) {
+  std::string found;
+  if (is_other_user(cluster.user)) return found;
+  const hosts::Here here = read_here();
+  for (hosts::Host& host : cluster.hosts) {
+    host.here = hosts::is_here(host.name, here) ||
+                (hosts::may_be_here(host.name, here) && resolves_here(host.name, here));
+    if (!host.here) continue;
+    if (!found.empty()) {
+      return unexpected(
+          Error{.code = ErrorCode::kUsage,
+                .what = fmt::format("{} and {} are both this machine", found, host.name),
+                .hint = fmt::format("name it once, with the ranks it is to take: {}:2", found)});
+    }
+    found = host.name;
+  }
+  return found;
+}
+
+}  // namespace muster::cli
