@@ -96,7 +96,7 @@ std::vector<std::string> carried_variables(const launch::Plan& plan) {
 }
 
 // From the last words of those that failed.
-void find_cut_off(run::Record& record, const run::Output& output) {
+void find_consequences(run::Record& record, const run::Output& output) {
   constexpr std::size_t kLines = 200;
   const auto text = [](const std::vector<std::string>& lines) {
     return fmt::format("{}\n", fmt::join(lines, "\n"));
@@ -104,8 +104,9 @@ void find_cut_off(run::Record& record, const run::Output& output) {
   const std::set<int> reported = run::reported_cut_off(text(output.last_of_engine(kLines)));
   for (run::RankRecord& rank : record.ranks) {
     if (!rank.end || rank.end->status == 0) continue;
-    rank.cut_off = reported.contains(rank.rank) ||
-                   run::says_cut_off(text(output.last_errors(rank.rank, kLines)));
+    const std::string errors = text(output.last_errors(rank.rank, kLines));
+    rank.cut_off = reported.contains(rank.rank) || run::says_cut_off(errors);
+    rank.timed_out = run::says_timed_out(errors);
   }
 }
 
@@ -210,7 +211,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   record.ended_s = sys::unix_time();
   for (const std::string& host : record.lost_hosts) all.transport->forget(host);
   supervisor.dismiss(false);
-  find_cut_off(record, *output);
+  find_consequences(record, *output);
   AttemptEnd end{.verdict = judge(record), .decision = {}};
   output->show_held(end.verdict.first_failed_rank);
   quote_last_words(*output, end.verdict);

@@ -83,7 +83,31 @@ std::string log_hint(const Record& record, int rank) {
   return fmt::format("its output: muster logs {} --rank {}", record.id, rank);
 }
 
+// The only rank that did not wait for others when `waiter` gave up. Null: several, or none.
+const RankRecord* kept_waiting(const Record& record, const RankRecord& waiter) {
+  const RankRecord* found = nullptr;
+  for (const RankRecord& rank : record.ranks) {
+    if (&rank == &waiter || rank.timed_out || rank.cut_off) continue;
+    if (rank.end && corrected_end(record, rank) < corrected_end(record, waiter)) continue;
+    if (found) return nullptr;
+    found = &rank;
+  }
+  return found;
+}
+
+Verdict gave_up_waiting(const Record& record, const RankRecord& waiter, const RankRecord& cause) {
+  return {.code = code_of(end_of(waiter).status),
+          .text = fmt::format("rank {} on {} kept the others waiting: {} after a time-out",
+                              cause.rank, cause.host, describe_failure(waiter)),
+          .hint = fmt::format("its output: muster logs {} --rank {}; to see what it does while "
+                              "the others wait: --stall-after, with less than the time-out",
+                              record.id, cause.rank),
+          .first_failed_rank = waiter.rank};
+}
+
 Verdict rank_failed(const Record& record, const RankRecord& first) {
+  const RankRecord* cause = first.timed_out ? kept_waiting(record, first) : nullptr;
+  if (cause) return gave_up_waiting(record, first, *cause);
   return {.code = code_of(end_of(first).status),
           .text = describe_failure(first) + others_text(record, first),
           .hint = end_of(first).failure.empty() ? log_hint(record, first.rank) : std::string(),
@@ -238,6 +262,7 @@ nlohmann::json rank_json(const RankRecord& rank) {
     value["err_bytes"] = rank.end->err_bytes;
     value["left_over"] = rank.end->left_over;
     value["cut_off"] = rank.cut_off;
+    value["timed_out"] = rank.timed_out;
     value["by_engine"] = rank.end->by_engine;
   }
   return value;

@@ -17,7 +17,8 @@ struct RankRecord {
   std::string host;
   std::optional<agent::RankStart> start = std::nullopt;
   std::optional<agent::RankEnd> end = std::nullopt;
-  bool cut_off = false;  // says that it ended because the connection to another rank broke
+  bool cut_off = false;    // says that it ended because the connection to another rank broke
+  bool timed_out = false;  // says that it waited for others until a time-out
 };
 
 enum class Reason {
@@ -68,7 +69,8 @@ struct Verdict {
 };
 
 // The first failing rank is the one whose end came first, clocks corrected. One that was cut off is
-// not, if another failed by its own doing. Pure.
+// not, if another failed by its own doing. Where ranks gave up waiting and exactly one rank was not
+// waiting, that one is named as the cause. Pure.
 [[nodiscard]] Verdict judge(const Record& record);
 
 // The first failing rank of the record; null: none failed.

@@ -308,6 +308,7 @@ void Supervisor::look_after(std::size_t index) {
 // Two hosts or more have gone silent, and nobody speaks: it is this machine's network. The hosts
 // wait for us for `orphan_after_s`.
 bool Supervisor::alone() const {
+  if (engine_over_) return false;
   std::size_t silent = 0;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     if (hosts_[i].done || hosts_[i].lost) continue;
@@ -371,7 +372,10 @@ void Supervisor::engine_ended() {
   if (!ending_) record_.reason = Reason::kEngineEnded;
   if (!ending_ && !nothing_to_wait_for()) {
     // MPICH's goes while a rank is still busy with its MPI_Abort: how it ends tells what happened.
-    timers_.push_back(after(kEndByThemselves, [this] { end_hosts(kGraceSeconds); }));
+    timers_.push_back(after(kEndByThemselves, [this] {
+      end_hosts(kGraceSeconds);
+      check_over();  // wardens that Slurm has ended have said `done` before
+    }));
     return;
   }
   end_hosts(kGraceSeconds);
