@@ -244,13 +244,12 @@ nlohmann::json rank_json(const RankRecord& rank) {
 const RankRecord* first_failed(const Record& record) {
   const RankRecord* first = nullptr;
   const RankRecord* first_by_itself = nullptr;
+  const auto is_before = [&](const RankRecord& rank, const RankRecord* other) {
+    return !other || corrected_end(record, rank) < corrected_end(record, *other);
+  };
   for (const RankRecord& rank : record.ranks) {
-    if (!failed(rank)) continue;
-    if (!first || corrected_end(record, rank) < corrected_end(record, *first)) first = &rank;
-    if (!failed_by_itself(rank)) continue;
-    if (!first_by_itself || corrected_end(record, rank) < corrected_end(record, *first_by_itself)) {
-      first_by_itself = &rank;
-    }
+    if (failed(rank) && is_before(rank, first)) first = &rank;
+    if (failed_by_itself(rank) && is_before(rank, first_by_itself)) first_by_itself = &rank;
   }
   return first && first->cut_off && first_by_itself ? first_by_itself : first;
 }

@@ -21,8 +21,8 @@ def test_sigterm_to_muster(cluster, engine):
 
 
 def test_signals_before_the_ranks_are_up(cluster, engine):
-    """The engine has been started and no rank is known yet. A daemon of Open MPI's that comes up after its mpirun has gone looks for it for
-    up to half a minute before it gives up."""
+    """The engine has been started and no rank is known yet. A daemon of Open MPI's that comes up after its mpirun has gone takes a
+    while to give up."""
     before = cluster.processes()
     for name in ("INT", "KILL"):
         run = cluster.start(engine, "--", "sh", "-c", STUBBORN)
