@@ -53,9 +53,9 @@ class Warden {
   Clock::time_point next_beat_;
   double orphan_after_s_ = 60;
   bool ending_ = false;
-  bool killed_ = false;
   int had_to_end_ = 0;
   Clock::time_point kill_at_;
+  std::optional<Clock::time_point> gone_by_;  // what was killed; nothing: nobody was yet
   std::optional<bool> bye_;  // said while the ranks were being ended: keep the folder?
   bool over_ = false;
 };
