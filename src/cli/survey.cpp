@@ -152,6 +152,7 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   MUSTER_CHECK(keep_first(all->cluster, all->job));
   if (all->job.activate.empty()) all->job.activate = all->cluster.activate;
   facts::Request request = request_for(all->job);
+  request.answer_within_s = options.answer_within_s;
   const bool activates = !all->job.activate.empty();
   const auto look_here = [&] {
     facts::Request here = request;

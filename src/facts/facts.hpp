@@ -183,6 +183,7 @@ struct Request {
   std::vector<std::string> launchers = {};  // absolute paths of an mpirun
   std::string program = {};                 // a path, or a name for PATH after activation
   std::string folder = {};                  // where the job will start; empty: the home folder
+  int answer_within_s = 15;                 // without the activation
 };
 
 [[nodiscard]] std::string to_json(const Facts& facts);             // one line

@@ -120,7 +120,7 @@ void fields(V& v, Facts& f) {
 template <class V>
 void fields(V& v, Request& r) {
   v("host", r.host), v("activate", r.activate), v("launchers", r.launchers);
-  v("program", r.program), v("folder", r.folder);
+  v("program", r.program), v("folder", r.folder), v("answer_within_s", r.answer_within_s);
 }
 
 std::string to_json(const Facts& facts) {
