@@ -43,19 +43,22 @@ pid_t parent_of(pid_t pid) {
   return parent;
 }
 
-// In the middle of exec a process that has a program shows no variables yet, and would be missed.
+// It has a program, and no arguments yet.
+bool is_in_exec(pid_t pid) {
+  char first = 0;
+  const bool has_program = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), &first, 1) > 0;
+  return has_program && read_proc(pid, "cmdline").empty();  // else a zombie, or the kernel's
+}
+
+// In the middle of exec a process shows no variables yet, and would be missed. On a host with no
+// CPU to spare it can stay there for long.
 std::string environment_of(pid_t pid) {
-  constexpr int kTries = 100;
+  constexpr int kTries = 1000;
   constexpr timespec kPause{.tv_sec = 0, .tv_nsec = 1'000'000};
-  const std::string program = fmt::format("/proc/{}/exe", pid);
   std::string environment = read_proc(pid, "environ");
-  for (int i = 0; environment.empty() && i < kTries; ++i) {
-    char first = 0;
-    if (::readlink(program.c_str(), &first, 1) < 0) break;  // a zombie, or the kernel's
-    (void)::nanosleep(&kPause, nullptr);
-    environment = read_proc(pid, "environ");
-  }
-  return environment;
+  if (!environment.empty()) return environment;
+  for (int i = 0; is_in_exec(pid) && i < kTries; ++i) (void)::nanosleep(&kPause, nullptr);
+  return read_proc(pid, "environ");
 }
 
 bool carries(pid_t pid, std::string_view entry) {

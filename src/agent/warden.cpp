@@ -49,6 +49,17 @@ void pause_for(milliseconds time) {
   (void)::poll(nullptr, 0, static_cast<int>(time.count()));
 }
 
+// Until none is left; a look may miss one that another was starting.
+void kill_rank_processes(const std::string& run_id, const std::vector<RankStart>& starts) {
+  const auto give_up = std::chrono::steady_clock::now() + kKillTakes;
+  while (true) {
+    const auto left = rank_processes(run_id, starts);
+    for (const ProcessId& process : left) send_signal(process, SIGKILL);
+    if (left.empty() || std::chrono::steady_clock::now() > give_up) return;
+    pause_for(kLookAgain);
+  }
+}
+
 // The engine's daemons leave by themselves when the job is over; those that do not are ended.
 void end_daemons(const std::string& run_id, const std::vector<RankStart>& starts) {
   const auto give_up = std::chrono::steady_clock::now() + kDaemonLeaves;
@@ -56,7 +67,7 @@ void end_daemons(const std::string& run_id, const std::vector<RankStart>& starts
     pause_for(kLookAgain);
   }
   for (const ProcessId& daemon : engine_daemons(starts)) send_signal(daemon, SIGKILL);
-  for (const ProcessId& process : rank_processes(run_id, starts)) send_signal(process, SIGKILL);
+  kill_rank_processes(run_id, starts);
 }
 
 }  // namespace
@@ -223,12 +234,14 @@ void Warden::go_on_ending() {
   pass_on_news();
   const auto starts = values(starts_);
   const auto left = rank_processes(run_id_, starts);
-  if (!left.empty() && Clock::now() < kill_at_ + kKillTakes) {
+  if (!left.empty()) {
     if (Clock::now() < kill_at_) return;
     for (const ProcessId& process : left) send_signal(process, SIGKILL);
-    if (!killed_) had_to_end_ = std::max(had_to_end_, static_cast<int>(left.size()));
-    killed_ = true;
-    return;
+    if (!gone_by_) {
+      gone_by_ = Clock::now() + kKillTakes;
+      had_to_end_ = std::max(had_to_end_, static_cast<int>(left.size()));
+    }
+    if (Clock::now() < *gone_by_) return;
   }
   ending_ = false;
   const bool orphan = !launcher_.open();

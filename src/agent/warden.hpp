@@ -56,9 +56,9 @@ class Warden {
   double orphan_after_s_ = 60;
   bool ending_ = false;
   bool told_to_end_ = false;  // the ranks
-  bool killed_ = false;
   int had_to_end_ = 0;
   Clock::time_point kill_at_;
+  std::optional<Clock::time_point> gone_by_;  // what was killed; nothing: nobody was yet
   std::optional<bool> bye_;  // said while the ranks were being ended: keep the folder?
   bool over_ = false;
 };

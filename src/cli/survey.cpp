@@ -163,6 +163,7 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   MUSTER_CHECK(keep_first(all->cluster, all->job));
   if (all->job.activate.empty()) all->job.activate = all->cluster.activate;
   facts::Request request = request_for(all->job);
+  request.answer_within_s = options.answer_within_s;
   const bool activates = !all->job.activate.empty();
   const bool may_be_mpi = all->job.engine.empty() || layout::is_mpi(all->job.engine);
   const auto look_here = [&] {

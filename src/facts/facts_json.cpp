@@ -127,7 +127,7 @@ template <class V>
 void fields(V& v, Request& r) {
   v("host", r.host), v("activate", r.activate), v("launchers", r.launchers);
   v("program", r.program), v("script", r.script), v("script_is_module", r.script_is_module);
-  v("folder", r.folder);
+  v("folder", r.folder), v("answer_within_s", r.answer_within_s);
 }
 
 std::string to_json(const Facts& facts) {

@@ -34,20 +34,26 @@ T take(Result<T> result, const char* what, Facts& facts) {
   return T{};
 }
 
-void read_system(Facts& facts) {
+// For each command that is asked; three can be silent and the host still answers in time.
+std::chrono::milliseconds deadline_of_one(const Request& request) {
+  return std::chrono::milliseconds(std::chrono::seconds(request.answer_within_s)) / 5;
+}
+
+void read_system(const Request& request, Facts& facts) {
   read_host_values(facts);
   facts.cpu = read_cpu();
   facts.interfaces = take(read_interfaces(), "interfaces", facts);
   facts.routes = take(read_routes(), "routes", facts);
-  facts.own_name_resolves_to = take(resolve(facts.hostname), "own_name", facts);
+  facts.own_name_resolves_to =
+      take(resolve(facts.hostname, deadline_of_one(request)), "own_name", facts);
   facts.rdma = read_rdma();
   facts.gpus = read_gpus();
 }
 
 // The home folder of the user.
-std::string read_user(Facts& facts) {
+std::string read_user(const Request& request, Facts& facts) {
   const auto uid = ::geteuid();
-  const Users users = read_users(uid);
+  const Users users = read_users(uid, deadline_of_one(request));
   const auto me = users.find(uid);
   facts.uid = static_cast<int>(uid);
   facts.user = me == users.end() ? "" : me->second.name;
@@ -109,7 +115,7 @@ void read_launchers(const Request& request, const Variables& environment, Facts&
     done.push_back(launcher);
     // One that is not there is not in the list.
     const bool is_there = launcher.starts_with('/') && !find_in_path(launcher, "").empty();
-    if (is_there) facts.mpi.push_back(read_mpi(launcher, environment));
+    if (is_there) facts.mpi.push_back(read_mpi(launcher, environment, deadline_of_one(request)));
   }
 }
 
@@ -119,8 +125,8 @@ Gathered gather(const Request& request) {
   Gathered gathered;
   Facts& facts = gathered.facts;
   facts.host = request.host;
-  read_system(facts);
-  const std::string home = read_user(facts);
+  read_system(request, facts);
+  const std::string home = read_user(request, facts);
   const Variables environment = read_environment(request, gathered);
   if (!request.folder.empty()) {
     std::error_code failed;
@@ -129,7 +135,8 @@ Gathered gather(const Request& request) {
   // Ranks start in the home folder where the job's is missing.
   const std::string folder = facts.folder_exists.value_or(false) ? request.folder : home;
   if (!request.program.empty()) {
-    facts.program = read_program(request.program, folder, environment, facts.not_seen);
+    facts.program = read_program(request.program, folder, environment, deadline_of_one(request),
+                                 facts.not_seen);
   }
   if (!request.script.empty()) {
     facts.script = read_script(request.script, request.script_is_module, folder);

@@ -99,10 +99,11 @@ void read_host_values(Facts& facts) {
   read_port_range(facts);
 }
 
-Result<std::vector<std::string>> resolve(const std::string& name) {
-  MUSTER_TRY(const sys::Ended asked, sys::run({.argv = {"getent", "ahosts", name},
-                                               .env = {"LC_ALL=C"},
-                                               .deadline = std::chrono::seconds(3)}));
+Result<std::vector<std::string>> resolve(const std::string& name,
+                                         std::chrono::milliseconds deadline) {
+  MUSTER_TRY(
+      const sys::Ended asked,
+      sys::run({.argv = {"getent", "ahosts", name}, .env = {"LC_ALL=C"}, .deadline = deadline}));
   constexpr int kUnknown = 2;  // getent's exit code for a name that nobody knows
   if (asked.ok() || (asked.code == kUnknown && asked.signal == 0 && !asked.timed_out)) {
     return parse_ahosts(asked.out);

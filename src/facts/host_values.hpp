@@ -1,6 +1,7 @@
 // The single values of a host: its name, its system, its limits.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 
@@ -18,7 +19,8 @@ namespace muster::facts {
 // added to not_seen.
 void read_host_values(Facts& facts);
 
-// Asks the host's own resolver; 3 s at most. An unknown name is an empty list.
-[[nodiscard]] Result<std::vector<std::string>> resolve(const std::string& name);
+// Asks the host's own resolver. An unknown name is an empty list.
+[[nodiscard]] Result<std::vector<std::string>> resolve(const std::string& name,
+                                                       std::chrono::milliseconds deadline);
 
 }  // namespace muster::facts

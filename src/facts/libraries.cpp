@@ -58,7 +58,8 @@ Libraries parse_loaded(std::string_view text) {
   return libraries;
 }
 
-Result<Libraries> read_libraries(const std::string& program, const Variables& environment) {
+Result<Libraries> read_libraries(const std::string& program, const Variables& environment,
+                                 std::chrono::milliseconds deadline) {
   const auto file = MappedFile::open(program);
   if (!file) return unexpected(Error{.what = "cannot read the file", .where = {.file = program}});
   const auto loader = elf_interpreter(file->bytes());
@@ -68,9 +69,9 @@ Result<Libraries> read_libraries(const std::string& program, const Variables& en
   const bool is_musl = loader->find("ld-musl") != std::string::npos;
   std::vector<std::string> argv = {*loader, program};
   if (is_musl) argv.insert(argv.begin() + 1, "--list");
-  MUSTER_TRY(const sys::Ended ended, sys::run({.argv = argv,
-                                               .env = loader_environment(environment),
-                                               .deadline = std::chrono::seconds(3)}));
+  MUSTER_TRY(
+      const sys::Ended ended,
+      sys::run({.argv = argv, .env = loader_environment(environment), .deadline = deadline}));
   Libraries libraries = parse_loaded(is_musl ? ended.out + "\n" + ended.err : ended.out);
   if (ended.ok() || !libraries.missing.empty()) return libraries;
   const std::string said = printable(ended.err.substr(0, 200));

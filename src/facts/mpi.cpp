@@ -91,8 +91,9 @@ std::string find_library(const std::vector<std::string>& folders, MpiIdentity& i
   return {};
 }
 
-MpiIdentity ask_launcher(const std::string& launcher, const Variables& environment) {
-  sys::Command command{.argv = {launcher, "--version"}, .deadline = std::chrono::seconds(3)};
+MpiIdentity ask_launcher(const std::string& launcher, const Variables& environment,
+                         std::chrono::milliseconds deadline) {
+  sys::Command command{.argv = {launcher, "--version"}, .deadline = deadline};
   for (const auto& [name, value] : environment) command.env.push_back(name + "=" + value);
   const auto ended = sys::run(command);
   return ended ? identify_mpi_answer(ended->out) : MpiIdentity();
@@ -118,11 +119,12 @@ FileIdentity identity_of(const std::string& path) {
           .bytes = exists ? static_cast<std::uint64_t>(status.st_size) : 0};
 }
 
-Mpi read_mpi(const std::string& launcher, const Variables& environment) {
+Mpi read_mpi(const std::string& launcher, const Variables& environment,
+             std::chrono::milliseconds deadline) {
   const std::string real = real_path(launcher);
   MpiIdentity identity = family_of(real);
   const std::string library = find_library(library_folders(launcher, real), identity);
-  if (identity.kind.empty()) identity = ask_launcher(launcher, environment);
+  if (identity.kind.empty()) identity = ask_launcher(launcher, environment, deadline);
   return {.kind = identity.kind,
           .version = identity.version,
           .launcher = launcher,

@@ -1,6 +1,7 @@
 // MPI installations, each known by its launcher.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
 #include <vector>
@@ -19,8 +20,9 @@ using Variables = std::map<std::string, std::string>;  // an environment
 [[nodiscard]] FileIdentity identity_of(const std::string& path);
 
 // The MPI that a launcher belongs to. Looks at files only; where they tell nothing, starts
-// `LAUNCHER --version` in the given environment, for 3 s at most.
+// `LAUNCHER --version` in the given environment.
 // Cost: the hash of a libmpi (2 to 15 MB) and the strings in it.
-[[nodiscard]] Mpi read_mpi(const std::string& launcher, const Variables& environment);
+[[nodiscard]] Mpi read_mpi(const std::string& launcher, const Variables& environment,
+                           std::chrono::milliseconds deadline);
 
 }  // namespace muster::facts

@@ -53,7 +53,8 @@ std::string find_program_file(const std::string& name, const std::string& folder
 }
 
 Program read_program(const std::string& name, const std::string& folder,
-                     const Variables& environment, std::vector<NotSeen>& not_seen) {
+                     const Variables& environment, std::chrono::milliseconds deadline,
+                     std::vector<NotSeen>& not_seen) {
   Program program{.name = name};
   const auto variable = environment.find("PATH");
   const std::string path = variable == environment.end() ? kDefaultPath : variable->second;
@@ -71,7 +72,7 @@ Program read_program(const std::string& name, const std::string& folder,
     interpreter = script_interpreter(file->bytes(), folder, path);
   }
   if (!program.missing_interpreter.empty()) return program;
-  const auto libraries = read_libraries(program.path, environment);
+  const auto libraries = read_libraries(program.path, environment, deadline);
   if (libraries) {
     add_libraries(*libraries, program);
   } else {

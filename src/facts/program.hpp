@@ -1,6 +1,8 @@
 // The program that is to run, as this host would start it.
 #pragma once
 
+#include <chrono>
+
 #include "facts/facts.hpp"
 #include "facts/mpi.hpp"
 
@@ -13,6 +15,7 @@ namespace muster::facts {
 
 // `not_seen` gets an entry when its libraries could not be listed, or its Python not be asked.
 [[nodiscard]] Program read_program(const std::string& name, const std::string& folder,
-                                   const Variables& environment, std::vector<NotSeen>& not_seen);
+                                   const Variables& environment, std::chrono::milliseconds deadline,
+                                   std::vector<NotSeen>& not_seen);
 
 }  // namespace muster::facts

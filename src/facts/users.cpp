@@ -24,11 +24,11 @@ Users parse_passwd(std::string_view text) {
   return users;
 }
 
-Users read_users(unsigned uid) {
+Users read_users(unsigned uid, std::chrono::milliseconds deadline) {
   Users users = parse_passwd(read_start("/etc/passwd", kMaxPasswdBytes).value_or(""));
   if (users.contains(uid)) return users;
-  const auto asked = sys::run(
-      {.argv = {"getent", "passwd", std::to_string(uid)}, .deadline = std::chrono::seconds(3)});
+  const auto asked =
+      sys::run({.argv = {"getent", "passwd", std::to_string(uid)}, .deadline = deadline});
   if (asked) users.merge(parse_passwd(asked->out));
   return users;
 }

@@ -1,6 +1,7 @@
 // Names of users. A static binary cannot ask the C library: its modules are shared ones.
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,8 +21,8 @@ using Users = std::map<unsigned, User>;  // by uid
 [[nodiscard]] Users parse_passwd(std::string_view text);
 
 // The users of /etc/passwd and, when `uid` is none of them, what getent (LDAP and the like) knows
-// of it within 3 s.
-[[nodiscard]] Users read_users(unsigned uid);
+// of it.
+[[nodiscard]] Users read_users(unsigned uid, std::chrono::milliseconds deadline);
 
 // Its name, or its number where nobody knows the name.
 [[nodiscard]] std::string name_of(const Users& users, unsigned uid);

@@ -274,14 +274,15 @@ nlohmann::json rank_json(const RankRecord& rank) {
 const RankRecord* first_failed(const Record& record) {
   const RankRecord* first = nullptr;
   const RankRecord* first_by_itself = nullptr;
-  const auto order = [&](const RankRecord& rank) {
-    return std::pair(end_of(rank).by_engine, corrected_end(record, rank));
+  const auto is_before = [&](const RankRecord& rank, const RankRecord* other) {
+    const auto order = [&](const RankRecord& one) {
+      return std::pair(end_of(one).by_engine, corrected_end(record, one));
+    };
+    return !other || order(rank) < order(*other);
   };
   for (const RankRecord& rank : record.ranks) {
-    if (!failed(rank)) continue;
-    if (!first || order(rank) < order(*first)) first = &rank;
-    if (!failed_by_itself(rank)) continue;
-    if (!first_by_itself || order(rank) < order(*first_by_itself)) first_by_itself = &rank;
+    if (failed(rank) && is_before(rank, first)) first = &rank;
+    if (failed_by_itself(rank) && is_before(rank, first_by_itself)) first_by_itself = &rank;
   }
   return first && first->cut_off && first_by_itself ? first_by_itself : first;
 }

@@ -157,11 +157,13 @@ TEST(RequestJson, both_ways_lose_nothing) {
                         .program = "p",
                         .script = "t",
                         .script_is_module = true,
-                        .folder = "/f"};
+                        .folder = "/f",
+                        .answer_within_s = 45};
   const auto read = parse_request(to_json(request));
   ASSERT_TRUE(read) << to_text(read.error());
   EXPECT_EQ(read->activate, request.activate);
   EXPECT_EQ(read->launchers, request.launchers);
+  EXPECT_EQ(read->answer_within_s, 45);
   EXPECT_EQ(to_json(*read), to_json(request));
   EXPECT_FALSE(parse_request(R"({"host":7})"));
 }

@@ -1,6 +1,7 @@
 // A folder of small files for a probe to read instead of /sys or /proc; gone after the test.
 #pragma once
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,8 @@
 #include <gtest/gtest.h>
 
 namespace muster::facts {
+
+inline constexpr auto kDeadline = std::chrono::seconds(30);  // for a command that a probe asks
 
 class FakeTree {
  public:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "facts/users.hpp"
+#include "fake_tree.hpp"
 
 namespace muster::facts {
 namespace {
@@ -21,11 +22,24 @@ TEST(Ahosts, each_address_once_and_without_zone) {
 }
 
 TEST(Resolve, an_unknown_name_has_no_address) {
-  const auto none = resolve("no-such-name.invalid");
+  const auto none = resolve("no-such-name.invalid", kDeadline);
   if (none) {
-    EXPECT_TRUE(none->empty());  // else: no resolver answered within 3 s
+    EXPECT_TRUE(none->empty());  // else: no resolver answered in time
   }
-  EXPECT_FALSE(resolve("localhost").value().empty());
+  EXPECT_FALSE(resolve("localhost", kDeadline).value().empty());
+}
+
+TEST(Resolve, a_slow_resolver_gets_as_long_as_the_caller_says) {
+  FakeTree tree;
+  tree.write("getent", "#!/bin/sh\n/bin/sleep 0.5\necho 198.18.0.1 STREAM\n", 0755);
+  const std::string path = ::getenv("PATH");
+  ::setenv("PATH", tree.root().c_str(), 1);
+  const auto in_time = resolve("n1", kDeadline);
+  const auto too_late = resolve("n1", std::chrono::milliseconds(100));
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_EQ(in_time.value(), std::vector<std::string>{"198.18.0.1"});
+  ASSERT_FALSE(too_late);
+  EXPECT_NE(too_late.error().what.find("no answer within its deadline"), std::string::npos);
 }
 
 TEST(HostValues, of_this_machine) {

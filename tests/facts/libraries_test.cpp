@@ -27,7 +27,7 @@ TEST(Loaded, as_musl_complains) {
 }
 
 TEST(Libraries, of_a_real_program_are_all_there) {
-  const auto libraries = read_libraries("/bin/sh", {});
+  const auto libraries = read_libraries("/bin/sh", {}, kDeadline);
   ASSERT_TRUE(libraries) << to_text(libraries.error());
   EXPECT_TRUE(libraries->missing.empty());
   EXPECT_EQ(libraries->libmpi, "");
@@ -35,10 +35,10 @@ TEST(Libraries, of_a_real_program_are_all_there) {
 
 TEST(Libraries, of_a_script_there_are_none) {
   FakeTree tree;
-  const auto libraries = read_libraries(tree.write("s", "#!/bin/sh\n", 0755), {});
+  const auto libraries = read_libraries(tree.write("s", "#!/bin/sh\n", 0755), {}, kDeadline);
   ASSERT_TRUE(libraries);
   EXPECT_TRUE(libraries->missing.empty());
-  EXPECT_FALSE(read_libraries(tree.root() + "/missing", {}));
+  EXPECT_FALSE(read_libraries(tree.root() + "/missing", {}, kDeadline));
 }
 
 }  // namespace

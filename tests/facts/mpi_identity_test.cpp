@@ -61,7 +61,7 @@ TEST(Mpi, asks_a_launcher_that_is_a_script_of_somebody_s) {
   FakeTree tree;
   const std::string launcher = tree.write(
       "bin/mpirun", "#!/bin/sh\necho \"mpirun (Open MPI) $MUSTER_TEST_VERSION\"\n", 0755);
-  const Mpi mpi = read_mpi(launcher, {{"MUSTER_TEST_VERSION", "9.8.7"}});
+  const Mpi mpi = read_mpi(launcher, {{"MUSTER_TEST_VERSION", "9.8.7"}}, kDeadline);
   EXPECT_EQ(mpi.kind, "openmpi");
   EXPECT_EQ(mpi.version, "9.8.7");
   EXPECT_EQ(mpi.launcher, launcher);
@@ -76,7 +76,7 @@ TEST(Mpi, is_found_in_the_library_beside_the_launcher) {
                                          "ELF\0MPICH Version:\0"
                                          "4.3.1\0"s);
   tree.write("lib/libmpi.so.40", "INPUT(libmpi.so.41)");
-  const Mpi mpi = read_mpi(tree.write("bin/mpirun", "#!/bin/sh\nexit 1\n", 0755), {});
+  const Mpi mpi = read_mpi(tree.write("bin/mpirun", "#!/bin/sh\nexit 1\n", 0755), {}, kDeadline);
   EXPECT_EQ(mpi.kind, "mpich");
   EXPECT_EQ(mpi.version, "4.3.1");
   EXPECT_EQ(mpi.library.path, library);
@@ -98,7 +98,7 @@ TEST(Mpi, behind_a_link_is_the_one_that_it_leads_to) {
   std::filesystem::create_directories(tree.root() + "/usr/bin");
   const std::string launcher = tree.root() + "/usr/bin/mpirun";
   std::filesystem::create_symlink(real, launcher);
-  const Mpi mpi = read_mpi(launcher, {});
+  const Mpi mpi = read_mpi(launcher, {}, kDeadline);
   EXPECT_EQ(mpi.version, "5.0.11");
   EXPECT_EQ(mpi.launcher, launcher);
 }
@@ -114,7 +114,7 @@ TEST(Mpi, a_library_of_another_family_is_not_taken) {
              "ELF\0HYDRA build details:\0"
              "4.0.2\0"s,
              0755);
-  const Mpi mpi = read_mpi(tree.write("bin/mpirun", "#!/bin/sh\nexit 1\n", 0755), {});
+  const Mpi mpi = read_mpi(tree.write("bin/mpirun", "#!/bin/sh\nexit 1\n", 0755), {}, kDeadline);
   EXPECT_EQ(mpi.kind, "mpich");
   EXPECT_EQ(mpi.version, "4.0.2");
   EXPECT_EQ(mpi.library.path, "");

@@ -92,7 +92,7 @@ def timed(*words):
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("hosts", [4, 64])
+@pytest.mark.parametrize("hosts", [4, 16, pytest.param(64, marks=pytest.mark.campaign)])
 def test_up_and_down_leave_nothing(muster, a_name, hosts):
     before = machine()
     for _ in range(2):

@@ -11,18 +11,24 @@ SAYS_WHEN_LEFT = ["sh", "-c", 'trap : USR1; "$@"; echo "left with $?"', "sh"]
 FAULTS = {"stopped": "rank 1 on n1 does not answer", "killed": "rank 1 on n1 does not answer", "late": "rank 1 on n1 has not called it"}
 
 
-class Troubles:
-    """All faults of an MPI at once, since they wait for time to pass. `words` start the program, which is given the fault."""
+def chosen_faults(request):
+    """Those of the tests of this file that are to be run."""
+    params = [item.callspec.params for item in request.session.items if item.path == request.path and hasattr(item, "callspec")]
+    return sorted({one["fault"] for one in params if "fault" in one})
 
-    def __init__(self, lab, words, within):
-        self.lab, self.words, self.within, self.jobs = lab, words, within, {}
+
+class Troubles:
+    """These faults of an MPI at once, since they wait for time to pass. `words` start the program, which is given the fault."""
+
+    def __init__(self, lab, words, faults, within):
+        self.lab, self.words, self.faults, self.within, self.jobs = lab, words, faults, within, {}
 
     def job(self, mpi, fault):
         """Its survivors have left."""
         if (mpi, fault) not in self.jobs:
             self.end()
-            self.jobs.update({(mpi, each): Watched(mpi.command(self.lab, 3, [*SAYS_WHEN_LEFT, *self.words, each], keep_survivors=True)) for each in FAULTS})
-            for each in FAULTS:
+            self.jobs.update({(mpi, each): Watched(mpi.command(self.lab, 3, [*SAYS_WHEN_LEFT, *self.words, each], keep_survivors=True)) for each in self.faults})
+            for each in self.faults:
                 job = self.jobs[mpi, each]
                 until("both survivors leave", lambda job=job: len(job.times("left with 3")) >= 2 or job.process.poll() is not None, self.within)
         return self.jobs[mpi, fault]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.mpi.mpis import MPIS
-from tests.mpi.survivors import FAULTS, Troubles, check_survivors
+from tests.mpi.survivors import FAULTS, Troubles, check_survivors, chosen_faults
 
 pytestmark = pytest.mark.lab
 OPENMPI5, _, MPICH, _ = MPIS
@@ -17,14 +17,14 @@ def words(python, scripts):
 
 
 @pytest.fixture(scope="module")
-def troubles(words, host):
-    troubles = Troubles(host, words(), within=100)
+def troubles(request, words, host):
+    troubles = Troubles(host, words(), chosen_faults(request), within=100)
     yield troubles
     troubles.end()
 
 
 @pytest.mark.alone
-@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("fault", [pytest.param(fault, marks=[] if fault == "killed" else pytest.mark.campaign) for fault in FAULTS])  # tests/mpi has the others
 @pytest.mark.parametrize("mpi", [OPENMPI5, pytest.param(MPICH, marks=pytest.mark.campaign)], ids=str)
 def test_survivors_are_told_who_is_missing_and_leave(host, troubles, mpi, fault):
     check_survivors(troubles.job(mpi, fault), "DistBackendError", FAULTS[fault], left_within=10)
@@ -32,7 +32,7 @@ def test_survivors_are_told_who_is_missing_and_leave(host, troubles, mpi, fault)
     assert [line for line in host.shell("n1", "ps -eo stat=,pid=,args=").splitlines() if line.startswith("Z") and "python" in line] == []
 
 
-@pytest.mark.parametrize("mpi", [OPENMPI5, MPICH], ids=str)
+@pytest.mark.parametrize("mpi", [OPENMPI5, pytest.param(MPICH, marks=pytest.mark.campaign)], ids=str)
 def test_a_rank_that_raises_ends_the_job_at_once(host, words, mpi):
     """It does not wait at its exit for ranks that wait for it; the launcher sees it leave, and ends them."""
     done = mpi.run(host, 3, words("raises"), within=60)
@@ -45,7 +45,7 @@ def test_a_good_job(host, words, what):
     assert (done.returncode, done.stdout) == (0, "good\ngood\n"), done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("mpi, count", [(OPENMPI5, 200), pytest.param(MPICH, 2100, marks=pytest.mark.campaign)], ids=str)
+@pytest.mark.parametrize("mpi, count", [(OPENMPI5, 50), *(pytest.param(*one, marks=pytest.mark.campaign) for one in ((OPENMPI5, 200), (MPICH, 2100)))], ids=str)
 def test_groups_come_and_go_without_a_trace(host, words, mpi, count):
     """MPICH has 2048 communicators at a time: one of a kind that stayed would be too many."""
     done = mpi.run(host, 2, words("cycles", str(count)), within=200)
@@ -55,7 +55,7 @@ def test_groups_come_and_go_without_a_trace(host, words, mpi, count):
 
 
 @pytest.mark.parametrize("order", ["mpi4py_first", "mpi4py_second"])
-@pytest.mark.parametrize("mpi", [OPENMPI5, MPICH], ids=str)
+@pytest.mark.parametrize("mpi", [OPENMPI5, pytest.param(MPICH, marks=pytest.mark.campaign)], ids=str)
 def test_beside_mpi4py(host, words, mpi, order):
     library = Path(mpi.mpirun).parent.parent / "lib"
     done = mpi.run(host, 2, words(order), env={"LD_LIBRARY_PATH": library})

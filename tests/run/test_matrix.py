@@ -21,8 +21,9 @@ HOSTS = ["n1", "n2", "n3"]
 
 
 def in_ci(launcher, kind):
-    """The script takes longest, and meets torchrun; under Open MPI tests/python has scripts."""
-    return kind != "ddp" or launcher.name == "torchrun"
+    """Each kind of program, and every way in which hosts are reached and ranks learn who they are: by ssh and by srun, from Open MPI, from PMI,
+    from torchrun and in pods. Under Open MPI tests/python has scripts."""
+    return (launcher.name, kind) in {("openmpi5", "mpi"), ("mpich", "env"), ("slurm-pmix", "env"), ("slurm-pmi2", "mpi"), ("torchrun", "ddp"), ("pods", "env")}
 
 
 INTRO = """Seconds of `muster run`, 3 hosts x 2 ranks, written by `MUSTER_WRITE_MATRIX=1 pytest tests/run/test_matrix.py`. A cell passed when every rank was in its
