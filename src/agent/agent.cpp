@@ -132,7 +132,7 @@ class LauncherWatch {
   void work() const {
     pollfd watched[2] = {{launcher_, 0, 0}, {over_.descriptor(), POLLIN, 0}};
     if (::poll(watched, 2, -1) <= 0 || watched[0].revents == 0) return;
-    (void)kill_children(kChildrenEnd, 0);
+    (void)kill_children(kChildrenEnd);
     ::_exit(kFailed);
   }
 

@@ -6,6 +6,21 @@
 
 namespace muster::agent {
 
+namespace {
+
+constexpr char kAnnounces = '\x1e';
+constexpr std::size_t kWorthCutting = std::size_t{64} << 10;
+
+}  // namespace
+
+void Inbox::add(std::string_view bytes) {
+  if (taken_ > kWorthCutting) {
+    received_.erase(0, taken_);
+    taken_ = 0;
+  }
+  received_.append(bytes);
+}
+
 std::optional<Message> Inbox::next() {
   if (broken_) return std::nullopt;
   const std::string_view rest = std::string_view(received_).substr(taken_);
@@ -18,7 +33,7 @@ std::optional<Message> Inbox::next() {
   }
   std::string_view line = rest.substr(0, end);
   std::size_t payload = 0;
-  if (line.starts_with('+')) {
+  if (line.starts_with(kAnnounces)) {
     const auto [stop, bad] = std::from_chars(line.data() + 1, line.data() + line.size(), payload);
     const bool has_space = stop < line.data() + line.size() && *stop == ' ';
     if (bad != std::errc() || !has_space || payload > kMaxPayload) {
@@ -34,7 +49,7 @@ std::optional<Message> Inbox::next() {
 }
 
 std::string with_payload(std::string_view line, std::string_view payload) {
-  return fmt::format("+{} {}{}", payload.size(), line, payload);
+  return fmt::format("{}{} {}{}", kAnnounces, payload.size(), line, payload);
 }
 
 }  // namespace muster::agent

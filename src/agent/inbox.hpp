@@ -1,5 +1,5 @@
 // Cuts what comes over a connection into messages. A message is a line, which may announce bytes
-// that follow it: "+5 LINE\nHELLO". Pure.
+// that follow it: "\x1e5 LINE\nHELLO". What a host's shell prints before never begins so. Pure.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct Message {
 
 class Inbox {
  public:
-  void add(std::string_view bytes) { received_.append(bytes); }
+  void add(std::string_view bytes);
 
   // The next whole message; nothing: more bytes must come first.
   [[nodiscard]] std::optional<Message> next();

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <optional>
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -40,11 +41,13 @@ Result<sys::Fd> listen_locally(const std::string& path) {
 sys::Fd connect_locally(const std::string& path) {
   const auto address = address_of(path);
   if (!address) return {};
-  sys::Fd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  // Not blocking: who listens may have stopped, and its queue be full.
+  sys::Fd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) !=
       0) {
     return {};
   }
+  (void)::fcntl(connection.get(), F_SETFL, 0);
   return connection;
 }
 

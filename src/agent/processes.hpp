@@ -22,7 +22,10 @@ namespace muster::agent {
 
 // The engine's daemons above the shims that are alive: only a process whose program is a known
 // daemon or launcher of an engine, never a shell or a service manager.
-[[nodiscard]] std::vector<ProcessId> engine_daemons(std::span<const RankStart> starts);
+// Also those that have the run's id on their command line, as Open MPI's do.
+// Cost: one pass over /proc.
+[[nodiscard]] std::vector<ProcessId> engine_daemons(const std::string& run_id,
+                                                    std::span<const RankStart> starts);
 
 // The engine's launcher on this host that starts the ranks of this run; found by its command line.
 [[nodiscard]] std::optional<ProcessId> engine_of(const std::string& run_id);

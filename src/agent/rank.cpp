@@ -28,6 +28,7 @@
 #include "agent/record.hpp"
 #include "agent/run_files.hpp"
 #include "agent/signals.hpp"
+#include "agent/stream.hpp"
 #include "agent/work_folder.hpp"
 #include "base/environment.hpp"
 #include "rankenv/rank.hpp"
@@ -79,7 +80,7 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
                 .run_id = options.run_id,
                 .master = options.master,
                 .restarts = options.restarts,
-                .unbuffered = false};
+                .unbuffered = !has_terminals()};
   if (const auto placement = files.placement()) {
     take_place(*placement, inherited, wishes.rank);
     prepared.rank = wishes.rank;
@@ -178,7 +179,7 @@ void Front::look_after_runner() {
   status_ = ended;
   // Without its runner the program has been killed; what it has started has not.
   if (program_ > 0) (void)::kill(-program_, SIGKILL);
-  (void)kill_children(kCleanUp, 0);
+  (void)kill_children(kCleanUp);
 }
 
 void Front::handle_signals() {
@@ -229,7 +230,7 @@ Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
   }
   (void)::setpgid(runner, runner);  // here too: whoever comes first
   runners = sys::Fd();
-  close_inherited({});
+  close_inherited();
   return Front(runner, std::move(ours), signals).run();
 }
 

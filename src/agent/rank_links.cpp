@@ -62,6 +62,7 @@ void RankLinks::admit() {
 
 void RankLinks::take(Link& link, const Message& message, RankSpool& spool,
                      std::vector<Event>& events) {
+  if (link.superseded) return;
   if (const auto place = parse_place(message.line)) {
     if (link.rank < 0) return;
     const Life& life = lives_[link.rank];
@@ -72,33 +73,47 @@ void RankLinks::take(Link& link, const Message& message, RankSpool& spool,
   }
   auto event = parse_event(message.line);
   if (!event) return;
-  if (event->start) {
-    link.rank = event->start->rank;
-    const auto [life, is_first] =
-        lives_.try_emplace(link.rank, Life{.program = event->start->program});
-    if (!is_first && life->second.program != event->start->program) {
-      life->second = {.program = event->start->program,
-                      .out_before = spool.end(link.rank, sys::Stream::kOut),
-                      .err_before = spool.end(link.rank, sys::Stream::kErr)};
-    }
-  }
+  if (const auto& start = event->start) begin_life(link, *start, spool, events);
   if (event->end) link.ended = true;
   events.push_back(*std::move(event));
 }
 
-std::vector<Event> RankLinks::receive(RankSpool& spool, std::vector<int>& gone) {
+void RankLinks::begin_life(Link& link, const RankStart& start, RankSpool& spool,
+                           std::vector<Event>& events) {
+  link.rank = start.rank;
+  const auto [life, is_first] = lives_.try_emplace(link.rank, Life{.program = start.program});
+  if (is_first || life->second.program == start.program) return;
+  supersede(link, spool, events);
+  life->second = {.program = start.program,
+                  .out_before = spool.end(link.rank, sys::Stream::kOut),
+                  .err_before = spool.end(link.rank, sys::Stream::kErr)};
+}
+
+// What the rank's program before has written comes before anything of the new one.
+void RankLinks::supersede(const Link& by, RankSpool& spool, std::vector<Event>& events) {
+  for (Link& link : links_) {
+    if (&link == &by || link.rank != by.rank || link.superseded) continue;
+    read(link, Reads::kAll, spool, events);
+    link.superseded = true;
+  }
+}
+
+void RankLinks::read(Link& link, Reads how, RankSpool& spool, std::vector<Event>& events) {
+  if (how == Reads::kWhatFits && link.rank >= 0 && !spool.has_room(link.rank)) return;
+  link.channel.receive(how == Reads::kAll ? kMaxLine : RankSpool::kPiece);
+  while (auto message = link.channel.next()) take(link, *message, spool, events);
+}
+
+std::vector<Event> RankLinks::receive(Reads how, RankSpool& spool, std::vector<int>& gone) {
   admit();
   std::vector<Event> events;
   for (auto link = links_.begin(); link != links_.end();) {
-    if (link->rank < 0 || spool.has_room(link->rank)) {
-      link->channel.receive(RankSpool::kPiece);
-      while (auto message = link->channel.next()) take(*link, *message, spool, events);
-    }
+    read(*link, how, spool, events);
     if (link->channel.open()) {
       ++link;
       continue;
     }
-    if (link->rank >= 0 && !link->ended) gone.push_back(link->rank);
+    if (link->rank >= 0 && !link->ended && !link->superseded) gone.push_back(link->rank);
     link = links_.erase(link);
   }
   return events;

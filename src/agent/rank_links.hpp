@@ -27,15 +27,19 @@ class RankLinks {
   // What to wait for.
   void watch(std::vector<pollfd>& watched, const RankSpool& spool) const;
 
+  // How much is read: as much as the spool has room for, or all that there is.
+  enum class Reads { kWhatFits, kAll };
+
   // Lets new ranks in and reads what there is: starts and ends come back, output goes into the
   // spool. A rank whose connection ended without its end was killed; `gone` gets its number.
-  [[nodiscard]] std::vector<Event> receive(RankSpool& spool, std::vector<int>& gone);
+  [[nodiscard]] std::vector<Event> receive(Reads how, RankSpool& spool, std::vector<int>& gone);
 
  private:
   struct Link {
     Channel channel;
     int rank = -1;  // not yet known
     bool ended = false;
+    bool superseded = false;  // torchrun has started the rank again: this one counts no more
   };
   // The program that was a rank last, and what was written by those that were it before: torchrun
   // may start a rank again, and then its output goes on.
@@ -46,6 +50,9 @@ class RankLinks {
   };
 
   void admit();
+  void begin_life(Link& link, const RankStart& start, RankSpool& spool, std::vector<Event>& events);
+  void supersede(const Link& by, RankSpool& spool, std::vector<Event>& events);
+  void read(Link& link, Reads how, RankSpool& spool, std::vector<Event>& events);
   void take(Link& link, const Message& message, RankSpool& spool, std::vector<Event>& events);
 
   sys::Fd listener_;

@@ -26,8 +26,10 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kDrain{2000};     // for output that a daemon of the program's keeps open
-constexpr milliseconds kTell{10'000};    // for a warden that is held up
+constexpr milliseconds kDrain{2000};       // for output that a daemon of the program's keeps open
+constexpr milliseconds kTell{10'000};      // for what is left to say, when nobody waits for it
+constexpr milliseconds kNoWarden{90'000};  // until it must be there again
+constexpr milliseconds kLookAgain{1000};
 constexpr milliseconds kCleanUp{2000};   // for descendants that were killed
 constexpr milliseconds kFrontGone{500};  // for a program that ends by itself, as MPI_Abort does
 
@@ -134,7 +136,10 @@ void Runner::listen_to_front() {
 }
 
 int Runner::patience_ms() const {
-  if (give_up_ == Clock::time_point::max()) return -1;
+  const bool is_heard = voice_.descriptor() >= 0;
+  if (give_up_ == Clock::time_point::max()) {
+    return is_heard ? -1 : static_cast<int>(kLookAgain.count());
+  }
   const auto left = std::chrono::duration_cast<milliseconds>(give_up_ - Clock::now());
   return static_cast<int>(std::max(left, milliseconds(0)).count()) + 1;
 }
@@ -149,7 +154,7 @@ void Runner::step() {
   if (::poll(entries.data(), entries.size(), patience_ms()) < 0) return;
   if (entries[0].revents != 0) handle_signals();
   if (entries[1].revents != 0) listen_to_front();
-  if (entries[2].revents != 0) voice_.go_on();
+  if (entries[2].revents != 0 || entries[2].fd < 0) voice_.go_on();
   if (entries[3].revents != 0) out_.read_some(take_);
   if (entries[4].revents != 0) err_.read_some(take_);
   if (!ended_ && Clock::now() >= give_up_) {  // the engine has killed its rank
@@ -165,6 +170,20 @@ void Runner::run() {
   while (!finished()) step();
   out_.read_rest(take_);
   err_.read_rest(take_);
+}
+
+// The engine waits for its rank as long as the launcher needs to take its last words. Without the
+// engine's process, or without a warden, that is not for ever.
+void say_the_rest(RankVoice& voice, int front) {
+  const auto began = Clock::now();
+  auto give_up = Clock::time_point::max();
+  while (!voice.finish(kLookAgain)) {
+    bool closed = false;
+    (void)receive_note(front, closed);
+    if (closed) give_up = std::min(give_up, Clock::now() + kTell);
+    if (voice.descriptor() < 0) give_up = std::min(give_up, began + kNoWarden);
+    if (Clock::now() >= give_up) return;
+  }
 }
 
 }  // namespace
@@ -195,7 +214,7 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
   (void)send_note(front, {.kind = Note::Kind::kProgram, .value = launched.pid});
   out.program_end = sys::Fd();
   err.program_end = sys::Fd();
-  close_inherited({});
+  close_inherited();
   RankStart start{.rank = job.rank.rank,
                   .local_rank = job.rank.local_rank,
                   .size = job.rank.size,
@@ -216,10 +235,11 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
                 std::move(err.our_end));
   runner.run();
   rusage usage{};
+  (void)send_note(front, {.kind = Note::Kind::kProgram, .value = 0});  // its number is free then
   if (::wait4(launched.pid, &end.status, 0, &usage) < 0) {
     return unexpected(system_error("cannot learn how the program ended"));
   }
-  end.left_over = kill_children(kCleanUp, 0);
+  end.left_over = kill_children(kCleanUp);
   end.time_s = runner.end_time_s();
   end.user_s = seconds(usage.ru_utime);
   end.system_s = seconds(usage.ru_stime);
@@ -228,7 +248,7 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
   end.err_bytes = runner.err_bytes();
   end.by_engine = runner.by_engine() && end.status != 0;
   voice.end(end);
-  voice.finish(kTell);
+  say_the_rest(voice, front);
   return end.status;
 }
 

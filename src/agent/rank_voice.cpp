@@ -46,7 +46,11 @@ class ToWarden : public RankVoice {
   void output(sys::Stream stream, std::uint64_t at, std::string_view bytes) override {
     say(output_message(stream, at, bytes));
   }
-  void end(const RankEnd& end) override { say(to_line(end)); }
+  void end(const RankEnd& end) override {
+    const std::string line = to_line(end);
+    say(line);
+    end_ = line;
+  }
 
   [[nodiscard]] bool has_room() const override { return warden_.unsent() < kQueue; }
   [[nodiscard]] int descriptor() const override { return warden_.open() ? warden_.in() : -1; }
@@ -58,12 +62,15 @@ class ToWarden : public RankVoice {
     warden_.receive();  // it says nothing; only its end can come
     if (!warden_.open()) come_back(milliseconds(0));
   }
-  void finish(milliseconds patience) override {
+  [[nodiscard]] bool finish(milliseconds patience) override {
     const auto give_up = Clock::now() + patience;
-    while (warden_.has_unsent() && Clock::now() < give_up) {
-      pollfd watched{.fd = warden_.out(), .events = POLLOUT, .revents = 0};
-      (void)::poll(&watched, 1, static_cast<int>(kTryAgain.count()));
+    while (true) {
+      if (!warden_.open()) come_back(milliseconds(0));
       warden_.flush();
+      if (warden_.open() && !warden_.has_unsent()) return true;
+      if (Clock::now() >= give_up) return false;
+      pollfd watched{.fd = warden_.open() ? warden_.out() : -1, .events = POLLOUT, .revents = 0};
+      (void)::poll(&watched, 1, static_cast<int>(kTryAgain.count()));
     }
   }
 
@@ -78,11 +85,13 @@ class ToWarden : public RankVoice {
     if (!connection.valid()) return;
     warden_ = channel_over(std::move(connection));
     if (!start_.empty()) warden_.send(start_);
+    if (!end_.empty()) warden_.send(end_);
   }
 
   std::string folder_;
   Channel warden_;
-  std::string start_;
+  std::string start_;  // what was said, for a warden that comes later
+  std::string end_;
 };
 
 class Aloud : public RankVoice {
@@ -117,7 +126,7 @@ class Aloud : public RankVoice {
   [[nodiscard]] int descriptor() const override { return -1; }
   [[nodiscard]] short events() const override { return 0; }
   void go_on() override {}
-  void finish(milliseconds /*patience*/) override {}
+  [[nodiscard]] bool finish(milliseconds /*patience*/) override { return true; }
 
  private:
   static void write_all(int to, std::string_view bytes) {

@@ -32,8 +32,8 @@ class RankVoice {
   [[nodiscard]] virtual short events() const = 0;
   // After waiting.
   virtual void go_on() = 0;
-  // Until everything was said, but not longer.
-  virtual void finish(std::chrono::milliseconds patience) = 0;
+  // Waits until everything was said, but not longer. False: not everything.
+  [[nodiscard]] virtual bool finish(std::chrono::milliseconds patience) = 0;
 };
 
 // The warden of the run with this folder, which may be slower to begin than the rank.

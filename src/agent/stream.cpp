@@ -52,6 +52,11 @@ Result<OutputChannel> open_terminal() {
   return channel;
 }
 
+bool has_terminals() {
+  const auto channel = open_terminal();
+  return channel && ::isatty(channel->program_end.get()) == 1;
+}
+
 void Stream::read_some(const Take& take) {
   std::array<char, kReadBytes> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const ssize_t got = ::read(source_.get(), buffer.data(), buffer.size());

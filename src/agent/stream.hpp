@@ -22,6 +22,9 @@ struct OutputChannel {
 // had, a pipe.
 [[nodiscard]] Result<OutputChannel> open_terminal();
 
+// Whether there is one to be had; without /dev/pts a pipe takes its place.
+[[nodiscard]] bool has_terminals();
+
 class Stream {
  public:
   // Gets what was read, and where in the stream it begins.

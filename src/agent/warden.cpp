@@ -30,6 +30,9 @@ constexpr double kOwnGraceSeconds = 2;                  // where nobody said how
 constexpr milliseconds kLookAgain{20};                  // while processes are being ended
 constexpr milliseconds kKillTakes{1000};                // at most, until a killed process is gone
 constexpr milliseconds kDaemonLeaves{1000};             // by itself, after its last rank
+constexpr milliseconds kDaemonComes{3000};              // at most, after its engine has ended
+constexpr milliseconds kLookForDaemons{100};
+constexpr milliseconds kLastWordsTake{5000};  // at most, until the launcher has read them
 
 milliseconds ms(double seconds) {
   return duration_cast<milliseconds>(duration<double>(seconds));
@@ -61,12 +64,20 @@ void kill_rank_processes(const std::string& run_id, const std::vector<RankStart>
 }
 
 // The engine's daemons leave by themselves when the job is over; those that do not are ended.
+// Where no rank began, one may still be on its way, though its engine has ended.
 void end_daemons(const std::string& run_id, const std::vector<RankStart>& starts) {
-  const auto give_up = std::chrono::steady_clock::now() + kDaemonLeaves;
-  while (!engine_daemons(starts).empty() && std::chrono::steady_clock::now() < give_up) {
-    pause_for(kLookAgain);
+  using Clock = std::chrono::steady_clock;
+  const auto give_up = Clock::now() + kDaemonLeaves;
+  const auto last_comes = Clock::now() + (starts.empty() ? kDaemonComes : milliseconds(0));
+  while (true) {
+    const auto daemons = engine_daemons(run_id, starts);
+    if (daemons.empty() && Clock::now() >= last_comes) break;
+    if (Clock::now() >= give_up) {
+      for (const ProcessId& daemon : daemons) send_signal(daemon, SIGKILL);
+    }
+    if (Clock::now() >= std::max(give_up, last_comes) + kKillTakes) break;
+    pause_for(starts.empty() ? kLookForDaemons : kLookAgain);
   }
-  for (const ProcessId& daemon : engine_daemons(starts)) send_signal(daemon, SIGKILL);
   kill_rank_processes(run_id, starts);
 }
 
@@ -106,7 +117,7 @@ void Warden::serve(Channel launcher, double orphan_after_s) {
       start_ending(kOwnGraceSeconds);
       if (!bye_) bye_ = true;
     }
-    pass_on_news();
+    pass_on_news(RankLinks::Reads::kWhatFits);
     send_output(false);
     if (Clock::now() >= next_beat_) {
       launcher_.send(to_line(Report{.kind = Report::Kind::kBeat, .clock_s = sys::unix_time()}));
@@ -178,9 +189,9 @@ void Warden::report(const Event& event) {
   launcher_.send(to_line(Report{.kind = Report::Kind::kEvent, .event = event}));
 }
 
-void Warden::pass_on_news() {
+void Warden::pass_on_news(RankLinks::Reads how) {
   std::vector<int> gone;
-  for (Event& event : links_.receive(spool_, gone)) {
+  for (Event& event : links_.receive(how, spool_, gone)) {
     if (event.start) {
       starts_[event.start->rank] = *event.start;
       ended_[event.start->rank] = false;  // torchrun may start it again
@@ -190,6 +201,7 @@ void Warden::pass_on_news() {
       const int status = event.end->status;
       event.end->by_engine = event.end->by_engine || (told_to_end_ && died_of(status, SIGTERM)) ||
                              (told_to_end_ && died_of(status, SIGKILL));
+      send_output(true);  // its last words come before its end
     }
     report(event);
   }
@@ -203,7 +215,8 @@ void Warden::note_gone(int rank) {
           .end = RankEnd{.rank = rank,
                          .status = SIGKILL,
                          .failure = "it was killed together with muster's rank process",
-                         .time_s = sys::unix_time()}});
+                         .time_s = sys::unix_time(),
+                         .by_engine = told_to_end_}});
 }
 
 // What the launcher takes now, or, before `done` is said, all that is left.
@@ -219,7 +232,7 @@ void Warden::start_ending(double grace_s) {
   if (ending_) return;
   ending_ = true;
   (void)sys::write_file(folder_ + "/" + kOverMark, "", 0600);  // for ranks that start from now on
-  pass_on_news();
+  pass_on_news(RankLinks::Reads::kAll);
   told_to_end_ = true;
   kill_at_ = Clock::now() + ms(grace_s);
   for (const auto& [rank, start] : starts_) {
@@ -230,21 +243,32 @@ void Warden::start_ending(double grace_s) {
   }
 }
 
+bool Warden::is_shim(const ProcessId& process) const {
+  return std::any_of(starts_.begin(), starts_.end(),
+                     [&](const auto& entry) { return entry.second.shim == process; });
+}
+
 void Warden::go_on_ending() {
-  pass_on_news();
-  const auto starts = values(starts_);
-  const auto left = rank_processes(run_id_, starts);
+  pass_on_news(RankLinks::Reads::kWhatFits);
+  const auto left = rank_processes(run_id_, values(starts_));
   if (!left.empty()) {
     if (Clock::now() < kill_at_) return;
-    for (const ProcessId& process : left) send_signal(process, SIGKILL);
     if (!gone_by_) {
       gone_by_ = Clock::now() + kKillTakes;
       had_to_end_ = std::max(had_to_end_, static_cast<int>(left.size()));
     }
-    if (Clock::now() < *gone_by_) return;
+    // A shim tells how its program has ended, and goes by itself.
+    const bool is_last_look = Clock::now() >= *gone_by_;
+    for (const ProcessId& process : left) {
+      if (is_last_look || !is_shim(process)) send_signal(process, SIGKILL);
+    }
+    if (!is_last_look) return;
   }
+  pass_on_news(RankLinks::Reads::kAll);
   ending_ = false;
-  const bool orphan = !launcher_.open();
+  // A launcher whose connection broke comes back for the rest.
+  const bool orphan = !launcher_.open() && Clock::now() - heard_ > ms(orphan_after_s_);
+  if (!launcher_.open() && !orphan && !bye_) return;
   send_output(true);
   launcher_.send(to_line(Report{.kind = Report::Kind::kDone, .ended = had_to_end_}));
   if (orphan || bye_) leave(bye_.value_or(true));
@@ -254,7 +278,12 @@ void Warden::go_on_ending() {
 // session ends at once. Not in a Slurm step: it would be killed with us.
 void Warden::leave(bool keep) {
   over_ = true;
-  launcher_.flush();
+  const auto give_up = Clock::now() + kLastWordsTake;
+  while (launcher_.has_unsent() && Clock::now() < give_up) {
+    pollfd writable = {launcher_.out(), POLLOUT, 0};
+    (void)::poll(&writable, 1, static_cast<int>(kLookAgain.count()));
+    launcher_.flush();
+  }
   const bool in_step = std::getenv("SLURM_STEP_ID") != nullptr;  // NOLINT(concurrency-mt-unsafe)
   if (!in_step && ::fork() != 0) return;
   launcher_.close();

@@ -33,7 +33,8 @@ class Warden {
   void admit();
   void obey(const Order& order);
   void begin();
-  void pass_on_news();
+  void pass_on_news(RankLinks::Reads how);
+  [[nodiscard]] bool is_shim(const ProcessId& process) const;
   void report(const Event& event);
   void note_gone(int rank);
   void send_output(bool all);

@@ -40,8 +40,9 @@ std::string copy_fix(const Scene& scene, const std::string& file) {
   if (is_too_much(folder_here(scene, file), scene.launcher.home)) {
     return "put it into a folder of its own and copy that with muster sync";
   }
-  return fmt::format("copy its folder there; where the right one is:\n  muster sync {} {}",
-                     kTheHosts, sys::quote(std::string_view(file.substr(0, file.rfind('/')))));
+  return fmt::format(
+      "copy the folder to these hosts; on the machine with the right version:\n  muster sync {} {}",
+      kTheHosts, sys::quote(std::string_view(file.substr(0, file.rfind('/')))));
 }
 
 }  // namespace muster::checks

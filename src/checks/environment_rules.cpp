@@ -77,10 +77,10 @@ Finding undone_activation(const std::string& host, const std::vector<std::string
       .id = std::string(kActivationFailed),
       .severity = Severity::kWarning,
       .hosts = {host},
-      .what = fmt::format("{} of this machine {} what the activation sets there", listed(names),
-                          names.size() == 1 ? "replaces" : "replace"),
+      .what = fmt::format("{} from this machine {} what --activate sets on the host", listed(names),
+                          names.size() == 1 ? "overrides" : "override"),
       .evidence =
-          "you hand it to the ranks: by -x, or by exporting a variable of NCCL, PyTorch, "
+          "muster passes it on because you used -x, or because it is a variable of NCCL, PyTorch, "
           "Gloo, UCX, libfabric, oneCCL or OpenMP",
       .fix = fmt::format("leave -x {} out, or unset it here; to add to what the activation sets, "
                          "add it there: --activate '...; export {}=...'",

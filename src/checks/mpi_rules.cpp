@@ -133,17 +133,17 @@ Finding no_torchrun(const std::string& host) {
 }
 
 Finding speaks_of_mpi(const Scene& scene) {
-  return {.id = std::string(kAllRanksZero),
-          .severity = Severity::kWarning,
-          .what = fmt::format("the program speaks of MPI ({}), and torchrun starts none: with "
-                              "backend \"mpi\" or mpi4py every rank would be alone",
-                              scene.job.mpi_word),
-          .evidence = found_text(scene.launcher) +
-                      " on this machine, and none that suits is on "
-                      "all hosts",
-          .fix =
-              "install the same MPI here and on all hosts, at the same path; or say that the "
-              "program needs none: --engine torchrun"};
+  return {
+      .id = std::string(kAllRanksZero),
+      .severity = Severity::kWarning,
+      .what = fmt::format("the program mentions MPI ({}), but torchrun does not start MPI: with "
+                          "backend \"mpi\" or mpi4py each rank would see a world size of 1",
+                          scene.job.mpi_word),
+      .evidence = found_text(scene.launcher) +
+                  " on this machine; no suitable MPI is installed on all hosts",
+      .fix =
+          "install the same MPI here and on all hosts, at the same path; if the program does "
+          "not use MPI, pass --engine torchrun"};
 }
 
 // Each host has its own.

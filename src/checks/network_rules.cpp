@@ -82,11 +82,9 @@ std::string shared_evidence(const Reach& reach) {
 // muster names the interface to every layer, but not over what the user says.
 std::string nothing_to_do(const Scene& scene) {
   const std::vector<std::string> set = interface_variables(scene.job);
-  return set.empty() ? "nothing: muster sets each host's own name for Gloo, NCCL and the engine"
-                     : fmt::format(
-                           "unset {}: you hand it to all ranks, and muster sets each "
-                           "host's own name only where you set none",
-                           listed(set));
+  return set.empty()
+             ? "nothing: muster sets each host's own name for Gloo, NCCL and the engine"
+             : fmt::format("unset {}; muster then sets the right name on each host", listed(set));
 }
 
 Finding differing_names(const Scene& scene, const HostGroups& names) {
@@ -180,7 +178,7 @@ Findings find_interfaces(const Scene& scene) {
                         .hosts = {host.name()},
                         .what = fmt::format("{} is avoided: traffic goes through {}",
                                             listed(avoided), scene.layout.subnet),
-                        .fix = nothing_to_do(scene)});
+                        .fix = "nothing: it is left out"});
   }
   if (names.all().size() > 1) findings.push_back(differing_names(scene, names));
   return findings;

@@ -50,8 +50,16 @@ std::vector<std::string> ways_from_outside(const facts::Facts& host, const std::
   return ways;
 }
 
+// By name, as an argument for torchrun.
+bool asks_for_open_rendezvous(const layout::Job& job) {
+  const auto& words = job.engine_args;
+  return std::any_of(words.begin(), words.end(), [](std::string_view word) {
+    return word == "c10d" || word.ends_with("backend=c10d");
+  });
+}
+
 Findings find_open_rendezvous(const Scene& scene, const Participant& first) {
-  if (scene.layout.min_hosts == 0) return {};
+  if (scene.layout.min_hosts == 0 && !asks_for_open_rendezvous(scene.job)) return {};
   const std::vector<std::string> ways = ways_from_outside(*first.facts, scene.layout.subnet);
   if (ways.empty()) return {};
   return {{.id = std::string(kRendezvousOpen),

@@ -67,16 +67,17 @@ std::vector<std::string> differences(const Script& original, const Script& copy)
 
 using Copies = std::vector<std::pair<std::string, const Script*>>;  // by host
 
-Findings stale_copies(const Scene& scene, const PythonCode& code, const Copies& copies) {
+Findings stale_copies(const Scene& scene, const PythonCode& code, const Script& original,
+                      const Copies& copies) {
   Findings findings;
   for (const auto& [host, copy] : copies) {
-    const std::vector<std::string> texts = differences(*scene.launcher.script, *copy);
+    const std::vector<std::string> texts = differences(original, *copy);
     if (texts.empty()) continue;
     findings.push_back({.id = std::string(kProgramDiffers),
                         .severity = Severity::kWarning,
                         .hosts = {host},
-                        .what = fmt::format("the copy of {} is stale there: files differ from "
-                                            "those on this machine",
+                        .what = fmt::format("{} or a module it imports differs from this "
+                                            "machine's copy",
                                             code.word),
                         .evidence = listed(texts),
                         .fix = advice(scene, code)});
@@ -143,9 +144,8 @@ Findings find_script(const Scene& scene) {
     findings.back().hosts = {host.name()};
   }
   const auto& here = scene.launcher.script;
-  const bool is_here = here && !here->files.empty();
-  Findings odd =
-      is_here ? stale_copies(scene, *code, copies) : copies_that_differ(scene, *code, copies);
+  Findings odd = here && !here->files.empty() ? stale_copies(scene, *code, *here, copies)
+                                              : copies_that_differ(scene, *code, copies);
   std::move(odd.begin(), odd.end(), std::back_inserter(findings));
   return findings;
 }

@@ -31,13 +31,11 @@ Findings find_torch(const Scene& scene) {
   for (const HostGroup& group : versions.odd()) {
     findings.push_back(
         {.id = std::string(kTorchVersion),
-         .severity = Severity::kError,
+         .severity = has_torchrun ? Severity::kError : Severity::kWarning,
          .hosts = group.hosts,
-         .what = fmt::format("PyTorch has another version there than on {}", usual),
+         .what = fmt::format("the PyTorch version differs from the one on {}", usual),
          .evidence = fmt::format("{}; on {} {}", group.key, usual, versions.usual().key),
-         .fix = has_torchrun ? "install the same version on all hosts"
-                             : "install the same version on all hosts; a program that does not "
-                               "use PyTorch can be started with muster run --force"});
+         .fix = "install the same version on all hosts"});
   }
   return findings;
 }

@@ -95,6 +95,20 @@ std::vector<std::string> carried_variables(const launch::Plan& plan) {
   return variables;
 }
 
+// Ranks on this machine inherit its environment: where an earlier job met must not lead them there.
+void forget_old_master(const Surveyed& all) {
+  const auto& placements = all.layout.placements;
+  const auto& handed = all.job.env;
+  if (std::none_of(placements.begin(), placements.end(),
+                   [](const auto& one) { return one.here; })) {
+    return;
+  }
+  for (const char* const name : {"MASTER_ADDR", "MASTER_PORT"}) {
+    const bool is_wanted = std::find(handed.begin(), handed.end(), name) != handed.end();
+    if (!is_wanted) (void)::unsetenv(name);  // NOLINT(concurrency-mt-unsafe)
+  }
+}
+
 // From the last words of those that failed.
 void find_consequences(run::Record& record, const run::Output& output) {
   constexpr std::size_t kLines = 200;
@@ -110,6 +124,27 @@ void find_consequences(run::Record& record, const run::Output& output) {
   }
 }
 
+// Says which ranks wrote more than has come, where the host is not lost.
+void tell_missing_output(const run::Record& record, const run::Output& output) {
+  for (const run::RankRecord& rank : record.ranks) {
+    const auto& lost = record.lost_hosts;
+    if (!rank.end || std::find(lost.begin(), lost.end(), rank.host) != lost.end()) continue;
+    agent::Taken come{.rank = rank.rank};
+    for (const agent::Taken& one : output.taken(rank.host)) {
+      if (one.rank == rank.rank) come = one;
+    }
+    const auto missing = [](std::uint64_t said, std::uint64_t got) {
+      return said - std::min(said, got);
+    };
+    const std::uint64_t bytes =
+        missing(rank.end->out_bytes, come.out) + missing(rank.end->err_bytes, come.err);
+    if (bytes == 0) continue;
+    sys::print_err(
+        "muster: {} bytes of the output of rank {} on {} are missing: its host did not send them\n",
+        bytes, rank.rank, rank.host);
+  }
+}
+
 // All that is kept of it, and what could not be.
 void keep(const run::Record& record, const run::Verdict& verdict, run::Output& output,
           const std::string& evidence, const std::string& folder) {
@@ -119,6 +154,7 @@ void keep(const run::Record& record, const run::Verdict& verdict, run::Output& o
   }
   const auto kept = sys::write_file(folder + "/record.json", to_json(record, verdict), 0600);
   output.show_rest();
+  tell_missing_output(record, output);
   if (!output.not_kept().empty()) {
     sys::print_err("muster: {} does not hold all of the output: {}\n", folder, output.not_kept());
   }
@@ -194,6 +230,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
                              const run::WatchLine& watch) {
   std::vector<std::string> names;
   for (const hosts::Host& host : all.cluster.hosts) names.push_back(host.name);
+  forget_old_master(all);
   run::Record record = new_record(all, turn);
   MUSTER_TRY(const auto output, run::Output::open(folder, all.layout.ranks, watch));
   run::Patience patience = wanted;
@@ -210,7 +247,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   output->finish();
   record.ended_s = sys::unix_time();
   for (const std::string& host : record.lost_hosts) all.transport->forget(host);
-  supervisor.dismiss(false);
+  supervisor.dismiss();
   find_consequences(record, *output);
   AttemptEnd end{.verdict = judge(record), .decision = {}};
   output->show_held(end.verdict.first_failed_rank);

@@ -88,7 +88,7 @@ void print_grouped(std::span<const remote::Outcome> outcomes) {
 Result<int> exec(const ExecOptions& options, const std::vector<std::string>& extras) {
   MUSTER_CHECK(check_usage(options, extras));
   MUSTER_TRY(hosts::Cluster cluster, read_cluster(options.cluster));
-  MUSTER_TRY(const std::string here, find_this_machine(cluster));
+  MUSTER_TRY(const std::string here, find_this_machine(cluster, NamedTwice::kOverSsh));
   std::vector<remote::Task> tasks;
   for (const hosts::Host& host : cluster.hosts) {
     tasks.push_back({.host = host.name, .command = remote::command_line(options.words)});

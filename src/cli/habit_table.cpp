@@ -147,7 +147,7 @@ constexpr std::array kHabits = {
           "ranks fill one host after the other; --map-by has the engine's own ways"},
     // The meeting point.
     Habit{"--rdzv-backend", 1, done,
-          "leave it out: torchrun's hosts meet by its static rendezvous, with MIN:MAX by c10d",
+          "leave it out: muster uses the static rendezvous, or c10d with --nnodes MIN:MAX",
           "c10d static"},
     Habit{"--rdzv-endpoint", 1, endpoint},
     Habit{"--rdzv-id", 1, done},

@@ -131,8 +131,9 @@ class Reader {
     const std::string flags = sys::quote(right);
     right.assign(here, line_.words.end());
     right.insert(right.end(), line_.program.begin(), line_.program.end());
-    return refused(fmt::format("what is to run, from '{}' on, stands after --", line_.words[at_]),
-                   fmt::format("put -- in front of it:\n  {} -- {}", flags, sys::quote(right)));
+    return refused(
+        fmt::format("'{}' comes before --", line_.words[at_]),
+        fmt::format("put the whole program after --:\n  {} -- {}", flags, sys::quote(right)));
   }
 
   // Of variables: they may be secrets.

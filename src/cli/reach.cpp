@@ -45,7 +45,7 @@ Result<Reach> over_ssh(const JobOptions& options) {
   }
   Reach reach;
   MUSTER_TRY(reach.cluster, read_cluster(options.cluster, without_hosts()));
-  MUSTER_TRY(const std::string here, find_this_machine(reach.cluster));
+  MUSTER_TRY(const std::string here, find_this_machine(reach.cluster, NamedTwice::kRefused));
   reach.transport = std::make_unique<remote::Ssh>(remote::SshOptions{
       .user = reach.cluster.user,
       .port = reach.cluster.port,

@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/printable.hpp"
 #include "cli/attempt.hpp"
 #include "cli/command.hpp"
 #include "cli/detach.hpp"
@@ -42,7 +43,7 @@ std::string understood(const Surveyed& all, const std::string& run_id) {
   for (const auto& placement : all.layout.placements) names.push_back(placement.host);
   return fmt::format("muster: run {}: {} rank{} on {}, {}, network {}, master {}:{}\n", run_id,
                      all.layout.ranks, all.layout.ranks == 1 ? "" : "s", hosts::fold(names),
-                     engine_name(all.layout.engine),
+                     printable(engine_name(all.layout.engine)),
                      all.layout.subnet.empty() ? "not known" : all.layout.subnet,
                      all.layout.master_address, all.layout.master_port);
 }
@@ -52,6 +53,9 @@ int refusal_code(const std::vector<facts::Survey>& surveys) {
   for (const facts::Survey& survey : surveys) {
     if (!survey.facts) continue;
     const std::optional<facts::Program>& program = survey.facts->program;
+    const std::optional<facts::Script>& script = survey.facts->script;
+    const bool is_file = script && script->name.ends_with(".py");  // not a module
+    if (is_file && script->path.empty()) return kNotFound;
     if (!program) continue;
     if (program->path.empty()) return kNotFound;
     if (!program->executable) return kCannotRun;
@@ -156,7 +160,7 @@ void RunJob::announce(const Surveyed& all) {
   }
   if (options_.quiet) return;
   if (is_first() && options_.job.job.engine.empty() && options_.job.job.launcher.empty()) {
-    sys::print_err("muster: {}\n", all.layout.engine.why);
+    sys::print_err("muster: {}\n", printable(all.layout.engine.why));
   }
   sys::write_err(understood(all, turn_.id()));
 }

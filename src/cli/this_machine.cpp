@@ -1,6 +1,7 @@
 #include "cli/this_machine.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
@@ -13,6 +14,8 @@
 
 namespace muster::cli {
 namespace {
+
+constexpr std::chrono::seconds kResolverAnswers{3};
 
 hosts::Here read_here() {
   hosts::Here here;
@@ -27,26 +30,32 @@ hosts::Here read_here() {
 }
 
 bool resolves_here(const std::string& host, const hosts::Here& here) {
-  const auto addresses = facts::resolve(host);
+  const auto addresses = facts::resolve(host, kResolverAnswers);
   return addresses &&
          std::any_of(addresses->begin(), addresses->end(),
                      [&](const std::string& address) { return hosts::is_here(address, here); });
 }
 
 bool is_other_user(const std::string& user) {
-  return !user.empty() && user != facts::name_of(facts::read_users(::geteuid()), ::geteuid());
+  return !user.empty() &&
+         user != facts::name_of(facts::read_users(::geteuid(), kResolverAnswers), ::geteuid());
 }
 
 }  // namespace
 
-Result<std::string> find_this_machine(hosts::Cluster& cluster) {
+Result<std::string> find_this_machine(hosts::Cluster& cluster, NamedTwice twice) {
   std::string found;
-  if (is_other_user(cluster.user)) return found;
+  // With a port of its own it is somebody else's sshd here: a container's, or the end of a tunnel.
+  if (cluster.port != 0 || is_other_user(cluster.user)) return found;
   const hosts::Here here = read_here();
   for (hosts::Host& host : cluster.hosts) {
     host.here = hosts::is_here(host.name, here) ||
                 (hosts::may_be_here(host.name, here) && resolves_here(host.name, here));
     if (!host.here) continue;
+    if (!found.empty() && twice == NamedTwice::kOverSsh) {
+      host.here = false;
+      continue;
+    }
     if (!found.empty()) {
       return unexpected(
           Error{.code = ErrorCode::kUsage,

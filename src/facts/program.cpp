@@ -28,14 +28,19 @@ void add_libraries(const Libraries& libraries, Program& program) {
   program.libmpi_version = identity.version;
 }
 
-bool is_python(const std::string& path) {
-  return path.compare(path.rfind('/') + 1, 6, "python") == 0;
+// "python3.11", but not "python_train.sh": it is going to be started.
+bool is_python(std::string_view path) {
+  constexpr std::string_view kName = "python";
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with(kName) &&
+         name.substr(kName.size()).find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-void add_torch(const std::string& python, const Variables& environment, Program& program,
+void add_torch(const std::string& python, const Variables& environment,
+               std::chrono::milliseconds deadline, Program& program,
                std::vector<NotSeen>& not_seen) {
   if (!is_python(python)) return;
-  auto version = torch_of(python, environment);
+  auto version = torch_of(python, environment, deadline);
   if (version) {
     program.torch = *std::move(version);
   } else {
@@ -78,7 +83,8 @@ Program read_program(const std::string& name, const std::string& folder,
   } else {
     not_seen.push_back({.what = "program.libraries", .why = to_text(libraries.error())});
   }
-  add_torch(is_python(program.path) ? program.path : interpreter, environment, program, not_seen);
+  add_torch(is_python(program.path) ? program.path : interpreter, environment, deadline, program,
+            not_seen);
   return program;
 }
 

@@ -36,8 +36,9 @@ print("\nmuster:" + (torch.origin or "" if torch else ""))
 
 }  // namespace
 
-Result<std::string> torch_of(const std::string& python, const Variables& environment) {
-  sys::Command command{.argv = {python, "-c", kFindTorch}, .deadline = std::chrono::seconds(3)};
+Result<std::string> torch_of(const std::string& python, const Variables& environment,
+                             std::chrono::milliseconds deadline) {
+  sys::Command command{.argv = {python, "-c", kFindTorch}, .deadline = deadline};
   for (const auto& [name, value] : environment) command.env.push_back(name + "=" + value);
   MUSTER_TRY(const sys::Ended ended, sys::run(command));
   constexpr std::string_view kMark = "\nmuster:";

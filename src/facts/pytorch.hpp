@@ -1,6 +1,8 @@
 // The PyTorch that a host's programs would find.
 #pragma once
 
+#include <chrono>
+
 #include "facts/facts.hpp"
 #include "facts/mpi.hpp"
 
@@ -10,8 +12,9 @@ namespace muster::facts {
 [[nodiscard]] Torch read_torch(const Variables& environment, const Cpu& cpu);
 
 // The version of the torch that this Python would import, by way of .pth files and PYTHONPATH too;
-// empty: none. The interpreter is asked where it is, for 3 s at most; torch is not imported.
-[[nodiscard]] Result<std::string> torch_of(const std::string& python, const Variables& environment);
+// empty: none. The interpreter is asked where it is; torch is not imported.
+[[nodiscard]] Result<std::string> torch_of(const std::string& python, const Variables& environment,
+                                           std::chrono::milliseconds deadline);
 
 // "2.13.0+cpu" out of torch/version.py; empty: it does not tell.
 [[nodiscard]] std::string torch_version(std::string_view version_py);

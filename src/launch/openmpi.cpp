@@ -37,6 +37,8 @@ class OpenMpiWriter {
       set_launcher(dialect_.agent, fmt::format("{}", fmt::join(means_.ssh, " ")));
       set_launcher(dialect_.no_tree, "1");
     }
+    // No parameter of Open MPI's: its daemons get it too, and so the hosts can tell whose they are.
+    if (!means_.by_hand) add({std::string(dialect_.flag), "muster_run_id", means_.run_id});
     if (means_.user_env.contains("SLURM_JOB_ID")) {  // else srun starts the daemons, on its hosts
       set_launcher("plm", std::string(dialect_.plm));
       set_launcher("ras", "^slurm");

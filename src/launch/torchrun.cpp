@@ -47,7 +47,11 @@ class TorchrunWriter {
   // The c10d rendezvous unpickles state from a store that asks nobody who they are, so it is only
   // used where hosts may come and go, or where the user names a backend.
   [[nodiscard]] bool is_elastic() const {
-    return layout_.min_hosts > 0 || given_by_user(job_, "--rdzv-backend");
+    const auto& words = job_.engine_args;
+    const bool is_static = std::any_of(words.begin(), words.end(), [](std::string_view word) {
+      return word == "static" || word.ends_with("backend=static");
+    });
+    return layout_.min_hosts > 0 || (given_by_user(job_, "--rdzv-backend") && !is_static);
   }
 
   // Every host finds its own torchrun; all are given the same port, and only the first serves it.

@@ -38,8 +38,8 @@ Variables add_variables(const layout::Job& job, const layout::Layout& layout, co
     const std::string name = "NCCL_IB_DISABLE";
     set_default(name, "1");
     if (!means.user_env.contains(name)) {
-      plan.notes.push_back(
-          name + "=1 is set for all ranks: some hosts have no RDMA that the others could use");
+      plan.notes.push_back("muster sets " + name +
+                           "=1: not every host has usable RDMA, so NCCL uses TCP");
     }
   }
   auto& forwarded = variables.forwarded;

@@ -67,6 +67,11 @@ EngineChoice named_launcher(const Job& job, const facts::Facts& launcher) {
                                          mpi_name(found->kind, found->version), found->launcher)};
 }
 
+bool is_same_minor(std::string_view one, std::string_view other) {
+  const Version left = parse_version(one), right = parse_version(other);
+  return left.major == right.major && left.minor == right.minor;
+}
+
 // Whether a program that speaks of MPI by this word may be meant for this one.
 bool suits(const facts::Mpi& mpi, std::string_view word) {
   if (word.starts_with("OMPI_")) return mpi.kind == "openmpi";
@@ -80,8 +85,10 @@ const facts::Mpi* mpi_for_python(const Job& job, std::span<const facts::Facts* c
   if (job.mpi_word.empty()) return nullptr;
   for (const facts::Mpi& mpi : launcher.mpi) {
     const auto has_it = [&](const facts::Facts* host) {
-      return std::any_of(host->mpi.begin(), host->mpi.end(),
-                         [&](const facts::Mpi& other) { return other.launcher == mpi.launcher; });
+      return std::any_of(host->mpi.begin(), host->mpi.end(), [&](const facts::Mpi& other) {
+        return other.launcher == mpi.launcher && other.kind == mpi.kind &&
+               is_same_minor(other.version, mpi.version);
+      });
     };
     if (suits(mpi, job.mpi_word) && std::all_of(hosts.begin(), hosts.end(), has_it)) return &mpi;
   }
@@ -166,7 +173,7 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
   if (job.engine.empty() && linked == nullptr && has_torchrun && is_python(job.program)) {
     if (const facts::Mpi* mpi = mpi_for_python(job, hosts, launcher)) {
       return {to_engine(*mpi),
-              fmt::format("engine {} at {}: the program speaks of MPI ({}), which torchrun does "
+              fmt::format("engine {} at {}: the program mentions MPI ({}), which torchrun does "
                           "not start",
                           mpi_name(mpi->kind, mpi->version), mpi->launcher, job.mpi_word)};
     }

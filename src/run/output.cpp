@@ -21,8 +21,9 @@ constexpr std::chrono::seconds kDoubtLasts{3};
 
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
-// Ends early only when the other side is gone for good; then nothing more can be done.
-bool write_all(int descriptor, std::string_view bytes) {
+// How many were written. Ends early only when the other side is gone for good, or a disk is full.
+std::size_t write_all(int descriptor, std::string_view bytes) {
+  const std::size_t all = bytes.size();
   while (!bytes.empty()) {
     const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
@@ -31,10 +32,10 @@ bool write_all(int descriptor, std::string_view bytes) {
       (void)::poll(&writable, 1, -1);
       continue;
     }
-    if (count <= 0) return false;
+    if (count <= 0) break;
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
-  return true;
+  return all - bytes.size();
 }
 
 // Of the file's last part; made printable, since the program may write anything.
@@ -143,22 +144,24 @@ void Output::show_rest() {
   screen_ = nullptr;
 }
 
-bool Output::keep(int descriptor, std::string_view bytes) {
-  const bool kept = write_all(descriptor, bytes);
-  if (!kept) not_kept_ = std::strerror(errno);
+std::size_t Output::keep(const sys::Fd& file, std::string_view bytes) {
+  // A file that could not be opened has left its reason.
+  const std::size_t kept = file.valid() ? write_all(file.get(), bytes) : 0;
+  if (kept < bytes.size()) not_kept_ = std::strerror(errno);
   return kept;
 }
 
 void Output::show(sys::Stream stream, int rank, std::string_view labelled) {
   if (labelled.empty()) return;
   const bool is_out = stream == sys::Stream::kOut;
-  if (!keep(is_out ? out_.get() : err_.get(), labelled)) {
-    if (screen_) (void)write_all(is_out ? STDOUT_FILENO : STDERR_FILENO, labelled);
+  const std::size_t kept = keep(is_out ? out_ : err_, labelled);
+  std::uint64_t& written = is_out ? out_bytes_ : err_bytes_;
+  const Screen::Part part{.stream = stream, .at = written, .bytes = kept};
+  written += kept;
+  if (kept < labelled.size() && screen_) {
+    (void)write_all(is_out ? STDOUT_FILENO : STDERR_FILENO, labelled);
     return;
   }
-  std::uint64_t& written = is_out ? out_bytes_ : err_bytes_;
-  const Screen::Part part{.stream = stream, .at = written, .bytes = labelled.size()};
-  written += labelled.size();
   if (!is_out && (rank_failed_ || doubtful_.contains(rank))) {
     held_.push_back({.rank = rank, .part = part, .since = Clock::now()});
   } else {
@@ -178,9 +181,12 @@ void Output::a_rank_failed() {
 
 void Output::show_old() {
   while (!rank_failed_ && !held_.empty() && Clock::now() - held_.front().since >= kDoubtLasts) {
-    doubtful_.erase(held_.front().rank);
-    show_part(held_.front().rank, held_.front().part);
-    held_.pop_front();
+    const int rank = held_.front().rank;
+    doubtful_.erase(rank);
+    for (const Held& one : held_) {
+      if (one.rank == rank) show_part(rank, one.part);
+    }
+    std::erase_if(held_, [rank](const Held& one) { return one.rank == rank; });
   }
 }
 
@@ -205,7 +211,7 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
   bytes.remove_prefix(static_cast<std::size_t>(known));
   received.bytes += bytes.size();
   // Opened for each piece: a thousand ranks must not need two thousand descriptors.
-  (void)keep(open_log(rank_file(piece.rank, piece.stream)).get(), bytes);
+  (void)keep(open_log(rank_file(piece.rank, piece.stream)), bytes);
   const std::string label = fmt::format("[{}:{}] ", host, piece.rank);
   std::string labelled;
   const auto add_line = [&](std::string_view line) {
@@ -229,7 +235,7 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
 }
 
 void Output::take_engine(sys::Stream stream, std::string_view chunk) {
-  (void)keep(engine_.get(), chunk);
+  (void)keep(engine_, chunk);
   if (!watch_) return;
   engine_unfinished_.append(chunk);
   for (std::size_t end = 0; (end = engine_unfinished_.find('\n')) != std::string::npos;) {

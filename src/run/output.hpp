@@ -115,7 +115,7 @@ class Output {
   [[nodiscard]] std::string rank_file(int rank, sys::Stream stream) const;
   void show(sys::Stream stream, int rank, std::string_view labelled);
   void show_part(int rank, const Screen::Part& part);
-  bool keep(int descriptor, std::string_view bytes);
+  std::size_t keep(const sys::Fd& file, std::string_view bytes);  // how many could be
 
   std::string folder_;
   int ranks_;

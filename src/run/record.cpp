@@ -296,7 +296,7 @@ std::string describe_status(int wait_status) {
 }
 
 Verdict judge(const Record& record) {
-  if (record.engine_restarts && record.reason == Reason::kEngineEnded &&
+  if (record.engine_restarts && !record.engine_unseen && record.reason == Reason::kEngineEnded &&
       engine_ended_well(record)) {
     return went_on(record);
   }

@@ -42,8 +42,9 @@ struct Record {
   // The engine starts ranks that failed again, and goes on with fewer hosts: how it ends itself is
   // then what counts.
   bool engine_restarts = false;
-  double started_s = 0;  // Unix time
-  double ended_s = 0;    // 0: not yet
+  bool engine_unseen = false;  // its connection broke: how it ended is not known
+  double started_s = 0;        // Unix time
+  double ended_s = 0;          // 0: not yet
   Reason reason = Reason::kEngineEnded;
   int signal = 0;            // the one that interrupted
   double timeout_s = 0;      // the one that passed

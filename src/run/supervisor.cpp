@@ -9,6 +9,7 @@
 #include "base/printable.hpp"
 #include "run/pause.hpp"
 #include "sys/clock.hpp"
+#include "sys/print.hpp"
 
 namespace muster::run {
 namespace {
@@ -26,6 +27,10 @@ constexpr double kBetweenLooks = 1;       // at the ranks of a run that says not
 constexpr double kLooksTake = 3;          // at most
 constexpr double kEndByThemselves = 0.5;  // ranks, after their engine
 constexpr double kGraceSeconds = 2;       // from SIGTERM to SIGKILL
+constexpr double kGiveUpSeconds = 30;     // after that, a process that does not die
+constexpr double kRestartTakes = 30;      // torchrun, until it has started its ranks again
+constexpr double kReplayTakes = 1;        // until all is told again that was told before
+constexpr double kSpeaks = 5;             // a host that sends output has said something within this
 constexpr int kBeatsToBelieve = 3;        // that a host's clock is slow
 constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // of output
 
@@ -97,9 +102,14 @@ Result<void> Supervisor::start_command(const launch::Command& command, const lau
        .input = command.input ? sys::Input::kInherit : sys::Input::kNone,
        // A terminal's Ctrl-C is for us, unless rank 0 reads from it: then the engine must stay.
        .own_session = ::isatty(STDIN_FILENO) == 0,
-       .on_output = [this](sys::Stream stream,
-                           std::string_view chunk) { output_.take_engine(stream, chunk); },
-       .on_end = [this, self](int code, int signal) { command_ended(*self, code, signal); }});
+       .on_output =
+           [this, alive = std::weak_ptr(alive_)](sys::Stream stream, std::string_view chunk) {
+             if (!alive.expired()) output_.take_engine(stream, chunk);
+           },
+       .on_end =
+           [this, self, alive = std::weak_ptr(alive_)](int code, int signal) {
+             if (!alive.expired()) command_ended(*self, code, signal);
+           }});
   if (!process) return unexpected(process.error());
   *self = process->get();
   engines_.push_back({.host = command.host, .process = *process});
@@ -149,7 +159,7 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
 // The host forgets what it knows that we have; it holds ranks up that write more than we take.
 void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
   Host& host = hosts_[index];
-  said_ = Clock::now();
+  said_ = host.spoke = Clock::now();
   if (!output_.take(host.name, piece)) return;
   host.unconfirmed += piece.bytes.size();
   if (host.unconfirmed < kConfirmBytes) return;
@@ -191,9 +201,9 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   if (!event.end || rank.end) return;  // events may come twice
   rank.end = event.end;
   ++ranks_ended_;
-  if (!runs_ranks(rank.host) && cut_off_hosts_.erase(rank.host) > 0 && engines_.empty() &&
-      cut_off_hosts_.empty()) {
-    return engine_ended();
+  if (cut_off_hosts_.contains(rank.host) && !runs_ranks(rank.host)) {
+    const double wait_s = patience_.engine_restarts ? kRestartTakes : kReplayTakes;
+    timers_.push_back(after(wait_s, [this, host = rank.host] { look_at_cut_off(host); }));
   }
   if (engine_over_ || ending_) return;
   if (nothing_to_wait_for()) {
@@ -201,6 +211,12 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   } else if (rank.end->status != 0 && !patience_.engine_restarts) {
     a_rank_failed();
   }
+}
+
+// Whether the engine there, which we do not see any more, starts its ranks again.
+void Supervisor::look_at_cut_off(const std::string& host) {
+  if (runs_ranks(host) || cut_off_hosts_.erase(host) == 0) return;
+  if (engines_.empty() && cut_off_hosts_.empty()) engine_ended();
 }
 
 void Supervisor::a_rank_failed() {
@@ -218,7 +234,7 @@ bool Supervisor::nothing_to_wait_for() const {
                      [](const RankRecord& rank) { return rank.end && rank.end->status == 0; });
 }
 
-// An engine that still passes on what the ranks said is not stuck.
+// While output of the ranks still comes, the engine is not stuck.
 void Supervisor::end_if_stuck() {
   timers_.push_back(after(kStuckSeconds, [this] {
     if (!nothing_to_wait_for()) return;
@@ -327,6 +343,8 @@ void Supervisor::lose(Host& host) {
     for (const Engine& engine : engines_) {
       if (engine.host == host.name) engine.process->kill(SIGKILL);  // ours; it leads nowhere now
     }
+    cut_off_hosts_.erase(host.name);
+    if (engines_.empty() && cut_off_hosts_.empty() && !engine_over_) engine_ended();
   } else if (!engine_over_) {
     end_run(Reason::kHostLost);
   }
@@ -345,6 +363,7 @@ void Supervisor::command_ended(const sys::Process* command, int code, int signal
   constexpr int kSshFailed = 255;
   if (code == kSshFailed && !of_lost_host && !ending_ && runs_ranks(host)) {
     cut_off_hosts_.insert(host);
+    record_.engine_unseen = true;
     return;
   }
   // A host that goes away in order ends its command long before it counts as lost.
@@ -398,6 +417,20 @@ void Supervisor::end_engine() {
   if (!term_kills_ranks_) signal_engine(SIGTERM);
   if (term_kills_ranks_) timers_.push_back(after(begin_s, [this] { signal_engine(SIGTERM); }));
   timers_.push_back(after(begin_s + kGraceSeconds, [this] { signal_engine(SIGKILL); }));
+  timers_.push_back(after(begin_s + kGraceSeconds + kGiveUpSeconds, [this] { leave_engine(); }));
+}
+
+// A process in the middle of a call to a dead file system cannot be killed.
+void Supervisor::leave_engine() {
+  if (engine_over_) return;
+  for (const Engine& engine : engines_) {
+    sys::print_err(
+        "muster: process {} on this machine does not end, although it was killed; it "
+        "may be waiting for a file system or a device\n",
+        engine.process->pid());
+  }
+  engines_.clear();
+  engine_ended();
 }
 
 void Supervisor::signal_engine(int signal) {
@@ -410,6 +443,24 @@ void Supervisor::end_hosts(double grace_s) {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     crew_.send(i, {.kind = agent::Order::Kind::kEnd, .grace_s = grace_s});
   }
+  timers_.push_back(after(grace_s + kGiveUpSeconds, [this] { leave_hosts(); }));
+}
+
+// They answer, but do not say that all has ended there.
+void Supervisor::leave_hosts() {
+  const bool is_busy = std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
+    return !host.done && !host.lost && seconds_since(host.spoke) < kSpeaks;
+  });
+  if (is_busy) return timers_.push_back(after(kSpeaks, [this] { leave_hosts(); }));
+  for (Host& host : hosts_) {
+    if (host.done || host.lost) continue;
+    sys::print_err(
+        "muster: {} does not say that the run has ended there; look for processes of "
+        "it: muster exec -H {} -- ps -fu $USER\n",
+        host.name, host.name);
+    host.done = true;
+  }
+  check_over();
 }
 
 void Supervisor::check_over() {
@@ -419,10 +470,10 @@ void Supervisor::check_over() {
   if (all) loop_.stop();
 }
 
-void Supervisor::dismiss(bool keep) {
+void Supervisor::dismiss() {
   crew_.stop_rejoining();
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    crew_.send(i, {.kind = agent::Order::Kind::kBye, .keep = keep});
+    crew_.send(i, {.kind = agent::Order::Kind::kBye});
   }
   if (keeper_) keeper_->dismiss();
 }

@@ -43,8 +43,8 @@ class Supervisor {
   // What each rank was doing when the run was given up as stalled, for the run's folder.
   [[nodiscard]] std::string evidence() const { return stalled_text(seen_); }
 
-  // The last words to the wardens: `keep` leaves the run's folder on the hosts.
-  void dismiss(bool keep);
+  // The last words to the wardens.
+  void dismiss();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -57,6 +57,7 @@ class Supervisor {
     int beats = 0;                 // that have come
     double clock_ahead_s = 0;      // at least
     std::size_t unconfirmed = 0;   // bytes of output that it does not know to be here
+    Clock::time_point spoke = {};  // when its output came last
   };
 
   // A command of the plan that runs.
@@ -85,11 +86,14 @@ class Supervisor {
   void look_after(std::size_t index);
   void end_run(Reason reason);
   void end_engine();
+  void leave_engine();
   void end_hosts(double grace_s);
+  void leave_hosts();
   void signal_engine(int signal);
   [[nodiscard]] bool runs_ranks(const std::string& host) const;
   [[nodiscard]] bool alone() const;
   void lose(Host& host);
+  void look_at_cut_off(const std::string& host);
   void check_over();
   void hold_connections();
   std::shared_ptr<sys::Timer> after(double seconds, std::function<void()> then);
@@ -101,11 +105,12 @@ class Supervisor {
   Output& output_;
   std::vector<Host> hosts_;
   std::unique_ptr<Keeper> keeper_;
-  std::vector<Engine> engines_;          // those that run
+  std::vector<Engine> engines_;                                 // those that run
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // an engine may outlive us
   std::set<std::string> cut_off_hosts_;  // where one runs on though its ssh has ended
   std::vector<std::shared_ptr<sys::Timer>> timers_;
   Clock::time_point beat_ = {};  // ours, last
-  Clock::time_point said_ = {};  // the engine, last
+  Clock::time_point said_ = {};  // any rank, last
   int times_asked_ = 0;          // 0: there is no doubt
   std::map<int, Seen> looks_;    // by rank
   std::vector<Seen> seen_;

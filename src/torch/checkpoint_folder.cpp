@@ -103,9 +103,10 @@ CheckpointManifest read_manifest(const std::string& folder, int64_t step) {
 
 void CheckpointFolder::remove_unfinished() const {
   for (const std::string& name : names_in(path_)) {
-    if (name.ends_with(kReplaced) && put_back(path_ + "/" + name)) continue;
+    const bool of_a_step = name.starts_with(kStepPrefix);
+    if (of_a_step && name.ends_with(kReplaced) && put_back(path_ + "/" + name)) continue;
     const bool unfinished = name.find(kUnfinished) != std::string::npos;
-    if ((name.starts_with(kStepPrefix) && unfinished) || name.starts_with(kProbePrefix)) {
+    if ((of_a_step && unfinished) || name.starts_with(kProbePrefix)) {
       std::error_code ignored;  // another host may do the same
       fs::remove_all(path_ + "/" + name, ignored);
     }

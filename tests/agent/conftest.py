@@ -61,8 +61,8 @@ class FakeWarden:
             self.changed.notify_all()
 
     def _take(self, told, line, stream):
-        if line.startswith(b"+"):
-            count, which, at = re.fullmatch(rb"\+(\d+) (out|err) (\d+)\n", line).groups()
+        if line.startswith(b"\x1e"):
+            count, which, at = re.fullmatch(rb"\x1e(\d+) (out|err) (\d+)\n", line).groups()
             assert int(at) == len(told.streams[which.decode()]), "a piece is missing, or came twice"
             told.streams[which.decode()] += stream.read(int(count))
             return

@@ -6,7 +6,10 @@ namespace muster::agent {
 namespace {
 
 TEST(Inbox, LinesAndPayloadsComeOutAsTheyWentInHoweverTheyAreCut) {
-  const std::string binary("a\nb\0c+1 x\n", 10);
+  const std::string binary(
+      "a\nb\0c\x1e"
+      "1 x\n",
+      10);
   const std::string all =
       "first\n" + with_payload("second\n", binary) + with_payload("third\n", "") + "last\n";
   for (std::size_t piece = 1; piece <= all.size(); ++piece) {
@@ -27,9 +30,21 @@ TEST(Inbox, LinesAndPayloadsComeOutAsTheyWentInHoweverTheyAreCut) {
   }
 }
 
+TEST(Inbox, AGreetingOfTheHostsShellIsALineLikeAnyOther) {
+  Inbox inbox;
+  inbox.add("+------------+\n+5 unread mails\n");
+  EXPECT_EQ(inbox.next()->line, "+------------+");
+  EXPECT_EQ(inbox.next()->line, "+5 unread mails");
+}
+
 TEST(Inbox, NonsenseAndTooMuchBreakIt) {
-  for (const std::string text :
-       {"+x line\n", "+5\n", "+99999999999999999999 line\n", "+2000000 line\n"}) {
+  for (const std::string text : {"\x1ex line\n",
+                                 "\x1e"
+                                 "5\n",
+                                 "\x1e"
+                                 "99999999999999999999 line\n",
+                                 "\x1e"
+                                 "2000000 line\n"}) {
     Inbox inbox;
     inbox.add(text);
     EXPECT_FALSE(inbox.next()) << text;

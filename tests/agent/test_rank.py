@@ -254,18 +254,18 @@ def test_run_folder_of_somebody_elses_making_is_refused(place, tmp_path):
 
 def test_descriptors_reach_the_program_and_are_not_kept(place):
     ours, theirs = socket.socketpair()
-    os.dup2(theirs.fileno(), 77)
+    os.dup2(theirs.fileno(), 500)
     code = ("import os, sys\n"
             "own = sorted(int(f) for f in os.listdir('/proc/self/fd'))\n"  # 3 is the listing itself
-            "os.write(77, b'here')\nos.close(77)\nsys.stdin.read()\n"
-            "print(own, '77' in os.listdir(f'/proc/{os.getppid()}/fd'))")
-    shim = place.start(place.python(code), pass_fds=[77], stdin=subprocess.PIPE)
-    os.close(77)
+            "os.write(500, b'here')\nos.close(500)\nsys.stdin.read()\n"
+            "print(own, '500' in os.listdir(f'/proc/{os.getppid()}/fd'))")
+    shim = place.start(place.python(code), pass_fds=[500], stdin=subprocess.PIPE)
+    os.close(500)
     theirs.close()
     assert ours.recv(10) == b"here"
     assert ours.recv(10) == b""  # although the shim still runs
     shim.communicate(timeout=TIMEOUT)
-    assert place.bytes(1, "out") == b"[0, 1, 2, 3, 77] False\n"
+    assert place.bytes(1, "out") == b"[0, 1, 2, 3, 500] False\n"
 
 
 def test_closed_standard_descriptors(place, tmp_path):

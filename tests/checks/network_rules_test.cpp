@@ -79,7 +79,7 @@ TEST(InterfaceVariables, NameAnInterfaceThatSomeHostsLack) {
             "warning n[1-2] nccl-picks-wrong-interface; note all nccl-picks-wrong-interface");
   const Finding finding = judged(world).front();
   EXPECT_EQ(finding.what,
-            "GLOO_SOCKET_IFNAME=ens5 is handed to all ranks, and there is no such interface there");
+            "GLOO_SOCKET_IFNAME=ens5 is passed to all ranks, but this host has no such interface");
   EXPECT_EQ(finding.evidence, "the job's interface there is eth0");
   EXPECT_TRUE(has(judged(world).back().fix, "unset GLOO_SOCKET_IFNAME"))
       << judged(world).back().fix;

@@ -75,8 +75,7 @@ TEST(Script, IsStale) {
   for (int number : {1, 3}) world.host(number).script->files["train.py"] = "old";
   ASSERT_EQ(brief(world), "warning n[1,3] program-differs-between-hosts");
   const Finding finding = judged(world).front();
-  EXPECT_EQ(finding.what,
-            "the copy of train.py is stale there: files differ from those on this machine");
+  EXPECT_EQ(finding.what, "train.py or a module it imports differs from this machine's copy");
   EXPECT_EQ(finding.evidence, "train.py");
   EXPECT_TRUE(has(finding.fix, "\n  muster sync -H 'n[1,3]' ."));
 }

@@ -191,7 +191,7 @@ FAULTS = {
                         says="train.py\n.*\n  muster sync -H n2 /opt/"),
     "module of the script stale": one("n3", "model.py", APPEND, ("program-differs-between-hosts", "warning", ("n3",)), program="python3 -u train.py",
                                       says="^model.py\n.*\n  muster sync -H n3 /opt/"),
-    "another PyTorch": one("n3", "torch/version.py", 'sed -i s/2.13.0/2.12.1/ "$1"', ("torch-version-skew", "error", ("n3",)),
+    "another PyTorch": one("n3", "torch/version.py", 'sed -i s/2.13.0/2.12.1/ "$1"', ("torch-version-skew", "warning", ("n3",)),
                            program="venv/bin/python3 train.py", says="2.12.1; on most hosts 2.13.0"),
     "library missing": one("n2", "libown.so", NO_BINARY, ("remote-shared-library-missing", "error", ("n2",)), program="needy", says="libown.so"),
     "small /dev/shm": Fault("n3", ["small-shm"], [("nccl-dev-shm-full", "warning", ("n3",))], undo="mount -o remount,size=50% /dev/shm",

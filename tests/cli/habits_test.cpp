@@ -91,7 +91,7 @@ constexpr Row kRows[] = {
     // the meeting point
     {"--rdzv-backend c10d", ""},
     {"--rdzv-backend static", ""},
-    {"--rdzv-backend=etcd", "! by its static rendezvous"},
+    {"--rdzv-backend=etcd", "! muster uses the static rendezvous"},
     {"--rdzv-endpoint n1:29400", "--master-addr n1 --master-port 29400"},
     {"--rdzv-endpoint=n1", "--master-addr n1"},
     {"--rdzv-endpoint [::1]:5", "--master-addr [::1] --master-port 5"},
@@ -277,10 +277,10 @@ TEST(Habits, AProgramOnBothSidesOfDashesIsShownBehindThem) {
     return line ? "accepted" : line.error().what + " | " + line.error().hint;
   };
   EXPECT_EQ(refused("-H a,b train.py --epochs 3", "more", true),
-            "what is to run, from 'train.py' on, stands after -- | put -- in front of it:\n"
+            "'train.py' comes before -- | put the whole program after --:\n"
             "  muster run -H a,b -- train.py --epochs 3 more");
   EXPECT_EQ(refused("-np 2 ./train", "--epochs 3", true),
-            "what is to run, from './train' on, stands after -- | put -- in front of it:\n"
+            "'./train' comes before -- | put the whole program after --:\n"
             "  muster run -np 2 -- ./train --epochs 3");
   const std::string secret = refused("-x KEY=abc --env=TOKEN=abc -xMORE=abc train", "x", true);
   EXPECT_EQ(secret.find("abc"), std::string::npos) << secret;
@@ -299,7 +299,7 @@ TEST(Habits, WhatIsUnknownOrIncompleteIsSaid) {
             std::string::npos);
   EXPECT_EQ(read("--mca btl").error().what, "--mca wants 2 values");
   EXPECT_EQ(read("--label=3").error().what, "--label takes no value");
-  EXPECT_EQ(read("-", "").error().what, "what is to run, from '-' on, stands after --");
+  EXPECT_EQ(read("-", "").error().what, "'-' comes before --");
 }
 
 }  // namespace

@@ -26,11 +26,11 @@ TEST(Torch, is_found_where_python_finds_it) {
   const Variables variables = {{"PATH", "/usr/bin:/bin"},
                                {"PYTHONPATH", fake_torch(tree, "packages", "9.1")}};
   std::vector<NotSeen> not_seen;
-  EXPECT_EQ(read_program("python3", tree.root(), variables, not_seen).torch, "9.1");
+  EXPECT_EQ(read_program("python3", tree.root(), variables, kDeadline, not_seen).torch, "9.1");
   tree.write("train.py", "#!/usr/bin/env python3\n", 0755);
-  EXPECT_EQ(read_program("./train.py", tree.root(), variables, not_seen).torch, "9.1");
+  EXPECT_EQ(read_program("./train.py", tree.root(), variables, kDeadline, not_seen).torch, "9.1");
   tree.write("train", "#!/bin/sh\n", 0755);
-  EXPECT_EQ(read_program("./train", tree.root(), variables, not_seen).torch, "");
+  EXPECT_EQ(read_program("./train", tree.root(), variables, kDeadline, not_seen).torch, "");
   EXPECT_TRUE(not_seen.empty());
 }
 
@@ -44,7 +44,7 @@ TEST(Torch, is_found_through_a_pth_file) {
   std::filesystem::create_symlink("/usr/bin/python3", python);
   const std::string real = std::filesystem::canonical(python).filename();  // "python3.11"
   tree.write("venv/lib/" + real + "/site-packages/other.pth", elsewhere + "\n");
-  EXPECT_EQ(torch_of(python, {}), "9.2");
+  EXPECT_EQ(torch_of(python, {}, kDeadline), "9.2");
 }
 
 TEST(Torch, that_could_not_be_asked_for_is_not_taken_for_none) {
@@ -52,7 +52,7 @@ TEST(Torch, that_could_not_be_asked_for_is_not_taken_for_none) {
   tree.write("bin/python3", "#!/bin/sh\nexit 3\n", 0755);
   std::vector<NotSeen> not_seen;
   const Variables variables = {{"PATH", tree.root() + "/bin"}};
-  EXPECT_EQ(read_program("python3", tree.root(), variables, not_seen).torch, "");
+  EXPECT_EQ(read_program("python3", tree.root(), variables, kDeadline, not_seen).torch, "");
   ASSERT_EQ(not_seen.size(), 1U);
   EXPECT_EQ(not_seen[0].what, "program.torch");
   EXPECT_NE(not_seen[0].why.find("exit code 3"), std::string::npos) << not_seen[0].why;

@@ -33,6 +33,9 @@ TEST(OpenMpi, Version5IsToldInPrrtesWords) {
                           "plm_ssh_no_tree_spawn",
                           "1",
                           "--prtemca",
+                          "muster_run_id",
+                          "r1",
+                          "--prtemca",
                           "prte_if_include",
                           "198.18.0.0/16",
                           "--mca",
@@ -81,6 +84,9 @@ TEST(OpenMpi, Version4IsToldInOrtesWords) {
                           "--mca",
                           "plm_rsh_no_tree_spawn",
                           "1",
+                          "--mca",
+                          "muster_run_id",
+                          "r1",
                           "--mca",
                           "oob_tcp_if_include",
                           "198.18.0.0/16",
@@ -202,8 +208,8 @@ TEST(OpenMpi, NcclsRdmaIsNeverSwitchedOffSilently) {
   const Plan plan = *plan_openmpi(job(), layout, means());
   EXPECT_TRUE(has(plan, "NCCL_IB_DISABLE"));
   EXPECT_EQ(plan.env.at(1), "NCCL_IB_DISABLE=1");
-  EXPECT_EQ(plan.notes, (Words{"NCCL_IB_DISABLE=1 is set for all ranks: some hosts have no RDMA "
-                               "that the others could use"}));
+  EXPECT_EQ(plan.notes, (Words{"muster sets NCCL_IB_DISABLE=1: not every host has usable RDMA, so "
+                               "NCCL uses TCP"}));
   Means set = means();
   set.user_env = {"NCCL_IB_DISABLE"};
   EXPECT_EQ(plan_openmpi(job(), layout, set)->notes,

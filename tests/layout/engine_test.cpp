@@ -118,7 +118,7 @@ TEST(Engine, IsAnMpiForPythonThatSpeaksOfIt) {
   world.job.mpi_word = "\"mpi\"";
   EXPECT_EQ(chosen(world).kind, "openmpi");
   EXPECT_TRUE(world.layout().engine.why.ends_with(
-      ": the program speaks of MPI (\"mpi\"), which torchrun does not start"));
+      ": the program mentions MPI (\"mpi\"), which torchrun does not start"));
   world.job.mpi_word = "PMI_RANK";  // which Open MPI does not set
   EXPECT_EQ(chosen(world).kind, "torchrun");
   world.job.mpi_word = "OMPI_COMM_WORLD_RANK";

@@ -24,7 +24,19 @@ TEST(RsyncWords, ASlashAtTheEndOfAPathChangesNothing) {
 
 TEST(RsyncWords, TimesAreComparedToTheNanosecond) {
   const std::vector<std::string> ssh = {"ssh"};
-  EXPECT_TRUE(has(rsync_words({.from = "/a", .to = "/a"}, ssh, "n1"), "--modify-window=-1"));
+  EXPECT_TRUE(
+      has(rsync_words({.from = "/a", .to = "/a", .exact = true}, ssh, "n1"), "--modify-window=-1"));
+  EXPECT_FALSE(has(rsync_words({.from = "/a", .to = "/a"}, ssh, "n1"), "--modify-window=-1"));
+}
+
+TEST(RsyncWords, OldVersionsAreNotAskedToCompareTimesExactly) {
+  EXPECT_TRUE(compares_exactly("rsync  version 3.2.7  protocol version 31\n"));
+  EXPECT_TRUE(
+      compares_exactly("hello from the shell\nrsync  version 3.1.3  protocol version 31\n"));
+  for (const char* const old :
+       {"rsync  version 3.1.2  protocol version 31", "rsync version 2.6.9", "", "version 3."}) {
+    EXPECT_FALSE(compares_exactly(old)) << old;
+  }
 }
 
 TEST(RsyncWords, NothingIsRemovedUnlessAsked) {

@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from tests.waiting import patient, until
+from tests.waiting import PATIENCE, patient, until
 
 pytestmark = pytest.mark.lab
 
@@ -134,6 +134,24 @@ def test_a_stopped_rank_is_a_stall(cluster, every_engine):
     assert [line.split(":")[0] for line in evidence] == ["rank 0 on n1", "rank 1 on n2", "rank 2 on n3"]
     assert "T (stopped)" in evidence[1] and "S (waiting)" in evidence[0], evidence
     cluster.settles(before, 5)
+
+
+def test_a_progress_bar_is_a_sign_of_life(cluster, every_engine):
+    """It never ends its line."""
+    bar = "i=0; while [ $i -lt 40 ]; do printf '\\rstep %d' $i; sleep 0.25; i=$((i + 1)); done; echo"
+    run = cluster.run(every_engine["openmpi5"], "--stall-after", "5", "--", "sh", "-c", bar, hosts="n1", within=60)
+    assert run.code == 0 and "stalled" not in run.errors, run.said()
+
+
+def test_a_stall_looks_at_the_program_itself(cluster, every_engine):
+    """And not at a process of muster's beside it."""
+    run = cluster.run(every_engine["openmpi5"], "--stall-after", "5", "--", "sh", "-c", "[ $RANK != 1 ] || exec sleep 1000; while :; do :; done", hosts=THREE, within=60)
+    assert run.code == 124 and "nothing was said for" in run.errors, run.said()
+    evidence = cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/stalled.txt").splitlines()
+    assert evidence[1].startswith("rank 1 on n2: S (waiting)") and "pipe" not in evidence[1], evidence
+    assert "R (running)" in evidence[0] and "R (running)" in evidence[2], evidence
+    if PATIENCE == 1:  # how much CPU each used is a measurement
+        assert "rank 1 on n2 waits, the others run" in run.errors, run.said()
 
 
 def test_muster_is_killed_and_the_run_started_again(cluster, every_engine):

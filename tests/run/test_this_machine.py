@@ -146,3 +146,16 @@ def test_a_killed_muster_leaves_nothing_behind(cluster, engine):
     run.signal("KILL")
     run.end()
     cluster.settles(before, 20)
+
+
+def test_a_master_of_an_earlier_job_leads_nowhere(cluster, every_engine):
+    """Exported in the shell, as tutorials have it."""
+    run = cluster.launch(["env", "MASTER_ADDR=198.18.9.9", "MASTER_PORT=1", "muster", "run", "-n", "2", "--", "sh", "-c", "echo at $MASTER_ADDR"], every_engine["openmpi5"])
+    assert run.end(30) == 0, run.said()
+    assert sorted(run.out) == ["[localhost:0] at 127.0.0.1", "[localhost:1] at 127.0.0.1"], run.said()
+
+
+def test_a_port_of_its_own_is_another_machine(cluster):
+    """A container's sshd, or the end of a tunnel; here nobody listens."""
+    done = cluster.muster("exec", "-H", "localhost", "--port", "2222", "--", "true")
+    assert done.returncode != 0 and "2222" in done.stderr, done.stderr

@@ -47,4 +47,16 @@ def test_a_script_that_reads_mpis_variables_gets_an_mpi(cluster):
     done = cluster.run(None, *ACTIVATE[2:], "--", "python", "-c", program, within=60)
     assert done.code == 0, done.said()
     assert {f"[n{i + 1}:{i}] MPI says {i}" for i in range(3)} <= set(done.out), done.said()
-    assert "the program speaks of MPI (OMPI_COMM_WORLD_RANK), which torchrun does not start" in done.errors, done.said()
+    assert "the program mentions MPI (OMPI_COMM_WORLD_RANK), which torchrun does not start" in done.errors, done.said()
+
+
+def test_a_connection_that_is_reset_ends_nothing(cluster):
+    """torchrun's own ssh goes with it; the ranks do not."""
+    cluster.lab.shell("n2", "rm -f ~/go; mkfifo ~/go")
+    run = cluster.start(None, *ACTIVATE, "--", "sh", "-c", "echo up; [ $RANK = 1 ] && read line < ~/go; echo done")
+    run.wait_for("up", 3, within=60)
+    cluster.lab.shell("launcher", "pkill -KILL -f '[s]sh: .*n2.*\\[mux\\]|[s]sh .* n2 '")
+    run.wait_for("done", 2, within=60)
+    cluster.lab.shell("n2", "timeout 60 sh -c 'echo > ~/go'")
+    assert run.end(60) == 0, run.said()
+    assert sorted(line for line in run.out if "done" in line) == [f"[n{i + 1}:{i}] done" for i in range(3)], run.said()
