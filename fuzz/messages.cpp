@@ -8,7 +8,7 @@
 namespace muster::fuzz {
 namespace {
 
-// What a host sends to the launcher, and a rank to the watcher of its host, in pieces of any size.
+// What a host sends to the launcher, and what a rank sends to the warden of its host, in pieces.
 void check(std::string_view bytes) {
   agent::Inbox inbox;
   constexpr std::size_t kPiece = 7;

@@ -158,11 +158,7 @@ void RunJob::announce(const Surveyed& all) {
   } else if (!changed.empty()) {
     sys::print_err("muster: starting on {}{}\n", hosts::fold(names), changed);
   }
-  if (options_.quiet) return;
-  if (is_first() && options_.job.job.engine.empty() && options_.job.job.launcher.empty()) {
-    sys::print_err("muster: {}\n", printable(all.layout.engine.why));
-  }
-  sys::write_err(understood(all, turn_.id()));
+  if (!options_.quiet) sys::write_err(understood(all, turn_.id()));
 }
 
 Result<std::optional<int>> RunJob::attempt() {
@@ -171,7 +167,7 @@ Result<std::optional<int>> RunJob::attempt() {
   if (refused) return refused;
   Surveyed& all = *gathered.all;
   if (is_first() && options_.job.verbose) {
-    for (const std::string& why : all.layout.why) sys::print_err("muster: {}\n", why);
+    for (const std::string& why : all.layout.why) sys::print_err("muster: {}\n", printable(why));
   }
   const bool ours = members_.restartable() && (all.job.max_restarts > 0 || turn_.number > 0);
   turn_.most = ours ? all.job.max_restarts : -1;

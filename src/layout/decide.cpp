@@ -249,7 +249,6 @@ Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
   const Known known = known_hosts(layout, surveys);
   EngineChoice choice = choose_engine(job, known.facts, launcher);
   layout.engine = std::move(choice.engine);
-  layout.engine.why = choice.why;
   layout.why.push_back(std::move(choice.why));
   MUSTER_CHECK(leave_restarts(job, layout));
   decide_network(job, launcher, known, layout);

@@ -35,7 +35,6 @@ struct Engine {
   std::string version;  // "5.0.11"
   int major = 0;
   std::string launcher;  // absolute path here
-  std::string why = {};  // one sentence, also among the Layout's
   // Only Slurm, which starts the ranks of any MPI: the program's, as facts::Mpi::kind (empty: none
   // that is known), and how srun and it meet: "pmix", "pmi2"; empty: as the site has it.
   std::string mpi = {};

@@ -65,7 +65,8 @@ TEST(Engine, StartsNoMpiForPythonThatSpeaksOfIt) {
   EXPECT_EQ(brief(world), "");  // an MPI starts it
   world.host(2).mpi.clear();
   ASSERT_EQ(brief(world), "warning all all-ranks-zero");
-  EXPECT_TRUE(has(judged(world).front().what, "mentions MPI (mpi4py), but torchrun does not start MPI"));
+  EXPECT_TRUE(
+      has(judged(world).front().what, "mentions MPI (mpi4py), but torchrun does not start MPI"));
   world.job.engine = "torchrun";
   EXPECT_EQ(brief(world), "");
 }

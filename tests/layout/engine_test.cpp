@@ -117,7 +117,7 @@ TEST(Engine, IsAnMpiForPythonThatSpeaksOfIt) {
   world.job.program = {"python", "train.py"};
   world.job.mpi_word = "\"mpi\"";
   EXPECT_EQ(chosen(world).kind, "openmpi");
-  EXPECT_TRUE(world.layout().engine.why.ends_with(
+  EXPECT_TRUE(world.layout().why.at(1).ends_with(
       ": the program mentions MPI (\"mpi\"), which torchrun does not start"));
   world.job.mpi_word = "PMI_RANK";  // which Open MPI does not set
   EXPECT_EQ(chosen(world).kind, "torchrun");
