@@ -57,7 +57,7 @@ void Channel::flush() {
       close();
     }
   }
-  // Cut off seldom: a queue that is long is not moved for every piece that goes.
+  // Erase rarely, so that a long queue is not moved for every piece that is sent.
   if (sent_ < unsent_.size() / 2) return;
   unsent_.erase(0, sent_);
   sent_ = 0;

@@ -1,4 +1,4 @@
-// Messages to and from another process over two descriptors, without ever waiting.
+// Messages to and from another process over two descriptors, without ever blocking.
 #pragma once
 
 #include <cstddef>
@@ -22,13 +22,13 @@ class Channel {
   [[nodiscard]] bool has_unsent() const { return unsent() > 0; }
   [[nodiscard]] std::size_t unsent() const { return unsent_.size() - sent_; }
 
-  // Reads what is there, `most` bytes or some more; closes at the end of the input, and on what
-  // cannot be a message.
+  // Reads what has arrived, up to about `most` bytes. Closes at the end of the input, and on bytes
+  // that cannot be a message.
   void receive(std::size_t most = kMaxLine);
-  // The next whole message. What came before the end of the input can still be taken.
+  // The next whole message. Messages that arrived before the input ended are still returned.
   [[nodiscard]] std::optional<Message> next() { return inbox_.next(); }
 
-  // What has come and was not taken.
+  // Bytes that have arrived but were not returned by next().
   [[nodiscard]] std::string_view rest() const { return inbox_.rest(); }
 
   // Queues and sends as much as can be sent.
@@ -41,7 +41,7 @@ class Channel {
   sys::Fd out_;
   Inbox inbox_;
   std::string unsent_;
-  std::size_t sent_ = 0;  // of unsent_
+  std::size_t sent_ = 0;  // bytes of unsent_
 };
 
 }  // namespace muster::agent

@@ -11,7 +11,7 @@ void keep_standard_descriptors();
 void read_nothing();
 
 // Closes every descriptor above 2 that is not close-on-exec, that is: every one that was inherited
-// and not made here. What the program closes must be closed.
+// and not made here. If the program closes such a descriptor, our copy must not keep it open.
 void close_inherited();
 
 }  // namespace muster::agent

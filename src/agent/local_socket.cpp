@@ -11,7 +11,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr int kBacklog = 512;  // ranks of a host that start at the same moment
+constexpr int kBacklog = 512;  // ranks that a host may start at the same moment
 
 std::optional<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
@@ -41,7 +41,7 @@ Result<sys::Fd> listen_locally(const std::string& path) {
 sys::Fd connect_locally(const std::string& path) {
   const auto address = address_of(path);
   if (!address) return {};
-  // Not blocking: who listens may have stopped, and its queue be full.
+  // Non-blocking: the listener may be stopped and its queue full.
   sys::Fd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) !=
       0) {

@@ -1,4 +1,4 @@
-// Sockets between processes of one run on one host, in the run's folder, which is ours alone.
+// Sockets between one run's processes on a host, in the run's folder, which only its user can open.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace muster::agent {
 
-// Does not block. Takes the place of a socket that is there already.
+// The socket is non-blocking and replaces one that already exists at this path.
 [[nodiscard]] Result<sys::Fd> listen_locally(const std::string& path);
 
-// No descriptor: nobody listens there.
+// Invalid if nobody listens there.
 [[nodiscard]] sys::Fd connect_locally(const std::string& path);
 
 }  // namespace muster::agent

@@ -84,7 +84,7 @@ std::map<std::string, std::string> network_variables(const std::string& interfac
       {"CCL_KVS_IFACE", interface},
   };
   if (!rdma) {
-    variables["UCX_NET_DEVICES"] = interface;  // with RDMA it would forbid the device
+    variables["UCX_NET_DEVICES"] = interface;  // with RDMA this would rule out the device
   } else if (rdma->is_only) {
     variables["NCCL_IB_HCA"] = "=" + rdma->port;
     if (rdma->gid_index) variables["NCCL_IB_GID_INDEX"] = std::to_string(*rdma->gid_index);

@@ -77,7 +77,7 @@ bool is_engine(pid_t pid) {
   return std::find(kDaemons.begin(), kDaemons.end(), name) != kDaemons.end();
 }
 
-// On its command line.
+// Whether the process has this word on its command line.
 bool has_word(pid_t pid, const std::string& word) {
   using std::string_literals::operator""s;
   return read_proc(pid, "cmdline").find("\0"s + word + "\0"s) != std::string::npos;

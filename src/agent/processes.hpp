@@ -16,13 +16,13 @@ namespace muster::agent {
 [[nodiscard]] std::vector<ProcessId> rank_processes(const std::string& run_id,
                                                     std::span<const RankStart> starts);
 
-// For each start the program and all below it that are alive, from the top down.
+// For each start, the program and its descendants that are alive, parents first.
 // Cost: one pass over /proc.
 [[nodiscard]] std::vector<std::vector<pid_t>> process_trees(std::span<const RankStart> starts);
 
 // The engine's daemons above the shims that are alive: only a process whose program is a known
 // daemon or launcher of an engine, never a shell or a service manager.
-// Also those that have the run's id on their command line, as Open MPI's do.
+// Includes daemons with the run's id on their command line, as Open MPI's have.
 // Cost: one pass over /proc.
 [[nodiscard]] std::vector<ProcessId> engine_daemons(const std::string& run_id,
                                                     std::span<const RankStart> starts);

@@ -1,5 +1,5 @@
 // What the launcher and a host's agent say to each other over the agent's standard input and
-// output: one JSON object per line; the bytes of a rank's output follow theirs (see inbox.hpp).
+// output: one JSON object per line. A rank's output follows its line as bytes (see inbox.hpp).
 //
 //   launcher                        agent
 //   hello (run id, request)   ->    ends what earlier attempts left, makes the run's folder, runs
@@ -9,10 +9,10 @@
 //                                   is removed unless bye (keep) was said
 //   place (variables)         ->    keeps for the ranks what was decided for this host, and the
 //                                   variables for an engine that is started there
-//   begin (taken)             ->    stays, from now on as the run's warden
+//   begin (taken)             ->    becomes the run's warden
 //                             <-    ready, then every event of the ranks so far and to come
-//                             <-    output of the ranks, as it comes, from where `taken` ends
-//   taken                     ->    forgets the output that the launcher has
+//                             <-    output of the ranks as it arrives, from the end of `taken`
+//   taken                     ->    drops the output that the launcher has
 //   beat                     <->    every 2 s; before begin each is answered, for the clocks
 //   look                      ->    looks at what the ranks' processes are doing
 //                             <-    looks
@@ -21,8 +21,8 @@
 //   bye (keep)                ->    ends the engine's daemons, removes the run's folder unless keep
 //
 // After a lost connection the launcher starts an agent again and says hello, with no request, and
-// begin: where the run's warden still waits, the new agent only carries the bytes to it. Events and
-// output may so come twice; each piece of output says where in its stream it belongs.
+// begin. If the run's warden is still waiting, the new agent only relays bytes to it. So events and
+// output may arrive twice; each piece of output gives its position in the stream.
 #pragma once
 
 #include <cstddef>
@@ -43,7 +43,7 @@ namespace muster::agent {
 
 constexpr double kBeatEverySeconds = 2;
 
-// How much of a rank's output the launcher has, in bytes from its beginning.
+// How much of a rank's output the launcher has, in bytes from the beginning of each stream.
 struct Taken {
   int rank = 0;
   std::uint64_t out = 0;
@@ -56,7 +56,7 @@ struct Taken {
 struct Piece {
   int rank = 0;
   sys::Stream stream = sys::Stream::kOut;
-  std::uint64_t at = 0;  // where in the stream it begins
+  std::uint64_t at = 0;  // its position in the stream
   std::string bytes = {};
 };
 
@@ -87,7 +87,7 @@ struct Report {
 };
 
 [[nodiscard]] std::string to_line(const Order& order);    // with its newline
-[[nodiscard]] std::string to_line(const Report& report);  // likewise, and with its bytes
+[[nodiscard]] std::string to_line(const Report& report);  // likewise, followed by the bytes
 [[nodiscard]] Result<Order> parse_order(const std::string& line);
 [[nodiscard]] Result<Report> parse_report(const Message& message);
 

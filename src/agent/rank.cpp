@@ -103,7 +103,7 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
   return prepared;
 }
 
-// Where the rank's own process says what happens.
+// Where the runner reports events and output.
 Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const RunFiles& files,
                                               const Prepared& prepared) {
   if (!options.run_id.empty() && !options.by_hand) {
@@ -113,7 +113,7 @@ Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const 
   return speak_aloud(options.label ? fmt::format("[{}:{}] ", prepared.host, rank) : "");
 }
 
-// In the runner's process. Its exit code counts only where it could not even begin.
+// In the runner's process. Its exit code counts only if it could not start the program.
 [[noreturn]] void become_runner(const RankOptions& options, const RunFiles& files,
                                 Prepared& prepared, const ProcessId& daemon,
                                 const SignalGuard& guard, int front) {
@@ -141,13 +141,13 @@ Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const 
   ::_exit(kOwnFault);
 }
 
-// The process that the engine has started and watches: it stands for the program.
+// The process that the engine started and watches, in place of the program.
 class Front {
  public:
   Front(pid_t runner, sys::Fd socket, int signals)
       : runner_(runner), socket_(std::move(socket)), signals_(signals) {}
 
-  // The program's raw wait status; of a runner that could not begin, its own.
+  // The program's raw wait status, or the runner's own if the runner ended without reporting one.
   [[nodiscard]] int run();
 
  private:
@@ -177,7 +177,7 @@ void Front::look_after_runner() {
   listen();
   if (status_) return;
   status_ = ended;
-  // Without its runner the program has been killed; what it has started has not.
+  // The program was killed together with its runner, but the processes that it started were not.
   if (program_ > 0) (void)::kill(-program_, SIGKILL);
   (void)kill_children(kCleanUp);
 }
@@ -200,16 +200,16 @@ int Front::run() {
     if (watched[0].revents != 0) handle_signals();
     if (!socket_.valid()) look_after_runner();
   }
-  (void)::waitpid(runner_, nullptr, 0);  // it has nothing more to do
+  (void)::waitpid(runner_, nullptr, 0);  // it exits right after sending the status
   return *status_;
 }
 
-// The raw wait status of the program.
+// Returns the program's raw wait status.
 Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
   MUSTER_TRY(RunFiles files, RunFiles::open(options.run_id));
   if (files.over()) return unexpected(Error{.what = "this run has been ended already"});
   MUSTER_TRY(Prepared prepared, prepare(options, files));
-  // torchrun gives its own standard input to all its ranks; it is rank 0's.
+  // torchrun passes its own standard input to all its ranks; only rank 0 may read it.
   const bool only_first_reads = options.only_first_reads || prepared.rank.torchrun;
   if (only_first_reads && prepared.rank.rank != 0) read_nothing();
   MUSTER_TRY(const int signals, guard.open_descriptor());
@@ -228,7 +228,7 @@ Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
     ours = sys::Fd();
     become_runner(options, files, prepared, daemon, guard, runners.get());
   }
-  (void)::setpgid(runner, runner);  // here too: whoever comes first
+  (void)::setpgid(runner, runner);  // the runner does this too; either may come first
   runners = sys::Fd();
   close_inherited();
   return Front(runner, std::move(ours), signals).run();

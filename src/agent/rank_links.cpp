@@ -19,7 +19,7 @@ constexpr const char* kSocket = "/ranks";
 constexpr std::string_view kOut = "out ";
 constexpr std::string_view kErr = "err ";
 
-// "out 123": where in which stream the message's bytes belong.
+// "out 123": the stream and the position in it of the message's bytes.
 struct Place {
   sys::Stream stream = sys::Stream::kOut;
   std::uint64_t at = 0;
@@ -89,7 +89,7 @@ void RankLinks::begin_life(Link& link, const RankStart& start, RankSpool& spool,
                   .err_before = spool.end(link.rank, sys::Stream::kErr)};
 }
 
-// What the rank's program before has written comes before anything of the new one.
+// Reads everything that the rank's previous program wrote before anything from the new one.
 void RankLinks::supersede(const Link& by, RankSpool& spool, std::vector<Event>& events) {
   for (Link& link : links_) {
     if (&link == &by || link.rank != by.rank || link.superseded) continue;

@@ -1,5 +1,5 @@
-// The warden's end of its connections to the ranks of its host: each rank tells over one what it
-// does and what its program writes.
+// The warden's end of its connections to the ranks of its host. Over its connection each rank
+// reports its start, its program's output and its end.
 #pragma once
 
 #include <cstdint>
@@ -24,25 +24,25 @@ class RankLinks {
   // Listens in the run's folder.
   [[nodiscard]] Result<void> listen(const std::string& folder);
 
-  // What to wait for.
+  // Adds the descriptors to poll.
   void watch(std::vector<pollfd>& watched, const RankSpool& spool) const;
 
-  // How much is read: as much as the spool has room for, or all that there is.
+  // How much to read: as much as the spool has room for, or everything that has arrived.
   enum class Reads { kWhatFits, kAll };
 
-  // Lets new ranks in and reads what there is: starts and ends come back, output goes into the
-  // spool. A rank whose connection ended without its end was killed; `gone` gets its number.
+  // Accepts new ranks and reads what has arrived: returns starts and ends, puts output into the
+  // spool. A rank whose connection closed before it reported its end was killed; `gone` gets it.
   [[nodiscard]] std::vector<Event> receive(Reads how, RankSpool& spool, std::vector<int>& gone);
 
  private:
   struct Link {
     Channel channel;
-    int rank = -1;  // not yet known
+    int rank = -1;  // -1: not yet known
     bool ended = false;
-    bool superseded = false;  // torchrun has started the rank again: this one counts no more
+    bool superseded = false;  // torchrun has started the rank again; ignore this one
   };
-  // The program that was a rank last, and what was written by those that were it before: torchrun
-  // may start a rank again, and then its output goes on.
+  // A rank's current program, and how much its earlier programs wrote: torchrun may start a rank
+  // again, and its streams then continue.
   struct Life {
     ProcessId program = {};
     std::uint64_t out_before = 0;
@@ -60,11 +60,10 @@ class RankLinks {
   std::map<int, Life> lives_;  // by rank
 };
 
-// Connected to the warden of the run with this folder, as one of its ranks; no descriptor: there is
-// no warden.
+// A rank's connection to the warden of the run with this folder; invalid if there is no warden.
 [[nodiscard]] sys::Fd connect_to_links(const std::string& folder);
 
-// A piece of output as a rank sends it; `at`: where in the stream it begins.
+// A piece of output as a rank sends it; `at` is its position in the stream.
 [[nodiscard]] std::string output_message(sys::Stream stream, std::uint64_t at,
                                          std::string_view bytes);
 

@@ -26,12 +26,12 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr milliseconds kDrain{2000};       // for output that a daemon of the program's keeps open
-constexpr milliseconds kTell{10'000};      // for what is left to say, when nobody waits for it
-constexpr milliseconds kNoWarden{90'000};  // until it must be there again
+constexpr milliseconds kDrain{2000};       // for output that a child process keeps open
+constexpr milliseconds kTell{10'000};      // for the last reports, once the front is gone
+constexpr milliseconds kNoWarden{90'000};  // for a new warden to appear
 constexpr milliseconds kLookAgain{1000};
-constexpr milliseconds kCleanUp{2000};   // for descendants that were killed
-constexpr milliseconds kFrontGone{500};  // for a program that ends by itself, as MPI_Abort does
+constexpr milliseconds kCleanUp{2000};   // for killed descendants to go away
+constexpr milliseconds kFrontGone{500};  // for a program to end by itself, as in MPI_Abort
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
@@ -60,7 +60,7 @@ class Runner {
         out_(sys::Stream::kOut, std::move(out)),
         err_(sys::Stream::kErr, std::move(err)) {}
 
-  // Until the program has ended and its output was read.
+  // Returns when the program has ended and its output has been read.
   void run();
 
   [[nodiscard]] double end_time_s() const { return end_time_s_; }
@@ -91,16 +91,16 @@ class Runner {
   bool ended_ = false;
   bool by_engine_ = false;
   double end_time_s_ = 0;
-  Clock::time_point give_up_ = Clock::time_point::max();  // output, or a program without a front
+  Clock::time_point give_up_ = Clock::time_point::max();  // output, or a program without front
 };
 
 void Runner::look_at_children() {
   while (!ended_) {
     siginfo_t info{};
-    // WNOWAIT: while the program is a zombie, its group's number cannot become another's.
+    // WNOWAIT keeps the program a zombie, so that its process group's number is not reused.
     if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
     if (info.si_pid != program_) {
-      (void)::waitpid(info.si_pid, nullptr, 0);  // an orphan that fell to us
+      (void)::waitpid(info.si_pid, nullptr, 0);  // an orphan that we inherited
       continue;
     }
     ended_ = true;
@@ -112,7 +112,7 @@ void Runner::look_at_children() {
 void Runner::pass_on(int signal) {
   if (ended_) return;
   if (ends_programs(signal)) by_engine_ = true;
-  if (::kill(-program_, signal) != 0) (void)::kill(program_, signal);  // it has left its group
+  if (::kill(-program_, signal) != 0) (void)::kill(program_, signal);  // if it has left its group
 }
 
 void Runner::handle_signals() {
@@ -157,7 +157,7 @@ void Runner::step() {
   if (entries[2].revents != 0 || entries[2].fd < 0) voice_.go_on();
   if (entries[3].revents != 0) out_.read_some(take_);
   if (entries[4].revents != 0) err_.read_some(take_);
-  if (!ended_ && Clock::now() >= give_up_) {  // the engine has killed its rank
+  if (!ended_ && Clock::now() >= give_up_) {  // the engine has killed the front
     by_engine_ = true;
     give_up_ = Clock::time_point::max();
     (void)::kill(-program_, SIGKILL);
@@ -172,8 +172,8 @@ void Runner::run() {
   err_.read_rest(take_);
 }
 
-// The engine waits for its rank as long as the launcher needs to take its last words. Without the
-// engine's process, or without a warden, that is not for ever.
+// Sends what is left; the engine waits meanwhile, as long as the launcher needs. Gives up after a
+// while if the front is gone or there is no warden.
 void say_the_rest(RankVoice& voice, int front) {
   const auto began = Clock::now();
   auto give_up = Clock::time_point::max();
@@ -225,7 +225,7 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
                   .remarks = job.remarks};
   if (!job.record.empty()) (void)sys::write_file(job.record, to_line(start), 0600);
   voice.start(start);
-  // A warden that ends the run has either seen the start or left this mark before.
+  // A warden that is ending the run has either seen the start or already left this mark.
   if (!job.over_mark.empty() && sys::exists(job.over_mark)) (void)::kill(launched.pid, SIGKILL);
   RankEnd end{.rank = job.rank.rank};
   if (const int error = launch_error(launched); error != 0) {
@@ -235,7 +235,7 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
                 std::move(err.our_end));
   runner.run();
   rusage usage{};
-  (void)send_note(front, {.kind = Note::Kind::kProgram, .value = 0});  // its number is free then
+  (void)send_note(front, {.kind = Note::Kind::kProgram, .value = 0});  // its pid may now be reused
   if (::wait4(launched.pid, &end.status, 0, &usage) < 0) {
     return unexpected(system_error("cannot learn how the program ended"));
   }

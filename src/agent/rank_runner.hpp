@@ -1,9 +1,9 @@
-// Runs a rank's program: starts it, carries its output to the warden, passes signals on and tells
+// Runs a rank's program: starts it, sends its output to the warden, passes signals on and reports
 // how it ended.
 //
-// It is a process of its own, in a process group of its own, so that an engine that kills its rank
-// does not hit it: MPICH and Intel MPI kill what they have started at the first sign of an abort,
-// long before anybody could tell which rank it was and what it said.
+// The runner is a separate process in its own process group, so that an engine that kills its rank
+// does not kill the runner. MPICH and Intel MPI kill what they started at the first sign of an
+// abort, long before anybody knows which rank aborted and what it printed.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@
 
 namespace muster::agent {
 
-// What runner and front say to each other, in one packet each.
+// A message between runner and front, one packet each.
 struct Note {
   enum class Kind : int { kProgram, kSignal, kStatus };
   Kind kind = Kind::kSignal;
@@ -29,7 +29,7 @@ struct Note {
 };
 
 [[nodiscard]] bool send_note(int socket, Note note);
-// Nothing: none is there, or (`closed`) the other side is gone.
+// Nothing if no note has arrived, or if the other side is gone (`closed`).
 [[nodiscard]] std::optional<Note> receive_note(int socket, bool& closed);
 
 struct RankJob {
@@ -37,12 +37,12 @@ struct RankJob {
   Environment environment;
   rankenv::Rank rank;
   std::vector<std::string> remarks = {};
-  std::string record = {};     // a file for the start, should all of muster be gone later
-  std::string over_mark = {};  // a file that says that the run is being ended; empty: none
+  std::string record = {};     // file to record the start in, for a later clean-up
+  std::string over_mark = {};  // file that exists once the run is ending; empty: none
   ProcessId daemon = {};       // the engine's
 };
 
-// The program's raw wait status, when all was told. `front`: the process that the engine started.
+// Returns the program's raw wait status once all is reported. `front`: a socket to the front.
 [[nodiscard]] Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& voice,
                                    int front);
 

@@ -1,8 +1,8 @@
-// What a host's ranks wrote and the launcher does not have yet. Pure.
+// Output of a host's ranks that the launcher does not have yet. Pure.
 //
-// Everything is kept until the launcher says that it has it, so that a lost connection loses no
-// output. A rank whose output is not taken is held up (see `has_room`), as it would be by a slow
-// terminal: what is kept has a bound.
+// The spool keeps everything until the launcher confirms it, so that a lost connection loses no
+// output. Its size is bounded: a rank whose output is not confirmed has to wait (see `has_room`),
+// as it would for a slow terminal.
 #pragma once
 
 #include <cstddef>
@@ -20,28 +20,28 @@ namespace muster::agent {
 
 class RankSpool {
  public:
-  static constexpr std::size_t kRoom = std::size_t{1} << 20;    // of a rank's stream
-  static constexpr std::size_t kPiece = std::size_t{64} << 10;  // that is sent at once
+  static constexpr std::size_t kRoom = std::size_t{1} << 20;    // per rank and stream
+  static constexpr std::size_t kPiece = std::size_t{64} << 10;  // most that is sent at once
 
-  // `at`: where in the stream they begin. A gap is left by a warden that was killed.
+  // `at`: their position in the stream. There is a gap if an earlier warden was killed.
   void add(int rank, sys::Stream stream, std::uint64_t at, std::string_view bytes);
-  // Where in the stream the next bytes belong.
+  // The position in the stream of the next bytes.
   [[nodiscard]] std::uint64_t end(int rank, sys::Stream stream) const;
   // Whether more of the rank's output may be added.
   [[nodiscard]] bool has_room(int rank) const;
 
-  // The next piece to send, ranks in turn; nothing: all was sent.
+  // The next piece to send, taking ranks in turn; nothing if all has been sent.
   [[nodiscard]] std::optional<Piece> next();
 
-  // The launcher has this much, and need never get it again.
+  // Drops what the launcher has.
   void forget(const std::vector<Taken>& taken);
-  // A new connection: everything that was not taken is sent again.
+  // For a new connection: everything that was not confirmed is sent again.
   void rewind();
 
  private:
   struct Kept {
     std::string bytes = {};
-    std::uint64_t first = 0;  // where in the stream `bytes` begin
+    std::uint64_t first = 0;  // position in the stream of `bytes`
     std::size_t sent = 0;     // of `bytes`
   };
   using Key = std::pair<int, sys::Stream>;

@@ -17,7 +17,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kQueue = std::size_t{256} << 10;  // of bytes that wait for the warden
+constexpr std::size_t kQueue = std::size_t{256} << 10;  // bytes waiting for the warden
 constexpr milliseconds kTryAgain{20};
 
 sys::Fd knock(const std::string& folder, milliseconds patience) {
@@ -59,7 +59,7 @@ class ToWarden : public RankVoice {
   }
   void go_on() override {
     warden_.flush();
-    warden_.receive();  // it says nothing; only its end can come
+    warden_.receive();  // it sends nothing; this only notices its end
     if (!warden_.open()) come_back(milliseconds(0));
   }
   [[nodiscard]] bool finish(milliseconds patience) override {
@@ -79,7 +79,7 @@ class ToWarden : public RankVoice {
     if (!warden_.open()) come_back(milliseconds(0));
     warden_.send(message);
   }
-  // To a warden that took the place of one that was killed.
+  // Connects to a new warden, which replaces one that was killed.
   void come_back(milliseconds patience) {
     sys::Fd connection = knock(folder_, patience);
     if (!connection.valid()) return;
@@ -90,7 +90,7 @@ class ToWarden : public RankVoice {
 
   std::string folder_;
   Channel warden_;
-  std::string start_;  // what was said, for a warden that comes later
+  std::string start_;  // as sent, to repeat to a later warden
   std::string end_;
 };
 

@@ -1,4 +1,4 @@
-// Where a rank says what it does and what its program writes.
+// Where a rank reports its start, its program's output and its end.
 #pragma once
 
 #include <chrono>
@@ -25,23 +25,23 @@ class RankVoice {
   virtual void output(sys::Stream stream, std::uint64_t at, std::string_view bytes) = 0;
   virtual void end(const RankEnd& end) = 0;
 
-  // Whether more output can be taken now; while it cannot, the program is held up.
+  // Whether it can take more output now; until it can, the program has to wait.
   [[nodiscard]] virtual bool has_room() const = 0;
-  // To be waited for; -1: nothing. `events`: what for.
+  // The descriptor to poll for `events`; -1: none.
   [[nodiscard]] virtual int descriptor() const = 0;
   [[nodiscard]] virtual short events() const = 0;
-  // After waiting.
+  // To be called after each poll.
   virtual void go_on() = 0;
-  // Waits until everything was said, but not longer. False: not everything.
+  // Waits up to `patience` until everything is sent. False if something is left.
   [[nodiscard]] virtual bool finish(std::chrono::milliseconds patience) = 0;
 };
 
-// The warden of the run with this folder, which may be slower to begin than the rank.
+// Reports to the warden of the run with this folder, which may start later than the rank.
 [[nodiscard]] Result<std::unique_ptr<RankVoice>> speak_to_warden(
     const std::string& folder, std::chrono::milliseconds patience);
 
-// Our own standard output and error, in whole lines, each with the label: for a rank that is
-// started by hand.
+// Prints whole lines with the label to our own stdout and stderr, for a rank that is started by
+// hand.
 [[nodiscard]] std::unique_ptr<RankVoice> speak_aloud(std::string label);
 
 }  // namespace muster::agent

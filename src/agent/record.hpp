@@ -1,9 +1,9 @@
 // What a rank tells the warden of its host, which passes it on to the launcher.
 //
-// The pushed binary is at BASE/HASH/muster, and all of a run on that host in BASE/runs/ID, mode
+// The pushed binary is BASE/HASH/muster. All files of a run on that host are in BASE/runs/ID, mode
 // 0700: `host` (the name that muster calls the host by), `env` (the environment after activation,
-// entries ended by NUL, mode 0600; only when one was asked for), the warden's sockets, `socket` for
-// launchers that come back and `ranks`, and for each rank N `rank.N.jsonl`, its start.
+// entries ended by NUL, mode 0600; only when one was asked for), the warden's sockets (`socket` for
+// launchers that reconnect, `ranks` for the ranks), and `rank.N.jsonl` with the start of rank N.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct RankStart {
   ProcessId shim;                         // muster's, the program's parent
   ProcessId daemon;                       // the engine's, which started the rank
   double time_s = 0;                      // Unix time here
-  std::vector<std::string> remarks = {};  // of muster's, for the user
+  std::vector<std::string> remarks = {};  // from muster to the user
 };
 
 struct RankEnd {
@@ -51,8 +51,8 @@ struct RankEnd {
   std::int64_t max_rss_kb = 0;
   std::uint64_t out_bytes = 0;
   std::uint64_t err_bytes = 0;
-  int left_over = 0;       // descendants that were killed after the end
-  bool by_engine = false;  // the engine or muster had ended it, because of another rank
+  int left_over = 0;       // descendants killed after the end
+  bool by_engine = false;  // ended by the engine or muster because of another rank
 };
 
 // One line, with its newline: {"event":"start",...} or {"event":"end",...}.

@@ -40,11 +40,11 @@ class RunFiles {
   // The warden has begun to end the run: nothing more may start. A rank that was recorded before
   // this is asked is seen by the warden; any other sees this.
   [[nodiscard]] bool over() const;
-  // The file that says so; empty: there is no run.
+  // The file that marks this; empty if there is no run.
   [[nodiscard]] std::string over_mark() const;
-  // Where the rank's start is recorded, for whoever cleans up after a killed muster.
+  // The file with the rank's start, for a clean-up after muster was killed.
   [[nodiscard]] std::string record(int rank) const;
-  // Of the run; empty: there is none.
+  // The run's folder; empty if there is no run.
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
  private:

@@ -61,7 +61,7 @@ void Stream::read_some(const Take& take) {
   std::array<char, kReadBytes> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const ssize_t got = ::read(source_.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (got <= 0) {  // a pseudo-terminal ends with EIO
+  if (got <= 0) {  // at its end a pseudo-terminal gives EIO
     source_ = sys::Fd();
     return;
   }

@@ -1,4 +1,4 @@
-// One output of a rank's program.
+// One output stream of a rank's program.
 #pragma once
 
 #include <cstdint>
@@ -11,30 +11,30 @@
 
 namespace muster::agent {
 
-// What the program writes into and what its runner reads from.
+// The end that the program writes to and the end that its runner reads from.
 struct OutputChannel {
   sys::Fd program_end;
-  sys::Fd our_end;  // does not block
+  sys::Fd our_end;  // non-blocking
 };
 
 [[nodiscard]] Result<OutputChannel> open_pipe();
-// A pseudo-terminal that changes no byte: C programs write into it line by line. Where none can be
-// had, a pipe.
+// A pseudo-terminal that changes no bytes, so that C programs write line by line; a pipe if none is
+// available.
 [[nodiscard]] Result<OutputChannel> open_terminal();
 
-// Whether there is one to be had; without /dev/pts a pipe takes its place.
+// Whether a pseudo-terminal is available; without /dev/pts none is.
 [[nodiscard]] bool has_terminals();
 
 class Stream {
  public:
-  // Gets what was read, and where in the stream it begins.
+  // Receives the bytes that were read and their position in the stream.
   using Take = std::function<void(sys::Stream which, std::uint64_t at, std::string_view bytes)>;
 
   Stream(sys::Stream which, sys::Fd source) : which_(which), source_(std::move(source)) {}
 
   // Reads once.
   void read_some(const Take& take);
-  // Reads what is there, but not for ever: a daemon of the program's may go on writing.
+  // Reads what has arrived, up to a limit: a child process may keep writing for ever.
   void read_rest(const Take& take);
 
   [[nodiscard]] bool ended() const { return !source_.valid(); }

@@ -25,14 +25,14 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
 constexpr const char* kSocket = "/socket";
-constexpr std::size_t kQueue = std::size_t{256} << 10;  // of bytes that wait for the launcher
-constexpr double kOwnGraceSeconds = 2;                  // where nobody said how long
+constexpr std::size_t kQueue = std::size_t{256} << 10;  // bytes waiting for the launcher
+constexpr double kOwnGraceSeconds = 2;                  // if the launcher named none
 constexpr milliseconds kLookAgain{20};                  // while processes are being ended
-constexpr milliseconds kKillTakes{1000};                // at most, until a killed process is gone
+constexpr milliseconds kKillTakes{1000};                // at most, for a killed process to go away
 constexpr milliseconds kDaemonLeaves{1000};             // by itself, after its last rank
-constexpr milliseconds kDaemonComes{3000};              // at most, after its engine has ended
+constexpr milliseconds kDaemonComes{3000};              // at most, after its engine ended
 constexpr milliseconds kLookForDaemons{100};
-constexpr milliseconds kLastWordsTake{5000};  // at most, until the launcher has read them
+constexpr milliseconds kLastWordsTake{5000};  // at most, for the launcher to read them
 
 milliseconds ms(double seconds) {
   return duration_cast<milliseconds>(duration<double>(seconds));
@@ -64,7 +64,7 @@ void kill_rank_processes(const std::string& run_id, const std::vector<RankStart>
 }
 
 // The engine's daemons leave by themselves when the job is over; those that do not are ended.
-// Where no rank began, one may still be on its way, though its engine has ended.
+// If no rank has started, a daemon may still be starting although its engine has ended.
 void end_daemons(const std::string& run_id, const std::vector<RankStart>& starts) {
   using Clock = std::chrono::steady_clock;
   const auto give_up = Clock::now() + kDaemonLeaves;
@@ -201,14 +201,14 @@ void Warden::pass_on_news(RankLinks::Reads how) {
       const int status = event.end->status;
       event.end->by_engine = event.end->by_engine || (told_to_end_ && died_of(status, SIGTERM)) ||
                              (told_to_end_ && died_of(status, SIGKILL));
-      send_output(true);  // its last words come before its end
+      send_output(true);  // its last output precedes its end
     }
     report(event);
   }
   for (const int rank : gone) note_gone(rank);
 }
 
-// A rank whose connection is gone without its end was killed, and its program with it.
+// A rank that disconnected without reporting its end was killed, and its program with it.
 void Warden::note_gone(int rank) {
   if (std::exchange(ended_[rank], true)) return;
   report({.start = std::nullopt,
@@ -219,7 +219,7 @@ void Warden::note_gone(int rank) {
                          .by_engine = told_to_end_}});
 }
 
-// What the launcher takes now, or, before `done` is said, all that is left.
+// Sends as much as the launcher takes now, or (`all`) everything that is left.
 void Warden::send_output(bool all) {
   while (launcher_.open() && (all || launcher_.unsent() < kQueue)) {
     auto piece = spool_.next();
@@ -257,7 +257,7 @@ void Warden::go_on_ending() {
       gone_by_ = Clock::now() + kKillTakes;
       had_to_end_ = std::max(had_to_end_, static_cast<int>(left.size()));
     }
-    // A shim tells how its program has ended, and goes by itself.
+    // A shim reports how its program ended, then exits by itself.
     const bool is_last_look = Clock::now() >= *gone_by_;
     for (const ProcessId& process : left) {
       if (is_last_look || !is_shim(process)) send_signal(process, SIGKILL);
@@ -266,7 +266,7 @@ void Warden::go_on_ending() {
   }
   pass_on_news(RankLinks::Reads::kAll);
   ending_ = false;
-  // A launcher whose connection broke comes back for the rest.
+  // A launcher whose connection broke will reconnect for the rest.
   const bool orphan = !launcher_.open() && Clock::now() - heard_ > ms(orphan_after_s_);
   if (!launcher_.open() && !orphan && !bye_) return;
   send_output(true);

@@ -1,4 +1,4 @@
-// Sits on a host for the length of a run: passes on what the ranks do and write, and ends what is
+// Stays on a host for the length of a run. Passes the ranks' events and output on, and ends what is
 // left of the run when the launcher says so or is gone for too long.
 #pragma once
 
@@ -56,7 +56,7 @@ class Warden {
   Clock::time_point next_beat_;
   double orphan_after_s_ = 60;
   bool ending_ = false;
-  bool told_to_end_ = false;  // the ranks
+  bool told_to_end_ = false;  // we told the ranks to
   int had_to_end_ = 0;
   Clock::time_point kill_at_;
   std::optional<Clock::time_point> gone_by_;  // what was killed; nothing: nobody was yet

@@ -13,20 +13,20 @@
 namespace muster::checks {
 namespace {
 
-// Of a system: copied from another host it would be a mixture of two.
+// Whether the file belongs to the system; copied from another host it would mix two systems.
 bool is_of_the_system(std::string_view path) {
   constexpr std::array<std::string_view, 4> kFolders = {"/usr/", "/bin/", "/sbin/", "/lib"};
   return std::any_of(kFolders.begin(), kFolders.end(),
                      [&](std::string_view folder) { return path.starts_with(folder); });
 }
 
-// The folder of the file, absolute and without "." and "..".
+// The file's folder, absolute and without "." and "..".
 std::filesystem::path folder_here(const Scene& scene, const std::string& file) {
   const auto path = std::filesystem::path(scene.job.folder) / file;
   return path.parent_path().lexically_normal() / "";
 }
 
-// Nobody wants a whole home folder on all hosts, with its keys, nor a whole system.
+// Never advise copying a whole home folder, with its keys, or a whole system to all hosts.
 bool is_too_much(const std::filesystem::path& folder, const std::string& home) {
   return folder == "/" || (!home.empty() && folder == std::filesystem::path(home) / "");
 }

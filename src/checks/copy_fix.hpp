@@ -7,8 +7,8 @@
 
 namespace muster::checks {
 
-// To copy the folder of `file`, a path from the job's folder; to install it where it is a name
-// without '/' or belongs to the system.
+// Advises copying the folder of `file`, a path relative to the job's folder. A name without '/' or
+// a file of the system is to be installed instead.
 [[nodiscard]] std::string copy_fix(const Scene& scene, const std::string& file);
 
 }  // namespace muster::checks

@@ -61,7 +61,7 @@ bool matters(const facts::NotSeen& one, bool is_first) {
   return is_first && (one.what == "listeners" || one.what == "port_range");
 }
 
-// Variables that the host's activation sets and that the ranks get otherwise, from here.
+// Variables that the host's activation sets but that the ranks get from here with another value.
 std::vector<std::string> undone(const layout::Job& job, const facts::Environment& environment) {
   std::vector<std::string> names;
   for (const auto& [name, value] : job.env_values) {

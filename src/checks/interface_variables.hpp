@@ -1,4 +1,4 @@
-// Variables by which the user names a network interface to Gloo, NCCL and others, for all ranks.
+// Variables with which the user names a network interface for Gloo, NCCL and others, on all ranks.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace muster::checks {
 
-// Names of those that are handed to the ranks, sorted.
+// Names of those that are passed to the ranks, sorted.
 [[nodiscard]] std::vector<std::string> interface_variables(const layout::Job& job);
 
 }  // namespace muster::checks

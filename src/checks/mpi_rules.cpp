@@ -146,7 +146,7 @@ Finding speaks_of_mpi(const Scene& scene) {
           "not use MPI, pass --engine torchrun"};
 }
 
-// Each host has its own.
+// Each host uses its own torchrun.
 Findings find_torchrun(const Scene& scene) {
   Findings findings;
   if (scene.job.engine.empty() && !scene.job.mpi_word.empty()) {

@@ -14,6 +14,7 @@
 #include "checks/shared_addresses.hpp"
 #include "checks/wording.hpp"
 #include "hosts/fold.hpp"
+#include "layout/engine.hpp"
 #include "layout/network.hpp"
 #include "layout/subnet.hpp"
 
@@ -79,7 +80,7 @@ std::string shared_evidence(const Reach& reach) {
   return listed(texts, 4);
 }
 
-// muster names the interface to every layer, but not over what the user says.
+// muster names the interface to every layer, but does not override the user's variables.
 std::string nothing_to_do(const Scene& scene) {
   const std::vector<std::string> set = interface_variables(scene.job);
   return set.empty()
@@ -135,6 +136,26 @@ Findings find_own_name(const Scene& scene) {
                               "connect to that address",
          .evidence = is_unknown ? "no address" : addresses.front(),
          .fix = own_name_fix(host)});
+  }
+  return findings;
+}
+
+// The daemons of an MPI's mpirun connect to it; torchrun's agents and Slurm's daemons do not.
+Findings find_no_way_back(const Scene& scene) {
+  const layout::Engine& engine = scene.layout.engine;
+  if (!layout::is_mpi(engine.kind)) return {};
+  Findings findings;
+  for (const Participant& host : participants(scene)) {
+    if (host.facts->launcher_unreachable.empty()) continue;
+    findings.push_back(
+        {.id = std::string(kNoCommonSubnet),
+         .severity = Severity::kError,
+         .hosts = {host.name()},
+         .what = fmt::format("cannot connect to the launcher, as the daemons of {} must",
+                             layout::mpi_name(engine.kind, engine.version)),
+         .evidence = host.facts->launcher_unreachable,
+         .fix = "open the way there (route, firewall, NAT), start muster on one of the hosts, or "
+                "use --engine torchrun"});
   }
   return findings;
 }

@@ -30,7 +30,7 @@ std::string other_port(std::span<const Participant> hosts) {
   return port == 0 ? "another port with --master-port" : fmt::format("--master-port {}", port);
 }
 
-// "eth1 (203.0.113.5)": what others than the hosts of the job may reach the host through.
+// "eth1 (203.0.113.5)": addresses at which machines outside the job may reach the host.
 std::vector<std::string> ways_from_outside(const facts::Facts& host, const std::string& subnet) {
   const auto own = layout::parse_network(subnet);
   const auto is_outside = [&](const facts::Address& address) {
@@ -50,7 +50,7 @@ std::vector<std::string> ways_from_outside(const facts::Facts& host, const std::
   return ways;
 }
 
-// By name, as an argument for torchrun.
+// Whether an argument for torchrun names the c10d rendezvous.
 bool asks_for_open_rendezvous(const layout::Job& job) {
   const auto& words = job.engine_args;
   return std::any_of(words.begin(), words.end(), [](std::string_view word) {

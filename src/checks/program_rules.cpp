@@ -90,7 +90,7 @@ Findings find_program(const Scene& scene) {
   Findings findings;
   HostGroups builds;
   const auto script = layout::python_code(scene.job.program);
-  const bool is_script = script && script->word == word_of(scene);  // the rule script compares it
+  const bool is_script = script && script->word == word_of(scene);  // find_script compares it
   for (const Participant& host : participants(scene)) {
     if (!host.facts->program) continue;
     const facts::Program& program = *host.facts->program;

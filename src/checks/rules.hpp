@@ -15,6 +15,7 @@ using Findings = std::vector<Finding>;
 
 [[nodiscard]] Findings find_own_name(const Scene& scene);
 [[nodiscard]] Findings find_no_subnet(const Scene& scene);
+[[nodiscard]] Findings find_no_way_back(const Scene& scene);
 [[nodiscard]] Findings find_interfaces(const Scene& scene);
 [[nodiscard]] Findings find_interface_variables(const Scene& scene);
 [[nodiscard]] Findings find_same_address(const Scene& scene);

@@ -21,13 +21,13 @@ namespace {
 using facts::Script;
 using layout::PythonCode;
 
-// A script's name is a path from the job's folder; a module is below it.
+// A script is a path relative to the job's folder; a module is below that folder.
 std::string advice(const Scene& scene, const PythonCode& code) {
   const bool is_path = !code.is_module && code.word.find('/') != std::string::npos;
   return copy_fix(scene, is_path ? code.word : "./" + code.word);
 }
 
-// Started by itself it is a program, and missing as one.
+// A script that is started directly is the program, and find_program reports it if missing.
 bool is_the_program(const Scene& scene, const PythonCode& code) {
   return !code.is_module && code.word == scene.job.program.front();
 }
@@ -51,7 +51,7 @@ Finding unreadable(const PythonCode& code, const Script& script) {
           .fix = command_on_hosts("chmod u+r " + sys::quote(std::string_view(script.path)))};
 }
 
-// The files of `copy` that are not as in `original`.
+// The files of `copy` that differ from `original`.
 std::vector<std::string> differences(const Script& original, const Script& copy) {
   std::vector<std::string> texts;
   for (const auto& [name, hash] : original.files) {
@@ -91,7 +91,7 @@ std::string content_of(const Script& script) {
   return sys::hash_text(text);
 }
 
-// For a script that the launcher does not have.
+// For a script that the launcher does not have: compares the hosts with each other.
 Findings copies_that_differ(const Scene& scene, const PythonCode& code, const Copies& copies) {
   HostGroups contents;
   std::map<std::string, const Script*> examples;  // by content
@@ -108,7 +108,7 @@ Findings copies_that_differ(const Scene& scene, const PythonCode& code, const Co
     for (const auto& [name, hash] : examples[group.key]->files) {
       if (!original.files.contains(name)) texts.push_back(printable(name) + " (only there)");
     }
-    if (texts.empty()) continue;  // files that could not be read
+    if (texts.empty()) continue;  // only unreadable files differ
     findings.push_back(
         {.id = std::string(kProgramDiffers),
          .severity = Severity::kWarning,
@@ -131,7 +131,7 @@ Findings find_script(const Scene& scene) {
     if (!host.facts->script) continue;
     const Script& script = *host.facts->script;
     if (script.path.empty()) {
-      // A module that is not below the job's folder may be installed.
+      // A module that is not below the job's folder may be an installed one.
       if (code->is_module) copies.emplace_back(host.name(), &script);
       if (code->is_module || is_the_program(scene, *code)) continue;
       findings.push_back(missing(scene, *code));

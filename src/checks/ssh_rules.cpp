@@ -94,7 +94,7 @@ Findings find_ssh_modes(const Scene& scene) {
   const auto& placements = scene.layout.placements;
   const bool all_here = std::all_of(placements.begin(), placements.end(),
                                     [](const layout::Placement& one) { return one.here; });
-  if (scene.layout.engine.kind == "slurm" || all_here) return {};  // nobody logs in
+  if (scene.layout.engine.kind == "slurm" || all_here) return {};  // no ssh login
   Findings findings;
   for (const Participant& host : participants(scene)) {
     if (host.placement->here) continue;

@@ -9,7 +9,7 @@
 namespace muster::checks {
 namespace {
 
-// That of the program's Python, which torchrun need not share.
+// The version that the program's Python imports, which may differ from torchrun's own.
 std::string version_on(const facts::Facts& host, bool has_torchrun) {
   if (host.program && !host.program->torch.empty()) return host.program->torch;
   return has_torchrun ? host.torch.version : "";
@@ -17,7 +17,7 @@ std::string version_on(const facts::Facts& host, bool has_torchrun) {
 
 }  // namespace
 
-// All versions speak c10d's rendezvous alike, but not the collectives.
+// The rendezvous works between different versions, but the collectives may not.
 Findings find_torch(const Scene& scene) {
   const std::string& engine = scene.layout.engine.kind;
   const bool has_torchrun = engine == "torchrun" || engine == "pods";

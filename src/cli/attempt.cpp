@@ -95,7 +95,7 @@ std::vector<std::string> carried_variables(const launch::Plan& plan) {
   return variables;
 }
 
-// Ranks on this machine inherit its environment: where an earlier job met must not lead them there.
+// Ranks on this machine inherit our environment, so the address of an earlier job's master must go.
 void forget_old_master(const Surveyed& all) {
   const auto& placements = all.layout.placements;
   const auto& handed = all.job.env;
@@ -109,7 +109,7 @@ void forget_old_master(const Surveyed& all) {
   }
 }
 
-// From the last words of those that failed.
+// Finds ranks that failed because of another, from the last output of those that failed.
 void find_consequences(run::Record& record, const run::Output& output) {
   constexpr std::size_t kLines = 200;
   const auto text = [](const std::vector<std::string>& lines) {
@@ -124,7 +124,7 @@ void find_consequences(run::Record& record, const run::Output& output) {
   }
 }
 
-// Says which ranks wrote more than has come, where the host is not lost.
+// Reports ranks that wrote more than has arrived, except those on lost hosts.
 void tell_missing_output(const run::Record& record, const run::Output& output) {
   for (const run::RankRecord& rank : record.ranks) {
     const auto& lost = record.lost_hosts;

@@ -29,7 +29,7 @@ void print_text(const Surveyed& all) {
   std::size_t answered = 0;
   for (const facts::Survey& survey : all.surveys) answered += survey.facts ? 1 : 0;
   sys::print_out("{} of {} hosts answered\n", answered, all.surveys.size());
-  if (answered > 0) sys::write_out(decision_text(all));  // else it would be made up
+  if (answered > 0) sys::write_out(decision_text(all));  // without facts it would be made up
   if (all.findings.empty()) {
     sys::print_out("nothing found: ready to run\n");
   } else {

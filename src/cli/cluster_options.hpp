@@ -25,7 +25,7 @@ struct ClusterOptions {
 
 void add_cluster_options(CLI::App& command, ClusterOptions& options);
 
-// What it means that neither flags nor a muster.yaml name hosts.
+// What to do if neither flags nor a muster.yaml name hosts.
 enum class WithoutHosts { kRefused, kThisMachine };
 
 // Flags win over muster.yaml (--config, else the one in the current folder). Hosts named by a flag

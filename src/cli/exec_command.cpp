@@ -37,7 +37,7 @@ Result<void> check_usage(const ExecOptions& options, const std::vector<std::stri
             .hint = fmt::format("hosts go to -H, the command after --: {}", kExample)});
 }
 
-// Ends the process when nobody reads its output any more: the commands may run for hours.
+// Ends the process when its reader has left, since the commands may run for hours.
 void show(sys::Stream stream, const std::string& text) {
   if (stream == sys::Stream::kErr) return sys::write_err(text);
   sys::write_out(text);

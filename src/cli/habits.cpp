@@ -110,7 +110,7 @@ class Reader {
     return {};
   }
 
-  // A word that is no flag's: the module after -m, or the program.
+  // A word that belongs to no flag: the module after -m, or the program.
   Result<void> read_program() {
     const std::string& before = line_.words[at_ - 1];
     const bool is_module = before == "-m" || before == "--module";

@@ -175,13 +175,13 @@ Result<Program> program_words(const JobOptions& options, const Program& program)
                           options.module ? ScriptHere{} : look_at(program.front()));
 }
 
-// Where its script can be read here; what that imports is not looked at.
+// Reads the script if it is here, but not the modules that it imports.
 std::string mpi_word_of(const Program& program) {
   constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
   PythonCode code = python_code(program);
   if (code.files.empty() && code.text.empty()) return "";
   for (const std::string& name : code.files) {
-    std::error_code error;  // what a pipe holds is not read: it could be read only once
+    std::error_code error;  // skip pipes: they can be read only once
     if (!std::filesystem::is_regular_file(name, error)) continue;
     std::ifstream file(name, std::ios::binary);
     code.text.resize(kMostBytes);

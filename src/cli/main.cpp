@@ -131,11 +131,11 @@ int report(const Error& error) {
   return exit_code(error.code);
 }
 
-// A failure of the command's own says more than the loss of its output.
+// The command's own failure matters more than the loss of its output.
 int output_checked(int code) {
   errno = sys::output_error();
   if (errno == 0) return code;
-  const int lost = errno == EPIPE ? 128 + SIGPIPE  // as for a program that SIGPIPE ends; in silence
+  const int lost = errno == EPIPE ? 128 + SIGPIPE  // silently, as if SIGPIPE had ended it
                                   : report(system_error("cannot write to standard output"));
   return code == 0 ? lost : code;
 }
@@ -187,7 +187,7 @@ int run(int argc, char** argv) {
 
 namespace {
 
-// A session takes three descriptors a host, and the usual limit is 1024.
+// A session takes three descriptors per host, and the usual limit is 1024.
 void raise_descriptor_limit() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
@@ -205,7 +205,7 @@ int main(int argc, char** argv) {
   if (const auto code = muster::agent::agent_main(argc, argv)) return *code;
   if (const auto code = muster::run::keeper_main(argc, argv)) return *code;
   muster::sys::hold_standard_streams();
-  (void)std::signal(SIGPIPE, SIG_IGN);  // run goes on without its reader
+  (void)std::signal(SIGPIPE, SIG_IGN);  // a run continues without its reader
   if (const auto code = muster::setup::askpass_main(argc, argv)) return *code;
   const bool tells_the_limit = argc > 1 && std::string_view(argv[1]) == "facts";
   if (!tells_the_limit) raise_descriptor_limit();

@@ -1,5 +1,5 @@
-// A Python script is started as torchrun starts it, with no interpreter named; and whether it
-// speaks of MPI, which torchrun does not start. Pure.
+// Starts a Python script as torchrun does, without a named interpreter, and finds out whether it
+// mentions MPI, which torchrun does not start. Pure.
 #pragma once
 
 #include <string>
@@ -20,16 +20,16 @@ struct ScriptHere {
 [[nodiscard]] std::vector<std::string> with_interpreter(std::vector<std::string> program,
                                                         bool is_module, const ScriptHere& here);
 
-// Which Python code a program runs. Both empty: none that can be told.
+// The Python code that a program runs. Both empty: none, or unknown.
 struct PythonCode {
-  std::vector<std::string> files = {};  // the first that exists, from the current folder
+  std::vector<std::string> files = {};  // use the first that exists, from the current folder
   std::string text = {};                // given as `python -c TEXT`
 };
 [[nodiscard]] PythonCode python_code(const std::vector<std::string>& program);
 
-// The word by which the code or the program's arguments speak of MPI: "OMPI_COMM_WORLD_RANK",
-// "PMI_RANK", "mpi4py", "mpi" as the name of a backend. Empty: they do not. It may only be
-// offered as a choice, so this is no proof.
+// The word with which the code or the program's arguments mention MPI: "OMPI_COMM_WORLD_RANK",
+// "PMI_RANK", "mpi4py", "mpi" as the name of a backend. Empty: they do not. No proof that the
+// program uses MPI, which may only be one of its options.
 [[nodiscard]] std::string mpi_word(std::string_view code, const std::vector<std::string>& program);
 
 }  // namespace muster::cli

@@ -29,7 +29,7 @@ constexpr std::array kNotForSteps = {
     "SLURM_LABELIO",    "SLURM_UNBUFFEREDIO", "SLURM_STDINMODE",      "SLURM_STDOUTMODE",
     "SLURM_STDERRMODE", "SLURM_HOSTFILE",     "SLURM_NTASKS_PER_NODE"};
 
-// With another engine in a Slurm job this machine alone is hardly what was meant.
+// In a Slurm job with another engine, the user hardly means this machine alone.
 WithoutHosts without_hosts() {
   const auto allocated = in_allocation();
   return allocated && !*allocated ? WithoutHosts::kThisMachine : WithoutHosts::kRefused;

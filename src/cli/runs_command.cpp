@@ -81,7 +81,7 @@ Result<int> list(const RunsOptions& options) {
   return 0;
 }
 
-// Copies what the file holds from `offset` on, until standard output takes no more.
+// Copies the file from `offset` on, until standard output takes no more.
 void copy_new(const std::string& path, std::uint64_t& offset, sys::Stream to) {
   const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 65536> bytes{};
@@ -132,8 +132,8 @@ void pass_interrupt_on(const std::string& folder) {
   if (const int owner = run::living_owner(folder)) (void)::kill(owner, SIGINT);
 }
 
-// Until the run is over, or nobody reads any more; shows its output as it grows. Ctrl-C is passed
-// on to the run.
+// Shows the run's output as it grows, until the run is over or our reader has left. Ctrl-C is
+// passed on to the run.
 void follow(const std::string& folder) {
   const sys::Fd notices(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   (void)::inotify_add_watch(notices.get(), folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
@@ -191,7 +191,7 @@ Result<int> attach(const RunsOptions& options) {
     follow(folder);
   }
   const auto text = sys::read_file(folder + "/record.json");
-  if (!text && sys::output_error() != 0) return 0;  // the run goes on; main says why we do not
+  if (!text && sys::output_error() != 0) return 0;  // the run continues; main reports why we end
   if (!text) {
     return unexpected(Error{.what = "the run has no record: muster was killed",
                             .where = {.file = folder},

@@ -6,12 +6,17 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "cli/reach.hpp"
 #include "facts/gather.hpp"
+#include "facts/interfaces.hpp"
 #include "layout/engine.hpp"
+#include "layout/network.hpp"
 #include "layout/python.hpp"
+#include "sys/file.hpp"
 #include "sys/process.hpp"
 
 namespace muster::cli {
@@ -54,6 +59,44 @@ facts::Request request_for(const layout::Job& job) {
           .script = code.word,
           .script_is_module = code.is_module,
           .folder = job.folder};
+}
+
+// A port of this machine that is held so that nobody listens on it, and the addresses at which
+// hosts may try to connect to it.
+struct HeldPort {
+  sys::Fd socket;
+  int number = 0;
+  std::vector<std::string> addresses;
+};
+
+std::vector<std::string> addresses_to_reach() {
+  std::vector<std::string> addresses;
+  for (const facts::Interface& interface :
+       facts::read_interfaces().value_or(std::vector<facts::Interface>{})) {
+    const bool leads_out = interface.kind != facts::InterfaceKind::kLoopback &&
+                           interface.kind != facts::InterfaceKind::kVirtual;
+    if (!interface.up || !leads_out) continue;
+    for (const facts::Address& address : interface.addresses) {
+      const auto ip = layout::parse_ipv4(address.ip);
+      if (ip && !layout::is_link_local(*ip)) addresses.push_back(address.ip);
+    }
+  }
+  return addresses;
+}
+
+// Port 0 where none can be had.
+HeldPort hold_port() {
+  HeldPort port{.socket = sys::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))};
+  sockaddr_in own{.sin_family = AF_INET};
+  socklen_t bytes = sizeof own;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what bind() takes
+  auto* const address = reinterpret_cast<sockaddr*>(&own);
+  if (::bind(port.socket.get(), address, bytes) == 0 &&
+      ::getsockname(port.socket.get(), address, &bytes) == 0) {
+    port.number = ::ntohs(own.sin_port);
+    port.addresses = addresses_to_reach();
+  }
+  return port;
 }
 
 std::vector<std::string> names(const hosts::Cluster& cluster) {
@@ -109,9 +152,9 @@ Result<void> take_pod(const hosts::Pod& pod, std::optional<int> node_rank, layou
   return {};
 }
 
-// Later ones in PATH that the hosts found beside their program's own MPI: they suit the program
-// better than the first. What is looked at may be executed, so a host's report only chooses among
-// the paths that we found ourselves.
+// Also considers launchers later in PATH that the hosts found beside their program's own MPI, since
+// these suit the program better than the first in PATH. Looking at a launcher may execute it, so a
+// host's report only selects among paths that we found ourselves.
 void look_at_launchers_of_hosts(Surveyed& all) {
   std::set<std::string> reported;
   for (const facts::Survey& survey : all.surveys) {
@@ -166,17 +209,21 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   request.answer_within_s = options.answer_within_s;
   const bool activates = !all->job.activate.empty();
   const bool may_be_mpi = all->job.engine.empty() || layout::is_mpi(all->job.engine);
+  const HeldPort port = may_be_mpi ? hold_port() : HeldPort{};
   const auto look_here = [&] {
     facts::Request here = request;
-    if (!may_be_mpi) here.program.clear();  // our copy of it tells which MPI's mpirun it wants
+    here.launcher_addresses.clear();
+    if (!may_be_mpi) here.program.clear();  // only read to learn which MPI it needs
     all->launcher = facts::gather(here).facts;
   };
-  if (activates) look_here();  // before the hosts: a slow activation would use up their time
+  if (activates) look_here();  // first: a slow activation here would use up the hosts' time
   if (activates && may_be_mpi && all->job.launcher.empty()) {
     // Only the activated environment knows which mpirun the hosts are to have.
     if (!all->launcher.mpi.empty()) request.launchers.clear();
     for (const facts::Mpi& mpi : all->launcher.mpi) request.launchers.push_back(mpi.launcher);
   }
+  request.launcher_addresses = port.addresses;
+  request.launcher_port = port.number;
   const std::chrono::seconds patience(options.answer_within_s);
   const std::chrono::seconds activation = activates ? kActivationTakes : std::chrono::seconds(0);
   all->loop = std::make_unique<sys::Loop>();

@@ -43,7 +43,7 @@ Result<void> check_source(const std::string& folder) {
             .hint = "make them readable for you, or move them out of the folder"});
 }
 
-// What it says of its version.
+// What rsync --version prints here.
 Result<std::string> ask_rsync_here() {
   if (auto asked = sys::run({.argv = {"rsync", "--version"}})) return std::move(asked->out);
   return unexpected(Error{.code = ErrorCode::kEngineMissing,

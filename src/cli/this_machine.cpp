@@ -45,7 +45,7 @@ bool is_other_user(const std::string& user) {
 
 Result<std::string> find_this_machine(hosts::Cluster& cluster, NamedTwice twice) {
   std::string found;
-  // With a port of its own it is somebody else's sshd here: a container's, or the end of a tunnel.
+  // A given port means another sshd on this machine: a container's, or the end of a tunnel.
   if (cluster.port != 0 || is_other_user(cluster.user)) return found;
   const hosts::Here here = read_here();
   for (hosts::Host& host : cluster.hosts) {

@@ -1,4 +1,4 @@
-// The host of the list that is the machine muster runs on.
+// Finds the host in the list that is the machine muster runs on.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace muster::cli {
 
-// What becomes of a second name of this machine in the list.
+// What to do with a second name of this machine in the list.
 enum class NamedTwice { kRefused, kOverSsh };
 
-// Marks it (hosts::Host::here) and returns its name in the list; empty: it is none of the hosts, or
-// another user or another port is to be used there.
-// Cost: one question to the resolver for a full name that may be this machine's.
+// Marks this machine (hosts::Host::here) and returns its name in the list. Empty if it is not in
+// the list, or if the list asks for another user or port.
+// Cost: one resolver lookup for each full name that may be this machine's.
 [[nodiscard]] Result<std::string> find_this_machine(hosts::Cluster& cluster, NamedTwice twice);
 
 }  // namespace muster::cli

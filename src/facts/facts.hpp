@@ -127,17 +127,16 @@ struct Program {
   std::string missing_interpreter = {};  // nor without this: of its `#!` line, or its loader
   bool only_in_folder =
       false;               // a name that is not in PATH, but the job's folder holds such a file
-  std::string torch = {};  // version of the one that it imports, if it is Python or a script of it
+  std::string torch = {};  // the version it would import, if it is Python or a Python script
 };
 
-// The Python code that the program runs, with the modules that it imports from the folder beside
-// it.
+// The Python code that the program runs, with the modules that it imports from its own folder.
 struct Script {
   std::string name;  // as asked for
-  std::string path;  // where it was found, of a module the folder; empty: it is not there
+  std::string path;  // where it was found (a module: its folder); empty: not found
   std::map<std::string, std::string> files =
-      {};                // hash by path from the script's folder; empty: could not be read
-  bool complete = true;  // false: there are more files than are looked at
+      {};                // hash by path relative to the script's folder; empty: unreadable
+  bool complete = true;  // false: there are more files than muster reads
 };
 
 // A probe that could not look, and why: never taken for good.
@@ -185,6 +184,7 @@ struct Facts {
   std::optional<Program> program;  // when one was asked for
   std::optional<Script> script;    // likewise
   Environment environment;
+  std::string launcher_unreachable = {};  // why it cannot connect to the launcher; empty: it can
   std::vector<NotSeen> not_seen = {};
 };
 
@@ -197,7 +197,9 @@ struct Request {
   std::string script = {};                  // Python code: a path, or a module's name
   bool script_is_module = false;            // the latter: python -m
   std::string folder = {};                  // where the job will start; empty: the home folder
-  int answer_within_s = 15;                 // without the activation
+  std::vector<std::string> launcher_addresses = {};  // to be tried, on this port
+  int launcher_port = 0;
+  int answer_within_s = 15;  // without the activation
 };
 
 [[nodiscard]] std::string to_json(const Facts& facts);             // one line

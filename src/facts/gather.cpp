@@ -20,6 +20,7 @@
 #include "facts/script.hpp"
 #include "facts/ssh_files.hpp"
 #include "facts/users.hpp"
+#include "facts/way_back.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
 
@@ -132,7 +133,7 @@ Gathered gather(const Request& request) {
     std::error_code failed;
     facts.folder_exists = std::filesystem::is_directory(request.folder, failed);
   }
-  // Ranks start in the home folder where the job's is missing.
+  // Ranks start in the home folder if the job's folder is missing.
   const std::string folder = facts.folder_exists.value_or(false) ? request.folder : home;
   if (!request.program.empty()) {
     facts.program = read_program(request.program, folder, environment, deadline_of_one(request),
@@ -143,6 +144,8 @@ Gathered gather(const Request& request) {
   }
   read_launchers(request, environment, facts);
   facts.torch = read_torch(environment, facts.cpu);
+  facts.launcher_unreachable =
+      why_unreachable(request.launcher_addresses, request.launcher_port, deadline_of_one(request));
   facts.clock_s = sys::unix_time();
   return gathered;
 }

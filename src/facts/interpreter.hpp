@@ -21,7 +21,7 @@ struct Shebang {
 [[nodiscard]] std::string find_executable(const std::string& name, const std::string& folder,
                                           std::string_view path);
 
-// The program that the `#!` line starts, or has `env` start, where it is there; empty: none.
+// The program that the `#!` line starts, directly or through `env`; empty if it does not exist.
 [[nodiscard]] std::string script_interpreter(std::string_view file, const std::string& folder,
                                              std::string_view path);
 

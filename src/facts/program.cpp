@@ -28,7 +28,7 @@ void add_libraries(const Libraries& libraries, Program& program) {
   program.libmpi_version = identity.version;
 }
 
-// "python3.11", but not "python_train.sh": it is going to be started.
+// "python3.11", but not "python_train.sh". Strict, because the caller starts it.
 bool is_python(std::string_view path) {
   constexpr std::string_view kName = "python";
   const std::string_view name = path.substr(path.rfind('/') + 1);

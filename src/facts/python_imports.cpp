@@ -15,7 +15,7 @@ bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), is_name_character);
 }
 
-// The word that ends where `text` has none of its characters; it is removed from the text.
+// Removes the leading word (name characters and dots) from `text` and returns it.
 std::string_view take_word(std::string_view& text) {
   text = trimmed(text);
   const auto end = std::find_if_not(text.begin(), text.end(),
@@ -63,7 +63,7 @@ bool begins_import(std::string_view line) {
   return line.starts_with("import") || line.starts_with("from");
 }
 
-// "from a import (b,": the list may go on in the next line.
+// "from a import (b,": the list may continue on the next line.
 bool opens_list(std::string_view line) {
   const std::size_t open = line.find('(');
   return open != std::string_view::npos && trimmed(line.substr(0, open)).ends_with("import");

@@ -25,7 +25,7 @@ std::string version_beside(const std::string& torchrun) {
   return {};
 }
 
-// Without the folder that it is started in, which is not the job's.
+// Leaves out the folder that Python is started in, which is not the job's.
 constexpr const char* kFindTorch = R"(
 import sys
 sys.path = [folder for folder in sys.path if folder]
@@ -42,7 +42,7 @@ Result<std::string> torch_of(const std::string& python, const Variables& environ
   for (const auto& [name, value] : environment) command.env.push_back(name + "=" + value);
   MUSTER_TRY(const sys::Ended ended, sys::run(command));
   constexpr std::string_view kMark = "\nmuster:";
-  const std::size_t at = ended.out.rfind(kMark);  // whatever the user's own start files print
+  const std::size_t at = ended.out.rfind(kMark);  // after what the user's startup files print
   if (!ended.ok() || at == std::string::npos) {
     return unexpected(Error{.what = fmt::format("{}: {}", python, to_text(ended))});
   }

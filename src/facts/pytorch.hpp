@@ -11,8 +11,8 @@ namespace muster::facts {
 // The torch beside the torchrun in PATH. Looks at files only: importing torch takes seconds.
 [[nodiscard]] Torch read_torch(const Variables& environment, const Cpu& cpu);
 
-// The version of the torch that this Python would import, by way of .pth files and PYTHONPATH too;
-// empty: none. The interpreter is asked where it is; torch is not imported.
+// The version of the torch that this Python would import, also through .pth files and PYTHONPATH;
+// empty: none. Asks the interpreter where torch is, without importing it.
 [[nodiscard]] Result<std::string> torch_of(const std::string& python, const Variables& environment,
                                            std::chrono::milliseconds deadline);
 

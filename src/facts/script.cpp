@@ -43,7 +43,7 @@ class Reader {
     to_read_.push_back(file);
   }
 
-  // The files that import of a.b.c from `base` loads, and `names` where they are modules of it.
+  // Adds the files that `import a.b.c` from `base` loads, and those of `names` that are modules.
   // Returns whether the last part was found.
   bool add_module(fs::path base, std::span<const std::string> parts,
                   std::span<const std::string> names) {
@@ -63,7 +63,7 @@ class Reader {
     return true;
   }
 
-  // All files that were added, and those that they import.
+  // Reads all added files and, recursively, those that they import.
   void follow() {
     while (!to_read_.empty()) {
       const fs::path file = std::move(to_read_.back());
@@ -103,7 +103,7 @@ class Reader {
     }
   }
 
-  fs::path folder_;  // no link in it
+  fs::path folder_;  // canonical
   Script& script_;
   std::vector<fs::path> to_read_;
   std::size_t bytes_ = 0;
@@ -133,7 +133,7 @@ Script read_script(const std::string& name, bool is_module, const std::string& f
   const fs::path real = fs::canonical(path, failed);
   if (failed || !is_file(real)) return script;
   script.path = path;
-  // Python looks for modules beside the file that a link leads to.
+  // Python looks for modules beside the target of a link.
   Reader reader(real.parent_path(), script);
   reader.add(real.filename());
   reader.follow();

@@ -1,4 +1,4 @@
-// The Python code that is to run, and what it imports from the folder beside it.
+// The Python code of the job, and what it imports from its own folder.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace muster::facts {
 
-// A script from `folder`, or a module below it (`is_module`). Files beside a script are followed
-// through the import statements; links that lead out of its folder are not. Cost: reads at most 256
-// files with 32 MiB in all; what is beyond that is not looked at.
+// A script relative to `folder`, or a module below it (`is_module`). Follows import statements to
+// files in the script's folder, but no links out of it. Cost: reads at most 256 files and 32 MiB in
+// all, and ignores the rest.
 [[nodiscard]] Script read_script(const std::string& name, bool is_module,
                                  const std::string& folder);
 

@@ -1,4 +1,4 @@
-// Which of the hosts is the machine that muster runs on. Pure: nothing is looked up.
+// Which of the hosts is the machine that muster runs on. Pure: asks no resolver.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ struct Here {
 [[nodiscard]] bool is_here(std::string_view host, const Here& here);
 
 // A full name whose first part is the machine's short name. Another domain may have such a host
-// too: only its address tells.
+// too, so only its address can decide.
 [[nodiscard]] bool may_be_here(std::string_view host, const Here& here);
 
 }  // namespace muster::hosts

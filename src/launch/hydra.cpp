@@ -51,7 +51,7 @@ const HydraDialect intel_dialect = {
     .autofork = "I_MPI_HYDRA_BOOTSTRAP_AUTOFORK",
     .forwarded = {"I_MPI_"}};
 
-// For this machine hydra's daemon is started as ssh would start it, by a shell that reads the line.
+// On this machine a shell starts hydra's daemon from the command line, as sshd would.
 constexpr std::string_view kWithoutSsh = R"(host=
 for word do case $host$word in -*) ;; *) host=${host:-$word} ;; esac; done
 if [ "$host" = localhost ]; then

@@ -33,11 +33,11 @@ class OpenMpiWriter {
   Plan write() {
     argv_ = {layout_.engine.launcher};
     if (means_.as_root) add({"--allow-run-as-root"});
-    if (!all_here(layout_)) {  // it ends where there is no such program, needed or not
+    if (!all_here(layout_)) {  // mpirun fails without an ssh program, even if it needs none
       set_launcher(dialect_.agent, fmt::format("{}", fmt::join(means_.ssh, " ")));
       set_launcher(dialect_.no_tree, "1");
     }
-    // No parameter of Open MPI's: its daemons get it too, and so the hosts can tell whose they are.
+    // Not a parameter of Open MPI. Its daemons get it too, so hosts can tell which run they serve.
     if (!means_.by_hand) add({std::string(dialect_.flag), "muster_run_id", means_.run_id});
     if (means_.user_env.contains("SLURM_JOB_ID")) {  // else srun starts the daemons, on its hosts
       set_launcher("plm", std::string(dialect_.plm));
@@ -84,7 +84,7 @@ class OpenMpiWriter {
     if (layout_.subnet.empty()) return;
     std::string meeting = layout_.subnet;
     if (!layout_.launcher_subnet.empty()) meeting += "," + layout_.launcher_subnet;
-    if (!all_here(layout_)) set_launcher(dialect_.interfaces, meeting);  // it refuses loopback
+    if (!all_here(layout_)) set_launcher(dialect_.interfaces, meeting);  // mpirun rejects loopback
     set_mpi("btl_tcp_if_include", layout_.subnet);
   }
 

@@ -44,8 +44,8 @@ class TorchrunWriter {
     }
   }
 
-  // The c10d rendezvous unpickles state from a store that asks nobody who they are, so it is only
-  // used where hosts may come and go, or where the user names a backend.
+  // The c10d rendezvous unpickles state from a store without authentication, so muster uses it only
+  // if hosts may come and go, or if the user names a backend.
   [[nodiscard]] bool is_elastic() const {
     const auto& words = job_.engine_args;
     const bool is_static = std::any_of(words.begin(), words.end(), [](std::string_view word) {

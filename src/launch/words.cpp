@@ -34,7 +34,7 @@ Variables add_variables(const layout::Job& job, const layout::Layout& layout, co
     variables.defaults.push_back(name);
   };
   set_default("OMP_NUM_THREADS", std::to_string(layout.threads));
-  if (layout.rdma_given_up) {  // NCCL would use it on some hosts, and hang
+  if (layout.rdma_given_up) {  // NCCL would use RDMA on some hosts and hang
     const std::string name = "NCCL_IB_DISABLE";
     set_default(name, "1");
     if (!means.user_env.contains(name)) {

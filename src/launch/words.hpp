@@ -35,10 +35,10 @@ void set_for_engine(Plan& plan, const Means& means, const std::string& name,
 [[nodiscard]] std::vector<std::string> rank_words(const layout::Job& job,
                                                   const layout::Layout& layout, const Means& means);
 
-// Whether all ranks run on this machine: nothing is started by ssh.
+// Whether all ranks run on this machine, so that nothing needs ssh.
 [[nodiscard]] bool all_here(const layout::Layout& layout);
 
-// What an engine calls the host: every engine knows this machine as localhost.
+// The host's name for the engine, which is localhost for this machine.
 [[nodiscard]] std::string engine_host(const layout::Placement& placement);
 
 // Notes on what the user has set, which takes the place of ours.

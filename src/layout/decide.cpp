@@ -43,8 +43,8 @@ Known known_hosts(Layout& layout, std::span<const facts::Survey> surveys) {
   return known;
 }
 
-// Where this machine is the only host, nothing needs to leave it. False: it is not, or has no
-// loopback interface.
+// If this machine is the only host, no traffic has to leave it. False if it is not the only host,
+// or has no loopback interface.
 bool take_loopback(const Known& known, Layout& layout) {
   if (layout.placements.size() != 1 || !layout.placements.front().here) return false;
   const auto loopback = known.facts.empty() ? std::nullopt : loopback_of(*known.facts.front());

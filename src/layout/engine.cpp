@@ -72,14 +72,14 @@ bool is_same_minor(std::string_view one, std::string_view other) {
   return left.major == right.major && left.minor == right.minor;
 }
 
-// Whether a program that speaks of MPI by this word may be meant for this one.
+// Whether a program that mentions MPI with this word may be meant for this MPI.
 bool suits(const facts::Mpi& mpi, std::string_view word) {
   if (word.starts_with("OMPI_")) return mpi.kind == "openmpi";
   if (word.starts_with("PMI_")) return mpi.kind == "mpich" || mpi.kind == "intel";
   return is_mpi(mpi.kind);
 }
 
-// The first MPI here that suits a Python program and that every host has. Null: there is none.
+// The first MPI here that suits the Python program and is on every host; null if there is none.
 const facts::Mpi* mpi_for_python(const Job& job, std::span<const facts::Facts* const> hosts,
                                  const facts::Facts& launcher) {
   if (job.mpi_word.empty()) return nullptr;

@@ -16,8 +16,8 @@ namespace muster::layout {
 struct Rdma {
   std::string device;  // "mlx5_0"
   int port = 1;
-  int gid_index = -1;    // -1: native InfiniBand, none is needed
-  int active_ports = 1;  // of the host; among several NCCL is left to choose
+  int gid_index = -1;    // -1: native InfiniBand needs none
+  int active_ports = 1;  // of the host; if there are several, NCCL chooses
 };
 
 struct Placement {

@@ -18,13 +18,13 @@ bool is_interpreter(std::string_view name) {
 
 using Words = std::span<const std::string>;
 
-// The code that begins at words[at], where words[at] may not be there.
+// The code that begins at words[at]; `at` may be past the end.
 std::optional<PythonCode> code_at(Words words, std::size_t at, bool is_module) {
   if (at >= words.size() || words[at].empty()) return std::nullopt;
   return PythonCode{.word = words[at], .is_module = is_module};
 }
 
-// After the interpreter's own options, as `python --help` lists them.
+// The code after the interpreter's own options, which `python --help` lists.
 std::optional<PythonCode> code_after_options(Words words) {
   for (std::size_t at = 0; at < words.size(); ++at) {
     const std::string_view word = words[at];

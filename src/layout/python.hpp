@@ -1,4 +1,4 @@
-// What a command line asks of Python. Pure.
+// What a command line asks Python to run. Pure.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace muster::layout {
 
-// Whether Python runs the program: an interpreter is named, or a script.
+// Whether Python runs the program: it names an interpreter or a script.
 [[nodiscard]] bool is_python(std::span<const std::string> program);
 
 // The code that Python is to run.
@@ -18,8 +18,8 @@ struct PythonCode {
   friend bool operator==(const PythonCode&, const PythonCode&) = default;
 };
 
-// Nothing where no file is named (`python -c`, standard input), or where the name of a script has
-// to be looked up in PATH.
+// Nothing if no file is named (`python -c`, standard input), or if the script would have to be
+// looked up in PATH.
 [[nodiscard]] std::optional<PythonCode> python_code(std::span<const std::string> program);
 
 }  // namespace muster::layout

@@ -13,7 +13,7 @@ constexpr std::size_t kAtOnce = 8;
 
 }  // namespace
 
-// As sshd would: by the user's own shell.
+// Uses the user's own shell, as sshd does.
 std::vector<std::string> shell_words(const std::string& command) {
   const char* const own = std::getenv("SHELL");  // NOLINT(concurrency-mt-unsafe)
   const bool is_there = own != nullptr && own[0] == '/' && ::access(own, X_OK) == 0;

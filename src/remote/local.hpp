@@ -1,5 +1,5 @@
-// This machine as a host: commands run in a shell here. Alone for a pod, which sees nobody but
-// itself; Ssh uses it where this machine is one of the hosts.
+// This machine as a host: commands run in a shell here. Used alone in a pod, which reaches only
+// itself, and by Ssh if this machine is one of the hosts.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace muster::remote {
 
-// What runs a line for a host's shell here.
+// The words that run a shell command on this machine.
 [[nodiscard]] std::vector<std::string> shell_words(const std::string& command);
 
 class Local : public Transport {

@@ -69,7 +69,7 @@ std::vector<Outcome> all_fail(std::span<const Task> tasks, const Error& error) {
   return outcomes;
 }
 
-// Where ssh would start it.
+// Runs the command in the home folder, as ssh would.
 std::string from_home(const std::string& command) {
   return "cd 2>/dev/null; " + command;
 }

@@ -19,7 +19,7 @@ std::string with_slash(std::string path) {
 
 // rsync takes what stands before the first colon for the host.
 std::string place(const std::string& host, const std::string& path) {
-  if (host.empty()) return path.starts_with('/') ? path : "./" + path;  // "a:b" would be a host's
+  if (host.empty()) return path.starts_with('/') ? path : "./" + path;  // "a:b" would name a host
   const bool is_ipv6 = host.find(':') != std::string::npos;
   return (is_ipv6 ? "[" + host + "]" : host) + ":" + path;
 }
@@ -84,7 +84,7 @@ std::vector<std::string> rsync_words(const SyncOptions& options,
                                      const std::string& host) {
   std::vector<std::string> words = {"rsync", "-a", "--protect-args", "--stats",
                                     "--no-human-readable"};
-  // Else an edit within the same second goes unnoticed.
+  // Without this, an edit within the same second goes unnoticed.
   if (options.exact) words.emplace_back("--modify-window=-1");
   if (options.remove) words.emplace_back("--delete");
   if (options.checksum) words.emplace_back("--checksum");

@@ -47,12 +47,12 @@ Error agent_ended(const std::string& host, const sys::Ended& ended) {
           .hint = {}};
 }
 
-// What the host's shell said about it, or ssh.
+// What ssh or the host's shell printed about the failed push.
 std::string push_failure(const Result<sys::Ended>& ended) {
   if (!ended) return ended.error().what;
   if (ended->timed_out) return fmt::format("no end within {} minutes", kPushDeadline.count());
   std::string said = printable(ended->err.substr(0, ended->err.find('\n')));
-  // "/bin/sh: 5: cannot create /tmp/x: Read-only file system": whose line it was is of no interest.
+  // "/bin/sh: 5: cannot create /tmp/x: Read-only file system": leave out the shell's name.
   if (const std::size_t at = said.find(": "); said.starts_with("/bin/sh") && at != said.npos) {
     said.erase(0, at + 2);
   }
@@ -83,11 +83,11 @@ struct Crew::Member {
   std::shared_ptr<remote::Session> session = {};
   std::shared_ptr<remote::Session> rejoining = {};
   agent::Inbox inbox = {};  // of the session
-  int generation = 0;       // of the session; what an earlier one still says does not count
+  int generation = 0;       // of the session; messages from earlier ones are ignored
   int generations = 0;
   std::shared_ptr<sys::Timer> deadline = {};
-  std::string push_failure = {};  // why the binary could not be brought; empty: not told
-  bool reached = false;           // its agent has spoken
+  std::string push_failure = {};  // why the binary could not be pushed; empty: unknown
+  bool reached = false;           // its agent has answered
   Clock::time_point heard = {};
   double asked_s = 0;          // Unix time here when it was asked for its clock
   bool asked_exactly = false;  // after its facts, for nothing else
@@ -166,7 +166,7 @@ void Crew::open(std::size_t index) {
                    .facts = unexpected(no_answer(member.host, options_.deadline,
                                                  transport_.silence(member.host).trial))};
   member.deadline = loop_.timer(options_.deadline, {}, [this, index] { give_up(index); });
-  if (member.session) member.session->abandon();  // it answered at another base
+  if (member.session) member.session->abandon();  // it was started with another base
   member.session = start_session(index, false);
   member.generation = member.generations;
   agent::Order hello{.kind = agent::Order::Kind::kHello,

@@ -19,8 +19,8 @@ struct CrewOptions {
   std::string run_id = {};                // empty: facts only
   std::vector<std::string> earlier = {};  // ids of the attempts before this one
   facts::Request request = {};            // its `host` is filled in
-  std::chrono::milliseconds deadline;     // for a host's first word, after it was asked
-  std::chrono::milliseconds for_facts;    // for its facts, after its first word
+  std::chrono::milliseconds deadline;     // for a host's first answer
+  std::chrono::milliseconds for_facts;    // for its facts, after the first answer
   std::size_t fan_out = 64;               // hosts that are being logged in to at once
   bool compare_clocks = false;            // to the millisecond, for one more round trip
 };

@@ -1,6 +1,6 @@
-// Which ranks say that they ended because of another: cut off, because the connection to it broke,
-// or because they waited for it until a time-out. That other rank is the cause, though it may end
-// later, or not by itself.
+// Finds ranks whose output says that they ended because of another rank: they were cut off when the
+// connection to it broke, or they waited for it until a timeout. That other rank is the cause, even
+// if it ends later or has to be killed.
 #pragma once
 
 #include <set>

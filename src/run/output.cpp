@@ -21,7 +21,7 @@ constexpr std::chrono::seconds kDoubtLasts{3};
 
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
-// How many were written. Ends early only when the other side is gone for good, or a disk is full.
+// Returns how many were written: fewer than all only if the reader is gone or a disk is full.
 std::size_t write_all(int descriptor, std::string_view bytes) {
   const std::size_t all = bytes.size();
   while (!bytes.empty()) {
@@ -38,7 +38,7 @@ std::size_t write_all(int descriptor, std::string_view bytes) {
   return all - bytes.size();
 }
 
-// Of the file's last part; made printable, since the program may write anything.
+// The file's last lines, made printable because a program may write anything.
 std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
   constexpr off_t kPart = 16384;
   const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -69,7 +69,7 @@ void copy(int from, Screen::Part part, int to) {
   }
 }
 
-// A rank that says this may be about to end because another has ended.
+// Whether a rank that prints this line may be about to end because another has ended.
 bool sounds_like_an_end(std::string_view line) {
   return line.starts_with("Traceback (most recent call last):") ||
          line.starts_with("terminate called") || line.starts_with("Fatal Python error") ||
@@ -145,7 +145,7 @@ void Output::show_rest() {
 }
 
 std::size_t Output::keep(const sys::Fd& file, std::string_view bytes) {
-  // A file that could not be opened has left its reason.
+  // If the file could not be opened, errno still says why.
   const std::size_t kept = file.valid() ? write_all(file.get(), bytes) : 0;
   if (kept < bytes.size()) not_kept_ = std::strerror(errno);
   return kept;
@@ -210,7 +210,7 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
   if (known >= bytes.size()) return true;
   bytes.remove_prefix(static_cast<std::size_t>(known));
   received.bytes += bytes.size();
-  // Opened for each piece: a thousand ranks must not need two thousand descriptors.
+  // Opened anew for each piece, so that a thousand ranks do not need two thousand descriptors.
   (void)keep(open_log(rank_file(piece.rank, piece.stream)), bytes);
   const std::string label = fmt::format("[{}:{}] ", host, piece.rank);
   std::string labelled;

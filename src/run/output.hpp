@@ -1,5 +1,5 @@
-// What the ranks write: shown in labelled lines as it comes, and kept by rank, byte for byte. What
-// the engine itself says is kept apart.
+// The ranks' output: shown in labelled lines as it arrives, and stored per rank, byte for byte. The
+// engine's own output is stored separately.
 #pragma once
 
 #include <chrono>
@@ -53,9 +53,9 @@ class Screen {
   std::thread thread_;
 };
 
-// A line of a rank, without its label, with its newline where it had one.
+// A line of a rank, without its label, but with its newline if it has one.
 struct Line {
-  int rank = -1;  // -1: the engine's own words
+  int rank = -1;  // -1: the engine's own output
   std::string_view text;
 };
 
@@ -65,35 +65,35 @@ using WatchLine = std::function<void(sys::Stream stream, const Line& line)>;
 class Output {
  public:
   // `folder`: the run's; `ranks`: how many there are. Everything is shown on the screen as it
-  // comes, unless somebody watches.
+  // arrives, unless `watch` is given.
   [[nodiscard]] static Result<std::unique_ptr<Output>> open(const std::string& folder, int ranks,
                                                             WatchLine watch = nullptr);
   ~Output();
 
-  // A piece of a rank's output, from that host. What we have already is passed over. False: there
-  // is no such rank.
+  // Takes a piece of a rank's output from that host and skips bytes that we already have. False if
+  // there is no such rank.
   bool take(const std::string& host, const agent::Piece& piece);
-  // What the engine itself says.
+  // Takes the engine's own output.
   void take_engine(sys::Stream stream, std::string_view chunk);
-  // A remark of muster's about a rank, for the screen alone.
+  // Shows a remark of muster's about a rank without storing it.
   void remark(const std::string& host, int rank, std::string_view text);
-  // From now on what ranks write to standard error is held back: mostly it is about the end of the
-  // one that failed. It is kept all the same.
+  // From now on, stores what ranks write to standard error but does not show it: most of it is
+  // about the end of the rank that failed.
   void a_rank_failed();
-  // Ranks that sounded as if they were about to end, and did not: what was held back of them.
+  // Shows what was held back of ranks that seemed about to end and did not.
   void show_old();
-  // What was held back of this rank, and of no other; -1: of all.
+  // Shows what was held back of this rank only, or (-1) of all ranks.
   void show_held(int rank);
-  // Whether the rank's standard error is the last that was shown.
+  // Whether the last standard error shown was this rank's.
   [[nodiscard]] bool shown_last(int rank) const { return shown_last_ == rank; }
   void finish();     // what is left of unfinished lines, and everything to the files
   void show_rest();  // waits until the screen has it all
   // Why some of it could not be kept; empty: all of it was.
   [[nodiscard]] const std::string& not_kept() const { return not_kept_; }
 
-  // How much we have of the output of the host's ranks.
+  // How much we have of the output of each of the host's ranks.
   [[nodiscard]] std::vector<agent::Taken> taken(const std::string& host) const;
-  // Of the rank's standard error, or of what the engine said: the last lines, at most so many.
+  // The last lines, `most` at most, of the rank's standard error or of the engine's output.
   [[nodiscard]] std::vector<std::string> last_errors(int rank, std::size_t most) const;
   [[nodiscard]] std::vector<std::string> last_of_engine(std::size_t most) const;
 
@@ -106,7 +106,7 @@ class Output {
   };
   struct Received {
     std::uint64_t bytes = 0;
-    std::string unfinished = {};  // the line
+    std::string unfinished = {};  // last line
   };
   // torchrun may start a rank again on another host.
   using Key = std::tuple<std::string, int, sys::Stream>;
@@ -115,7 +115,7 @@ class Output {
   [[nodiscard]] std::string rank_file(int rank, sys::Stream stream) const;
   void show(sys::Stream stream, int rank, std::string_view labelled);
   void show_part(int rank, const Screen::Part& part);
-  std::size_t keep(const sys::Fd& file, std::string_view bytes);  // how many could be
+  std::size_t keep(const sys::Fd& file, std::string_view bytes);  // returns how many
 
   std::string folder_;
   int ranks_;
@@ -127,9 +127,9 @@ class Output {
   std::uint64_t out_bytes_ = 0;  // in the files
   std::uint64_t err_bytes_ = 0;
   bool rank_failed_ = false;
-  std::set<int> doubtful_;  // ranks that sounded as if they were about to end
+  std::set<int> doubtful_;  // ranks that seem about to end
   std::deque<Held> held_;
-  int shown_last_ = -1;  // whose standard error it was
+  int shown_last_ = -1;  // the rank whose standard error it was
   std::string engine_unfinished_;
   std::string not_kept_;
   std::unique_ptr<Screen> screen_;

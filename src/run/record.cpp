@@ -83,7 +83,7 @@ std::string log_hint(const Record& record, int rank) {
   return fmt::format("its output: muster logs {} --rank {}", record.id, rank);
 }
 
-// The only rank that did not wait for others when `waiter` gave up. Null: several, or none.
+// The one rank that was not waiting for others when `waiter` gave up; null if several or none.
 const RankRecord* kept_waiting(const Record& record, const RankRecord& waiter) {
   const RankRecord* found = nullptr;
   for (const RankRecord& rank : record.ranks) {
@@ -179,6 +179,13 @@ Verdict engine_died_first(const Record& record) {
           .hint = "who killed it? on this machine: dmesg, journalctl"};
 }
 
+// Some ranks never started, and `first` only ended because the engine then ended what it had.
+bool engine_gave_up(const Record& record, const RankRecord& first) {
+  const auto never_started = [](const RankRecord& rank) { return !rank.start && !rank.end; };
+  return !failed_by_itself(first) && !first.cut_off &&
+         std::any_of(record.ranks.begin(), record.ranks.end(), never_started);
+}
+
 bool engine_ended_well(const Record& record) {
   return record.engine_code == 0 && record.engine_signal == 0;
 }
@@ -270,7 +277,7 @@ nlohmann::json rank_json(const RankRecord& rank) {
 
 }  // namespace
 
-// A rank that the engine has ended, because of another, is first only where all were ended so.
+// A rank that the engine ended because of another counts as first only if all were ended that way.
 const RankRecord* first_failed(const Record& record) {
   const RankRecord* first = nullptr;
   const RankRecord* first_by_itself = nullptr;
@@ -326,6 +333,7 @@ Verdict judge(const Record& record) {
     return host_lost(record);
   }
   if (first && engine_died(record)) return engine_died_first(record);
+  if (first && engine_gave_up(record, *first)) return plain_end(record);
   if (first) return rank_failed(record, *first);
   return plain_end(record);
 }

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kBusy = 0.2;  // of a CPU: then it works, or spins
 constexpr double kPolls =
-    0.05;  // it waits for others and looks again and again, as Gloo and MPI do
+    0.05;  // of a CPU: then it polls while it waits for others, as Gloo and MPI do
 constexpr double kIdle = 0.01;
 
 bool runs(const Seen& one) {
@@ -23,7 +23,7 @@ double load(const Seen& one) {
   return one.span_s > 0 ? one.cpu_s / one.span_s : 0;
 }
 
-// Of ranks that all wait: those that use no CPU while all others poll.
+// Among ranks that all wait, those that use no CPU while the others poll.
 std::vector<const Seen*> sleepers(std::span<const Seen> ranks) {
   std::vector<const Seen*> idle;
   for (const Seen& one : ranks) {
@@ -91,7 +91,7 @@ std::string what_stands_out(std::span<const Seen> ranks) {
                        idle.size() == 1 ? "s" : "");
   }
   if (waiting.empty()) return "all ranks run";
-  if (waiting.size() < running.size()) {  // MPI's way to wait is to run
+  if (waiting.size() < running.size()) {  // MPI waits by spinning
     return fmt::format("{} wait{}, the others run", names_of(waiting),
                        waiting.size() == 1 ? "s" : "");
   }

@@ -22,17 +22,17 @@ constexpr double kSilenceSeconds = 6;  // then a host is asked again over a new 
 constexpr double kTryAgainSeconds = 3;
 constexpr double kStuckSeconds = 3;  // the engine, after the last rank
 constexpr double kFailedRankEndsSeconds =
-    5;                                    // the engine ends the job after a failed rank, or we do
-constexpr double kBetweenLooks = 1;       // at the ranks of a run that says nothing
+    5;                                    // for the engine to end the job after a rank has failed
+constexpr double kBetweenLooks = 1;       // at the ranks of a silent run
 constexpr double kLooksTake = 3;          // at most
-constexpr double kEndByThemselves = 0.5;  // ranks, after their engine
+constexpr double kEndByThemselves = 0.5;  // for ranks, after their engine ended
 constexpr double kGraceSeconds = 2;       // from SIGTERM to SIGKILL
-constexpr double kGiveUpSeconds = 30;     // after that, a process that does not die
-constexpr double kRestartTakes = 30;      // torchrun, until it has started its ranks again
-constexpr double kReplayTakes = 1;        // until all is told again that was told before
-constexpr double kSpeaks = 5;             // a host that sends output has said something within this
-constexpr int kBeatsToBelieve = 3;        // that a host's clock is slow
-constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // of output
+constexpr double kGiveUpSeconds = 30;     // then give up on a process that does not die
+constexpr double kRestartTakes = 30;      // for torchrun to start its ranks again
+constexpr double kReplayTakes = 1;        // for a host to repeat its earlier events
+constexpr double kSpeaks = 5;             // a host whose output is this recent is busy
+constexpr int kBeatsToBelieve = 3;        // before we believe that a host's clock is slow
+constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // of output per confirmation
 
 double seconds_since(std::chrono::steady_clock::time_point then) {
   return duration<double>(std::chrono::steady_clock::now() - then).count();
@@ -156,7 +156,7 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
   }
 }
 
-// The host forgets what it knows that we have; it holds ranks up that write more than we take.
+// Confirms output now and then: the host drops it, and makes ranks wait that write ahead of us.
 void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
   Host& host = hosts_[index];
   said_ = host.spoke = Clock::now();
@@ -213,7 +213,7 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   }
 }
 
-// Whether the engine there, which we do not see any more, starts its ranks again.
+// Whether the engine there, which we can no longer see, has started its ranks again.
 void Supervisor::look_at_cut_off(const std::string& host) {
   if (runs_ranks(host) || cut_off_hosts_.erase(host) == 0) return;
   if (engines_.empty() && cut_off_hosts_.empty()) engine_ended();
@@ -234,7 +234,7 @@ bool Supervisor::nothing_to_wait_for() const {
                      [](const RankRecord& rank) { return rank.end && rank.end->status == 0; });
 }
 
-// While output of the ranks still comes, the engine is not stuck.
+// The engine is not stuck while output of the ranks still arrives.
 void Supervisor::end_if_stuck() {
   timers_.push_back(after(kStuckSeconds, [this] {
     if (!nothing_to_wait_for()) return;
@@ -321,8 +321,8 @@ void Supervisor::look_after(std::size_t index) {
   crew_.rejoin(index, patience_.orphan_after_s, output_.taken(host.name));
 }
 
-// Two hosts or more have gone silent, and nobody speaks: it is this machine's network. The hosts
-// wait for us for `orphan_after_s`.
+// All hosts, at least two, are silent, so the fault is in this machine's network. The hosts wait
+// for us for `orphan_after_s`.
 bool Supervisor::alone() const {
   if (engine_over_) return false;
   std::size_t silent = 0;
@@ -359,7 +359,7 @@ void Supervisor::command_ended(const sys::Process* command, int code, int signal
       ended != engines_.end() && std::find(lost.begin(), lost.end(), ended->host) != lost.end();
   const std::string host = ended == engines_.end() ? std::string() : ended->host;
   if (ended != engines_.end()) engines_.erase(ended);
-  // Its ssh has ended, and the ranks on the host are alive: so is the engine there.
+  // Only its ssh has ended: the ranks on the host are alive, and so is the engine there.
   constexpr int kSshFailed = 255;
   if (code == kSshFailed && !of_lost_host && !ending_ && runs_ranks(host)) {
     cut_off_hosts_.insert(host);
@@ -378,7 +378,7 @@ void Supervisor::command_ended(const sys::Process* command, int code, int signal
   if (failed && !ending_) a_rank_failed();  // the other hosts may never hear of it
 }
 
-// A host of its own command's: ranks there have started, and not all have ended.
+// Whether ranks on this host have started and not all have ended. False for an empty name.
 bool Supervisor::runs_ranks(const std::string& host) const {
   return !host.empty() &&
          std::any_of(record_.ranks.begin(), record_.ranks.end(), [&](const RankRecord& rank) {
@@ -390,10 +390,10 @@ void Supervisor::engine_ended() {
   engine_over_ = true;
   if (!ending_) record_.reason = Reason::kEngineEnded;
   if (!ending_ && !nothing_to_wait_for()) {
-    // MPICH's goes while a rank is still busy with its MPI_Abort: how it ends tells what happened.
+    // MPICH's engine ends while a rank is still in MPI_Abort; how that rank ends is the cause.
     timers_.push_back(after(kEndByThemselves, [this] {
       end_hosts(kGraceSeconds);
-      check_over();  // wardens that Slurm has ended have said `done` before
+      check_over();  // wardens that Slurm ended have already said `done`
     }));
     return;
   }
@@ -420,7 +420,7 @@ void Supervisor::end_engine() {
   timers_.push_back(after(begin_s + kGraceSeconds + kGiveUpSeconds, [this] { leave_engine(); }));
 }
 
-// A process in the middle of a call to a dead file system cannot be killed.
+// Gives up on it: a process that waits for a dead file system cannot be killed.
 void Supervisor::leave_engine() {
   if (engine_over_) return;
   for (const Engine& engine : engines_) {
@@ -446,7 +446,7 @@ void Supervisor::end_hosts(double grace_s) {
   timers_.push_back(after(grace_s + kGiveUpSeconds, [this] { leave_hosts(); }));
 }
 
-// They answer, but do not say that all has ended there.
+// Gives up on hosts that answer but do not report that everything has ended there.
 void Supervisor::leave_hosts() {
   const bool is_busy = std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
     return !host.done && !host.lost && seconds_since(host.spoke) < kSpeaks;

@@ -43,7 +43,7 @@ class Supervisor {
   // What each rank was doing when the run was given up as stalled, for the run's folder.
   [[nodiscard]] std::string evidence() const { return stalled_text(seen_); }
 
-  // The last words to the wardens.
+  // Tells the wardens that the run is over.
   void dismiss();
 
  private:
@@ -56,8 +56,8 @@ class Supervisor {
     Clock::time_point tried = {};  // to rejoin
     int beats = 0;                 // that have come
     double clock_ahead_s = 0;      // at least
-    std::size_t unconfirmed = 0;   // bytes of output that it does not know to be here
-    Clock::time_point spoke = {};  // when its output came last
+    std::size_t unconfirmed = 0;   // bytes of output not yet confirmed to it
+    Clock::time_point spoke = {};  // when its last output arrived
   };
 
   // A command of the plan that runs.
@@ -66,7 +66,7 @@ class Supervisor {
     std::shared_ptr<sys::Process> process;
   };
 
-  // False: it could not be started, and the run is being ended.
+  // False if it could not be started; the run is then being ended.
   bool start_engine(const launch::Plan& plan);
   Result<void> start_command(const launch::Command& command, const launch::Plan& plan);
   void command_ended(const sys::Process* command, int code, int signal);
@@ -105,12 +105,12 @@ class Supervisor {
   Output& output_;
   std::vector<Host> hosts_;
   std::unique_ptr<Keeper> keeper_;
-  std::vector<Engine> engines_;                                 // those that run
+  std::vector<Engine> engines_;                                 // the running ones
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // an engine may outlive us
-  std::set<std::string> cut_off_hosts_;  // where one runs on though its ssh has ended
+  std::set<std::string> cut_off_hosts_;  // whose engine still runs although its ssh ended
   std::vector<std::shared_ptr<sys::Timer>> timers_;
   Clock::time_point beat_ = {};  // ours, last
-  Clock::time_point said_ = {};  // any rank, last
+  Clock::time_point said_ = {};  // last output or start of any rank
   int times_asked_ = 0;          // 0: there is no doubt
   std::map<int, Seen> looks_;    // by rank
   std::vector<Seen> seen_;

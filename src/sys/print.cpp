@@ -50,7 +50,7 @@ bool output_is_taken() {
 
 void hold_standard_streams() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // open() takes the lowest free number. What is open for reading only refuses to be written.
+    // open() takes the lowest free number. Writing to a read-only descriptor fails.
     if (::fcntl(fd, F_GETFD) < 0) (void)!::open("/dev/null", O_RDONLY);
   }
 }

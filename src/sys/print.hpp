@@ -1,4 +1,4 @@
-// The only way in which muster prints. Nothing here throws: muster run must outlive its terminal.
+// The only way that muster prints. Nothing here throws, since muster run must outlive its terminal.
 #pragma once
 
 #include <string_view>
@@ -23,13 +23,13 @@ void print_err(fmt::format_string<T...> format, T&&... values) {
   write_err(fmt::format(format, std::forward<T>(values)...));
 }
 
-// The errno of the write to standard output that failed; 0: none did. EPIPE: its reader is gone.
+// The errno of the first failed write to standard output, or 0. EPIPE: the reader is gone.
 [[nodiscard]] int output_error();
 
-// False after a failed write, and when the next one would fail because the reader is gone.
+// False after a failed write, or if the reader is gone and the next write would fail.
 [[nodiscard]] bool output_is_taken();
 
-// Makes a closed standard stream fail instead of writing into a file that gets its number later.
+// Makes writes to a closed standard stream fail, so that no file opened later receives them.
 void hold_standard_streams();
 
 }  // namespace muster::sys

@@ -62,8 +62,8 @@ void rename_and_remove(const std::string& path) {
   fs::remove_all(away);
 }
 
-// False: the step has its new content. True after a crash between the two renames of
-// UnfinishedCheckpoint::commit.
+// Restores a step after a crash between the two renames of UnfinishedCheckpoint::commit. False if
+// the step already has its new content.
 bool put_back(const std::string& replaced) {
   const std::string path = replaced.substr(0, replaced.size() - std::strlen(kReplaced));
   if (::access(path.c_str(), F_OK) == 0) return false;
@@ -236,7 +236,7 @@ void UnfinishedCheckpoint::commit(const CheckpointManifest& manifest) const {
   std::error_code ignored;
   if (::rename(path_.c_str(), final_path.c_str()) != 0) {
     if (errno != EEXIST && errno != ENOTEMPTY) throw_errno(final_path, "cannot be put there");
-    // Two renames: a file system over a network cannot exchange two names.
+    // Two renames, because a network file system cannot exchange two names.
     fs::remove_all(replaced, ignored);
     if (::rename(final_path.c_str(), replaced.c_str()) != 0 ||
         ::rename(path_.c_str(), final_path.c_str()) != 0) {

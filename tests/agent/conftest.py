@@ -1,4 +1,4 @@
-"""What the tests of the rank shim share: a pushed binary with a run, a warden that notes what ranks tell it, and programs."""
+"""Shared by the tests of the rank shim: a pushed binary with a run, a fake warden that records what ranks report, and programs."""
 import json
 import os
 import re
@@ -21,14 +21,14 @@ TIMEOUT = patient(60)  # seconds
 
 
 class Told:
-    """What one rank process told the warden."""
+    """What one rank process reported to the warden."""
 
     def __init__(self):
         self.events, self.streams, self.over = [], {"out": bytearray(), "err": bytearray()}, False
 
 
 class FakeWarden:
-    """Listens where the warden of the run would, and notes what it is told. `held`: it reads nothing."""
+    """Listens where the run's warden would, and records what ranks report. While `held` is set it reads nothing."""
 
     def __init__(self, folder):
         self.ranks, self.changed, self.held = {}, threading.Condition(), threading.Event()
@@ -71,7 +71,7 @@ class FakeWarden:
         self.ranks[event["rank"]] = told
 
     def of(self, rank, condition=lambda told: told.over):
-        """What the rank told, once the condition holds: by default, once it has said everything."""
+        """What the rank reported, once the condition holds: by default, once it has reported everything."""
         with self.changed:
             assert self.changed.wait_for(lambda: rank in self.ranks and condition(self.ranks[rank]), TIMEOUT), f"rank {rank} does not tell"
             return self.ranks[rank]
@@ -117,7 +117,7 @@ while True:
                                 env=self.clean_environment(**(self.ENGINE if env is None else env)), process_group=0, **options)
 
     def run(self, program, *flags, rank=1, **options):
-        """(exit code, standard output, standard error) of the rank's program; the engine gets nothing of it."""
+        """(exit code, standard output, standard error) of the rank's program, none of which reaches the engine."""
         self.warden.ranks.pop(rank, None)
         shim = self.start(program, *flags, **options)
         out, err = shim.communicate(timeout=TIMEOUT)
@@ -126,7 +126,7 @@ while True:
         return shim.returncode, told.streams["out"], told.streams["err"]
 
     def refused(self, program, *flags, **options):
-        """(exit code, what the engine is told) of a rank whose program is not even tried."""
+        """(exit code, what the engine sees) of a rank whose program never starts."""
         shim = self.start(program, *flags, **options)
         out, err = shim.communicate(timeout=TIMEOUT)
         assert out == b""
@@ -145,7 +145,7 @@ while True:
         return self.warden.of(rank).events
 
     def lines(self, count, rank=1):
-        """The first lines of the rank's standard output, once they are there."""
+        """The first lines of the rank's standard output, once they have arrived."""
         told = self.warden.of(rank, lambda told: told.streams["out"].count(b"\n") >= count)
         return told.streams["out"].split(b"\n")[:count]
 
@@ -194,7 +194,7 @@ while True:
 
 @pytest.fixture
 def place(muster):
-    base = Path(tempfile.mkdtemp(prefix="rank-"))  # the path of a socket has a limit
+    base = Path(tempfile.mkdtemp(prefix="rank-"))  # short, because the path of a socket is limited
     place = Place(base, muster)
     yield place
     place.warden.close()

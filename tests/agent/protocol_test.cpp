@@ -5,7 +5,7 @@
 namespace muster::agent {
 namespace {
 
-// As it comes over a connection.
+// The report as a connection delivers it.
 Result<Report> read_back(const Report& report) {
   Inbox inbox;
   inbox.add(to_line(report));

@@ -126,7 +126,7 @@ def test_stale_rank_is_overwritten_and_the_users_setting_wins(place):
     assert place.events(0)[0]["remarks"] == [kept]
     assert place.by_hand(["true"], *flags, env=rank0 | user)[2].decode() == f"[n1:0] muster: {kept}\n"
     assert place.run(["true"], *flags, env=place.ENGINE | user)[0] == 0
-    assert place.events(1)[0]["remarks"] == []  # once, not once per rank
+    assert place.events(1)[0]["remarks"] == []  # shown once, not once per rank
 
 
 def test_host_outside_the_subnet_says_so(place):
@@ -194,7 +194,7 @@ def test_hundred_megabytes(place):
 
 
 def test_an_unfinished_line_arrives_while_the_program_runs(place):
-    """A progress bar has no newline; that it moves is a sign of life."""
+    """A progress bar has no newline, but its movement is a sign of life."""
     shim = place.start(place.python("import sys; print('\\r 10 %', end='', flush=True); sys.stdin.read()"), stdin=subprocess.PIPE)
     place.warden.of(1, lambda told: told.streams["out"] == b"\r 10 %")
     shim.communicate(timeout=TIMEOUT)
@@ -206,7 +206,7 @@ def test_a_warden_that_does_not_read_holds_the_program_up_and_loses_nothing(plac
     program[2] += f"open('{tmp_path}/written', 'w').close()\n"
     place.warden.held.set()
     shim = place.start(program)
-    time.sleep(1)  # as long as a program that nobody holds up would take
+    time.sleep(1)  # enough for a program that does not have to wait
     assert not (tmp_path / "written").exists()
     place.warden.held.clear()
     assert shim.wait(TIMEOUT) == 0
@@ -222,7 +222,7 @@ def test_program_that_closes_its_output_goes_on(place, tmp_path):
 
 
 def test_a_full_disk_costs_nothing(place):
-    """A limit on the size of files plays the disk."""
+    """A limit on the size of files stands in for the full disk."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 
@@ -372,7 +372,7 @@ def test_a_killed_shim_takes_the_programs_group_along(place, killed):
 
 
 def test_a_program_that_ends_itself_while_the_engine_kills_it_is_heard_to_the_end(place, tmp_path):
-    """As MPI_Abort does under MPICH and Intel MPI: the engine kills the rank, and the program is about to exit with its code."""
+    """As with MPI_Abort under MPICH and Intel MPI: the engine kills the rank while the program is about to exit with its code."""
     os.mkfifo(tmp_path / "go")
     shim = place.start(["sh", "-c", f"echo up; read line < {tmp_path}/go; echo my last words >&2; exit 7"])
     assert place.lines(1) == [b"up"]

@@ -53,6 +53,23 @@ TEST(NoSubnet, NamesAllWhereNoTwoMeet) {
   EXPECT_EQ(brief(alone), "");
 }
 
+TEST(WayBack, IsNeededByTheDaemonsOfAnMpi) {
+  World world = good_world(3);
+  world.host(2).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
+  world.host(3).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
+  ASSERT_EQ(brief(world), "error n[2-3] ompi-oob-no-common-interface");
+  EXPECT_TRUE(has(judged(world).front().what, "cannot connect to the launcher, as the daemons of"));
+  EXPECT_EQ(judged(world).front().evidence, "198.18.0.100 port 40000: No route to host");
+}
+
+TEST(WayBack, IsNotNeededByTorchrun) {
+  World world = good_world(2);
+  world.host(2).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
+  EXPECT_TRUE(has(brief(world), "ompi-oob-no-common-interface"));
+  world.job.engine = "torchrun";
+  EXPECT_FALSE(has(brief(world), "ompi-oob-no-common-interface"));
+}
+
 TEST(Interfaces, AreNotedWhenTheirNamesDiffer) {
   World world = good_world(3);
   world.host(3).interfaces[1].name = "ens5";
@@ -84,7 +101,7 @@ TEST(InterfaceVariables, NameAnInterfaceThatSomeHostsLack) {
   EXPECT_TRUE(has(judged(world).back().fix, "unset GLOO_SOCKET_IFNAME"))
       << judged(world).back().fix;
   world.job.env_values = {{"GLOO_SOCKET_IFNAME", "nosuch"}};
-  EXPECT_EQ(judged(world).front().hosts.size(), 2U);  // n3's evidence is another
+  EXPECT_EQ(judged(world).front().hosts.size(), 2U);  // n3 has different evidence
   EXPECT_EQ(judged(world).size(), 3U);
 }
 

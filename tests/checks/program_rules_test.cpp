@@ -62,7 +62,7 @@ TEST(Engine, StartsNoMpiForPythonThatSpeaksOfIt) {
     world.host(number).program->libmpi.reset();
     world.host(number).program->libmpi_kind.clear();
   }
-  EXPECT_EQ(brief(world), "");  // an MPI starts it
+  EXPECT_EQ(brief(world), "");  // an MPI starts it, not torchrun
   world.host(2).mpi.clear();
   ASSERT_EQ(brief(world), "warning all all-ranks-zero");
   EXPECT_TRUE(
@@ -126,7 +126,7 @@ TEST(Torch, OfAnotherVersionIsFoundUnderEveryEngine) {
     world.job.engine = engine;
     EXPECT_EQ(brief(world), "") << engine;
     world.host(2).program->torch = "2.12.1";
-    // A Python program under an MPI may have no use for PyTorch.
+    // A Python program under an MPI may not use PyTorch.
     const std::string severity = engine == "torchrun" ? "error" : "warning";
     ASSERT_EQ(brief(world), severity + " n2 torch-version-skew") << engine;
     EXPECT_EQ(judged(world).front().evidence, "2.12.1; on most hosts 2.13.0+cpu");

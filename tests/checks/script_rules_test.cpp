@@ -88,8 +88,8 @@ TEST(Script, HasAModuleThatIsStaleOrMissing) {
             "warning n1 program-differs-between-hosts; warning n2 program-differs-between-hosts");
   EXPECT_EQ(judged(world)[0].evidence, "model.py");
   EXPECT_EQ(judged(world)[1].evidence, "model.py (missing)");
-  world.host(1).script->files["model.py"] = "";  // could not be read: nothing is known
-  world.host(2).script->complete = false;        // it may be among those not looked at
+  world.host(1).script->files["model.py"] = "";  // unreadable, so nothing is known
+  world.host(2).script->complete = false;        // it may be a file that was not read
   EXPECT_EQ(brief(world), "");
 }
 

@@ -73,7 +73,7 @@ TEST(SshModes, SaysNothingWhereNobodyLogsIn) {
   world.launcher.ssh_files = world.host(1).ssh_files = {
       {.path = "/home/alice/.ssh", .mode = 0777, .uid = 1000, .problem = "bad"}};
   world.cluster.hosts[0].here = true;
-  EXPECT_EQ(brief(world), "warning all ssh-strictmodes-perms");  // the launcher's own, for n2
+  EXPECT_EQ(brief(world), "warning all ssh-strictmodes-perms");  // the launcher's, which n2 needs
   world.job.nodes = 1;
   EXPECT_EQ(brief(world), "");
 }

@@ -42,7 +42,7 @@ def make_python_with_torch(folder):
 
 @pytest.fixture(scope="module")
 def programs():
-    """Where every lab host sees them: one program linked to each Open MPI, one that needs a library of its own, a Python script and a Python."""
+    """Programs that every lab host can see: one linked to each Open MPI, one that needs its own library, a Python script and a Python."""
     folder = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
     folder.chmod(0o755)
     (folder / "rank.c").write_text(RANK)
@@ -226,7 +226,7 @@ def undo_all(fault, lab, path):
 
 
 def place(folder, word):
-    """A program of the system's, or an option, is as it is; all else is in the folder."""
+    """A system program or an option stays as it is; everything else is in the folder."""
     return word if word == "python3" or word.startswith("-") else f"{folder}/{word}"
 
 
@@ -241,7 +241,7 @@ def test_a_fault_is_found_on_its_host_and_nothing_else_is(shared, programs, name
 
 
 def test_a_host_does_not_choose_what_the_launcher_executes(shared, programs):
-    """A host names an mpirun that the launcher did not find by itself; the launcher has a file at that path."""
+    """A host reports an mpirun that the launcher did not find itself, although it has a file at that path."""
     stranger = "/tmp/stranger"
     shared.shell("n1", f"mkdir -p {stranger}/bin {stranger}/lib && cp {programs}/linked {stranger}/bin/job && cp {programs}/libmpi.so.12 {stranger}/lib/ && "
                        f"cp /bin/true {stranger}/bin/mpirun")
@@ -291,7 +291,7 @@ def test_a_key_that_others_may_read(open_up):
 
 
 # muster waits for dead hosts in parallel, so two cost no more than one. The rest is what living hosts take, 1.5 s on a quiet machine.
-# Only hosts that answer get more time, for their activation.
+# Only hosts that answer get more time for their activation.
 @pytest.mark.parametrize("fault, is_open, words", [("cut", False, []), ("crash", True, ["--activate", "true"]), ("kill", True, [])])
 def test_dead_hosts_cost_their_deadline(open_up, fault, is_open, words):
     lab, deadline = open_up(), 8  # ssh itself gives up after 10 s

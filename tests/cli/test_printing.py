@@ -1,4 +1,4 @@
-"""What becomes of a command when standard output or standard error takes no more: a full disk, a closed descriptor, a reader that left."""
+"""What a command does when it cannot write to standard output or standard error: a full disk, a closed descriptor, a reader that left."""
 import os
 import signal
 import subprocess
@@ -13,7 +13,7 @@ RUN = "20260101-000000-00000"
 
 @pytest.fixture
 def state(tmp_path):
-    """The environment of a user who has started one run, which said two lines."""
+    """The environment of a user who has started one run, which printed two lines."""
     folder = tmp_path / f"state/muster/runs/{RUN}"
     folder.mkdir(parents=True)
     (folder / "out").write_text("[n1:0] one\n[n1:0] two\n")
@@ -42,7 +42,7 @@ def test_a_full_disk_is_a_failure(muster, words, state):
 
 
 def without_reader(command, env):
-    """Its standard output is a pipe that nobody reads any more."""
+    """Runs the command with a pipe as standard output whose reader has left."""
     reads, writes = os.pipe()
     os.close(reads)
     try:
@@ -72,7 +72,7 @@ def test_a_failure_of_its_own_counts_more_than_a_lost_reader(muster, state):
 
 
 def test_exec_with_labels_ends_when_its_reader_leaves(muster, tmp_path):
-    """ssh is played by a command that never ends."""
+    """A command that never ends stands in for ssh."""
     ssh = tmp_path / "ssh"
     ssh.write_text("#!/bin/sh\nexec yes\n")
     ssh.chmod(0o755)

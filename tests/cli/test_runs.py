@@ -1,4 +1,4 @@
-"""The commands about runs, on a run that a stand-in looks after: its process and its folder are there, no hosts."""
+"""The commands about runs, on a run with a stand-in for muster: it has a process and a folder, but no hosts."""
 import os
 import signal
 import socket
@@ -15,7 +15,7 @@ RUN = "20260101-000000-00000"
 
 @pytest.fixture
 def runs(tmp_path):
-    """runs(command) -> the environment of a user for whom that command looks after a run."""
+    """runs(command) -> the environment of a user who has a run with that command as its muster."""
     owners = []
 
     def start(*command):

@@ -34,7 +34,7 @@ TEST(Torch, is_found_where_python_finds_it) {
   EXPECT_TRUE(not_seen.empty());
 }
 
-// A Python with a folder of packages of its own, as a virtual environment has.
+// A Python with its own package folder, like that of a virtual environment.
 TEST(Torch, is_found_through_a_pth_file) {
   FakeTree tree;
   const std::string elsewhere = fake_torch(tree, "elsewhere", "9.2");

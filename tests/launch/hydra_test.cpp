@@ -139,7 +139,7 @@ TEST(Hydra, ItsSshIsAProgramThatRidesOnTheOpenConnections) {
   EXPECT_TRUE(script.ends_with("\nexec ssh -o 'ControlPath=/a b/%C' \"$@\"\n")) << script;
 }
 
-// What its ssh prints for these words, where ssh itself would print its own.
+// What hydra's ssh script prints for these words, with a stand-in for ssh that prints its own.
 std::string printed(const Plan& plan, Words words) {
   words.insert(words.begin(), {"/bin/sh", "-c", plan.files.at(0).content, "ssh"});
   const auto ended = sys::run({.argv = words, .deadline = std::chrono::seconds(20)});

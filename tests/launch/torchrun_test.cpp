@@ -78,7 +78,7 @@ TEST(Torchrun, PassesOnRestartsAndFewerHosts) {
   EXPECT_NE(plan->commands[0].argv.back().find("--max-restarts 3 "), std::string::npos);
 }
 
-// Its agents unpickle what they find in a store that anyone who reaches the port can write to.
+// The agents unpickle data from a store that anyone who can connect to the port can write to.
 TEST(Torchrun, MeetsThroughC10dOnlyWhenElasticOrAskedFor) {
   const auto words = [](const layout::Job& given, const layout::Layout& decided) {
     return plan_torchrun(given, decided, means()).value().commands[1].argv.back();

@@ -36,7 +36,7 @@ TEST(Ssh, RunsCommandsOfThisMachineWithoutSsh) {
   const auto outcomes = Ssh(with_this_machine).run(tasks, std::chrono::seconds(20));
   ASSERT_TRUE(outcomes[0].ended);
   EXPECT_EQ(outcomes[0].ended->out, sys::home_folder() + "\n");
-  EXPECT_EQ(outcomes[0].ended->code, 255);  // the command's own, since no ssh was there to fail
+  EXPECT_EQ(outcomes[0].ended->code, 255);  // the command's own code, since no ssh is involved
 }
 
 TEST(Ssh, OpensASessionOnThisMachineWithoutSsh) {

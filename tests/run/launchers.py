@@ -62,7 +62,7 @@ class Launcher:
         return ([], [programs.env]) if kind == "env" else (["--activate", ACTIVATE_TORCH], ["python", programs.ddp])
 
     def failing(self, programs, how):
-        """(flags, words) for the script in which rank 1 ends badly."""
+        """(flags, words) for the script in which rank 1 fails."""
         flags, (python, _) = self.program(programs, "ddp")
         return flags, [python, programs.failing, how, "1"]
 

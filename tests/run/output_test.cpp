@@ -86,7 +86,7 @@ TEST_F(OutputTest, TheLastErrorsAreThoseOfTheRank) {
   EXPECT_TRUE((*output)->last_errors(0, 0).empty());
 }
 
-// What the screen shows on standard error of what `talk` does.
+// What the screen shows on standard error while `talk` runs.
 std::string shown_errors(const std::string& folder, const std::function<void(Output&)>& talk) {
   testing::internal::CaptureStderr();
   const auto output = Output::open(folder, 3);

@@ -125,7 +125,7 @@ TEST(Verdict, TheRankForWhichOthersWaitedInVainIsNamed) {
 
 TEST(Verdict, NobodyIsBlamedForATimeOutWhereSeveralCouldBe) {
   Record record = one_sleeps();
-  record.ranks[5].cut_off = false;  // it said nothing
+  record.ranks[5].cut_off = false;  // it printed nothing
   EXPECT_TRUE(judge(record).text.starts_with("rank 1 on n1 ended with exit code 1"))
       << judge(record).text;
 }
@@ -247,6 +247,20 @@ TEST(Verdict, RanksThatNeverStartedAreTheEnginesFault) {
   EXPECT_EQ(verdict.code, 125);
   EXPECT_EQ(verdict.text,
             "Open MPI 5.0.11 ended with exit code 213 and never started ranks 0, 1, 2, 3, 4, 5");
+}
+
+TEST(Verdict, ARankThatTheEngineEndedIsNotBlamedForThoseThatNeverStarted) {
+  Record record = six_ranks();
+  for (std::size_t i = 2; i < 6; ++i) record.ranks[i].start.reset(), record.ranks[i].end.reset();
+  record.ranks[0].end->status = SIGTERM;
+  record.ranks[1].end->status = SIGKILL;
+  record.engine_code = 255;
+  EXPECT_EQ(judge(record).code, 125);
+  EXPECT_EQ(judge(record).text,
+            "Open MPI 5.0.11 ended with exit code 255 and never started ranks 2, 3, 4, 5");
+  record.ranks[1].end->status = exited(3);
+  EXPECT_EQ(judge(record).text,
+            "rank 1 on n1 ended with exit code 3; after it 1 rank of 6 ended badly too");
 }
 
 TEST(Verdict, AKilledEngineIsNotSuccess) {

@@ -1,4 +1,4 @@
-"""Ctrl-C at any moment of any command ends it, soon, and leaves nothing."""
+"""Ctrl-C at any moment ends any command quickly and leaves nothing behind."""
 import random
 import subprocess
 import time
@@ -14,7 +14,7 @@ COMMANDS = {
     "setup": ["setup", "-H", "n[1-3]", "--yes", "--password-file", "/tmp/password"],
     "bench": ["bench", "all-reduce", "-H", "n[1-3]", "--backends", "bare", "--max", "64K", "--seconds", "0.1"],
 }
-MOMENTS = 13  # of each command, so that there are more than fifty
+MOMENTS = 13  # per command, so that there are more than fifty in all
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def module_cluster(programs, module_lab_up, make_cluster, engines):
 
 
 class Command:
-    """A command on the launcher whose own pid is known."""
+    """A command on the launcher, with its pid."""
 
     def __init__(self, cluster, engine, argv):
         self.cluster = cluster
@@ -43,7 +43,7 @@ class Command:
         self.cluster.lab.exec("launcher", "kill", "-INT", pid)
 
     def end(self, within):
-        """(exit code, what it said)"""
+        """(exit code, output)"""
         said, _ = self.process.communicate(timeout=within)
         return self.process.returncode, said
 

@@ -1,4 +1,4 @@
-"""A link that is cut for a while does not end a run, whosever it is."""
+"""A link that is cut for a while, a host's or the launcher's, does not end a run."""
 import time
 
 import pytest
@@ -24,7 +24,7 @@ def test_a_cut_of_ten_seconds(cluster, engines, flags):
 
 
 def test_a_cut_of_the_launchers_own_link(cluster, engines):
-    """Every host is silent for longer than a lost host may be: it is this machine's network, and the hosts wait for it."""
+    """All hosts are silent for longer than --lost-after: the fault is in this machine's network, and the hosts wait for it."""
     before = cluster.processes()
     run = cluster.start(engines["openmpi5"], "--lost-after", "8", "--", engines["openmpi5"].pi, "30")
     run.wait_for("first round", 3)

@@ -1,4 +1,4 @@
-"""Ways to end badly, under every engine: the right rank and host are named, the code is right, it ends soon, nothing is left, and another run on
+"""Failures under every engine: muster names the right rank and host, exits with the right code, ends soon and leaves nothing behind, and another run on
 the same hosts is not hit.
 
 Two engines have most of them in CI, others one or two; campaigns/outcomes runs the whole table and writes docs/results/outcomes.md.
@@ -61,7 +61,7 @@ def segv(cluster, launcher):
 
 
 def aborted(cluster, launcher, *message):
-    """MPI_Abort on rank 1, in the middle of training. Where there is no MPI the rank just ends."""
+    """MPI_Abort on rank 1, in the middle of training. Without an MPI the rank just exits."""
     run = brought_up(launcher, lambda: launcher.start(cluster, [*launcher.native(cluster.programs), "abort", "1", "7", *message]))
     assert run.end(WITHIN_S) == 7, run.said()
     assert "muster: rank 1 on n2 ended with exit code 7" in run.errors, run.said()
@@ -79,7 +79,7 @@ def abort_with_message(cluster, launcher):
 
 
 def terminated(cluster, launcher):
-    """Somebody ends rank 1's program by SIGTERM."""
+    """Somebody ends rank 1's program with SIGTERM."""
     run = brought_up(launcher, lambda: launcher.start(cluster, [*launcher.native(cluster.programs), "forever"]))
     cluster.lab.shell("n2", f"kill -TERM {cluster.pid_of('n2', run.id, 'program')}")
     assert run.end(WITHIN_S) == 143, run.said()
@@ -88,7 +88,7 @@ def terminated(cluster, launcher):
 
 
 def init_error(cluster, launcher):
-    """MPI cannot begin on rank 1. Where there is no MPI the rank says so and ends."""
+    """MPI cannot start on rank 1. Without an MPI the rank prints an error and exits."""
     wrong = {"openmpi": "OMPI_MCA_btl=none_such OMPI_MCA_pml=ob1", "mpich": "FI_PROVIDER=none_such", "intel": "I_MPI_OFI_PROVIDER=none_such FI_PROVIDER=none_such"}
     program = shlex.join([*launcher.native(cluster.programs), "forever"])
     kind = next((one for one in wrong if (launcher.mpi or "").startswith(one)), None)
@@ -96,12 +96,12 @@ def init_error(cluster, launcher):
     run = launcher.start(cluster, ["sh", "-c", f"if [ $RANK = 1 ]; then {instead}; fi; exec {program}"])
     assert run.end(WITHIN_S + launcher.up_within_s) not in (0, 125), run.said()
     assert "muster: rank 1 on n2 ended with " in run.errors, run.said()
-    assert re.search(r"(\[n2:1\]|  \|) \S", run.errors), run.said()  # its words, whatever they are
+    assert re.search(r"(\[n2:1\]|  \|) \S", run.errors), run.said()  # whatever it printed
     return "not 0"
 
 
 def in_python(cluster, launcher, how, code, verdict, words):
-    """One rank of a script while the others wait in a collective."""
+    """One rank of a script fails while the others wait in a collective."""
     flags, script = launcher.failing(cluster.programs, how)
     run = brought_up(launcher, lambda: launcher.start(cluster, script, *flags))
     assert run.end(WITHIN_S) == code, run.said()
@@ -119,12 +119,12 @@ def python_exit(cluster, launcher):
 
 
 def gloo_time_out(cluster, launcher):
-    """The others give up; it is the sleeper that is named, and the time-out that is quoted."""
+    """The others give up. muster names the sleeping rank and quotes the timeout."""
     return in_python(cluster, launcher, "sleep", 1, "kept the others waiting: ", "Timed out waiting 5000ms")
 
 
 def rank_1_on_demand(cluster, launcher, before_it_fails):
-    """Rank 1 says why and exits with 3 when it is told to."""
+    """On command, rank 1 prints why and exits with 3."""
     cluster.lab.shell("n2", "rm -f ~/now; mkfifo ~/now")
     run = launcher.start(cluster, ["sh", "-c", "echo up; [ $RANK = 1 ] || exec sleep 1000; read line < ~/now; echo no room >&2; exit 3"])
     run.wait_for("up", 3, within=UP_WITHIN_S)

@@ -137,20 +137,20 @@ def test_a_stopped_rank_is_a_stall(cluster, every_engine):
 
 
 def test_a_progress_bar_is_a_sign_of_life(cluster, every_engine):
-    """It never ends its line."""
+    """A progress bar never ends its line."""
     bar = "i=0; while [ $i -lt 40 ]; do printf '\\rstep %d' $i; sleep 0.25; i=$((i + 1)); done; echo"
     run = cluster.run(every_engine["openmpi5"], "--stall-after", "5", "--", "sh", "-c", bar, hosts="n1", within=60)
     assert run.code == 0 and "stalled" not in run.errors, run.said()
 
 
 def test_a_stall_looks_at_the_program_itself(cluster, every_engine):
-    """And not at a process of muster's beside it."""
+    """muster examines the program, not one of its own processes beside it."""
     run = cluster.run(every_engine["openmpi5"], "--stall-after", "5", "--", "sh", "-c", "[ $RANK != 1 ] || exec sleep 1000; while :; do :; done", hosts=THREE, within=60)
     assert run.code == 124 and "nothing was said for" in run.errors, run.said()
     evidence = cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/stalled.txt").splitlines()
     assert evidence[1].startswith("rank 1 on n2: S (waiting)") and "pipe" not in evidence[1], evidence
     assert "R (running)" in evidence[0] and "R (running)" in evidence[2], evidence
-    if PATIENCE == 1:  # how much CPU each used is a measurement
+    if PATIENCE == 1:  # CPU use is a measurement: reliable only at normal speed
         assert "rank 1 on n2 waits, the others run" in run.errors, run.said()
 
 

@@ -1,4 +1,4 @@
-"""What a person sees: the failed rank's words and the verdict, and no noise of the engine's."""
+"""What the user sees: the failed rank's output and the verdict, and no noise from the engine."""
 import math
 import re
 
@@ -23,14 +23,14 @@ def muster_lines(run):
 
 
 def lines_of_80(run):
-    """How many a terminal of 80 columns shows."""
+    """How many lines the output takes on a terminal of 80 columns."""
     return sum(max(1, math.ceil(len(line) / 80)) for line in [*run.out, *run.err])
 
 
 @pytest.mark.alone
 @pytest.mark.parametrize("launcher", SOME_IN_CI)
 def test_one_of_six_ranks_raises(cluster, launcher):
-    """Its traceback, the verdict, and nothing else."""
+    """The user sees its traceback, the verdict, and nothing else."""
     flags, script = launcher.failing(cluster.programs, "raise")
     run = launcher.start(cluster, [*script[:-1], "3"], *flags, each=2)
     assert run.end(90) == 1, run.said()
@@ -45,7 +45,7 @@ def test_one_of_six_ranks_raises(cluster, launcher):
 
 @pytest.mark.parametrize("launcher", SOME_IN_CI)
 def test_success_is_quiet(cluster, launcher):
-    """One line of muster's; with -q none."""
+    """muster prints one line, and none with -q."""
     loud = launcher.start(cluster, ["sh", "-c", "echo hello"])
     assert loud.end(60) == 0, loud.said()
     assert sorted(loud.out) == [f"[n{i + 1}:{i}] hello" for i in range(3)], loud.said()

@@ -1,6 +1,6 @@
-"""This machine as a host: its ranks start without ssh, and without a list of hosts it is the only one.
+"""This machine as a host: its ranks start without ssh, and without a host list it is the only host.
 
-ssh does not lead to the lab's launcher: no key of the user's is installed there, and its host key is not pinned.
+ssh to the lab's launcher fails: none of the user's keys is installed there, and its host key is not pinned.
 """
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def engine(request, every_engine):
 
 
 def run_here(cluster, engine, *words, within=30):
-    """muster run, with no hosts named."""
+    """muster run without a host list."""
     run = cluster.launch(["muster", "run", *words], engine)
     run.code = run.end(within)
     return run
@@ -45,7 +45,7 @@ def test_without_hosts_ranks_meet_here(cluster, engine):
 
 
 def test_no_network_and_no_key_are_needed(lab_up, every_engine):
-    """A machine of which nothing was set up, and which is off the network."""
+    """A machine that is off the network and was never set up."""
     lab = lab_up(hosts=1)
     lab.shell("launcher", "for one in /sys/class/net/*; do [ ${one##*/} = lo ] || ip link set ${one##*/} down; done", root=True)
     for engine in every_engine.values():
@@ -56,7 +56,7 @@ def test_no_network_and_no_key_are_needed(lab_up, every_engine):
 
 
 def test_a_script_trains_here_as_torchrun_would(cluster):
-    """As the issue of a first try has it: no host, no flag but the number of ranks, in an activated environment."""
+    """A first try: no hosts, no flag but the number of ranks, in an activated environment."""
     cluster.lab.write("launcher", f"/home/{cluster.lab.user}/train.py", (Path(__file__).parent / "programs/train_ddp.py").read_text())
     before = cluster.processes()
     run = cluster.launch(["bash", "-c", f"cd && {ACTIVATE_TORCH} && exec muster run -n 2 train.py"])
@@ -106,7 +106,7 @@ def test_it_is_named_once(cluster):
 
 
 def test_another_user_logs_in(cluster):
-    """-u names somebody else: that is what ssh is for, and here it leads nowhere."""
+    """-u names somebody else, so muster uses ssh, which fails here."""
     other = cluster.muster("exec", "-u", "nobody", "-H", "localhost", "--", "true")
     assert other.returncode == 4, other.stderr
 
@@ -139,7 +139,7 @@ def test_an_interrupt_of_torchrun_leaves_nothing_behind(cluster):
 
 
 def test_a_killed_muster_leaves_nothing_behind(cluster, engine):
-    """Its keeper and the warden of this machine do not go with it."""
+    """Its keeper and this machine's warden outlive it and clean up."""
     before = cluster.processes()
     run = cluster.launch(["muster", "run", "-n", "2", "--", "sh", "-c", "echo up; exec sleep 1000"], engine)
     run.wait_for("up", 2)
@@ -149,13 +149,13 @@ def test_a_killed_muster_leaves_nothing_behind(cluster, engine):
 
 
 def test_a_master_of_an_earlier_job_leads_nowhere(cluster, every_engine):
-    """Exported in the shell, as tutorials have it."""
+    """The variables are exported in the shell, as tutorials advise."""
     run = cluster.launch(["env", "MASTER_ADDR=198.18.9.9", "MASTER_PORT=1", "muster", "run", "-n", "2", "--", "sh", "-c", "echo at $MASTER_ADDR"], every_engine["openmpi5"])
     assert run.end(30) == 0, run.said()
     assert sorted(run.out) == ["[localhost:0] at 127.0.0.1", "[localhost:1] at 127.0.0.1"], run.said()
 
 
 def test_a_port_of_its_own_is_another_machine(cluster):
-    """A container's sshd, or the end of a tunnel; here nobody listens."""
+    """It is a container's sshd or the end of a tunnel; here nobody listens on it."""
     done = cluster.muster("exec", "-H", "localhost", "--port", "2222", "--", "true")
     assert done.returncode != 0 and "2222" in done.stderr, done.stderr

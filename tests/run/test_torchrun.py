@@ -42,16 +42,16 @@ def test_a_host_without_torch_is_named_before_the_start(cluster):
 
 
 def test_a_script_that_reads_mpis_variables_gets_an_mpi(cluster):
-    """torchrun is on every host, and would leave it without a rank."""
+    """torchrun is on every host, but would give the script no rank."""
     program = "import os; print('MPI says', os.environ['OMPI_COMM_WORLD_RANK'])"
-    done = cluster.run(None, *ACTIVATE[2:], "--", "python", "-c", program, within=60)
+    done = cluster.run(None, "-v", *ACTIVATE[2:], "--", "python", "-c", program, within=60)
     assert done.code == 0, done.said()
     assert {f"[n{i + 1}:{i}] MPI says {i}" for i in range(3)} <= set(done.out), done.said()
     assert "the program mentions MPI (OMPI_COMM_WORLD_RANK), which torchrun does not start" in done.errors, done.said()
 
 
 def test_a_connection_that_is_reset_ends_nothing(cluster):
-    """torchrun's own ssh goes with it; the ranks do not."""
+    """The ssh that started torchrun ends with the connection; the ranks do not."""
     cluster.lab.shell("n2", "rm -f ~/go; mkfifo ~/go")
     run = cluster.start(None, *ACTIVATE, "--", "sh", "-c", "echo up; [ $RANK = 1 ] && read line < ~/go; echo done")
     run.wait_for("up", 3, within=60)

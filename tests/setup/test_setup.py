@@ -81,7 +81,7 @@ def test_one_password_is_enough_and_a_second_run_changes_nothing(lab):
     again = setup(lab)  # no password, no terminal
     assert "nothing to change" in again
     assert everywhere(lab) == before
-    for host in lab.hosts:  # the first login and its proof by the key, which ssh then shares; one for the second run
+    for host in lab.hosts:  # the first login, the test of the key (ssh then shares that connection), and one login of the second run
         assert re.findall(r"Accepted (\S+)", log(lab, host)) == ["password", "publickey", "publickey"]
 
 

@@ -1,5 +1,5 @@
-"""Ranks that add up a tensor over Gloo, and one of them ends badly: it raises, it exits with 3, or it sleeps until the others'
-time-out has passed. A script as people have it, which knows nothing of muster.
+"""Ranks that sum a tensor over Gloo until one of them fails: it raises, exits with 3, or sleeps until the others time out. An
+ordinary script that knows nothing of muster.
 
 usage: fail_ddp.py raise|exit|sleep RANK"""
 import sys

@@ -55,8 +55,8 @@ struct Place {
 //   forever                       train until somebody ends it; "up" after the first step
 //   fail RANK CODE [RANK CODE]    like forever, but at step 20 these ranks end with the code; -11:
 //   by signal 11
-//   abort RANK CODE [MESSAGE]     likewise, but the rank says the message on standard error and
-//   ends all of them, as MPI_Abort does
+//   abort RANK CODE [MESSAGE]     likewise, but the rank prints the message to standard error and
+//   ends all ranks, as MPI_Abort does
 struct Wishes {
   bool forever = false;
   bool abort = false;
@@ -114,8 +114,8 @@ inline void fail_if_wished(const Wishes& wishes, const Place& place, void (*end_
   }
 }
 
-// `sum_up` adds the vectors of all ranks; it is called once a step, by all of them. `end_all` ends
-// all ranks with a code.
+// `sum_up` adds the vectors of all ranks; every rank calls it once per step. `end_all` ends all
+// ranks with a code.
 template <class SumUp>
 void train(
     const Wishes& wishes, const Place& place, SumUp sum_up,

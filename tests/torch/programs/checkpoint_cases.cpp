@@ -324,7 +324,7 @@ TEST_F(CheckpointTest, ASaveBelowDamagedStepsStays) {
   EXPECT_EQ(checkpoints.resume()->step, 14);
 }
 
-// Trains one step from the start, without a look at what is there, and saves it.
+// Trains one step from scratch, without resuming, and saves it.
 std::string train_anew(const CheckpointOptions& options, int seed, bool& kept) {
   Checkpoints checkpoints(join(), group(), options);
   const Training training;
@@ -420,7 +420,7 @@ constexpr int kSteps = 3;  // one more than are kept
   ::_exit(::syscall(SYS_write, told, &count, sizeof count) == sizeof count ? 0 : 3);
 }
 
-// Likewise: step 1 is trained and saved once more.
+// Likewise, but trains and saves step 1 once more.
 [[noreturn]] void replace_step(const std::string& folder, int told, Mishap mishap, long at) {
   arm(folder, mishap, at);
   bool kept = false;
