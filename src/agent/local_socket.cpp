@@ -26,8 +26,8 @@ std::optional<sockaddr_un> address_of(const std::string& path) {
 Result<sys::Fd> listen_locally(const std::string& path) {
   const auto address = address_of(path);
   if (!address) {
-    return unexpected(
-        Error{.what = "the run's folder has too long a path", .where = {.file = path}});
+    return unexpected(Error{.what = "the path of the run's folder is too long for a socket",
+                            .where = {.file = path}});
   }
   sys::Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   (void)::unlink(path.c_str());

@@ -45,9 +45,9 @@ bool ends_programs(int signal) {
 std::string cannot_run(const std::string& program, int error) {
   const bool no_interpreter = error == ENOENT && program.find('/') != std::string::npos &&
                               ::access(program.c_str(), F_OK) == 0;
-  return fmt::format("cannot run '{}': {}{}", printable(program),
-                     std::generic_category().message(error),
-                     no_interpreter ? " (the file is there, what it names to run it is not)" : "");
+  return fmt::format(
+      "cannot run '{}': {}{}", printable(program), std::generic_category().message(error),
+      no_interpreter ? " (the file exists, but its interpreter or loader does not)" : "");
 }
 
 class Runner {

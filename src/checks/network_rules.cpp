@@ -199,7 +199,7 @@ Findings find_interfaces(const Scene& scene) {
                         .hosts = {host.name()},
                         .what = fmt::format("{} is avoided: traffic goes through {}",
                                             listed(avoided), scene.layout.subnet),
-                        .fix = "nothing: it is left out"});
+                        .fix = "nothing: muster does not use it"});
   }
   if (names.all().size() > 1) findings.push_back(differing_names(scene, names));
   return findings;

@@ -15,7 +15,7 @@ namespace {
 
 using layout::has_active_port;
 
-constexpr std::string_view kOverTcp = "traffic of the whole job will go over TCP";
+constexpr std::string_view kOverTcp = "the whole job will use TCP";
 
 std::string ports_text(const facts::Facts& facts) {
   std::vector<std::string> texts;

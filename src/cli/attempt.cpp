@@ -139,9 +139,8 @@ void tell_missing_output(const run::Record& record, const run::Output& output) {
     const std::uint64_t bytes =
         missing(rank.end->out_bytes, come.out) + missing(rank.end->err_bytes, come.err);
     if (bytes == 0) continue;
-    sys::print_err(
-        "muster: {} bytes of the output of rank {} on {} are missing: its host did not send them\n",
-        bytes, rank.rank, rank.host);
+    sys::print_err("muster: {} bytes of output from rank {} are missing: {} did not send them\n",
+                   bytes, rank.rank, rank.host);
   }
 }
 
@@ -156,7 +155,8 @@ void keep(const run::Record& record, const run::Verdict& verdict, run::Output& o
   output.show_rest();
   tell_missing_output(record, output);
   if (!output.not_kept().empty()) {
-    sys::print_err("muster: {} does not hold all of the output: {}\n", folder, output.not_kept());
+    sys::print_err("muster: the output stored in {} is incomplete: {}\n", folder,
+                   output.not_kept());
   }
   if (!kept) sys::print_err("muster: {}\n", to_text(kept.error()));
 }

@@ -101,7 +101,7 @@ class OtherLines {
   }
   void print(const std::string& run_id) const {
     if (dropped_ > 0) {
-      sys::print_err("({} lines more: muster logs {})\n", dropped_, run_id);
+      sys::print_err("({} more lines: muster logs {})\n", dropped_, run_id);
     }
     for (const std::string& line : lines_) sys::print_err("{}\n", line);
   }

@@ -62,7 +62,7 @@ Result<int> make_bundle(const BundleRequest& request, const hosts::Cluster& clus
   std::string folder = std::filesystem::absolute(request.folder, code).lexically_normal();
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   MUSTER_TRY(const auto written, setup::write_bundle(folder, options, request.force));
-  if (written.changed.empty()) sys::print_out("{}: all was there already\n", folder);
+  if (written.changed.empty()) sys::print_out("{}: already up to date\n", folder);
   for (const std::string& path : written.changed) sys::print_out("wrote {}/{}\n", folder, path);
   print_next_steps(folder, request, options, written.owner_set);
   return 0;

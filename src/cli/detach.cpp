@@ -22,8 +22,7 @@ Result<int> wait_for_start(pid_t child, int pipe, const std::string& run_id,
   const bool runs = ::read(pipe, &byte, 1) == 1;
   if (runs) {
     sys::print_out("{}\n", run_id);
-    sys::print_err("muster: it runs in the background; muster attach {} comes back to it\n",
-                   run_id);
+    sys::print_err("muster: running in the background; to follow it: muster attach {}\n", run_id);
     return 0;
   }
   int status = 0;

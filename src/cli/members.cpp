@@ -115,7 +115,7 @@ Result<Gathered> Members::gather(const Turn& turn) {
           all_bad ? first_error(*gathered.all)
                   : fmt::format("{}: {}; no spare is left", gathered.missing.front().host,
                                 gathered.missing.front().why);
-      sys::print_err("muster: {}: waiting for it for {:.0f} s\n", what,
+      sys::print_err("muster: {}: waiting up to {:.0f} s for it\n", what,
                      options_.patience.lost_after_s + kBootSeconds);
     }
     drop(gathered);

@@ -114,7 +114,7 @@ Result<int> RunJob::run(const launch::Words& words, const Program& program) {
 }
 
 int RunJob::interrupted(int signal) const {
-  sys::print_err("muster: ended by {} before it was started again\n", ::strsignal(signal));
+  sys::print_err("muster: {} ended muster before the restart\n", ::strsignal(signal));
   return 128 + signal;
 }
 
@@ -140,7 +140,7 @@ Result<std::optional<int>> RunJob::refuse(const Gathered& gathered) {
     return std::optional<int>(refusal_code(all.surveys));
   }
   sys::print_err("muster: not started again; {}\n",
-                 missing ? fmt::format("{}: {}, for {:.0f} s now, and there is no spare",
+                 missing ? fmt::format("{}: {} for {:.0f} s, and there is no spare host",
                                        gathered.missing.front().host, gathered.missing.front().why,
                                        gathered.waited_s)
                          : "see above");

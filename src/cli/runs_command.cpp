@@ -50,7 +50,7 @@ std::string state_of(const std::string& folder) {
         summary->started_again.empty() ? ""
                                        : "; started again: " + printable(summary->started_again));
   }
-  if (run::living_owner(folder) != 0) return "running; muster attach comes back to it";
+  if (run::living_owner(folder) != 0) return "running; to follow it: muster attach";
   return sys::exists(folder + "/out") ? "muster was killed; its hosts were told to end it"
                                       : "not started";
 }
@@ -113,8 +113,8 @@ Result<int> logs(const RunsOptions& options) {
         .what = fmt::format("there is no rank {}: the run had {}", options.rank, summary->ranks)});
   }
   if (options.rank >= 0 && !sys::exists(path)) {
-    sys::print_err("muster: rank {} said nothing on its standard {}\n", options.rank,
-                   options.errors ? "error" : "output; with --err its standard error is shown");
+    sys::print_err("muster: rank {} wrote nothing to standard {}\n", options.rank,
+                   options.errors ? "error" : "output; --err shows its standard error");
     return 0;
   }
   std::uint64_t offset = 0;
@@ -170,7 +170,7 @@ std::string await_restart(const std::string& folder) {
   const auto text = sys::read_file(folder + "/record.json");
   const auto summary = run::parse_summary(text ? *text : "");
   if (!summary || summary->started_again.empty()) return {};
-  sys::print_err("muster: {}; it is to be started again\n", printable(summary->text));
+  sys::print_err("muster: {}; muster will restart it\n", printable(summary->text));
   return await_next(folder);
 }
 
@@ -218,8 +218,8 @@ Result<int> stop(const RunsOptions& options) {
       return unexpected(Error{
           .code = ErrorCode::kTimeout,
           .what = fmt::format("{} has not ended within {} s", id_of(folder), options.timeout_s),
-          .hint = fmt::format("kill -KILL {} ends muster; its processes on the hosts end then too",
-                              owner)});
+          .hint = fmt::format(
+              "kill -KILL {} ends muster and, soon after, its processes on the hosts", owner)});
     }
     (void)::poll(nullptr, 0, kLookAgain);
   }

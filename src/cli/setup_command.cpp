@@ -50,7 +50,7 @@ std::string told(const setup::HostResult& result, bool dry_run) {
 }
 
 void print_text(const setup::SetupResult& result, bool dry_run) {
-  if (dry_run) sys::print_out("Dry run: nothing was changed. What would be:\n");
+  if (dry_run) sys::print_out("Dry run: nothing was changed. These changes would be made:\n");
   if (!result.launcher.empty()) {
     sys::print_out("this machine:\n");
     for (const std::string& change : result.launcher) sys::print_out("  {}\n", change);

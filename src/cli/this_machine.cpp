@@ -60,7 +60,7 @@ Result<std::string> find_this_machine(hosts::Cluster& cluster, NamedTwice twice)
       return unexpected(
           Error{.code = ErrorCode::kUsage,
                 .what = fmt::format("{} and {} are both this machine", found, host.name),
-                .hint = fmt::format("name it once, with the ranks it is to take: {}:2", found)});
+                .hint = fmt::format("name it once, with its number of ranks: {}:2", found)});
     }
     found = host.name;
   }

@@ -50,7 +50,8 @@ Error agent_ended(const std::string& host, const sys::Ended& ended) {
 // What ssh or the host's shell printed about the failed push.
 std::string push_failure(const Result<sys::Ended>& ended) {
   if (!ended) return ended.error().what;
-  if (ended->timed_out) return fmt::format("no end within {} minutes", kPushDeadline.count());
+  if (ended->timed_out)
+    return fmt::format("the copy did not finish within {} minutes", kPushDeadline.count());
   std::string said = printable(ended->err.substr(0, ended->err.find('\n')));
   // "/bin/sh: 5: cannot create /tmp/x: Read-only file system": leave out the shell's name.
   if (const std::size_t at = said.find(": "); said.starts_with("/bin/sh") && at != said.npos) {
@@ -64,8 +65,8 @@ Error not_pushed(const std::string& host, const std::string& base, const Binary&
   utsname machine{};
   (void)::uname(&machine);
   return {
-      .what = fmt::format("muster's binary cannot be brought to {}, or does not run there{}{}",
-                          base, why.empty() ? "" : ": ", why),
+      .what = fmt::format("cannot copy muster's binary to {}, or it does not run there{}{}", base,
+                          why.empty() ? "" : ": ", why),
       .where = {.host = host},
       .hint = fmt::format("it needs {} MB, a file system that allows execution, and a machine of "
                           "this one's type, {}",

@@ -97,10 +97,10 @@ const RankRecord* kept_waiting(const Record& record, const RankRecord& waiter) {
 
 Verdict gave_up_waiting(const Record& record, const RankRecord& waiter, const RankRecord& cause) {
   return {.code = code_of(end_of(waiter).status),
-          .text = fmt::format("rank {} on {} kept the others waiting: {} after a time-out",
+          .text = fmt::format("rank {} on {} kept the others waiting: {} after a timeout",
                               cause.rank, cause.host, describe_failure(waiter)),
           .hint = fmt::format("its output: muster logs {} --rank {}; to see what it does while "
-                              "the others wait: --stall-after, with less than the time-out",
+                              "the others wait, pass --stall-after with less than the timeout",
                               record.id, cause.rank),
           .first_failed_rank = waiter.rank};
 }
@@ -179,11 +179,14 @@ Verdict engine_died_first(const Record& record) {
           .hint = "who killed it? on this machine: dmesg, journalctl"};
 }
 
-// Some ranks never started, and `first` only ended because the engine then ended what it had.
-bool engine_gave_up(const Record& record, const RankRecord& first) {
+// Some ranks never started, and the engine then ended those that had.
+bool engine_gave_up(const Record& record) {
   const auto never_started = [](const RankRecord& rank) { return !rank.start && !rank.end; };
-  return !failed_by_itself(first) && !first.cut_off &&
-         std::any_of(record.ranks.begin(), record.ranks.end(), never_started);
+  const auto failed_first = [](const RankRecord& rank) {
+    return failed_by_itself(rank) || rank.cut_off;
+  };
+  return std::any_of(record.ranks.begin(), record.ranks.end(), never_started) &&
+         std::none_of(record.ranks.begin(), record.ranks.end(), failed_first);
 }
 
 bool engine_ended_well(const Record& record) {
@@ -333,7 +336,7 @@ Verdict judge(const Record& record) {
     return host_lost(record);
   }
   if (first && engine_died(record)) return engine_died_first(record);
-  if (first && engine_gave_up(record, *first)) return plain_end(record);
+  if (first && engine_gave_up(record)) return plain_end(record);
   if (first) return rank_failed(record, *first);
   return plain_end(record);
 }

@@ -87,8 +87,7 @@ std::string what_stands_out(std::span<const Seen> ranks) {
   if (running.empty()) {
     const std::vector<const Seen*> idle = sleepers(ranks);
     if (idle.empty()) return "all ranks wait";
-    return fmt::format("{} sleep{}, the others wait for somebody", names_of(idle),
-                       idle.size() == 1 ? "s" : "");
+    return fmt::format("{} sleep{}; the others wait", names_of(idle), idle.size() == 1 ? "s" : "");
   }
   if (waiting.empty()) return "all ranks run";
   if (waiting.size() < running.size()) {  // MPI waits by spinning

@@ -455,8 +455,8 @@ void Supervisor::leave_hosts() {
   for (Host& host : hosts_) {
     if (host.done || host.lost) continue;
     sys::print_err(
-        "muster: {} does not say that the run has ended there; look for processes of "
-        "it: muster exec -H {} -- ps -fu $USER\n",
+        "muster: {} has not confirmed that the run ended there; look for leftover processes: "
+        "muster exec -H {} -- ps -fu $USER\n",
         host.name, host.name);
     host.done = true;
   }

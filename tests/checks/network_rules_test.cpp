@@ -216,7 +216,7 @@ TEST(Rdma, IsMissedWhereOthersHaveIt) {
   world.host(2).rdma[0].active = false;
   ASSERT_EQ(brief(world), "warning n2 ib-device-not-found-silent-tcp");
   EXPECT_EQ(judged(world).front().evidence, "mlx5_0 port 1 (Ethernet) is not active");
-  EXPECT_TRUE(has(judged(world).front().what, "over TCP"));
+  EXPECT_TRUE(has(judged(world).front().what, "use TCP"));
   for (int number : {1, 3}) world.host(number).rdma.clear();
   EXPECT_EQ(brief(world), "");  // nobody has it
 }

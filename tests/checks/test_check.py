@@ -360,7 +360,7 @@ def test_rdma_is_for_all_hosts_or_none(open_up):
     lab.command("break", "n[1-2]", "fake-rdma")
     found = check(lab)
     assert found.seen == [("ib-device-not-found-silent-tcp", "warning", ("n3",))], found.findings
-    assert "traffic of the whole job will go over TCP" in found.findings[0]["what"]
+    assert "the whole job will use TCP" in found.findings[0]["what"]
     assert "goes over TCP" in check_text(lab)
     lab.command("break", "n3", "fake-rdma")
     found = check(lab)

@@ -259,6 +259,7 @@ TEST(Verdict, ARankThatTheEngineEndedIsNotBlamedForThoseThatNeverStarted) {
   EXPECT_EQ(judge(record).text,
             "Open MPI 5.0.11 ended with exit code 255 and never started ranks 2, 3, 4, 5");
   record.ranks[1].end->status = exited(3);
+  record.ranks[1].end->time_s = 90;
   EXPECT_EQ(judge(record).text,
             "rank 1 on n1 ended with exit code 3; after it 1 rank of 6 ended badly too");
 }

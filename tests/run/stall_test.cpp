@@ -33,7 +33,7 @@ TEST(Stall, ARankThatRunsAloneIsNamed) {
 
 TEST(Stall, ARankThatSleepsWhileTheOthersPollIsNamed) {
   EXPECT_EQ(outstanding({seen(0, "S", 0.14), seen(1, "S", 0), seen(2, "S", 0.12)}),
-            "rank 1 on n2 sleeps, the others wait for somebody");
+            "rank 1 on n2 sleeps; the others wait");
   EXPECT_EQ(outstanding({seen(0, "S", 0.03), seen(1, "S", 0), seen(2, "S", 0.12)}),
             "all ranks wait");
 }

@@ -89,7 +89,7 @@ def terminated(cluster, launcher):
 
 def init_error(cluster, launcher):
     """MPI cannot start on rank 1. Without an MPI the rank prints an error and exits."""
-    wrong = {"openmpi": "OMPI_MCA_btl=none_such OMPI_MCA_pml=ob1", "mpich": "FI_PROVIDER=none_such", "intel": "I_MPI_OFI_PROVIDER=none_such FI_PROVIDER=none_such"}
+    wrong = {"openmpi": "OMPI_MCA_btl=none_such OMPI_MCA_pml=ob1", "mpich": "UCX_TLS=none_such", "intel": "I_MPI_OFI_PROVIDER=none_such FI_PROVIDER=none_such"}
     program = shlex.join([*launcher.native(cluster.programs), "forever"])
     kind = next((one for one in wrong if (launcher.mpi or "").startswith(one)), None)
     instead = f"export {wrong[kind]}; exec {program}" if kind else "echo no MPI here >&2; exit 1"

@@ -55,7 +55,7 @@ def test_a_connection_that_is_reset_ends_nothing(cluster):
     cluster.lab.shell("n2", "rm -f ~/go; mkfifo ~/go")
     run = cluster.start(None, *ACTIVATE, "--", "sh", "-c", "echo up; [ $RANK = 1 ] && read line < ~/go; echo done")
     run.wait_for("up", 3, within=60)
-    cluster.lab.shell("launcher", "pkill -KILL -f '[s]sh: .*n2.*\\[mux\\]|[s]sh .* n2 '")
+    cluster.lab.shell("n2", "pkill -KILL -f '[s]shd: dev'", root=True)
     run.wait_for("done", 2, within=60)
     cluster.lab.shell("n2", "timeout 60 sh -c 'echo > ~/go'")
     assert run.end(60) == 0, run.said()
