@@ -156,9 +156,9 @@ TEST(Hydra, ItsSshStartsTheDaemonOfThisMachineItself) {
   EXPECT_EQ(value_of(plan, "-hosts"), "n1,localhost,n3");
   EXPECT_EQ(printed(plan, {"-x", "localhost", "echo", "\"a  b\"", "localhost"}),
             "a  b localhost\n");
-  EXPECT_EQ(
-      printed(plan, {"-q", "localhost", "env", "/x/hydra_pmi_proxy=1", "|", "grep", "MUSTER"}),
-      "MUSTER_RUN_ID=r1\n");
+  EXPECT_EQ(printed(plan, {"-q", "localhost", "env", "/x/hydra_pmi_proxy=1", "|", "grep",
+                           "MUSTER_RUN_ID"}),
+            "MUSTER_RUN_ID=r1\n");
   EXPECT_EQ(printed(plan, {"-x", "n1", "echo", "localhost"}), "ssh -x n1 echo localhost\n");
 }
 
