@@ -73,7 +73,7 @@ def test_missing_interpreter_is_told_from_a_missing_program(place, tmp_path):
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
     assert place.run([script])[0] == 127
-    assert "the file is there" in place.events()[1]["failure"]
+    assert "the file exists" in place.events()[1]["failure"]
 
 
 @pytest.mark.parametrize("words", [[], ["true"], ["--run"], ["--"], ["--nonsense", "--", "true"]])
