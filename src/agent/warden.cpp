@@ -149,7 +149,7 @@ void Warden::admit() {
   const int number = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
   if (number < 0) return;
   heard_ = Clock::now();
-  launcher_ = Channel(sys::Fd(number), sys::Fd(::dup(number)));
+  launcher_ = Channel(sys::Fd(number));
   spool_.rewind();
 }
 
