@@ -119,5 +119,5 @@ def timed(run, accept):
     start = time.perf_counter()
     result = run()
     seconds = time.perf_counter() - start
-    assert accept(result), f"exit code {result.returncode}\n{result.stdout}\n{result.stderr}"
+    assert accept(result), f"exit code {result.returncode}\n{result.stdout[-2000:]}\n{result.stderr[-2000:]}"
     return seconds

@@ -33,12 +33,12 @@ constexpr int kPatienceMs = 600'000;  // for the launcher's next line before the
 
 Result<Order> await_order(Channel& launcher) {
   while (launcher.open()) {
-    if (auto line = launcher.next_line()) return parse_order(*line);
+    if (auto message = launcher.next()) return parse_order(message->line);
     pollfd watched = {launcher.in(), POLLIN, 0};
     if (::poll(&watched, 1, kPatienceMs) <= 0) break;
     launcher.receive();
   }
-  if (auto line = launcher.next_line()) return parse_order(*line);
+  if (auto message = launcher.next()) return parse_order(message->line);
   return unexpected(Error{.what = "the launcher is gone"});
 }
 
@@ -132,7 +132,7 @@ class LauncherWatch {
   void work() const {
     pollfd watched[2] = {{launcher_, 0, 0}, {over_.descriptor(), POLLIN, 0}};
     if (::poll(watched, 2, -1) <= 0 || watched[0].revents == 0) return;
-    (void)kill_children(kChildrenEnd, 0);
+    (void)kill_children(kChildrenEnd);
     ::_exit(kFailed);
   }
 
@@ -212,10 +212,8 @@ int run_agent() {
     const auto folder = run_folder(hello->run_id);
     if (sys::Fd warden = folder ? connect_to_warden(*folder) : sys::Fd(); warden.valid()) {
       // The rest may have been read with the first line already.
-      while (auto line = launcher.next_line()) {
-        *line += '\n';
-        if (::write(warden.get(), line->data(), line->size()) < 0) return kFailed;
-      }
+      const std::string_view rest = launcher.rest();
+      if (!rest.empty() && ::write(warden.get(), rest.data(), rest.size()) < 0) return kFailed;
       launcher.close();
       return carry(std::move(warden));
     }

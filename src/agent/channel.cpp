@@ -5,8 +5,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "agent/protocol.hpp"
-
 namespace muster::agent {
 namespace {
 
@@ -26,13 +24,14 @@ Channel::Channel(sys::Fd in, sys::Fd out) : in_(std::move(in)), out_(std::move(o
   set_nonblocking(out_.get());
 }
 
-void Channel::receive() {
+void Channel::receive(std::size_t most) {
   char bytes[65536];
-  while (open()) {
+  for (std::size_t got = 0; open() && got < most;) {
     const ssize_t count = ::read(in_.get(), bytes, sizeof bytes);
     if (count > 0) {
-      received_.append(bytes, static_cast<std::size_t>(count));
-      if (received_.size() - taken_ > kMaxLine) close();
+      got += static_cast<std::size_t>(count);
+      inbox_.add({bytes, static_cast<std::size_t>(count)});
+      if (inbox_.broken()) close();
     } else if (count == 0 || !would_block()) {
       close();
     } else {
@@ -41,41 +40,34 @@ void Channel::receive() {
   }
 }
 
-std::optional<std::string> Channel::next_line() {
-  const std::size_t end = received_.find('\n', taken_);
-  if (end == std::string::npos) {
-    received_.erase(0, taken_);
-    taken_ = 0;
-    return std::nullopt;
-  }
-  std::string line = received_.substr(taken_, end - taken_);
-  taken_ = end + 1;
-  return line;
-}
-
-void Channel::send(const std::string& line) {
+void Channel::send(std::string_view bytes) {
   if (!open()) return;
-  unsent_ += line;
+  unsent_ += bytes;
   flush();
 }
 
 void Channel::flush() {
-  while (open() && !unsent_.empty()) {
-    const ssize_t count = ::write(out_.get(), unsent_.data(), unsent_.size());
+  while (open() && has_unsent()) {
+    const ssize_t count = ::write(out_.get(), unsent_.data() + sent_, unsent());
     if (count > 0) {
-      unsent_.erase(0, static_cast<std::size_t>(count));
+      sent_ += static_cast<std::size_t>(count);
     } else if (would_block()) {
-      return;
+      break;
     } else {
       close();
     }
   }
+  // Erase rarely, so that a long queue is not moved for every piece that is sent.
+  if (sent_ < unsent_.size() / 2) return;
+  unsent_.erase(0, sent_);
+  sent_ = 0;
 }
 
 void Channel::close() {
   in_ = sys::Fd();
   out_ = sys::Fd();
   unsent_.clear();
+  sent_ = 0;
 }
 
 }  // namespace muster::agent

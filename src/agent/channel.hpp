@@ -1,9 +1,12 @@
-// Lines to and from the launcher over two descriptors, without ever waiting.
+// Messages to and from another process over two descriptors, without ever blocking.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "agent/inbox.hpp"
 #include "sys/file.hpp"
 
 namespace muster::agent {
@@ -16,24 +19,29 @@ class Channel {
   [[nodiscard]] bool open() const { return in_.valid(); }
   [[nodiscard]] int in() const { return in_.get(); }
   [[nodiscard]] int out() const { return out_.get(); }
-  [[nodiscard]] bool has_unsent() const { return !unsent_.empty(); }
+  [[nodiscard]] bool has_unsent() const { return unsent() > 0; }
+  [[nodiscard]] std::size_t unsent() const { return unsent_.size() - sent_; }
 
-  // Reads what is there; closes at the end of the input, and on a line beyond the limit.
-  void receive();
-  // The next whole line, without its newline.
-  [[nodiscard]] std::optional<std::string> next_line();
+  // Reads what has arrived, up to about `most` bytes. Closes at the end of the input, and on bytes
+  // that cannot be a message.
+  void receive(std::size_t most = kMaxLine);
+  // The next whole message. Messages that arrived before the input ended are still returned.
+  [[nodiscard]] std::optional<Message> next() { return inbox_.next(); }
+
+  // Bytes that have arrived but were not returned by next().
+  [[nodiscard]] std::string_view rest() const { return inbox_.rest(); }
 
   // Queues and sends as much as can be sent.
-  void send(const std::string& line);
+  void send(std::string_view bytes);
   void flush();
   void close();
 
  private:
   sys::Fd in_;
   sys::Fd out_;
-  std::string received_;
-  std::size_t taken_ = 0;  // of received_
+  Inbox inbox_;
   std::string unsent_;
+  std::size_t sent_ = 0;  // bytes of unsent_
 };
 
 }  // namespace muster::agent

@@ -85,7 +85,7 @@ void wait_for_an_end(std::chrono::milliseconds at_most) {
 
 }  // namespace
 
-int kill_children(std::chrono::milliseconds deadline, pid_t own) {
+int kill_children(std::chrono::milliseconds deadline) {
   using Clock = std::chrono::steady_clock;
   const auto until = Clock::now() + deadline;
   int killed = 0;
@@ -94,7 +94,7 @@ int kill_children(std::chrono::milliseconds deadline, pid_t own) {
     for (const pid_t pid : children()) {
       // A child keeps its number until we reap it, so no other process can be hit.
       const bool hit = identify(pid) && ::kill(pid, SIGKILL) == 0;
-      if (hit && pid != own && sent.insert(pid).second) ++killed;
+      if (hit && sent.insert(pid).second) ++killed;
     }
     if (Clock::now() >= until) break;
     wait_for_an_end(std::chrono::milliseconds(10));

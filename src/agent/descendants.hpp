@@ -8,8 +8,7 @@
 namespace muster::agent {
 
 // Kills and reaps the children of this process until there are none, and so their children too,
-// which become ours; gives up at the deadline. Returns how many were killed, `own` not among them.
-// SIGCHLD is blocked.
-[[nodiscard]] int kill_children(std::chrono::milliseconds deadline, pid_t own);
+// which become ours; gives up at the deadline. Returns how many it killed. SIGCHLD must be blocked.
+[[nodiscard]] int kill_children(std::chrono::milliseconds deadline);
 
 }  // namespace muster::agent

@@ -41,18 +41,11 @@ void read_nothing() {
   (void)::close(nothing);
 }
 
-void close_inherited(std::span<const int> kept) {
+void close_inherited() {
   for (const int number : open_descriptors()) {
     const int flags = ::fcntl(number, F_GETFD);
     const bool inherited = flags >= 0 && (flags & FD_CLOEXEC) == 0;
-    const bool is_kept = std::find(kept.begin(), kept.end(), number) != kept.end();
-    if (inherited && !is_kept && number > STDERR_FILENO) ::close(number);
-  }
-}
-
-void close_all_but(int kept) {
-  for (const int number : open_descriptors()) {
-    if (number != kept) ::close(number);
+    if (inherited && number > STDERR_FILENO) ::close(number);
   }
 }
 

@@ -1,8 +1,6 @@
 // The descriptors of this process.
 #pragma once
 
-#include <span>
-
 namespace muster::agent {
 
 // A missing 0, 1 or 2 would be taken by the next file opened: /dev/null goes there, close-on-exec,
@@ -13,10 +11,7 @@ void keep_standard_descriptors();
 void read_nothing();
 
 // Closes every descriptor above 2 that is not close-on-exec, that is: every one that was inherited
-// and not made here, but for `kept`: what the program closes must be closed.
-void close_inherited(std::span<const int> kept);
-
-// Closes all but this one.
-void close_all_but(int kept);
+// and not made here. If the program closes such a descriptor, our copy must not keep it open.
+void close_inherited();
 
 }  // namespace muster::agent

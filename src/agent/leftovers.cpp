@@ -56,7 +56,7 @@ Result<void> end_one(const std::string& run_id) {
   const auto until = LeftoverClock::now() + kLeftoversGone;
   while (true) {
     std::vector<ProcessId> left = rank_processes(run_id, starts);
-    const auto daemons = engine_daemons(starts);
+    const auto daemons = engine_daemons(run_id, starts);
     left.insert(left.end(), daemons.begin(), daemons.end());
     if (left.empty()) return {};
     if (LeftoverClock::now() > until) {

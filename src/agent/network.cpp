@@ -83,11 +83,11 @@ std::map<std::string, std::string> network_variables(const std::string& interfac
       {"FI_SOCKETS_IFACE", interface},
       {"CCL_KVS_IFACE", interface},
   };
-  if (rdma) {
+  if (!rdma) {
+    variables["UCX_NET_DEVICES"] = interface;  // with RDMA this would rule out the device
+  } else if (rdma->is_only) {
     variables["NCCL_IB_HCA"] = "=" + rdma->port;
     if (rdma->gid_index) variables["NCCL_IB_GID_INDEX"] = std::to_string(*rdma->gid_index);
-  } else {
-    variables["UCX_NET_DEVICES"] = interface;  // with RDMA it would forbid the device
   }
   return variables;
 }

@@ -24,6 +24,7 @@ struct Subnet {
 struct RdmaDevice {
   std::string port;                   // "mlx5_0:1"
   std::optional<int> gid_index = {};  // none: native InfiniBand
+  bool is_only = true;                // if not, NCCL chooses: naming one would exclude the others
 };
 
 // The variables that tell Gloo, NCCL, TensorPipe, UCX, libfabric and oneCCL which interface to use.

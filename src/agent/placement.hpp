@@ -8,9 +8,10 @@
 namespace muster::agent {
 
 struct Placement {
-  std::string interface = {};  // the one in the job's subnet; empty: not known
-  std::string rdma = {};       // "mlx5_0:1"; empty: none is used
-  int gid_index = -1;          // -1: none is needed
+  std::string interface = {};       // the one in the job's subnet; empty: unknown
+  std::string rdma = {};            // "mlx5_0:1"; empty: no RDMA
+  int gid_index = -1;               // -1: not needed
+  bool several_rdma_ports = false;  // NCCL chooses among them
   int host_rank = 0;
   int host_count = 1;
   int first_rank = 0;  // of this host's

@@ -77,6 +77,12 @@ bool is_engine(pid_t pid) {
   return std::find(kDaemons.begin(), kDaemons.end(), name) != kDaemons.end();
 }
 
+// Whether the process has this word on its command line.
+bool has_word(pid_t pid, const std::string& word) {
+  using std::string_literals::operator""s;
+  return read_proc(pid, "cmdline").find("\0"s + word + "\0"s) != std::string::npos;
+}
+
 std::vector<pid_t> all_of_ours() {
   std::vector<pid_t> pids;
   std::error_code error;
@@ -137,7 +143,6 @@ std::vector<std::vector<pid_t>> process_trees(std::span<const RankStart> starts)
     const auto add = [&](pid_t pid) {
       if (std::find(tree.begin(), tree.end(), pid) == tree.end()) tree.push_back(pid);
     };
-    if (is_alive(start.shim)) add(start.shim.pid);
     if (is_alive(start.program)) add(start.program.pid);
     for (std::size_t i = 0; i < tree.size(); ++i) {
       const auto found = children.find(tree[i]);
@@ -149,13 +154,20 @@ std::vector<std::vector<pid_t>> process_trees(std::span<const RankStart> starts)
   return trees;
 }
 
-std::vector<ProcessId> engine_daemons(std::span<const RankStart> starts) {
+std::vector<ProcessId> engine_daemons(const std::string& run_id,
+                                      std::span<const RankStart> starts) {
   std::vector<ProcessId> daemons;
-  for (const RankStart& start : starts) {
-    const ProcessId& daemon = start.daemon;
-    if (daemon.pid <= 1 || !is_alive(daemon) || !is_ours(daemon.pid)) continue;
+  const auto add = [&](const ProcessId& daemon) {
     const bool listed = std::find(daemons.begin(), daemons.end(), daemon) != daemons.end();
     if (is_engine(daemon.pid) && !listed) daemons.push_back(daemon);
+  };
+  for (const RankStart& start : starts) {
+    const ProcessId& daemon = start.daemon;
+    if (daemon.pid > 1 && is_alive(daemon) && is_ours(daemon.pid)) add(daemon);
+  }
+  for (const pid_t pid : all_of_ours()) {
+    if (!is_engine(pid) || !has_word(pid, run_id)) continue;
+    if (const auto daemon = identify(pid)) add(*daemon);
   }
   return daemons;
 }

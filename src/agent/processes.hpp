@@ -16,13 +16,16 @@ namespace muster::agent {
 [[nodiscard]] std::vector<ProcessId> rank_processes(const std::string& run_id,
                                                     std::span<const RankStart> starts);
 
-// For each start the shim, the program and all below them that are alive, from the top down.
+// For each start, the program and its descendants that are alive, parents first.
 // Cost: one pass over /proc.
 [[nodiscard]] std::vector<std::vector<pid_t>> process_trees(std::span<const RankStart> starts);
 
 // The engine's daemons above the shims that are alive: only a process whose program is a known
 // daemon or launcher of an engine, never a shell or a service manager.
-[[nodiscard]] std::vector<ProcessId> engine_daemons(std::span<const RankStart> starts);
+// Includes daemons with the run's id on their command line, as Open MPI's have.
+// Cost: one pass over /proc.
+[[nodiscard]] std::vector<ProcessId> engine_daemons(const std::string& run_id,
+                                                    std::span<const RankStart> starts);
 
 // The engine's launcher on this host that starts the ranks of this run; found by its command line.
 [[nodiscard]] std::optional<ProcessId> engine_of(const std::string& run_id);

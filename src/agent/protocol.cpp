@@ -10,10 +10,12 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::array<std::string_view, 7> kOrders = {"hello", "place", "begin", "beat",
-                                                     "end",   "bye",   "look"};
-constexpr std::array<std::string_view, 7> kReports = {"facts", "ready",  "beat", "event",
-                                                      "done",  "failed", "looks"};
+constexpr std::array<std::string_view, 8> kOrders = {"hello", "place", "begin", "beat",
+                                                     "end",   "bye",   "look",  "taken"};
+constexpr std::array<std::string_view, 8> kReports = {"facts", "ready",  "beat",  "event",
+                                                      "done",  "failed", "looks", "output"};
+constexpr std::string_view kOutName = "out";
+constexpr std::string_view kErrName = "err";
 
 Error malformed(const char* whose, const std::string& why) {
   return {.what = std::string("cannot read the ") + whose + "'s line: " + why};
@@ -29,6 +31,22 @@ int index_of(const std::array<std::string_view, kCount>& names, const std::strin
 
 std::string line_of(const json& value) {
   return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+json taken_json(const std::vector<Taken>& taken) {
+  json list = json::array();
+  for (const Taken& one : taken) list.push_back({one.rank, one.out, one.err});
+  return list;
+}
+
+std::vector<Taken> read_taken(const json& list) {
+  std::vector<Taken> taken;
+  for (const json& one : list) {
+    taken.push_back({.rank = one.at(0).get<int>(),
+                     .out = one.at(1).get<std::uint64_t>(),
+                     .err = one.at(2).get<std::uint64_t>()});
+  }
+  return taken;
 }
 
 // The values that have a JSON form of their own travel as text inside ours: their modules parse
@@ -55,6 +73,10 @@ Order read_order(const json& value) {
     }
     case Order::Kind::kBegin:
       order.orphan_after_s = value.at("orphan_after_s").get<double>();
+      order.taken = read_taken(value.at("taken"));
+      break;
+    case Order::Kind::kTaken:
+      order.taken = read_taken(value.at("taken"));
       break;
     case Order::Kind::kEnd:
       order.grace_s = value.at("grace_s").get<double>();
@@ -103,6 +125,14 @@ Report read_report(const json& value) {
                                 .cpu_s = look.at("cpu_s").get<double>()});
       }
       break;
+    case Report::Kind::kOutput: {
+      const std::string stream = value.at("stream").get<std::string>();
+      if (stream != kOutName && stream != kErrName) throw std::invalid_argument("no stream");
+      report.piece = {.rank = value.at("rank").get<int>(),
+                      .stream = stream == kOutName ? sys::Stream::kOut : sys::Stream::kErr,
+                      .at = value.at("at").get<std::uint64_t>()};
+      break;
+    }
     case Report::Kind::kReady:
       break;
   }
@@ -122,6 +152,9 @@ std::string to_line(const Order& order) {
     value["variables"] = order.variables;
   } else if (order.kind == Order::Kind::kBegin) {
     value["orphan_after_s"] = order.orphan_after_s;
+    value["taken"] = taken_json(order.taken);
+  } else if (order.kind == Order::Kind::kTaken) {
+    value["taken"] = taken_json(order.taken);
   } else if (order.kind == Order::Kind::kEnd) {
     value["grace_s"] = order.grace_s;
   } else if (order.kind == Order::Kind::kBye) {
@@ -150,6 +183,11 @@ std::string to_line(const Report& report) {
                                 {"waits_in", look.waits_in},
                                 {"cpu_s", look.cpu_s}});
     }
+  } else if (report.kind == Report::Kind::kOutput) {
+    value["rank"] = report.piece.rank;
+    value["stream"] = report.piece.stream == sys::Stream::kOut ? kOutName : kErrName;
+    value["at"] = report.piece.at;
+    return with_payload(line_of(value), report.piece.bytes);
   }
   return line_of(value);
 }
@@ -162,9 +200,11 @@ Result<Order> parse_order(const std::string& line) {
   }
 }
 
-Result<Report> parse_report(const std::string& line) {
+Result<Report> parse_report(const Message& message) {
   try {
-    return read_report(json::parse(line));
+    Report report = read_report(json::parse(message.line));
+    report.piece.bytes = message.payload;
+    return report;
   } catch (const std::exception& error) {
     return unexpected(malformed("agent", error.what()));
   }

@@ -1,5 +1,5 @@
 // What the launcher and a host's agent say to each other over the agent's standard input and
-// output: one JSON object a line.
+// output: one JSON object per line. A rank's output follows its line as bytes (see inbox.hpp).
 //
 //   launcher                        agent
 //   hello (run id, request)   ->    ends what earlier attempts left, makes the run's folder, runs
@@ -9,8 +9,10 @@
 //                                   is removed unless bye (keep) was said
 //   place (variables)         ->    keeps for the ranks what was decided for this host, and the
 //                                   variables for an engine that is started there
-//   begin                     ->    stays, from now on as the run's warden
+//   begin (taken)             ->    becomes the run's warden
 //                             <-    ready, then every event of the ranks so far and to come
+//                             <-    output of the ranks as it arrives, from the end of `taken`
+//   taken                     ->    drops the output that the launcher has
 //   beat                     <->    every 2 s; before begin each is answered, for the clocks
 //   look                      ->    looks at what the ranks' processes are doing
 //                             <-    looks
@@ -19,28 +21,47 @@
 //   bye (keep)                ->    ends the engine's daemons, removes the run's folder unless keep
 //
 // After a lost connection the launcher starts an agent again and says hello, with no request, and
-// begin: where the run's warden still waits, the new agent only carries the lines to it. Events may
-// so come twice.
+// begin. If the run's warden is still waiting, the new agent only relays bytes to it. So events and
+// output may arrive twice; each piece of output gives its position in the stream.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "agent/inbox.hpp"
 #include "agent/look.hpp"
 #include "agent/placement.hpp"
 #include "agent/record.hpp"
 #include "base/error.hpp"
 #include "facts/facts.hpp"
+#include "sys/loop.hpp"
 
 namespace muster::agent {
 
 constexpr double kBeatEverySeconds = 2;
-constexpr std::size_t kMaxLine = std::size_t{8} << 20;
+
+// How much of a rank's output the launcher has, in bytes from the beginning of each stream.
+struct Taken {
+  int rank = 0;
+  std::uint64_t out = 0;
+  std::uint64_t err = 0;
+
+  friend bool operator==(const Taken&, const Taken&) = default;
+};
+
+// A piece of what a rank's program wrote.
+struct Piece {
+  int rank = 0;
+  sys::Stream stream = sys::Stream::kOut;
+  std::uint64_t at = 0;  // its position in the stream
+  std::string bytes = {};
+};
 
 struct Order {
-  enum class Kind { kHello, kPlace, kBegin, kBeat, kEnd, kBye, kLook };
+  enum class Kind { kHello, kPlace, kBegin, kBeat, kEnd, kBye, kLook, kTaken };
   Kind kind = Kind::kBeat;
   std::string run_id = {};                // hello; empty: no run, facts only
   std::optional<facts::Request> request;  // hello; nothing: no facts are wanted
@@ -48,12 +69,13 @@ struct Order {
   Placement placement = {};               // place
   std::vector<std::string> variables;     // place: "NAME=value" for an engine started on the host
   double orphan_after_s = 60;             // begin
+  std::vector<Taken> taken = {};          // begin, taken
   double grace_s = 2;                     // end: from SIGTERM to SIGKILL
   bool keep = false;                      // bye
 };
 
 struct Report {
-  enum class Kind { kFacts, kReady, kBeat, kEvent, kDone, kFailed, kLooks };
+  enum class Kind { kFacts, kReady, kBeat, kEvent, kDone, kFailed, kLooks, kOutput };
   Kind kind = Kind::kBeat;
   double clock_s = 0;  // beat: Unix time there
   facts::Facts facts = {};
@@ -61,11 +83,12 @@ struct Report {
   int ended = 0;          // done: how many processes had to be ended
   std::string text = {};  // failed: why
   std::vector<RankLook> looks = {};
+  Piece piece = {};  // output
 };
 
-[[nodiscard]] std::string to_line(const Order& order);  // with its newline
-[[nodiscard]] std::string to_line(const Report& report);
+[[nodiscard]] std::string to_line(const Order& order);    // with its newline
+[[nodiscard]] std::string to_line(const Report& report);  // likewise, followed by the bytes
 [[nodiscard]] Result<Order> parse_order(const std::string& line);
-[[nodiscard]] Result<Report> parse_report(const std::string& line);
+[[nodiscard]] Result<Report> parse_report(const Message& message);
 
 }  // namespace muster::agent

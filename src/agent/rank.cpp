@@ -1,54 +1,43 @@
 #include "agent/rank.hpp"
 
 #include <array>
-#include <cerrno>
-#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/descendants.hpp"
 #include "agent/descriptors.hpp"
-#include "agent/group_guard.hpp"
 #include "agent/network.hpp"
 #include "agent/program.hpp"
 #include "agent/rank_environment.hpp"
 #include "agent/rank_options.hpp"
+#include "agent/rank_runner.hpp"
+#include "agent/rank_voice.hpp"
 #include "agent/record.hpp"
 #include "agent/run_files.hpp"
 #include "agent/signals.hpp"
 #include "agent/stream.hpp"
 #include "agent/work_folder.hpp"
 #include "base/environment.hpp"
-#include "base/printable.hpp"
 #include "rankenv/rank.hpp"
-#include "sys/clock.hpp"
 
 namespace muster::agent {
 namespace {
 
-using std::chrono::milliseconds;
-using std::chrono::nanoseconds;
-using Clock = std::chrono::steady_clock;
-
-constexpr milliseconds kDrain = std::chrono::seconds(2);
-constexpr milliseconds kCleanUp = std::chrono::seconds(2);
-
-double seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
-}
+constexpr std::chrono::milliseconds kWardenComes{10'000};
+constexpr std::chrono::milliseconds kCleanUp{2000};
 
 // What the program gets, and what is to be said about it.
 struct Prepared {
@@ -60,7 +49,9 @@ struct Prepared {
 
 std::map<std::string, std::string> decided_network(const Placement& placement) {
   std::optional<RdmaDevice> rdma;
-  if (!placement.rdma.empty()) rdma = RdmaDevice{.port = placement.rdma};
+  if (!placement.rdma.empty()) {
+    rdma = RdmaDevice{.port = placement.rdma, .is_only = !placement.several_rdma_ports};
+  }
   if (rdma && placement.gid_index >= 0) rdma->gid_index = placement.gid_index;
   return network_variables(placement.interface, rdma);
 }
@@ -76,7 +67,7 @@ void take_place(const Placement& placement, const Environment& inherited, ranken
   rank.rank = placement.first_rank + rank.local_rank;
 }
 
-Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool out_is_terminal) {
+Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
   Environment inherited = own_environment();
   if (options.carried) {
     MUSTER_TRY(const Environment carried, files.await_variables(kVariablesCome));
@@ -89,7 +80,7 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool
                 .run_id = options.run_id,
                 .master = options.master,
                 .restarts = options.restarts,
-                .unbuffered = !out_is_terminal};
+                .unbuffered = !has_terminals()};
   if (const auto placement = files.placement()) {
     take_place(*placement, inherited, wishes.rank);
     prepared.rank = wishes.rank;
@@ -112,233 +103,135 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files, bool
   return prepared;
 }
 
-void remark(Stream& err, std::string_view what) {
-  err.say(fmt::format("muster: {}\n", what));
+// Where the runner reports events and output.
+Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const RunFiles& files,
+                                              const Prepared& prepared) {
+  if (!options.run_id.empty() && !options.by_hand) {
+    return speak_to_warden(files.folder(), kWardenComes);
+  }
+  const int rank = prepared.rank.rank;
+  return speak_aloud(options.label ? fmt::format("[{}:{}] ", prepared.host, rank) : "");
 }
 
-// Runs from the fork to the program's end.
-class Shim {
+// In the runner's process. Its exit code counts only if it could not start the program.
+[[noreturn]] void become_runner(const RankOptions& options, const RunFiles& files,
+                                Prepared& prepared, const ProcessId& daemon,
+                                const SignalGuard& guard, int front) {
+  (void)::setpgid(0, 0);
+  (void)::prctl(PR_SET_NAME, "muster-rank");
+  auto voice = find_voice(options, files, prepared);
+  Result<int> status = unexpected(Error{});
+  if (voice) {
+    status = run_rank({.program = options.program,
+                       .environment = std::move(prepared.environment),
+                       .rank = prepared.rank,
+                       .remarks = std::move(prepared.remarks),
+                       .record = files.record(prepared.rank.rank),
+                       .over_mark = files.over_mark(),
+                       .daemon = daemon},
+                      guard, **voice, front);
+  } else {
+    status = unexpected(voice.error());
+  }
+  if (status) {
+    (void)send_note(front, {.kind = Note::Kind::kStatus, .value = *status});
+    ::_exit(0);
+  }
+  std::fprintf(stderr, "muster rank: %s\n", to_text(status.error()).c_str());
+  ::_exit(kOwnFault);
+}
+
+// The process that the engine started and watches, in place of the program.
+class Front {
  public:
-  Shim(pid_t program, Stream& out, Stream& err, int signals)
-      : program_(program), out_(out), err_(err), signals_(signals) {}
+  Front(pid_t runner, sys::Fd socket, int signals)
+      : runner_(runner), socket_(std::move(socket)), signals_(signals) {}
 
-  // Until the program has ended and its output is through, which after the end gets two seconds.
-  void run();
-
-  [[nodiscard]] double end_time_s() const { return end_time_s_; }
+  // The program's raw wait status, or the runner's own if the runner ended without reporting one.
+  [[nodiscard]] int run();
 
  private:
-  [[nodiscard]] bool finished() const {
-    return ended_ && ((out_.done() && err_.done()) || Clock::now() >= deadline_);
-  }
-  [[nodiscard]] nanoseconds patience() const;
-  void step();
+  void listen();
   void handle_signals();
-  void look_at_children();
-  void report_file_errors();
+  void look_after_runner();
 
-  pid_t program_;
-  Stream& out_;
-  Stream& err_;
+  pid_t runner_;
+  sys::Fd socket_;
   int signals_;
-  bool ended_ = false;
-  double end_time_s_ = 0;
-  Clock::time_point deadline_ = {};
+  pid_t program_ = 0;
+  std::optional<int> status_;
 };
 
-// Negative: for ever.
-nanoseconds Shim::patience() const {
-  nanoseconds least(-1);
-  const auto consider = [&](nanoseconds one) {
-    if (one >= nanoseconds(0) && (least < nanoseconds(0) || one < least)) least = one;
-  };
-  consider(out_.pause());
-  consider(err_.pause());
-  if (ended_) consider(std::max(nanoseconds(deadline_ - Clock::now()), nanoseconds(0)));
-  return least;
-}
-
-void Shim::look_at_children() {
-  while (!ended_) {
-    siginfo_t info{};
-    // WNOWAIT: while the program is a zombie, its group's number cannot become another's.
-    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
-    if (info.si_pid != program_) {
-      (void)::waitpid(info.si_pid, nullptr, 0);  // an orphan that fell to us
-      continue;
-    }
-    ended_ = true;
-    end_time_s_ = sys::unix_time();
-    deadline_ = Clock::now() + kDrain;
+void Front::listen() {
+  bool closed = false;
+  while (const auto note = receive_note(socket_.get(), closed)) {
+    if (note->kind == Note::Kind::kProgram) program_ = note->value;
+    if (note->kind == Note::Kind::kStatus) status_ = note->value;
   }
+  if (closed) socket_ = sys::Fd();
 }
 
-void Shim::handle_signals() {
+void Front::look_after_runner() {
+  int ended = 0;
+  if (status_ || ::waitpid(runner_, &ended, WNOHANG) != runner_) return;
+  listen();
+  if (status_) return;
+  status_ = ended;
+  // The program was killed together with its runner, but the processes that it started were not.
+  if (program_ > 0) (void)::kill(-program_, SIGKILL);
+  (void)kill_children(kCleanUp);
+}
+
+void Front::handle_signals() {
   while (const auto number = next_signal(signals_)) {
     if (*number == SIGCHLD) {
-      look_at_children();
-    } else if (::kill(-program_, *number) != 0) {
-      (void)::kill(program_, *number);  // it has left its group
+      look_after_runner();
+    } else {
+      (void)send_note(socket_.get(), {.kind = Note::Kind::kSignal, .value = *number});
     }
   }
 }
 
-// The output goes on to the engine.
-void Shim::report_file_errors() {
-  for (Stream* stream : {&out_, &err_}) {
-    const int error = stream->take_file_error();
-    if (error == 0) continue;
-    remark(err_, fmt::format("the file of standard {} is incomplete from here: {}",
-                             stream == &out_ ? "output" : "error",
-                             std::generic_category().message(error)));
+int Front::run() {
+  while (!status_) {
+    pollfd watched[2] = {{signals_, POLLIN, 0}, {socket_.get(), POLLIN, 0}};
+    (void)::poll(watched, 2, -1);
+    listen();
+    if (watched[0].revents != 0) handle_signals();
+    if (!socket_.valid()) look_after_runner();
   }
+  (void)::waitpid(runner_, nullptr, 0);  // it exits right after sending the status
+  return *status_;
 }
 
-void Shim::step() {
-  std::array<pollfd, 5> entries{};
-  entries[0] = {.fd = signals_, .events = POLLIN, .revents = 0};
-  out_.fill(&entries[1], ended_);
-  err_.fill(&entries[3], ended_);
-  const nanoseconds wait = patience();
-  const timespec span{.tv_sec = wait.count() / 1'000'000'000,
-                      .tv_nsec = wait.count() % 1'000'000'000};
-  if (::ppoll(entries.data(), entries.size(), wait.count() < 0 ? nullptr : &span, nullptr) < 0) {
-    return;
-  }
-  if (entries[0].revents != 0) handle_signals();
-  out_.handle(&entries[1]);
-  err_.handle(&entries[3]);
-  report_file_errors();
-}
-
-void Shim::run() {
-  look_at_children();
-  while (true) {
-    out_.send();
-    err_.send();
-    if (finished()) break;
-    step();
-  }
-  out_.read_rest();
-  err_.read_rest();
-}
-
-void append_line(const sys::Fd& file, const std::string& line) {
-  if (file.valid()) (void)!::write(file.get(), line.data(), line.size());
-}
-
-std::string start_line(const rankenv::Rank& rank, pid_t program) {
-  return to_line(RankStart{.rank = rank.rank,
-                           .local_rank = rank.local_rank,
-                           .size = rank.size,
-                           .program = identify(program).value_or(ProcessId{.pid = program}),
-                           .shim = identify(::getpid()).value_or(ProcessId{}),
-                           .daemon = identify(::getppid()).value_or(ProcessId{}),
-                           .time_s = sys::unix_time()});
-}
-
-std::string cannot_run(const std::string& program, int error) {
-  const bool no_interpreter = error == ENOENT && program.find('/') != std::string::npos &&
-                              ::access(program.c_str(), F_OK) == 0;
-  return fmt::format("cannot run '{}': {}{}", printable(program),
-                     std::generic_category().message(error),
-                     no_interpreter ? " (the file is there, what it names to run it is not)" : "");
-}
-
-// Everything that can fail before the program is tried.
-struct Ready {
-  RunFiles files;
-  Prepared prepared;
-  sys::Fd record;
-  OutputChannel out;
-  OutputChannel err;
-  Stream out_stream;
-  Stream err_stream;
-  sys::Fd signals;
-};
-
-Result<Ready> make_ready(const RankOptions& options, const SignalGuard& guard) {
+// Returns the program's raw wait status.
+Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
   MUSTER_TRY(RunFiles files, RunFiles::open(options.run_id));
   if (files.over()) return unexpected(Error{.what = "this run has been ended already"});
-  MUSTER_TRY(OutputChannel out, open_channel(STDOUT_FILENO));
-  MUSTER_TRY(OutputChannel err, open_channel(STDERR_FILENO));
-  MUSTER_TRY(Prepared prepared, prepare(options, files, out.terminal));
-  const int rank = prepared.rank.rank;
-  MUSTER_TRY(sys::Fd record, files.append(rank, "jsonl"));
-  MUSTER_TRY(sys::Fd out_file, files.append(rank, "out"));
-  MUSTER_TRY(sys::Fd err_file, files.append(rank, "err"));
+  MUSTER_TRY(Prepared prepared, prepare(options, files));
+  // torchrun passes its own standard input to all its ranks; only rank 0 may read it.
+  const bool only_first_reads = options.only_first_reads || prepared.rank.torchrun;
+  if (only_first_reads && prepared.rank.rank != 0) read_nothing();
   MUSTER_TRY(const int signals, guard.open_descriptor());
-  const std::string label = options.label ? fmt::format("[{}:{}] ", prepared.host, rank) : "";
-  Stream out_stream(std::move(out.shim_end), std::move(out_file), STDOUT_FILENO, label);
-  Stream err_stream(std::move(err.shim_end), std::move(err_file), STDERR_FILENO, label);
-  return Ready{.files = std::move(files),
-               .prepared = std::move(prepared),
-               .record = std::move(record),
-               .out = std::move(out),
-               .err = std::move(err),
-               .out_stream = std::move(out_stream),
-               .err_stream = std::move(err_stream),
-               .signals = sys::Fd(signals)};
-}
-
-// The sockets over which the program speaks to its launcher's daemon. Hydra kills every process of
-// a rank, this one too, at the end of the socket of one that did not say good-bye: it comes when we
-// end, after the program's own end was recorded.
-std::vector<int> engine_sockets(const Environment& environment) {
-  std::vector<int> sockets;
-  for (const char* name : {"PMI_FD", "HYDI_CONTROL_FD"}) {
-    const auto found = environment.find(name);
-    if (found == environment.end()) continue;
-    int number = -1;
-    const std::string& text = found->second;
-    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (bad == std::errc() && end == text.data() + text.size()) sockets.push_back(number);
+  const sys::Fd signals_descriptor(signals);
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    return unexpected(system_error("cannot make a socket"));
   }
-  return sockets;
-}
-
-// The raw wait status of the program.
-Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
-  MUSTER_TRY(Ready ready, make_ready(options, guard));
-  // torchrun gives its own standard input to all its ranks; it is rank 0's.
-  const bool only_first_reads = options.only_first_reads || ready.prepared.rank.torchrun;
-  if (only_first_reads && ready.prepared.rank.rank != 0) read_nothing();
+  sys::Fd ours(ends[0]);
+  sys::Fd runners(ends[1]);
+  const ProcessId daemon = identify(::getppid()).value_or(ProcessId{});
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  MUSTER_TRY(const Launched launched, launch({.program = options.program,
-                                              .environment = ready.prepared.environment,
-                                              .out = ready.out.program_end.get(),
-                                              .err = ready.err.program_end.get(),
-                                              .signals = guard}));
-  (void)::prctl(PR_SET_TIMERSLACK, 1000);  // ns; our waits for the engine are short
-  append_line(ready.record, start_line(ready.prepared.rank, launched.pid));
-  if (ready.files.over()) (void)::kill(launched.pid, SIGKILL);
-  ready.out.program_end = sys::Fd();
-  ready.err.program_end = sys::Fd();
-  close_inherited(engine_sockets(ready.prepared.environment));
-  auto group = GroupGuard::start(launched.pid);
-  for (const std::string& text : ready.prepared.remarks) remark(ready.err_stream, text);
-  if (!group) remark(ready.err_stream, group.error().what);
-  RankEnd end{.rank = ready.prepared.rank.rank};
-  if (const int error = launch_error(launched); error != 0) {
-    end.failure = cannot_run(options.program.front(), error);
-    remark(ready.err_stream, end.failure);
+  const pid_t runner = ::fork();
+  if (runner < 0) return unexpected(system_error("cannot start a process"));
+  if (runner == 0) {
+    ours = sys::Fd();
+    become_runner(options, files, prepared, daemon, guard, runners.get());
   }
-  Shim shim(launched.pid, ready.out_stream, ready.err_stream, ready.signals.get());
-  shim.run();
-  if (group) group->dismiss();
-  rusage usage{};
-  if (::wait4(launched.pid, &end.status, 0, &usage) < 0) {
-    return unexpected(system_error("cannot learn how the program ended"));
-  }
-  end.left_over = kill_children(kCleanUp, group ? group->pid() : 0);
-  end.time_s = shim.end_time_s();
-  end.user_s = seconds(usage.ru_utime);
-  end.system_s = seconds(usage.ru_stime);
-  end.max_rss_kb = usage.ru_maxrss;
-  end.out_bytes = ready.out_stream.bytes();
-  end.err_bytes = ready.err_stream.bytes();
-  append_line(ready.record, to_line(end));
-  return end.status;
+  (void)::setpgid(runner, runner);  // the runner does this too; either may come first
+  runners = sys::Fd();
+  close_inherited();
+  return Front(runner, std::move(ours), signals).run();
 }
 
 }  // namespace

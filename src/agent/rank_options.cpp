@@ -65,8 +65,10 @@ Result<RankOptions> parse_rank_options(const std::vector<std::string>& words) {
       options.label = false;
       continue;
     }
-    if (word == "--only-first-reads" || word == "--carried") {
-      (word == "--carried" ? options.carried : options.only_first_reads) = true;
+    if (word == "--only-first-reads" || word == "--carried" || word == "--by-hand") {
+      options.only_first_reads = options.only_first_reads || word == "--only-first-reads";
+      options.carried = options.carried || word == "--carried";
+      options.by_hand = options.by_hand || word == "--by-hand";
       continue;
     }
     const bool takes_value = word == "--run" || word == "--folder" || word == "--subnet" ||

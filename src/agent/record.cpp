@@ -55,12 +55,28 @@ class Reader {
       complain(name);
     }
   }
+  void read(const char* name, bool& value) {
+    const json* member = find(name);
+    if (member != nullptr && member->is_boolean()) {
+      value = member->get<bool>();
+    } else {
+      complain(name);
+    }
+  }
   void read(const char* name, std::string& value) {
     const json* member = find(name);
     if (member != nullptr && member->is_string()) {
       value = member->get<std::string>();
     } else {
       complain(name);
+    }
+  }
+  void read(const char* name, std::vector<std::string>& values) {
+    const json* member = find(name);
+    if (member == nullptr || !member->is_array()) return complain(name);
+    for (const json& one : *member) {
+      if (!one.is_string()) return complain(name);
+      values.push_back(one.get<std::string>());
     }
   }
   void read(const char* name, ProcessId& process) {
@@ -112,6 +128,7 @@ RankStart read_start(Reader& reader) {
   reader.read("shim", start.shim);
   reader.read("daemon", start.daemon);
   reader.read("time_s", start.time_s);
+  reader.read("remarks", start.remarks);
   reader.refuse_below_zero("rank", start.rank);
   reader.refuse_below_zero("local_rank", start.local_rank);
   reader.refuse_below_zero("size", start.size);
@@ -130,6 +147,7 @@ RankEnd read_end(Reader& reader) {
   reader.read("out_bytes", end.out_bytes);
   reader.read("err_bytes", end.err_bytes);
   reader.read("left_over", end.left_over);
+  reader.read("by_engine", end.by_engine);
   reader.refuse_below_zero("rank", end.rank);
   reader.refuse_below_zero("left_over", end.left_over);
   return end;
@@ -156,7 +174,8 @@ std::string to_line(const RankStart& start) {
                      {"program", to_json(start.program)},
                      {"shim", to_json(start.shim)},
                      {"daemon", to_json(start.daemon)},
-                     {"time_s", start.time_s}});
+                     {"time_s", start.time_s},
+                     {"remarks", start.remarks}});
 }
 
 std::string to_line(const RankEnd& end) {
@@ -170,7 +189,8 @@ std::string to_line(const RankEnd& end) {
                      {"max_rss_kb", end.max_rss_kb},
                      {"out_bytes", end.out_bytes},
                      {"err_bytes", end.err_bytes},
-                     {"left_over", end.left_over}});
+                     {"left_over", end.left_over},
+                     {"by_engine", end.by_engine}});
 }
 
 Result<Event> parse_event(const std::string& line) {

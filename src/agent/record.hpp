@@ -1,14 +1,15 @@
-// What the rank shim leaves on its host, and where; the warden passes it on.
+// What a rank tells the warden of its host, which passes it on to the launcher.
 //
-// The pushed binary lies at BASE/HASH/muster, and all of a run on that host in BASE/runs/ID, mode
+// The pushed binary is BASE/HASH/muster. All files of a run on that host are in BASE/runs/ID, mode
 // 0700: `host` (the name that muster calls the host by), `env` (the environment after activation,
-// entries ended by NUL, mode 0600; only when one was asked for), and for each rank N `rank.N.jsonl`
-// (below), `rank.N.out` and `rank.N.err` (what the program wrote, byte for byte).
+// entries ended by NUL, mode 0600; only when one was asked for), the warden's sockets (`socket` for
+// launchers that reconnect, `ranks` for the ranks), and `rank.N.jsonl` with the start of rank N.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include <sys/types.h>
 
@@ -33,9 +34,10 @@ struct RankStart {
   int local_rank = 0;
   int size = 0;
   ProcessId program;
-  ProcessId shim;
-  ProcessId daemon;   // the engine's, the shim's parent
-  double time_s = 0;  // Unix time here
+  ProcessId shim;                         // muster's, the program's parent
+  ProcessId daemon;                       // the engine's, which started the rank
+  double time_s = 0;                      // Unix time here
+  std::vector<std::string> remarks = {};  // from muster to the user
 };
 
 struct RankEnd {
@@ -49,10 +51,11 @@ struct RankEnd {
   std::int64_t max_rss_kb = 0;
   std::uint64_t out_bytes = 0;
   std::uint64_t err_bytes = 0;
-  int left_over = 0;  // descendants that were killed after the end
+  int left_over = 0;       // descendants killed after the end
+  bool by_engine = false;  // ended by the engine or muster because of another rank
 };
 
-// One line of rank.N.jsonl, with its newline: {"event":"start",...} and {"event":"end",...}.
+// One line, with its newline: {"event":"start",...} or {"event":"end",...}.
 [[nodiscard]] std::string to_line(const RankStart& start);
 [[nodiscard]] std::string to_line(const RankEnd& end);
 

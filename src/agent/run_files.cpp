@@ -33,11 +33,6 @@ Result<RunFiles> RunFiles::open(const std::string& run_id) {
   MUSTER_TRY(files.folder_, run_folder(run_id));
   MUSTER_CHECK(sys::make_private_folder(files.folder_.substr(0, files.folder_.rfind('/'))));
   MUSTER_CHECK(sys::make_private_folder(files.folder_));
-  files.folder_fd_ =
-      sys::Fd(::open(files.folder_.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!files.folder_fd_.valid()) {
-    return unexpected(system_error("cannot open the folder", files.folder_));
-  }
   return files;
 }
 
@@ -85,21 +80,15 @@ std::optional<Placement> RunFiles::placement() const {
 }
 
 bool RunFiles::over() const {
-  return !folder_.empty() && sys::exists(folder_ + "/" + kOverMark);
+  return !folder_.empty() && sys::exists(over_mark());
 }
 
-Result<sys::Fd> RunFiles::append(int rank, const char* suffix) const {
-  if (folder_.empty()) return sys::Fd();
-  const std::string name = fmt::format("rank.{}.{}", rank, suffix);
-  constexpr int kFlags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
-  sys::Fd file(::openat(folder_fd_.get(), name.c_str(), kFlags, 0600));
-  if (!file.valid()) return unexpected(system_error("cannot open the file", folder_ + "/" + name));
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    return unexpected(
-        Error{.what = "this is no ordinary file", .where = {.file = folder_ + "/" + name}});
-  }
-  return file;
+std::string RunFiles::record(int rank) const {
+  return folder_.empty() ? std::string() : fmt::format("{}/rank.{}.jsonl", folder_, rank);
+}
+
+std::string RunFiles::over_mark() const {
+  return folder_.empty() ? std::string() : folder_ + "/" + kOverMark;
 }
 
 }  // namespace muster::agent

@@ -40,12 +40,15 @@ class RunFiles {
   // The warden has begun to end the run: nothing more may start. A rank that was recorded before
   // this is asked is seen by the warden; any other sees this.
   [[nodiscard]] bool over() const;
-  // rank.N.SUFFIX, appended to, mode 0600. No run: no descriptor.
-  [[nodiscard]] Result<sys::Fd> append(int rank, const char* suffix) const;
+  // The file that marks this; empty if there is no run.
+  [[nodiscard]] std::string over_mark() const;
+  // The file with the rank's start, for a clean-up after muster was killed.
+  [[nodiscard]] std::string record(int rank) const;
+  // The run's folder; empty if there is no run.
+  [[nodiscard]] const std::string& folder() const { return folder_; }
 
  private:
   std::string folder_;
-  sys::Fd folder_fd_;
 };
 
 }  // namespace muster::agent

@@ -1,68 +1,50 @@
-// One output of a rank's program on its way to a file, byte for byte, and to the engine, in
-// labelled lines.
+// One output stream of a rank's program.
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <string>
+#include <functional>
 #include <string_view>
-#include <utility>
 
-#include <poll.h>
-
-#include "agent/line_blocks.hpp"
-#include "agent/sink.hpp"
 #include "base/error.hpp"
 #include "sys/file.hpp"
+#include "sys/loop.hpp"
 
 namespace muster::agent {
 
-// What the program writes into and what the shim reads from.
+// The end that the program writes to and the end that its runner reads from.
 struct OutputChannel {
   sys::Fd program_end;
-  sys::Fd shim_end;  // does not block
-  bool terminal = false;
+  sys::Fd our_end;  // non-blocking
 };
 
-// A pseudo-terminal that changes no byte when `like` is a terminal, so that C programs write line
-// by line as they would there; else, and where none is to be had, a pipe.
-[[nodiscard]] Result<OutputChannel> open_channel(int like);
+[[nodiscard]] Result<OutputChannel> open_pipe();
+// A pseudo-terminal that changes no bytes, so that C programs write line by line; a pipe if none is
+// available.
+[[nodiscard]] Result<OutputChannel> open_terminal();
+
+// Whether a pseudo-terminal is available; without /dev/pts none is.
+[[nodiscard]] bool has_terminals();
 
 class Stream {
  public:
-  // `file` may be none; `engine` is not owned.
-  Stream(sys::Fd source, sys::Fd file, int engine, std::string label);
+  // Receives the bytes that were read and their position in the stream.
+  using Take = std::function<void(sys::Stream which, std::uint64_t at, std::string_view bytes)>;
 
-  // Reads what there is: once, or (after the program's end) while there is more.
-  void read_some();
-  void read_rest();
-  // Hands the engine what it takes now.
-  void send();
+  Stream(sys::Stream which, sys::Fd source) : which_(which), source_(std::move(source)) {}
 
-  // What to wait for: fills two entries. `after_end`: more may pile up, nobody is slowed down.
-  void fill(pollfd* entries, bool after_end) const;
-  void handle(const pollfd* entries);
-  // How long until `send` should be tried again; negative: only when poll says so.
-  [[nodiscard]] std::chrono::nanoseconds pause() const;
+  // Reads once.
+  void read_some(const Take& take);
+  // Reads what has arrived, up to a limit: a child process may keep writing for ever.
+  void read_rest(const Take& take);
 
   [[nodiscard]] bool ended() const { return !source_.valid(); }
-  [[nodiscard]] bool done() const { return ended() && lines_.waiting() == 0; }
+  [[nodiscard]] int descriptor() const { return source_.get(); }
   [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
-  // Why the file is no longer written (errno); told once, then 0, as when all is well.
-  [[nodiscard]] int take_file_error() { return std::exchange(file_error_, 0); }
-  // A line of our own, with its newline, for the engine alone.
-  void say(std::string_view line) { lines_.say(line); }
 
  private:
-  void write_file(std::string_view bytes);
-  void end();
-
+  sys::Stream which_;
   sys::Fd source_;
-  sys::Fd file_;
-  Sink sink_;
-  LineBlocks lines_;
   std::uint64_t bytes_ = 0;
-  int file_error_ = 0;
 };
 
 }  // namespace muster::agent

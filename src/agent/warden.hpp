@@ -1,5 +1,5 @@
-// Sits on a host for the length of a run: passes on what the shims record, and ends what is left
-// of the run when the launcher says so or is gone for too long.
+// Stays on a host for the length of a run. Passes the ranks' events and output on, and ends what is
+// left of the run when the launcher says so or is gone for too long.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,8 @@
 
 #include "agent/channel.hpp"
 #include "agent/protocol.hpp"
-#include "agent/rank_records.hpp"
+#include "agent/rank_links.hpp"
+#include "agent/rank_spool.hpp"
 
 namespace muster::agent {
 
@@ -32,9 +33,11 @@ class Warden {
   void admit();
   void obey(const Order& order);
   void begin();
-  void pass_on_news();
+  void pass_on_news(RankLinks::Reads how);
+  [[nodiscard]] bool is_shim(const ProcessId& process) const;
   void report(const Event& event);
-  void note_shims_gone();
+  void note_gone(int rank);
+  void send_output(bool all);
   void start_ending(double grace_s);
   void go_on_ending();
   void leave(bool keep);
@@ -44,15 +47,16 @@ class Warden {
   Channel launcher_;
   sys::Fd listener_;
   sys::Fd terminated_;  // readable after a SIGTERM: Slurm ends the job, or the host goes down
-  RankRecords records_;
+  RankLinks links_;
+  RankSpool spool_;
   std::vector<Event> events_;
   std::map<int, RankStart> starts_;  // by rank
-  std::map<int, sys::Fd> shims_;     // by rank, pidfds of those alive
   std::map<int, bool> ended_;        // by rank
   Clock::time_point heard_;          // the launcher, last
   Clock::time_point next_beat_;
   double orphan_after_s_ = 60;
   bool ending_ = false;
+  bool told_to_end_ = false;  // we told the ranks to
   int had_to_end_ = 0;
   Clock::time_point kill_at_;
   std::optional<Clock::time_point> gone_by_;  // what was killed; nothing: nobody was yet

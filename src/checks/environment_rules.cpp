@@ -11,6 +11,7 @@
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
+#include "sys/hash.hpp"
 
 namespace muster::checks {
 namespace {
@@ -53,11 +54,37 @@ std::string oddity(const std::string& name, const facts::Environment& environmen
 }
 
 bool matters(const facts::NotSeen& one, bool is_first) {
-  constexpr std::array<std::string_view, 10> kNames = {
-      "interfaces", "routes", "own_name", "rdma",   "limits",
-      "shm",        "mpi",    "program",  "libmpi", "program.libraries"};
+  constexpr std::array<std::string_view, 11> kNames = {
+      "interfaces", "routes", "own_name",          "rdma",         "limits", "shm", "mpi",
+      "program",    "libmpi", "program.libraries", "program.torch"};
   if (std::find(kNames.begin(), kNames.end(), one.what) != kNames.end()) return true;
   return is_first && (one.what == "listeners" || one.what == "port_range");
+}
+
+// Variables that the host's activation sets but that the ranks get from here with another value.
+std::vector<std::string> undone(const layout::Job& job, const facts::Environment& environment) {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : job.env_values) {
+    const auto activated = environment.digest.find(name);
+    if (activated == environment.digest.end()) continue;
+    if (activated->second != sys::hash_text(value)) names.push_back(name);
+  }
+  return names;
+}
+
+Finding undone_activation(const std::string& host, const std::vector<std::string>& names) {
+  return {
+      .id = std::string(kActivationFailed),
+      .severity = Severity::kWarning,
+      .hosts = {host},
+      .what = fmt::format("{} from this machine {} what --activate sets on the host", listed(names),
+                          names.size() == 1 ? "overrides" : "override"),
+      .evidence =
+          "muster passes it on because you used -x, or because it is a variable of NCCL, PyTorch, "
+          "Gloo, UCX, libfabric, oneCCL or OpenMP",
+      .fix = fmt::format("leave -x {} out, or unset it here; to add to what the activation sets, "
+                         "add it there: --activate '...; export {}=...'",
+                         names.front(), names.front())};
 }
 
 }  // namespace
@@ -65,6 +92,10 @@ bool matters(const facts::NotSeen& one, bool is_first) {
 Findings find_activation(const Scene& scene) {
   Findings findings;
   if (scene.job.activate.empty()) return findings;
+  for (const Participant& host : participants(scene)) {
+    const std::vector<std::string> names = undone(scene.job, host.facts->environment);
+    if (!names.empty()) findings.push_back(undone_activation(host.name(), names));
+  }
   for (const Participant& host : participants(scene)) {
     const facts::Environment& environment = host.facts->environment;
     if (environment.activated && environment.failure.empty()) continue;

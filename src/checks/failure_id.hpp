@@ -30,6 +30,7 @@ inline constexpr std::string_view kPortInUse = "master-port-in-use";
 inline constexpr std::string_view kProgramDiffers = "program-differs-between-hosts";
 inline constexpr std::string_view kProgramMissing = "remote-exe-not-found";
 inline constexpr std::string_view kRdmaMissing = "ib-device-not-found-silent-tcp";
+inline constexpr std::string_view kRendezvousOpen = "torchrun-rendezvous-open";
 inline constexpr std::string_view kRoceGid = "roce-wrong-gid";
 inline constexpr std::string_view kSameAddress = "same-address-on-two-hosts";
 inline constexpr std::string_view kSameVirtualAddress = "ompi-btl-tcp-virtual-interfaces";
@@ -46,6 +47,6 @@ inline constexpr std::array kFailureIds = {
     kPortEphemeral,    kPortInUse,         kProgramDiffers,   kProgramMissing,
     kRdmaMissing,      kRoceGid,           kSameAddress,      kSameVirtualAddress,
     kShmSmall,         kSshKeyMode,        kSshStrictModes,   kFolderMissing,
-    kOversubscribed,   kTorchVersion};
+    kOversubscribed,   kTorchVersion,      kRendezvousOpen};
 
 }  // namespace muster::checks

@@ -118,8 +118,8 @@ Finding singletons(const layout::Engine& engine, const facts::Program& program,
                                   program.libmpi ? " (" + program.libmpi->path + ")" : "",
                                   mpi_name(engine.kind, engine.version)),
           .fix =
-              "start it with the mpirun of the MPI that it was linked to, or build it again "
-              "with this one's mpicxx"};
+              "start it with the mpirun of the MPI that it was linked to (--launcher PATH), or "
+              "build it again with this one's mpicxx"};
 }
 
 Finding no_torchrun(const std::string& host) {
@@ -132,27 +132,29 @@ Finding no_torchrun(const std::string& host) {
               "or install it:\n  pip install torch"};
 }
 
-// Each host has its own; c10d's rendezvous is spoken by all versions, the collectives are not.
+Finding speaks_of_mpi(const Scene& scene) {
+  return {
+      .id = std::string(kAllRanksZero),
+      .severity = Severity::kWarning,
+      .what = fmt::format("the program mentions MPI ({}), but torchrun does not start MPI: with "
+                          "backend \"mpi\" or mpi4py each rank would see a world size of 1",
+                          scene.job.mpi_word),
+      .evidence = found_text(scene.launcher) +
+                  " on this machine; no suitable MPI is installed on all hosts",
+      .fix =
+          "install the same MPI here and on all hosts, at the same path; if the program does "
+          "not use MPI, pass --engine torchrun"};
+}
+
+// Each host uses its own torchrun.
 Findings find_torchrun(const Scene& scene) {
   Findings findings;
-  HostGroups versions;
-  for (const Participant& host : participants(scene)) {
-    const facts::Torch& torch = host.facts->torch;
-    if (torch.torchrun.empty() && scene.job.launcher.empty()) {
-      findings.push_back(no_torchrun(host.name()));
-    } else if (!torch.version.empty()) {
-      versions.add(torch.version, host.name());
-    }
+  if (scene.job.engine.empty() && !scene.job.mpi_word.empty()) {
+    findings.push_back(speaks_of_mpi(scene));
   }
-  const std::string usual = versions.usual_hosts();
-  for (const HostGroup& group : versions.odd()) {
-    findings.push_back(
-        {.id = std::string(kTorchVersion),
-         .severity = Severity::kError,
-         .hosts = group.hosts,
-         .what = fmt::format("PyTorch is another version than on {}", usual),
-         .evidence = fmt::format("{}; on {} {}", group.key, usual, versions.usual().key),
-         .fix = "install the same version on all hosts"});
+  if (!scene.job.launcher.empty()) return findings;
+  for (const Participant& host : participants(scene)) {
+    if (host.facts->torch.torchrun.empty()) findings.push_back(no_torchrun(host.name()));
   }
   return findings;
 }

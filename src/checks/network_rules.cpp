@@ -8,11 +8,13 @@
 
 #include "checks/failure_id.hpp"
 #include "checks/host_groups.hpp"
+#include "checks/interface_variables.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/shared_addresses.hpp"
 #include "checks/wording.hpp"
 #include "hosts/fold.hpp"
+#include "layout/engine.hpp"
 #include "layout/network.hpp"
 #include "layout/subnet.hpp"
 
@@ -78,6 +80,14 @@ std::string shared_evidence(const Reach& reach) {
   return listed(texts, 4);
 }
 
+// muster names the interface to every layer, but does not override the user's variables.
+std::string nothing_to_do(const Scene& scene) {
+  const std::vector<std::string> set = interface_variables(scene.job);
+  return set.empty()
+             ? "nothing: muster sets each host's own name for Gloo, NCCL and the engine"
+             : fmt::format("unset {}; muster then sets the right name on each host", listed(set));
+}
+
 Finding differing_names(const Scene& scene, const HostGroups& names) {
   std::vector<std::string> texts;
   for (const HostGroup& group : names.all()) texts.push_back(on_hosts(group.key, group.hosts));
@@ -86,9 +96,7 @@ Finding differing_names(const Scene& scene, const HostGroups& names) {
           .what = fmt::format("the interface in {} is not called the same on all hosts",
                               scene.layout.subnet),
           .evidence = listed(texts),
-          .fix =
-              "nothing: muster sets each host's own name; one GLOO_SOCKET_IFNAME or "
-              "NCCL_SOCKET_IFNAME for all would fail"};
+          .fix = nothing_to_do(scene)};
 }
 
 // But for those whose address other hosts have too: of these the rule same-address tells.
@@ -132,6 +140,26 @@ Findings find_own_name(const Scene& scene) {
   return findings;
 }
 
+// The daemons of an MPI's mpirun connect to it; torchrun's agents and Slurm's daemons do not.
+Findings find_no_way_back(const Scene& scene) {
+  const layout::Engine& engine = scene.layout.engine;
+  if (!layout::is_mpi(engine.kind)) return {};
+  Findings findings;
+  for (const Participant& host : participants(scene)) {
+    if (host.facts->launcher_unreachable.empty()) continue;
+    findings.push_back(
+        {.id = std::string(kNoCommonSubnet),
+         .severity = Severity::kError,
+         .hosts = {host.name()},
+         .what = fmt::format("cannot connect to the launcher, as the daemons of {} must",
+                             layout::mpi_name(engine.kind, engine.version)),
+         .evidence = host.facts->launcher_unreachable,
+         .fix = "open the way there (route, firewall, NAT), start muster on one of the hosts, or "
+                "use --engine torchrun"});
+  }
+  return findings;
+}
+
 Findings find_no_subnet(const Scene& scene) {
   const std::vector<Participant> hosts = participants(scene);
   if (!scene.layout.subnet.empty() || hosts.size() < 2) return {};
@@ -171,7 +199,7 @@ Findings find_interfaces(const Scene& scene) {
                         .hosts = {host.name()},
                         .what = fmt::format("{} is avoided: traffic goes through {}",
                                             listed(avoided), scene.layout.subnet),
-                        .fix = "nothing: muster names the interface to Gloo, NCCL and the engine"});
+                        .fix = "nothing: muster does not use it"});
   }
   if (names.all().size() > 1) findings.push_back(differing_names(scene, names));
   return findings;

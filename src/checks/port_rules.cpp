@@ -8,6 +8,7 @@
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
 #include "layout/master_port.hpp"
+#include "layout/network.hpp"
 
 namespace muster::checks {
 namespace {
@@ -29,6 +30,49 @@ std::string other_port(std::span<const Participant> hosts) {
   return port == 0 ? "another port with --master-port" : fmt::format("--master-port {}", port);
 }
 
+// "eth1 (203.0.113.5)": addresses at which machines outside the job may reach the host.
+std::vector<std::string> ways_from_outside(const facts::Facts& host, const std::string& subnet) {
+  const auto own = layout::parse_network(subnet);
+  const auto is_outside = [&](const facts::Address& address) {
+    const auto ip = layout::parse_ipv4(address.ip);
+    if (!ip) return !address.ip.starts_with("fe80:");
+    return !layout::is_link_local(*ip) && !(own && layout::contains(*own, *ip));
+  };
+  std::vector<std::string> ways;
+  for (const facts::Interface& interface : host.interfaces) {
+    const bool leads_out = interface.kind != facts::InterfaceKind::kLoopback &&
+                           interface.kind != facts::InterfaceKind::kVirtual;
+    if (!interface.up || !leads_out) continue;
+    for (const facts::Address& address : interface.addresses) {
+      if (is_outside(address)) ways.push_back(fmt::format("{} ({})", interface.name, address.ip));
+    }
+  }
+  return ways;
+}
+
+// Whether an argument for torchrun names the c10d rendezvous.
+bool asks_for_open_rendezvous(const layout::Job& job) {
+  const auto& words = job.engine_args;
+  return std::any_of(words.begin(), words.end(), [](std::string_view word) {
+    return word == "c10d" || word.ends_with("backend=c10d");
+  });
+}
+
+Findings find_open_rendezvous(const Scene& scene, const Participant& first) {
+  if (scene.layout.min_hosts == 0 && !asks_for_open_rendezvous(scene.job)) return {};
+  const std::vector<std::string> ways = ways_from_outside(*first.facts, scene.layout.subnet);
+  if (ways.empty()) return {};
+  return {{.id = std::string(kRendezvousOpen),
+           .severity = Severity::kWarning,
+           .hosts = {first.name()},
+           .what = fmt::format("torchrun's elastic rendezvous listens on all interfaces: whoever "
+                               "can connect to port {} can run code as you",
+                               scene.layout.master_port),
+           .evidence = fmt::format("outside the job's network: {}", listed(ways, 4)),
+           .fix = "block the port there with a firewall, or let muster itself continue with fewer "
+                  "hosts: --nnodes MAX --min-nodes MIN --max-restarts N"}};
+}
+
 }  // namespace
 
 Findings find_port(const Scene& scene) {
@@ -44,7 +88,7 @@ Findings find_port(const Scene& scene) {
              .evidence = "each is taken, or in the ip_local_port_range of some host",
              .fix = command_on_hosts("sudo sysctl net.ipv4.ip_local_port_range='32768 60999'")}};
   }
-  Findings findings;
+  Findings findings = find_open_rendezvous(scene, first);
   const auto& listeners = first.facts->listeners;
   const auto holder = std::find_if(listeners.begin(), listeners.end(),
                                    [&](const facts::Listener& one) { return one.port == port; });

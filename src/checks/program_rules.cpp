@@ -1,15 +1,13 @@
 // The program that is to run, and the folder in which it starts.
-#include <algorithm>
-#include <array>
-#include <filesystem>
-
 #include <fmt/format.h>
 
+#include "checks/copy_fix.hpp"
 #include "checks/failure_id.hpp"
 #include "checks/host_groups.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
+#include "layout/python.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::checks {
@@ -24,36 +22,6 @@ std::string word_of(const Scene& scene) {
   return scene.job.program.empty() ? std::string() : scene.job.program.front();
 }
 
-// Of a system: copied from another host it would be a mixture of two.
-bool is_of_the_system(std::string_view path) {
-  constexpr std::array<std::string_view, 4> kFolders = {"/usr/", "/bin/", "/sbin/", "/lib"};
-  return std::any_of(kFolders.begin(), kFolders.end(),
-                     [&](std::string_view folder) { return path.starts_with(folder); });
-}
-
-// The folder of the program, absolute and without "." and "..".
-std::filesystem::path folder_here(const Scene& scene) {
-  const auto program = std::filesystem::path(scene.job.folder) / word_of(scene);
-  return program.parent_path().lexically_normal() / "";
-}
-
-// Nobody wants a whole home folder on all hosts, with its keys, nor a whole system.
-bool is_too_much(const std::filesystem::path& folder, const std::string& home) {
-  return folder == "/" || (!home.empty() && folder == std::filesystem::path(home) / "");
-}
-
-std::string copy_fix(const Scene& scene) {
-  const std::string word = word_of(scene);
-  if (!is_path(word) || is_of_the_system(word)) {
-    return "install the same version, or activate the same environment, on all hosts";
-  }
-  if (is_too_much(folder_here(scene), scene.launcher.home)) {
-    return "put it into a folder of its own and copy that with muster sync";
-  }
-  return fmt::format("copy its folder there; where the right one is:\n  muster sync {} {}",
-                     kTheHosts, sys::quote(std::string_view(word.substr(0, word.rfind('/')))));
-}
-
 Finding missing(const Scene& scene, const facts::Program& program, const facts::Facts& facts) {
   const std::string word = word_of(scene);
   const auto path = facts.environment.seen.find("PATH");
@@ -61,7 +29,7 @@ Finding missing(const Scene& scene, const facts::Program& program, const facts::
                   .severity = Severity::kError,
                   .what = fmt::format("{} is not there", word)};
   if (is_path(word)) {
-    finding.fix = copy_fix(scene);
+    finding.fix = copy_fix(scene, word);
     return finding;
   }
   if (path != facts.environment.seen.end()) finding.evidence = "PATH is " + path->second;
@@ -121,6 +89,8 @@ std::optional<Finding> trouble(const Scene& scene, const facts::Program& program
 Findings find_program(const Scene& scene) {
   Findings findings;
   HostGroups builds;
+  const auto script = layout::python_code(scene.job.program);
+  const bool is_script = script && script->word == word_of(scene);  // find_script compares it
   for (const Participant& host : participants(scene)) {
     if (!host.facts->program) continue;
     const facts::Program& program = *host.facts->program;
@@ -128,7 +98,7 @@ Findings find_program(const Scene& scene) {
       finding->hosts = {host.name()};
       findings.push_back(*std::move(finding));
     }
-    if (!program.path.empty() && !program.identity.hash.empty()) {
+    if (!is_script && !program.path.empty() && !program.identity.hash.empty()) {
       builds.add(fmt::format("{} ({} bytes, {})", program.path, program.identity.bytes,
                              program.identity.hash.substr(0, 12)),
                  host.name());
@@ -142,7 +112,7 @@ Findings find_program(const Scene& scene) {
          .hosts = group.hosts,
          .what = fmt::format("the program is not the same as on {}", usual),
          .evidence = fmt::format("{}; on {} {}", group.key, usual, builds.usual().key),
-         .fix = copy_fix(scene)});
+         .fix = copy_fix(scene, word_of(scene))});
   }
   return findings;
 }

@@ -13,12 +13,9 @@
 namespace muster::checks {
 namespace {
 
-constexpr std::string_view kOverTcp = "traffic of the whole job will go over TCP";
+using layout::has_active_port;
 
-bool has_active_port(const facts::Facts& facts) {
-  return std::any_of(facts.rdma.begin(), facts.rdma.end(),
-                     [](const facts::RdmaPort& port) { return port.active; });
-}
+constexpr std::string_view kOverTcp = "the whole job will use TCP";
 
 std::string ports_text(const facts::Facts& facts) {
   std::vector<std::string> texts;

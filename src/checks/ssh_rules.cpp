@@ -91,9 +91,13 @@ Findings find_unreachable(const Scene& scene) {
 }
 
 Findings find_ssh_modes(const Scene& scene) {
-  if (scene.layout.engine.kind == "slurm") return {};  // nobody logs in
+  const auto& placements = scene.layout.placements;
+  const bool all_here = std::all_of(placements.begin(), placements.end(),
+                                    [](const layout::Placement& one) { return one.here; });
+  if (scene.layout.engine.kind == "slurm" || all_here) return {};  // no ssh login
   Findings findings;
   for (const Participant& host : participants(scene)) {
+    if (host.placement->here) continue;
     for (const facts::FileMode& file : host.facts->ssh_files) {
       if (file.problem.empty()) continue;
       findings.push_back(refused_file(file));

@@ -2,24 +2,22 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include "base/environment.hpp"
 #include "cli/detach.hpp"
 #include "layout/engine.hpp"
 #include "remote/ssh.hpp"
-#include "run/collect.hpp"
 #include "run/cut_off.hpp"
 #include "run/folder.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
+#include "sys/print.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::cli {
@@ -31,7 +29,8 @@ std::set<std::string> variable_names() {
   return names;
 }
 
-Result<launch::Plan> make_plan(const Surveyed& all, const Turn& turn, const std::string& folder) {
+Result<launch::Plan> make_plan(const Surveyed& all, const Turn& turn, const std::string& folder,
+                               bool by_hand) {
   return launch::plan(
       all.job, all.layout,
       {.shim = all.crew->binary(),
@@ -42,7 +41,8 @@ Result<launch::Plan> make_plan(const Surveyed& all, const Turn& turn, const std:
        .user_env = variable_names(),
        .restarts_made = turn.number,
        .restarts_most = turn.most,
-       .as_root = ::geteuid() == 0});
+       .as_root = ::geteuid() == 0,
+       .by_hand = by_hand});
 }
 
 Result<void> write_values(const Surveyed& all, const launch::Plan& plan,
@@ -95,17 +95,52 @@ std::vector<std::string> carried_variables(const launch::Plan& plan) {
   return variables;
 }
 
-// Reads the last words of those that failed.
-void find_cut_off(run::Record& record, const run::Output& output) {
-  constexpr std::streamoff kLastBytes = 16384;
-  const std::set<int> reported = run::reported_cut_off(output.engine_errors());
+// Ranks on this machine inherit our environment, so the address of an earlier job's master must go.
+void forget_old_master(const Surveyed& all) {
+  const auto& placements = all.layout.placements;
+  const auto& handed = all.job.env;
+  if (std::none_of(placements.begin(), placements.end(),
+                   [](const auto& one) { return one.here; })) {
+    return;
+  }
+  for (const char* const name : {"MASTER_ADDR", "MASTER_PORT"}) {
+    const bool is_wanted = std::find(handed.begin(), handed.end(), name) != handed.end();
+    if (!is_wanted) (void)::unsetenv(name);  // NOLINT(concurrency-mt-unsafe)
+  }
+}
+
+// Finds ranks that failed because of another, from the last output of those that failed.
+void find_consequences(run::Record& record, const run::Output& output) {
+  constexpr std::size_t kLines = 200;
+  const auto text = [](const std::vector<std::string>& lines) {
+    return fmt::format("{}\n", fmt::join(lines, "\n"));
+  };
+  const std::set<int> reported = run::reported_cut_off(text(output.last_of_engine(kLines)));
   for (run::RankRecord& rank : record.ranks) {
     if (!rank.end || rank.end->status == 0) continue;
-    std::ifstream file(output.rank_file(rank.rank, sys::Stream::kErr), std::ios::binary);
-    file.seekg(0, std::ios::end);
-    file.seekg(std::max<std::streamoff>(0, static_cast<std::streamoff>(file.tellg()) - kLastBytes));
-    const std::string errors{std::istreambuf_iterator<char>(file), {}};
+    const std::string errors = text(output.last_errors(rank.rank, kLines));
     rank.cut_off = reported.contains(rank.rank) || run::says_cut_off(errors);
+    rank.timed_out = run::says_timed_out(errors);
+  }
+}
+
+// Reports ranks that wrote more than has arrived, except those on lost hosts.
+void tell_missing_output(const run::Record& record, const run::Output& output) {
+  for (const run::RankRecord& rank : record.ranks) {
+    const auto& lost = record.lost_hosts;
+    if (!rank.end || std::find(lost.begin(), lost.end(), rank.host) != lost.end()) continue;
+    agent::Taken come{.rank = rank.rank};
+    for (const agent::Taken& one : output.taken(rank.host)) {
+      if (one.rank == rank.rank) come = one;
+    }
+    const auto missing = [](std::uint64_t said, std::uint64_t got) {
+      return said - std::min(said, got);
+    };
+    const std::uint64_t bytes =
+        missing(rank.end->out_bytes, come.out) + missing(rank.end->err_bytes, come.err);
+    if (bytes == 0) continue;
+    sys::print_err("muster: {} bytes of output from rank {} are missing: {} did not send them\n",
+                   bytes, rank.rank, rank.host);
   }
 }
 
@@ -114,15 +149,27 @@ void keep(const run::Record& record, const run::Verdict& verdict, run::Output& o
           const std::string& evidence, const std::string& folder) {
   if (!evidence.empty()) {
     const auto kept = sys::write_file(folder + "/stalled.txt", evidence, 0600);
-    if (!kept) fmt::print(stderr, "muster: {}\n", to_text(kept.error()));
+    if (!kept) sys::print_err("muster: {}\n", to_text(kept.error()));
   }
   const auto kept = sys::write_file(folder + "/record.json", to_json(record, verdict), 0600);
   output.show_rest();
+  tell_missing_output(record, output);
   if (!output.not_kept().empty()) {
-    fmt::print(stderr, "muster: {} does not hold all of the output: {}\n", folder,
-               output.not_kept());
+    sys::print_err("muster: the output stored in {} is incomplete: {}\n", folder,
+                   output.not_kept());
   }
-  if (!kept) fmt::print(stderr, "muster: {}\n", to_text(kept.error()));
+  if (!kept) sys::print_err("muster: {}\n", to_text(kept.error()));
+}
+
+constexpr std::size_t kQuotedLines = 12;
+
+void quote_last_words(const run::Output& output, run::Verdict& verdict) {
+  if (verdict.first_failed_rank >= 0) {
+    verdict.quoted = output.last_errors(verdict.first_failed_rank, kQuotedLines);
+    verdict.quoted_above = output.shown_last(verdict.first_failed_rank);
+  } else if (verdict.of_engine) {
+    verdict.quoted = output.last_of_engine(kQuotedLines);
+  }
 }
 
 }  // namespace
@@ -145,8 +192,9 @@ std::string engine_name(const layout::Engine& engine) {
   return layout::mpi_name(engine.kind, engine.version);
 }
 
-Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::string& folder) {
-  MUSTER_TRY(launch::Plan plan, make_plan(all, turn, folder));
+Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::string& folder,
+                             bool by_hand) {
+  MUSTER_TRY(launch::Plan plan, make_plan(all, turn, folder, by_hand));
   MUSTER_CHECK(write_values(all, plan, folder));
   return plan;
 }
@@ -170,6 +218,7 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
     if (placement.rdma) {
       told.rdma = fmt::format("{}:{}", placement.rdma->device, placement.rdma->port);
       told.gid_index = placement.rdma->gid_index;
+      told.several_rdma_ports = placement.rdma->active_ports > 1;
     }
     all.crew->send(static_cast<std::size_t>(host - hosts.begin()),
                    {.kind = agent::Order::Kind::kPlace, .placement = told, .variables = variables});
@@ -179,14 +228,11 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
 Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const launch::Plan& plan,
                              const Turn& turn, const std::string& folder, const Decide& decide,
                              const run::WatchLine& watch) {
-  std::set<std::string, std::less<>> hosts;
   std::vector<std::string> names;
-  for (const hosts::Host& host : all.cluster.hosts) {
-    hosts.insert(host.name);
-    names.push_back(host.name);
-  }
+  for (const hosts::Host& host : all.cluster.hosts) names.push_back(host.name);
+  forget_old_master(all);
   run::Record record = new_record(all, turn);
-  MUSTER_TRY(const auto output, run::Output::open(folder, hosts, all.layout.ranks, watch));
+  MUSTER_TRY(const auto output, run::Output::open(folder, all.layout.ranks, watch));
   run::Patience patience = wanted;
   record.engine_restarts = all.layout.max_restarts > 0 || all.layout.min_hosts > 0;
   patience.engine_restarts = record.engine_restarts;
@@ -194,21 +240,18 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   patience.others_elsewhere = all.job.pods > 1;
   run::Supervisor supervisor(*all.loop, *all.crew, names, patience, record, *output);
   bool asked_for = true;
-  auto ended = supervisor.run(plan, [&] {
+  supervisor.run(plan, [&] {
     asked_for = announce_detached();
     if (!asked_for) (void)::raise(SIGINT);  // who asked for it is gone before it began
   });
-  if (!ended) {
-    supervisor.dismiss(false);
-    return unexpected(ended.error());
-  }
   output->finish();
   record.ended_s = sys::unix_time();
   for (const std::string& host : record.lost_hosts) all.transport->forget(host);
-  const bool complete = collect_missing(*all.transport, all.crew->base(), record, *output);
-  supervisor.dismiss(!complete);
-  find_cut_off(record, *output);
+  supervisor.dismiss();
+  find_consequences(record, *output);
   AttemptEnd end{.verdict = judge(record), .decision = {}};
+  output->show_held(end.verdict.first_failed_rank);
+  quote_last_words(*output, end.verdict);
   end.decision = decide(record, end.verdict);
   if (end.decision.again) record.started_again = end.decision.why;
   keep(record, end.verdict, *output, supervisor.evidence(), folder);

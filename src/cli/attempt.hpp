@@ -26,7 +26,7 @@ struct Turn {
 
 // Makes the Plan and writes what is known into the attempt's folder.
 [[nodiscard]] Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn,
-                                           const std::string& folder);
+                                           const std::string& folder, bool by_hand = false);
 
 // Each host keeps for its ranks what was decided for it.
 void tell_placements(Surveyed& all, const launch::Plan& plan);

@@ -26,6 +26,7 @@
 #include "run/folder.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
+#include "sys/print.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::cli {
@@ -319,17 +320,16 @@ Result<int> Bench::finish() {
   results_.verdicts = bench::judge(results_, expected_);
   const std::string json = to_json(results_) + "\n";
   if (options_.json) {
-    fmt::print("{}", json);
+    sys::write_out(json);
   } else if (options_.table) {
-    fmt::print("{}{}", bench::rank_count_table(results_), bench::verdict_text(results_));
+    sys::print_out("{}{}", bench::rank_count_table(results_), bench::verdict_text(results_));
   } else {
-    fmt::print("{}", bench::table_text(results_));
+    sys::write_out(bench::table_text(results_));
   }
-  (void)std::fflush(stdout);
   Result<void> kept;
   if (!options_.report.empty()) {
     kept = sys::write_file(options_.report, bench::page_html(results_), 0644);
-    if (kept) fmt::print(stderr, "muster: the page is {}\n", options_.report);
+    if (kept) sys::print_err("muster: the page is {}\n", options_.report);
   }
   for (const std::string& folder : folders_) {
     auto written = sys::write_file(folder + kResultsFile, json, 0600);
@@ -399,7 +399,7 @@ Result<int> compare_two(const BenchOptions& options) {
   }
   MUSTER_TRY(const bench::Results first, read_results(options.files[0]));
   MUSTER_TRY(const bench::Results second, read_results(options.files[1]));
-  fmt::print("{}", bench::compare_text(first, second, options.files[0], options.files[1]));
+  sys::write_out(bench::compare_text(first, second, options.files[0], options.files[1]));
   return 0;
 }
 
@@ -411,9 +411,9 @@ Result<int> show_one(const BenchOptions& options) {
   MUSTER_TRY(const double expected, expected_rate(options));
   if (expected > 0) results.verdicts = bench::judge(results, expected);
   if (options.json) {
-    fmt::print("{}\n", to_json(results));
+    sys::print_out("{}\n", to_json(results));
   } else {
-    fmt::print("{}", options.table ? bench::rank_count_table(results) : bench::table_text(results));
+    sys::write_out(options.table ? bench::rank_count_table(results) : bench::table_text(results));
   }
   if (!options.report.empty()) {
     MUSTER_CHECK(sys::write_file(options.report, bench::page_html(results), 0644));

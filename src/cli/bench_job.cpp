@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
-#include <cstdio>
 #include <deque>
 
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include "cli/reach.hpp"
 #include "cli/run_command.hpp"
 #include "run/folder.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -101,9 +101,9 @@ class OtherLines {
   }
   void print(const std::string& run_id) const {
     if (dropped_ > 0) {
-      fmt::print(stderr, "({} lines more: muster logs {})\n", dropped_, run_id);
+      sys::print_err("({} more lines: muster logs {})\n", dropped_, run_id);
     }
-    for (const std::string& line : lines_) fmt::print(stderr, "{}\n", line);
+    for (const std::string& line : lines_) sys::print_err("{}\n", line);
   }
 
  private:
@@ -113,7 +113,7 @@ class OtherLines {
 
 Result<void> refuse_if_bad(const Surveyed& all, bool force, bool first) {
   const bool refused = checks::has_errors(all.findings) && !force;
-  if (first || refused) fmt::print(stderr, "{}", checks::to_text(all.findings));
+  if (first || refused) sys::write_err(checks::to_text(all.findings));
   if (!refused) return {};
   return unexpected(Error{.what = "not started; see above", .hint = "--force starts it anyway"});
 }
@@ -186,7 +186,7 @@ void LiveLine::show(const std::string& text) {
 }
 
 void LiveLine::clear() {
-  if (shown_) fmt::print(stderr, "\r\033[K");
+  if (shown_) sys::print_err("\r\033[K");
   shown_ = false;
 }
 
@@ -203,7 +203,7 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
   }
   MUSTER_CHECK(refuse_if_bad(*all, options.force, results.hosts.empty()));
   if (options.job.verbose) {
-    for (const std::string& why : all->layout.why) fmt::print(stderr, "muster: {}\n", why);
+    for (const std::string& why : all->layout.why) sys::print_err("muster: {}\n", why);
   }
   MUSTER_TRY(const std::vector<std::string> more, start.words(*all));
   all->job.program.insert(all->job.program.end(), more.begin(), more.end());
@@ -216,7 +216,7 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
   BenchEnd end{.folder = folder, .hosts = hosts_by_rank(all->layout)};
   bench::Lines lines(results, end.hosts);
   OtherLines others;
-  const auto watch = [&](sys::Stream stream, const run::Demultiplexer::Line& said) {
+  const auto watch = [&](sys::Stream stream, const run::Line& said) {
     if (stream != sys::Stream::kOut || said.rank != 0 || !lines.take(said.text)) {
       return others.keep(said.rank, said.text);
     }
@@ -240,8 +240,8 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
   if (end.code == 0) end.code = exit_code(ErrorCode::kSystem);
   if (!end.interrupted) {
     others.print(turn.id());
-    fmt::print(stderr, "muster: {}\n", results.cut_short);
-    if (!ended.verdict.hint.empty()) fmt::print(stderr, "  hint: {}\n", ended.verdict.hint);
+    sys::print_err("muster: {}\n", results.cut_short);
+    if (!ended.verdict.hint.empty()) sys::print_err("  hint: {}\n", ended.verdict.hint);
   }
   return end;
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "setup/bundle_writer.hpp"
+#include "sys/print.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::cli {
@@ -14,12 +15,12 @@ void print_next_steps(const std::string& folder, const BundleRequest& request,
                       const setup::BundleOptions& options, bool owner_set) {
   const std::string quoted = sys::quote(folder);
   if (!owner_set) {
-    fmt::print(
+    sys::print_out(
         "The container's user must own the two folders; as root:\n"
         "  chown -R {} {}/launcher {}/worker\n",
         request.owner, quoted, quoted);
   }
-  fmt::print(
+  sys::print_out(
       "On {}: copy {}/worker and {}/run-worker.sh there (not launcher: it holds the private "
       "key), then ./run-worker.sh\n"
       "On {}: {}/run-launcher.sh\n",
@@ -61,8 +62,8 @@ Result<int> make_bundle(const BundleRequest& request, const hosts::Cluster& clus
   std::string folder = std::filesystem::absolute(request.folder, code).lexically_normal();
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
   MUSTER_TRY(const auto written, setup::write_bundle(folder, options, request.force));
-  if (written.changed.empty()) fmt::print("{}: all was there already\n", folder);
-  for (const std::string& path : written.changed) fmt::print("wrote {}/{}\n", folder, path);
+  if (written.changed.empty()) sys::print_out("{}: already up to date\n", folder);
+  for (const std::string& path : written.changed) sys::print_out("wrote {}/{}\n", folder, path);
   print_next_steps(folder, request, options, written.owner_set);
   return 0;
 }

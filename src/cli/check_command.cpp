@@ -1,10 +1,10 @@
-#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -22,18 +22,18 @@ std::string decision_text(const Surveyed& all) {
 }
 
 void print_json(const Surveyed& all) {
-  for (const checks::Finding& finding : all.findings) fmt::print("{}\n", to_json(finding));
+  for (const checks::Finding& finding : all.findings) sys::print_out("{}\n", to_json(finding));
 }
 
 void print_text(const Surveyed& all) {
   std::size_t answered = 0;
   for (const facts::Survey& survey : all.surveys) answered += survey.facts ? 1 : 0;
-  fmt::print("{} of {} hosts answered\n", answered, all.surveys.size());
-  if (answered > 0) fmt::print("{}", decision_text(all));  // else it would be made up
+  sys::print_out("{} of {} hosts answered\n", answered, all.surveys.size());
+  if (answered > 0) sys::write_out(decision_text(all));  // without facts it would be made up
   if (all.findings.empty()) {
-    fmt::print("nothing found: ready to run\n");
+    sys::print_out("nothing found: ready to run\n");
   } else {
-    fmt::print("\n{}", checks::to_text(all.findings));
+    sys::print_out("\n{}", checks::to_text(all.findings));
   }
 }
 

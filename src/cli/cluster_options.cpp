@@ -61,7 +61,7 @@ Result<hosts::Config> read_config(const std::string& path) {
 }
 
 Result<Origin> read_origin(const ClusterOptions& options, hosts::Config& config,
-                           const std::string& config_file) {
+                           const std::string& config_file, WithoutHosts without) {
   if (!options.expression.empty()) {
     MUSTER_TRY(auto list, hosts::parse_expression({.text = options.expression, .name = "-H"}));
     return Origin{.hosts = std::move(list), .source = "-H"};
@@ -70,6 +70,9 @@ Result<Origin> read_origin(const ClusterOptions& options, hosts::Config& config,
   if (!config.hostfile.empty()) return read_hostfile(config.hostfile);
   if (!config.hosts.empty()) {
     return Origin{.hosts = std::move(config.hosts), .source = config_file};
+  }
+  if (config_file.empty() && without == WithoutHosts::kThisMachine) {
+    return Origin{.hosts = {{.name = "localhost"}}, .source = "this machine"};
   }
   return unexpected(
       Error{.code = ErrorCode::kUsage,
@@ -103,7 +106,7 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options) {
       ->group("Hosts");
 }
 
-Result<hosts::Cluster> read_cluster(const ClusterOptions& options) {
+Result<hosts::Cluster> read_cluster(const ClusterOptions& options, WithoutHosts without) {
   if (!options.expression.empty() && !options.hostfile.empty()) {
     return unexpected(Error{.code = ErrorCode::kUsage,
                             .what = "-H and --hostfile both name the hosts",
@@ -117,7 +120,7 @@ Result<hosts::Cluster> read_cluster(const ClusterOptions& options) {
   }
   Origin origin{.hosts = options.members, .source = "-H"};
   if (options.members.empty()) {
-    MUSTER_TRY(origin, read_origin(options, config, config_file));
+    MUSTER_TRY(origin, read_origin(options, config, config_file, without));
   }
   const bool chosen = !options.members.empty();
   MUSTER_TRY(const auto wanted, selection("--include", options.include, config.include));

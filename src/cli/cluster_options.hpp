@@ -25,8 +25,12 @@ struct ClusterOptions {
 
 void add_cluster_options(CLI::App& command, ClusterOptions& options);
 
+// What to do if neither flags nor a muster.yaml name hosts.
+enum class WithoutHosts { kRefused, kThisMachine };
+
 // Flags win over muster.yaml (--config, else the one in the current folder). Hosts named by a flag
 // put all that the file says of hosts aside; its user and port still hold.
-[[nodiscard]] Result<hosts::Cluster> read_cluster(const ClusterOptions& options);
+[[nodiscard]] Result<hosts::Cluster> read_cluster(const ClusterOptions& options,
+                                                  WithoutHosts without = WithoutHosts::kRefused);
 
 }  // namespace muster::cli

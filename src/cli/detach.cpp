@@ -1,15 +1,14 @@
 #include "cli/detach.hpp"
 
 #include <csignal>
-#include <cstdio>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "run/folder.hpp"
 #include "sys/file.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -22,14 +21,13 @@ Result<int> wait_for_start(pid_t child, int pipe, const std::string& run_id,
   char byte = 0;
   const bool runs = ::read(pipe, &byte, 1) == 1;
   if (runs) {
-    fmt::print("{}\n", run_id);
-    fmt::print(stderr, "muster: it runs in the background; muster attach {} comes back to it\n",
-               run_id);
+    sys::print_out("{}\n", run_id);
+    sys::print_err("muster: running in the background; to follow it: muster attach {}\n", run_id);
     return 0;
   }
   int status = 0;
   (void)::waitpid(child, &status, 0);
-  if (const auto said = sys::read_file(log)) fmt::print(stderr, "{}", *said);
+  if (const auto said = sys::read_file(log)) sys::write_err(*said);
   return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
 }
 

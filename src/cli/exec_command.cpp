@@ -1,15 +1,18 @@
+#include <cerrno>
 #include <chrono>
-#include <cstdio>
+#include <csignal>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
+#include "cli/this_machine.hpp"
 #include "remote/grouped.hpp"
 #include "remote/labels.hpp"
 #include "remote/outcome.hpp"
 #include "remote/ssh.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -34,10 +37,13 @@ Result<void> check_usage(const ExecOptions& options, const std::vector<std::stri
             .hint = fmt::format("hosts go to -H, the command after --: {}", kExample)});
 }
 
-void put(std::FILE* file, const std::string& text) {
-  if (text.empty()) return;
-  std::fwrite(text.data(), 1, text.size(), file);
-  std::fflush(file);
+// Ends the process when its reader has left, since the commands may run for hours.
+void show(sys::Stream stream, const std::string& text) {
+  if (stream == sys::Stream::kErr) return sys::write_err(text);
+  sys::write_out(text);
+  if (sys::output_error() != EPIPE) return;
+  (void)std::signal(SIGPIPE, SIG_DFL);
+  (void)std::raise(SIGPIPE);
 }
 
 // Both streams of one host, shown line by line. The task owns it; shows its unfinished lines
@@ -48,13 +54,12 @@ class LiveOutput {
   LiveOutput(const LiveOutput&) = delete;
   LiveOutput& operator=(const LiveOutput&) = delete;
   ~LiveOutput() {
-    put(stdout, out_.rest());
-    put(stderr, err_.rest());
+    show(sys::Stream::kOut, out_.rest());
+    show(sys::Stream::kErr, err_.rest());
   }
 
   void take(sys::Stream stream, std::string_view chunk) {
-    const bool is_out = stream == sys::Stream::kOut;
-    put(is_out ? stdout : stderr, (is_out ? out_ : err_).take(chunk));
+    show(stream, (stream == sys::Stream::kOut ? out_ : err_).take(chunk));
   }
 
  private:
@@ -76,27 +81,31 @@ void print_grouped(std::span<const remote::Outcome> outcomes) {
     out.push_back({.host = outcome.host, .text = outcome.ended->out});
     err.push_back({.host = outcome.host, .text = outcome.ended->err});
   }
-  for (const remote::Group& group : remote::group_equal(out)) put(stdout, to_text(group));
-  for (const remote::Group& group : remote::group_equal(err)) put(stderr, to_text(group));
+  for (const remote::Group& group : remote::group_equal(out)) sys::write_out(to_text(group));
+  for (const remote::Group& group : remote::group_equal(err)) sys::write_err(to_text(group));
 }
 
 Result<int> exec(const ExecOptions& options, const std::vector<std::string>& extras) {
   MUSTER_CHECK(check_usage(options, extras));
-  MUSTER_TRY(const hosts::Cluster cluster, read_cluster(options.cluster));
+  MUSTER_TRY(hosts::Cluster cluster, read_cluster(options.cluster));
+  MUSTER_TRY(const std::string here, find_this_machine(cluster, NamedTwice::kOverSsh));
   std::vector<remote::Task> tasks;
   for (const hosts::Host& host : cluster.hosts) {
     tasks.push_back({.host = host.name, .command = remote::command_line(options.words)});
     if (options.label) tasks.back().on_output = live_output(host.name);
   }
-  remote::Ssh ssh({.user = cluster.user, .port = cluster.port, .fan_out = options.fan_out});
+  remote::Ssh ssh({.user = cluster.user,
+                   .port = cluster.port,
+                   .fan_out = options.fan_out,
+                   .this_machine = here});
   const auto outcomes = ssh.run(tasks, std::chrono::seconds(options.timeout_s));
   tasks.clear();  // shows the last unfinished lines
   if (options.json) {
-    for (const remote::Outcome& outcome : outcomes) put(stdout, to_json(outcome) + "\n");
+    for (const remote::Outcome& outcome : outcomes) sys::write_out(to_json(outcome) + "\n");
   } else if (!options.label) {
     print_grouped(outcomes);
   }
-  put(stderr, remote::failures_text(outcomes));
+  sys::write_err(remote::failures_text(outcomes));
   const remote::Verdict verdict = remote::verdict(outcomes);
   return verdict.failure ? exit_code(*verdict.failure) : verdict.code;
 }

@@ -1,10 +1,10 @@
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 
 #include "cli/command.hpp"
 #include "facts/gather.hpp"
 #include "facts/summary.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -20,9 +20,7 @@ Result<int> show_facts(FactsOptions& options) {
   options.request.folder = std::filesystem::current_path(failed).string();
   const facts::Facts found = facts::gather(options.request).facts;
   const std::string text = options.json ? facts::to_json(found) + "\n" : facts::summary(found);
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return unexpected(system_error("cannot write the facts", "standard output"));
-  }
+  sys::write_out(text);
   return 0;
 }
 

@@ -146,7 +146,9 @@ constexpr std::array kHabits = {
     Habit{"--rankfile --rf --rankmap --distribution", 1, refuse,
           "ranks fill one host after the other; --map-by has the engine's own ways"},
     // The meeting point.
-    Habit{"--rdzv-backend", 1, done, "leave it out: the ranks meet through c10d", "c10d"},
+    Habit{"--rdzv-backend", 1, done,
+          "leave it out: muster uses the static rendezvous, or c10d with --nnodes MIN:MAX",
+          "c10d static"},
     Habit{"--rdzv-endpoint", 1, endpoint},
     Habit{"--rdzv-id", 1, done},
     Habit{"--iface", 1, refuse,

@@ -44,7 +44,7 @@ class Reader {
     result_ = {.words = {line_.words.front()}, .dashes = line_.dashes, .program = line_.program};
     for (at_ = 1; at_ < line_.words.size(); ++at_) {
       if (is_flag(line_.words[at_])) {
-        MUSTER_CHECK(read_flag(line_.words[at_]));
+        MUSTER_CHECK(read_flag(with_dashes(line_.words[at_])));
       } else {
         MUSTER_CHECK(read_program());
       }
@@ -79,7 +79,13 @@ class Reader {
   Result<void> take(const std::string& word, bool has_value) {
     result_.words.push_back(word);
     const bool follows = has_value && word.find('=') == std::string::npos;
-    if (follows && at_ + 1 < line_.words.size()) result_.words.push_back(line_.words[++at_]);
+    const bool last = at_ + 1 >= line_.words.size();
+    if (word == "--again") {  // its ID may be left out
+      const bool named = !last && !is_flag(line_.words[at_ + 1]);
+      result_.words.back() += "=" + (named ? line_.words[++at_] : "last");
+    } else if (follows && !last) {
+      result_.words.push_back(line_.words[++at_]);
+    }
     return {};
   }
 
@@ -104,13 +110,18 @@ class Reader {
     return {};
   }
 
-  // A word that is no flag's: the module after -m, or somebody forgot the dashes.
+  // A word that belongs to no flag: the module after -m, or the program.
   Result<void> read_program() {
     const std::string& before = line_.words[at_ - 1];
-    const bool last = at_ + 1 == line_.words.size();
     const bool is_module = before == "-m" || before == "--module";
-    if (is_module && (line_.dashes || last)) {
+    if (is_module && line_.dashes) {
       result_.program.insert(result_.program.begin(), line_.words[at_]);
+      return {};
+    }
+    if (!line_.dashes && among(line_.words.front(), "run check submit")) {
+      result_.program.assign(line_.words.begin() + static_cast<std::ptrdiff_t>(at_),
+                             line_.words.end());
+      at_ = line_.words.size();
       return {};
     }
     Words right = {"muster"};
@@ -120,8 +131,9 @@ class Reader {
     const std::string flags = sys::quote(right);
     right.assign(here, line_.words.end());
     right.insert(right.end(), line_.program.begin(), line_.program.end());
-    return refused(fmt::format("what is to run, from '{}' on, stands after --", line_.words[at_]),
-                   fmt::format("put -- in front of it:\n  {} -- {}", flags, sys::quote(right)));
+    return refused(
+        fmt::format("'{}' comes before --", line_.words[at_]),
+        fmt::format("put the whole program after --:\n  {} -- {}", flags, sys::quote(right)));
   }
 
   // Of variables: they may be secrets.
@@ -146,6 +158,13 @@ class Reader {
 };
 
 }  // namespace
+
+std::string with_dashes(std::string word) {
+  if (word.starts_with("--")) {
+    std::replace(word.begin(), std::find(word.begin(), word.end(), '='), '_', '-');
+  }
+  return word;
+}
 
 Result<Line> in_own_words(const Line& line, const Flags& own) {
   return Reader(line, own).read();

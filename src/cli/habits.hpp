@@ -17,7 +17,7 @@ using Words = std::vector<std::string>;
 
 // A command line, without the name of the binary.
 struct Line {
-  Words words;          // for muster: the command, then its flags
+  Words words;          // for muster: the command, its flags, perhaps the program
   bool dashes = false;  // a "--" follows
   Words program = {};   // what stands after it: another program's words, untouched
 
@@ -45,8 +45,12 @@ struct Habit {
 // muster's own flags of a command, each spelling ("-H", "--host"), and whether a value follows.
 using Flags = std::map<std::string, bool, std::less<>>;
 
-// The line in muster's own words, for a command that runs a program. An Error where a word means
-// something that muster cannot do, is not known, or is a program with no "--" in front. Its text
+// --nproc_per_node and --nproc-per-node are the same flag. The value does not change.
+[[nodiscard]] std::string with_dashes(std::string word);
+
+// Translates the line into muster's own flags, for a command that runs a program. Without "--" the
+// program begins at the first word that belongs to no flag. Fails if a flag is unknown or asks for
+// something that muster cannot do, or if a word that belongs to no flag precedes "--". The error
 // shows no values of variables.
 [[nodiscard]] Result<Line> in_own_words(const Line& line, const Flags& own);
 

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <map>
 #include <memory>
 
@@ -9,6 +8,7 @@
 #include "cli/command.hpp"
 #include "hosts/fold.hpp"
 #include "hosts/hostfile.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -62,9 +62,7 @@ Result<std::string> describe(const HostsOptions& options, const hosts::Cluster& 
 Result<int> show_hosts(const HostsOptions& options) {
   MUSTER_TRY(const hosts::Cluster cluster, read_cluster(options.cluster));
   MUSTER_TRY(const std::string text, describe(options, cluster));
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
-    return unexpected(system_error("cannot write the hosts", "standard output"));
-  }
+  sys::write_out(text);
   return 0;
 }
 

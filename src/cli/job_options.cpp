@@ -175,6 +175,23 @@ Result<Program> program_words(const JobOptions& options, const Program& program)
                           options.module ? ScriptHere{} : look_at(program.front()));
 }
 
+// Reads the script if it is here, but not the modules that it imports.
+std::string mpi_word_of(const Program& program) {
+  constexpr std::size_t kMostBytes = std::size_t{1} << 20U;
+  PythonCode code = python_code(program);
+  if (code.files.empty() && code.text.empty()) return "";
+  for (const std::string& name : code.files) {
+    std::error_code error;  // skip pipes: they can be read only once
+    if (!std::filesystem::is_regular_file(name, error)) continue;
+    std::ifstream file(name, std::ios::binary);
+    code.text.resize(kMostBytes);
+    file.read(code.text.data(), static_cast<std::streamsize>(kMostBytes));
+    code.text.resize(static_cast<std::size_t>(file.gcount()));
+    break;
+  }
+  return mpi_word(code.text, program);
+}
+
 }  // namespace
 
 void add_job_options(CLI::App& command, JobOptions& options) {
@@ -228,6 +245,7 @@ void add_job_options(CLI::App& command, JobOptions& options) {
 Result<layout::Job> read_job(const JobOptions& options, const Program& program) {
   layout::Job job = options.job;
   MUSTER_TRY(job.program, program_words(options, program));
+  job.mpi_word = mpi_word_of(job.program);
   std::error_code error;
   job.folder = std::filesystem::current_path(error);
   if (!job.launcher.empty()) job.launcher = std::filesystem::absolute(job.launcher, error);
@@ -238,6 +256,10 @@ Result<layout::Job> read_job(const JobOptions& options, const Program& program) 
   }
   std::sort(job.env.begin(), job.env.end());
   job.env.erase(std::unique(job.env.begin(), job.env.end()), job.env.end());
+  const auto own = own_environment();
+  for (const std::string& name : job.env) {
+    if (const auto found = own.find(name); found != own.end()) job.env_values.insert(*found);
+  }
   return job;
 }
 

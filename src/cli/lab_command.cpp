@@ -15,6 +15,7 @@
 #include "lab/lab.hpp"
 #include "lab/lock.hpp"
 #include "lab/node.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -67,15 +68,15 @@ Result<int> lab_up(const LabOptions& options) {
   for (std::string& folder : torch_folders()) spec.launcher_lacks.push_back(std::move(folder));
   if (options.dry_run) {
     MUSTER_TRY(const std::vector<std::string> lines, lab::dry_run(spec));
-    for (const std::string& line : lines) fmt::print("{}\n", line);
+    for (const std::string& line : lines) sys::print_out("{}\n", line);
     return 0;
   }
   MUSTER_TRY(const lab::Spec built, lab::up(spec));
   const std::string name = built.name == "default" ? "" : " --name " + built.name;
-  fmt::print("lab '{}' is up: hosts n1 to n{}, and launcher\n", built.name, built.hosts);
-  fmt::print("user {}, password {} (the same on every host; no keys yet)\n", built.user,
-             built.password);
-  fmt::print("next: muster lab shell launcher{}\n", name);
+  sys::print_out("lab '{}' is up: hosts n1 to n{}, and launcher\n", built.name, built.hosts);
+  sys::print_out("user {}, password {} (the same on every host; no keys yet)\n", built.user,
+                 built.password);
+  sys::print_out("next: muster lab shell launcher{}\n", name);
   return 0;
 }
 
@@ -86,7 +87,7 @@ Result<int> lab_down(const LabOptions& options) {
   for (const std::string& name : names) {
     const Result<bool> was_there = lab::down(name);
     if (was_there) {
-      fmt::print("lab '{}' {}\n", name, *was_there ? "is gone" : "was not there");
+      sys::print_out("lab '{}' {}\n", name, *was_there ? "is gone" : "was not there");
     } else {  // the others all the same
       result = unexpected(because(was_there.error(), fmt::format("lab '{}' is still there", name)));
     }
@@ -112,12 +113,12 @@ nlohmann::json to_json(const lab::Status& status) {
 Result<int> lab_status(const LabOptions& options) {
   MUSTER_TRY(const lab::Status status, lab::status(options.spec.name));
   if (options.json) {
-    fmt::print("{}\n", to_json(status).dump(2));
+    sys::print_out("{}\n", to_json(status).dump(2));
     return 0;
   }
-  fmt::print("lab '{}': user {}, password {}\n", status.spec.name, status.spec.user,
-             status.spec.password);
-  fmt::print("{:<10} {:<5} {:<13} {}\n", "HOST", "STATE", "CABLE", "INTERFACES");
+  sys::print_out("lab '{}': user {}, password {}\n", status.spec.name, status.spec.user,
+                 status.spec.password);
+  sys::print_out("{:<10} {:<5} {:<13} {}\n", "HOST", "STATE", "CABLE", "INTERFACES");
   for (const lab::HostStatus& host : status.hosts) {
     std::string interfaces;
     for (std::size_t i = 0; i < host.addresses.size(); ++i) {
@@ -125,8 +126,8 @@ Result<int> lab_status(const LabOptions& options) {
     }
     std::string cable = host.connected ? "connected" : "cut";
     if (host.connected && host.shaped) cable = "shaped";
-    fmt::print("{:<10} {:<5} {:<13} {}\n", host.name, host.up ? "up" : "down",
-               host.up ? cable : "-", interfaces.substr(0, interfaces.size() - 2));
+    sys::print_out("{:<10} {:<5} {:<13} {}\n", host.name, host.up ? "up" : "down",
+                   host.up ? cable : "-", interfaces.substr(0, interfaces.size() - 2));
   }
   return 0;
 }

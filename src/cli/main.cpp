@@ -1,13 +1,15 @@
 // The only place that ends the process, from the one table below.
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <linux/close_range.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "agent/agent.hpp"
@@ -17,6 +19,7 @@
 #include "cli/habits.hpp"
 #include "run/keeper.hpp"
 #include "setup/askpass.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 int exit_code(ErrorCode code) {
@@ -39,29 +42,12 @@ int exit_code(ErrorCode code) {
 
 namespace {
 
-// The only flag whose value may be left out: `muster run --again` is --again=last.
-void name_run_again(std::vector<std::string>& words) {
-  if (words.empty() || words.front() != "run") return;
-  const auto again = std::find(words.begin(), words.end(), "--again");
-  if (again == words.end()) return;
-  const auto value = again + 1;
-  const bool named = value != words.end() && !value->starts_with('-');
-  *again += "=" + (named ? *value : "last");
-  if (named) words.erase(value);
-}
-
-// People write --nproc_per_node and --nproc-per-node; both mean one flag.
 Line split(int argc, char** argv) {
   Line line{.words = std::vector<std::string>(argv + 1, argv + argc)};
   const auto dashes = std::find(line.words.begin(), line.words.end(), "--");
   line.dashes = dashes != line.words.end();
   if (line.dashes) line.program.assign(dashes + 1, line.words.end());
   line.words.erase(dashes, line.words.end());
-  for (std::string& word : line.words) {
-    if (word.rfind("--", 0) != 0) continue;
-    std::replace(word.begin(), std::find(word.begin(), word.end(), '='), '_', '-');
-  }
-  name_run_again(line.words);
   return line;
 }
 
@@ -110,6 +96,11 @@ Line without_leading_words(Line line, std::vector<std::string>& leading) {
   return line;
 }
 
+Line spelled_with_dashes(Line line) {
+  for (std::string& word : line.words) word = with_dashes(std::move(word));
+  return line;
+}
+
 // The line in muster's own words.
 Result<Line> translated(const Line& line, const Flags& own) {
   const std::string name = line.words.front();
@@ -128,7 +119,7 @@ Result<Line> translated(const Line& line, const Flags& own) {
   // These two read files: nobody's habits bear on that.
   if (name == "bench" && !leading.empty() &&
       (leading.front() == "compare" || leading.front() == "show")) {
-    return line;
+    return spelled_with_dashes(line);
   }
   MUSTER_TRY(Line own_words, in_own_words(rest, own));
   own_words.words.insert(own_words.words.begin() + 1, leading.begin(), leading.end());
@@ -136,8 +127,17 @@ Result<Line> translated(const Line& line, const Flags& own) {
 }
 
 int report(const Error& error) {
-  std::fprintf(stderr, "muster: %s\n", to_text(error).c_str());
+  sys::print_err("muster: {}\n", to_text(error));
   return exit_code(error.code);
+}
+
+// The command's own failure matters more than the loss of its output.
+int output_checked(int code) {
+  errno = sys::output_error();
+  if (errno == 0) return code;
+  const int lost = errno == EPIPE ? 128 + SIGPIPE  // silently, as if SIGPIPE had ended it
+                                  : report(system_error("cannot write to standard output"));
+  return code == 0 ? lost : code;
 }
 
 int run(int argc, char** argv) {
@@ -165,11 +165,17 @@ int run(int argc, char** argv) {
     auto own_words = translated(line, own);
     if (!own_words) return report(own_words.error());
     line = *std::move(own_words);
+  } else {
+    line = spelled_with_dashes(std::move(line));
   }
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : exit_code(ErrorCode::kUsage);
+    std::ostringstream out, err;
+    const int code = app.exit(error, out, err);
+    sys::write_out(out.str());
+    sys::write_err(err.str());
+    return code == 0 ? 0 : exit_code(ErrorCode::kUsage);
   }
   const Result<int> code = action();
   if (code) return *code;
@@ -179,6 +185,18 @@ int run(int argc, char** argv) {
 }  // namespace
 }  // namespace muster::cli
 
+namespace {
+
+// A session takes three descriptors per host, and the usual limit is 1024.
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
 // NOLINTNEXTLINE(bugprone-exception-escape): only running out of memory is left to throw
 int main(int argc, char** argv) {
   // Before anything else: a rank's program gets its signals as the engine left them.
@@ -186,9 +204,12 @@ int main(int argc, char** argv) {
   if (const auto code = muster::agent::rank_main(argc, argv)) return *code;
   if (const auto code = muster::agent::agent_main(argc, argv)) return *code;
   if (const auto code = muster::run::keeper_main(argc, argv)) return *code;
-  (void)std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error to report, not a death
+  muster::sys::hold_standard_streams();
+  (void)std::signal(SIGPIPE, SIG_IGN);  // a run continues without its reader
   if (const auto code = muster::setup::askpass_main(argc, argv)) return *code;
+  const bool tells_the_limit = argc > 1 && std::string_view(argv[1]) == "facts";
+  if (!tells_the_limit) raise_descriptor_limit();
   // What muster starts may outlive it (shared connections do) and must not hold the caller's files.
   (void)::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-  return muster::cli::run(argc, argv);
+  return muster::cli::output_checked(muster::cli::run(argc, argv));
 }

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 
 #include <fmt/format.h>
 
 #include "hosts/expression.hpp"
 #include "run/pause.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -115,8 +115,8 @@ Result<Gathered> Members::gather(const Turn& turn) {
           all_bad ? first_error(*gathered.all)
                   : fmt::format("{}: {}; no spare is left", gathered.missing.front().host,
                                 gathered.missing.front().why);
-      fmt::print(stderr, "muster: {}: waiting for it for {:.0f} s\n", what,
-                 options_.patience.lost_after_s + kBootSeconds);
+      sys::print_err("muster: {}: waiting up to {:.0f} s for it\n", what,
+                     options_.patience.lost_after_s + kBootSeconds);
     }
     drop(gathered);
     gathered.signal = run::pause(run::back_off_s(waits));

@@ -1,5 +1,8 @@
 #include "cli/python_program.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace muster::cli {
 namespace {
 
@@ -10,6 +13,16 @@ bool needs_python(const std::string& name, const ScriptHere& here) {
   if (!name.ends_with(".py")) return false;
   if (name.find('/') != std::string::npos) return !here.runs_itself;
   return here.in_folder || !here.in_path;
+}
+
+bool is_python(std::string_view program) {
+  return program.substr(program.rfind('/') + 1).starts_with("python");
+}
+
+// The complete name that begins at `at`.
+std::string_view name_at(std::string_view code, std::size_t at) {
+  constexpr std::string_view kOfNames = "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+  return code.substr(at, code.find_first_not_of(kOfNames, at) - at);
 }
 
 }  // namespace
@@ -23,6 +36,44 @@ std::vector<std::string> with_interpreter(std::vector<std::string> program, bool
     program.insert(program.begin(), kPython);
   }
   return program;
+}
+
+PythonCode python_code(const std::vector<std::string>& program) {
+  if (program.empty()) return {};
+  if (!is_python(program.front())) {
+    return program.front().ends_with(".py") ? PythonCode{.files = {program.front()}} : PythonCode{};
+  }
+  for (std::size_t i = 1; i < program.size(); ++i) {
+    const std::string& word = program[i];
+    const std::string next = i + 1 < program.size() ? program[i + 1] : "";
+    if (word == "-c") return {.text = next};
+    if (word == "-m") {
+      std::string path = next;
+      std::replace(path.begin(), path.end(), '.', '/');
+      return {.files = {path + ".py", path + "/__main__.py"}};
+    }
+    if (word == "-W" || word == "-X" || word == "--check-hash-based-pycs") {
+      ++i;
+    } else if (!word.starts_with('-')) {
+      return {.files = {word}};
+    }
+  }
+  return {};
+}
+
+std::string mpi_word(std::string_view code, const std::vector<std::string>& program) {
+  for (const std::string_view start : {"OMPI_COMM_WORLD_", "PMI_RANK", "PMI_SIZE"}) {
+    const std::size_t at = code.find(start);
+    if (at != std::string_view::npos) return std::string(name_at(code, at));
+  }
+  constexpr std::array<std::string_view, 4> kWords = {"mpi4py", "\"mpi\"", "'mpi'", "cpu:mpi"};
+  for (const std::string_view word : kWords) {
+    if (code.find(word) != std::string_view::npos) return std::string(word);
+  }
+  const auto argument = std::find_if(program.begin(), program.end(), [](const std::string& word) {
+    return word == "mpi" || word.ends_with("=mpi");
+  });
+  return argument == program.end() ? "" : *argument;
 }
 
 }  // namespace muster::cli

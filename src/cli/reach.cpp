@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/environment.hpp"
+#include "cli/this_machine.hpp"
 #include "hosts/allocation.hpp"
 #include "hosts/fold.hpp"
 #include "remote/local.hpp"
@@ -28,6 +29,12 @@ constexpr std::array kNotForSteps = {
     "SLURM_LABELIO",    "SLURM_UNBUFFEREDIO", "SLURM_STDINMODE",      "SLURM_STDOUTMODE",
     "SLURM_STDERRMODE", "SLURM_HOSTFILE",     "SLURM_NTASKS_PER_NODE"};
 
+// In a Slurm job with another engine, the user hardly means this machine alone.
+WithoutHosts without_hosts() {
+  const auto allocated = in_allocation();
+  return allocated && !*allocated ? WithoutHosts::kThisMachine : WithoutHosts::kRefused;
+}
+
 Result<Reach> over_ssh(const JobOptions& options) {
   if (options.node_rank) {
     return unexpected(Error{
@@ -37,11 +44,13 @@ Result<Reach> over_ssh(const JobOptions& options) {
                 "are numbered as they are listed"});
   }
   Reach reach;
-  MUSTER_TRY(reach.cluster, read_cluster(options.cluster));
+  MUSTER_TRY(reach.cluster, read_cluster(options.cluster, without_hosts()));
+  MUSTER_TRY(const std::string here, find_this_machine(reach.cluster, NamedTwice::kRefused));
   reach.transport = std::make_unique<remote::Ssh>(remote::SshOptions{
       .user = reach.cluster.user,
       .port = reach.cluster.port,
-      .connect_timeout = std::chrono::seconds(std::min(options.answer_within_s, kConnectSeconds))});
+      .connect_timeout = std::chrono::seconds(std::min(options.answer_within_s, kConnectSeconds)),
+      .this_machine = here});
   return reach;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -14,6 +13,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/printable.hpp"
 #include "cli/attempt.hpp"
 #include "cli/command.hpp"
 #include "cli/detach.hpp"
@@ -27,6 +27,7 @@
 #include "run/keeper.hpp"
 #include "run/pause.hpp"
 #include "sys/file.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -42,7 +43,7 @@ std::string understood(const Surveyed& all, const std::string& run_id) {
   for (const auto& placement : all.layout.placements) names.push_back(placement.host);
   return fmt::format("muster: run {}: {} rank{} on {}, {}, network {}, master {}:{}\n", run_id,
                      all.layout.ranks, all.layout.ranks == 1 ? "" : "s", hosts::fold(names),
-                     engine_name(all.layout.engine),
+                     printable(engine_name(all.layout.engine)),
                      all.layout.subnet.empty() ? "not known" : all.layout.subnet,
                      all.layout.master_address, all.layout.master_port);
 }
@@ -52,6 +53,9 @@ int refusal_code(const std::vector<facts::Survey>& surveys) {
   for (const facts::Survey& survey : surveys) {
     if (!survey.facts) continue;
     const std::optional<facts::Program>& program = survey.facts->program;
+    const std::optional<facts::Script>& script = survey.facts->script;
+    const bool is_file = script && script->name.ends_with(".py");  // not a module
+    if (is_file && script->path.empty()) return kNotFound;
     if (!program) continue;
     if (program->path.empty()) return kNotFound;
     if (!program->executable) return kCannotRun;
@@ -64,7 +68,7 @@ void show_command(Surveyed& all, const RunOptions& options, launch::Plan plan) {
   for (const std::string& given : options.job.variables) {
     if (given.find('=') != std::string::npos) plan.env.push_back(given);
   }
-  fmt::print("{}\n", options.json ? to_json(plan) : to_command_line(plan));
+  sys::print_out("{}\n", options.json ? to_json(plan) : to_command_line(plan));
   for (std::size_t i = 0; i < all.cluster.hosts.size(); ++i) {
     all.crew->send(i, {.kind = agent::Order::Kind::kBye, .keep = true});
   }
@@ -110,7 +114,7 @@ Result<int> RunJob::run(const launch::Words& words, const Program& program) {
 }
 
 int RunJob::interrupted(int signal) const {
-  fmt::print(stderr, "muster: ended by {} before it was started again\n", ::strsignal(signal));
+  sys::print_err("muster: {} ended muster before the restart\n", ::strsignal(signal));
   return 128 + signal;
 }
 
@@ -128,18 +132,18 @@ Result<std::optional<int>> RunJob::refuse(const Gathered& gathered) {
   const bool missing = !is_first() && !gathered.missing.empty();
   const bool refused = missing || (checks::has_errors(all.findings) && !options_.force);
   if (!all.findings.empty() && (refused || (!options_.quiet && is_first()))) {
-    fmt::print(stderr, "{}", checks::to_text(all.findings));
+    sys::write_err(checks::to_text(all.findings));
   }
   if (!refused) return std::optional<int>();
   if (is_first()) {
-    fmt::print(stderr, "muster: not started; see above (--force starts it anyway)\n");
+    sys::print_err("muster: not started; see above (--force starts it anyway)\n");
     return std::optional<int>(refusal_code(all.surveys));
   }
-  fmt::print(stderr, "muster: not started again; {}\n",
-             missing ? fmt::format("{}: {}, for {:.0f} s now, and there is no spare",
-                                   gathered.missing.front().host, gathered.missing.front().why,
-                                   gathered.waited_s)
-                     : "see above");
+  sys::print_err("muster: not started again; {}\n",
+                 missing ? fmt::format("{}: {} for {:.0f} s, and there is no spare host",
+                                       gathered.missing.front().host, gathered.missing.front().why,
+                                       gathered.waited_s)
+                         : "see above");
   return std::optional<int>(attempts_.back().code);
 }
 
@@ -149,16 +153,12 @@ void RunJob::announce(const Surveyed& all) {
   const std::vector<std::string> changes = members_.take_changes();
   const std::string changed = changes.empty() ? "" : fmt::format(", {}", fmt::join(changes, ", "));
   if (turn_.number > 0) {
-    fmt::print(stderr, "muster: starting again on {}{}; TORCHELASTIC_RESTART_COUNT={}\n",
-               hosts::fold(names), changed, turn_.number);
+    sys::print_err("muster: starting again on {}{}; TORCHELASTIC_RESTART_COUNT={}\n",
+                   hosts::fold(names), changed, turn_.number);
   } else if (!changed.empty()) {
-    fmt::print(stderr, "muster: starting on {}{}\n", hosts::fold(names), changed);
+    sys::print_err("muster: starting on {}{}\n", hosts::fold(names), changed);
   }
-  if (options_.quiet) return;
-  if (is_first() && options_.job.job.engine.empty() && options_.job.job.launcher.empty()) {
-    fmt::print(stderr, "muster: {}\n", all.layout.engine.why);
-  }
-  fmt::print(stderr, "{}", understood(all, turn_.id()));
+  if (!options_.quiet) sys::write_err(understood(all, turn_.id()));
 }
 
 Result<std::optional<int>> RunJob::attempt() {
@@ -167,16 +167,16 @@ Result<std::optional<int>> RunJob::attempt() {
   if (refused) return refused;
   Surveyed& all = *gathered.all;
   if (is_first() && options_.job.verbose) {
-    for (const std::string& why : all.layout.why) fmt::print(stderr, "muster: {}\n", why);
+    for (const std::string& why : all.layout.why) sys::print_err("muster: {}\n", printable(why));
   }
   const bool ours = members_.restartable() && (all.job.max_restarts > 0 || turn_.number > 0);
   turn_.most = ours ? all.job.max_restarts : -1;
   MUSTER_TRY(folder_, run::make_run_folder(turn_.id()));
   MUSTER_CHECK(run::write_owner(folder_));
   if (turn_.number == 0) MUSTER_CHECK(keep_command(folder_, *words_, *program_));
-  MUSTER_TRY(const launch::Plan plan, prepare(all, turn_, folder_));
+  MUSTER_TRY(const launch::Plan plan, prepare(all, turn_, folder_, options_.dry_run));
   for (const std::string& note : plan.notes) {
-    if (!options_.quiet && is_first()) fmt::print(stderr, "muster: {}\n", note);
+    if (!options_.quiet && is_first()) sys::print_err("muster: {}\n", note);
   }
   tell_placements(all, plan);
   if (options_.dry_run) {
@@ -184,8 +184,8 @@ Result<std::optional<int>> RunJob::attempt() {
     return std::optional<int>(0);
   }
   if (options_.patience.timeout_s > 0 && time_left() <= 0) {
-    fmt::print(stderr, "muster: not started again: the time limit of {:g} s passed\n",
-               options_.patience.timeout_s);
+    sys::print_err("muster: not started again: the time limit of {:g} s passed\n",
+                   options_.patience.timeout_s);
     return std::optional<int>(kTimedOut);
   }
   announce(all);
@@ -216,19 +216,22 @@ run::Decision RunJob::decide(const run::Record& record, const run::Verdict& verd
 Result<std::optional<int>> RunJob::follow_up(const AttemptEnd& end) {
   const auto& [verdict, decision] = end;
   if (!decision.again) {
-    if (!decision.why.empty()) fmt::print(stderr, "muster: {}\n", decision.why);
+    if (!decision.why.empty()) sys::print_err("muster: {}\n", decision.why);
     if (!verdict.text.empty() && !decision.crash_loop) {
-      fmt::print(stderr, "muster: {}\n", verdict.text);
-      if (!verdict.hint.empty()) fmt::print(stderr, "  hint: {}\n", verdict.hint);
+      sys::print_err("muster: {}\n", verdict.text);
+      for (const std::string& line : verdict.quoted) {
+        if (!verdict.quoted_above) sys::print_err("  | {}\n", line);
+      }
+      if (!verdict.hint.empty()) sys::print_err("  hint: {}\n", verdict.hint);
     }
     return std::optional<int>(verdict.code);
   }
   const int first = turn_.number - static_cast<int>(attempts_.size()) + 1;
-  fmt::print(stderr, "muster: attempt {} of {}: {}; starting again in {:g} s\n", turn_.number + 1,
-             first + turn_.most + 1, verdict.text, decision.wait_s);
+  sys::print_err("muster: attempt {} of {}: {}; starting again in {:g} s\n", turn_.number + 1,
+                 first + turn_.most + 1, verdict.text, decision.wait_s);
   if (options_.patience.timeout_s > 0 && time_left() <= decision.wait_s) {
-    fmt::print(stderr, "muster: not started again: the time limit of {:g} s passes\n",
-               options_.patience.timeout_s);
+    sys::print_err("muster: not started again: the time limit of {:g} s passes\n",
+                   options_.patience.timeout_s);
     return std::optional<int>(kTimedOut);
   }
   if (const auto signal = run::pause(decision.wait_s)) {
@@ -370,7 +373,7 @@ Result<int> run_command(const RunOptions& options, const launch::Words& words,
   auto code = options.again.empty() ? run_job(options, words, program, {.base = run::new_run_id()})
                                     : start_again(options);
   if (!code && code.error().code != ErrorCode::kUsage) {
-    fmt::print(stderr, "muster: {}\n", to_text(code.error()));
+    sys::print_err("muster: {}\n", to_text(code.error()));
     return kOwnFault;
   }
   return code;
@@ -405,7 +408,7 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& word
              const Program& program) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command =
-      app.add_subcommand("run", "Run the program after -- on all hosts, as one distributed job");
+      app.add_subcommand("run", "Run a program on all hosts, as one distributed job");
   command->footer(kMoreOfRun);
   declare(*command, *options);
   command->callback([options, command, &action, &words, &program] {

@@ -1,8 +1,7 @@
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 
@@ -17,6 +16,8 @@
 #include "run/folder.hpp"
 #include "run/record.hpp"
 #include "sys/file.hpp"
+#include "sys/loop.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -26,6 +27,7 @@ struct RunsOptions {
   int rank = -1;
   bool errors = false;
   bool json = false;
+  std::chrono::seconds::rep timeout_s = 60;
 };
 
 std::string local_time(double unix_s) {
@@ -48,7 +50,7 @@ std::string state_of(const std::string& folder) {
         summary->started_again.empty() ? ""
                                        : "; started again: " + printable(summary->started_again));
   }
-  if (run::living_owner(folder) != 0) return "running; muster attach comes back to it";
+  if (run::living_owner(folder) != 0) return "running; to follow it: muster attach";
   return sys::exists(folder + "/out") ? "muster was killed; its hosts were told to end it"
                                       : "not started";
 }
@@ -69,37 +71,35 @@ Result<int> list(const RunsOptions& options) {
   for (const std::string& id : run::list_runs()) {
     const std::string folder = run::runs_folder() + "/" + id;
     if (!options.json) {
-      fmt::print("{}  {}\n", id, state_of(folder));
+      sys::print_out("{}  {}\n", id, state_of(folder));
     } else if (const auto text = sys::read_file(folder + "/record.json")) {
       std::string line = *text;
       std::replace(line.begin(), line.end(), '\n', ' ');
-      fmt::print("{}\n", line);
+      sys::print_out("{}\n", line);
     }
   }
   return 0;
 }
 
-// Copies what the file holds from `offset` on; false: nobody takes it.
-bool copy_new(const std::string& path, std::uint64_t& offset, int to) {
+// Copies the file from `offset` on, until standard output takes no more.
+void copy_new(const std::string& path, std::uint64_t& offset, sys::Stream to) {
   const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   std::array<char, 65536> bytes{};
-  while (file.valid()) {
+  while (file.valid() && sys::output_error() == 0) {
     const ssize_t count =
         ::pread(file.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
-    if (count <= 0) return true;
-    const ssize_t written = ::write(to, bytes.data(), static_cast<std::size_t>(count));
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    offset += static_cast<std::uint64_t>(written);
+    if (count <= 0) return;
+    offset += static_cast<std::uint64_t>(count);
+    const std::string_view text(bytes.data(), static_cast<std::size_t>(count));
+    to == sys::Stream::kOut ? sys::write_out(text) : sys::write_err(text);
   }
-  return true;
 }
 
 Result<int> logs(const RunsOptions& options) {
   MUSTER_TRY(const std::string folder, run::find_run(options.run));
   if (latest_of(folder) != folder) {
-    fmt::print(stderr, "muster: this is the first attempt; the latest: muster logs {}\n",
-               id_of(latest_of(folder)));
+    sys::print_err("muster: this is the first attempt; the latest: muster logs {}\n",
+                   id_of(latest_of(folder)));
   }
   const std::string stream = options.errors ? "err" : "out";
   const std::string path = options.rank < 0
@@ -113,14 +113,12 @@ Result<int> logs(const RunsOptions& options) {
         .what = fmt::format("there is no rank {}: the run had {}", options.rank, summary->ranks)});
   }
   if (options.rank >= 0 && !sys::exists(path)) {
-    fmt::print(stderr, "muster: rank {} said nothing on its standard {}\n", options.rank,
-               options.errors ? "error" : "output; with --err its standard error is shown");
+    sys::print_err("muster: rank {} wrote nothing to standard {}\n", options.rank,
+                   options.errors ? "error" : "output; --err shows its standard error");
     return 0;
   }
   std::uint64_t offset = 0;
-  if (!copy_new(path, offset, STDOUT_FILENO)) {
-    return unexpected(system_error("cannot write the log to standard output"));
-  }
+  copy_new(path, offset, sys::Stream::kOut);
   return 0;
 }
 
@@ -134,19 +132,20 @@ void pass_interrupt_on(const std::string& folder) {
   if (const int owner = run::living_owner(folder)) (void)::kill(owner, SIGINT);
 }
 
-// Until the run is over; shows its output as it grows. Ctrl-C is passed on to the run.
+// Shows the run's output as it grows, until the run is over or our reader has left. Ctrl-C is
+// passed on to the run.
 void follow(const std::string& folder) {
   const sys::Fd notices(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   (void)::inotify_add_watch(notices.get(), folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
   std::uint64_t out = 0, err = 0;
   while (true) {
     const bool over = sys::exists(folder + "/record.json") || run::living_owner(folder) == 0;
-    (void)copy_new(folder + "/out", out, STDOUT_FILENO);
-    (void)copy_new(folder + "/err", err, STDERR_FILENO);
-    if (over) return;
+    copy_new(folder + "/out", out, sys::Stream::kOut);
+    copy_new(folder + "/err", err, sys::Stream::kErr);
+    if (over || !sys::output_is_taken()) return;
     pass_interrupt_on(folder);
-    pollfd readable = {notices.get(), POLLIN, 0};
-    (void)::poll(&readable, 1, 500);
+    pollfd news[] = {{notices.get(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+    (void)::poll(news, std::size(news), 500);
     std::array<char, 4096> bytes{};
     while (::read(notices.get(), bytes.data(), bytes.size()) > 0) {
     }
@@ -158,7 +157,7 @@ std::string await_next(const std::string& folder) {
   const run::AttemptName name = run::parse_attempt(id_of(folder));
   const std::string next = run::runs_folder() + "/" + run::attempt_id(name.base, name.number + 1);
   while (true) {
-    const bool goes_on = run::living_owner(folder) != 0;
+    const bool goes_on = run::living_owner(folder) != 0 && sys::output_is_taken();
     if (sys::exists(next + "/out")) return next;
     if (!goes_on) return {};
     pass_interrupt_on(folder);
@@ -171,7 +170,7 @@ std::string await_restart(const std::string& folder) {
   const auto text = sys::read_file(folder + "/record.json");
   const auto summary = run::parse_summary(text ? *text : "");
   if (!summary || summary->started_again.empty()) return {};
-  fmt::print(stderr, "muster: {}; it is to be started again\n", printable(summary->text));
+  sys::print_err("muster: {}; muster will restart it\n", printable(summary->text));
   return await_next(folder);
 }
 
@@ -192,13 +191,14 @@ Result<int> attach(const RunsOptions& options) {
     follow(folder);
   }
   const auto text = sys::read_file(folder + "/record.json");
+  if (!text && sys::output_error() != 0) return 0;  // the run continues; main reports why we end
   if (!text) {
     return unexpected(Error{.what = "the run has no record: muster was killed",
                             .where = {.file = folder},
                             .hint = "its hosts were told to end it"});
   }
   MUSTER_TRY(const run::Summary summary, run::parse_summary(*text));
-  if (!summary.text.empty()) fmt::print(stderr, "muster: {}\n", printable(summary.text));
+  if (!summary.text.empty()) sys::print_err("muster: {}\n", printable(summary.text));
   return summary.code;
 }
 
@@ -211,9 +211,19 @@ Result<int> stop(const RunsOptions& options) {
         Error{.code = ErrorCode::kUsage, .what = "this run is over", .where = {.file = folder}});
   }
   (void)::kill(owner, SIGTERM);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.timeout_s);
   // Not its record: between two attempts that is there already.
-  while (run::living_owner(folder) != 0) (void)::poll(nullptr, 0, kLookAgain);
-  fmt::print(stderr, "muster: {} has been ended\n", id_of(folder));
+  while (run::living_owner(folder) != 0) {
+    if (std::chrono::steady_clock::now() > until) {
+      return unexpected(Error{
+          .code = ErrorCode::kTimeout,
+          .what = fmt::format("{} has not ended within {} s", id_of(folder), options.timeout_s),
+          .hint = fmt::format(
+              "kill -KILL {} ends muster and, soon after, its processes on the hosts", owner)});
+    }
+    (void)::poll(nullptr, 0, kLookAgain);
+  }
+  sys::print_err("muster: {} has been ended\n", id_of(folder));
   return 0;
 }
 
@@ -252,6 +262,9 @@ void add_runs(CLI::App& app, Action& action) {
   take_run(again, again_options);
   auto [end, end_options] = add_verb(app, action, "stop", "End a run in order", stop);
   take_run(end, end_options);
+  end->add_option("--timeout", end_options->timeout_s, "Seconds to wait for its end")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 30));
 }
 
 }  // namespace muster::cli

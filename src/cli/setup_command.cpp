@@ -15,6 +15,7 @@
 #include "setup/password.hpp"
 #include "setup/setup.hpp"
 #include "setup/undo.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
@@ -49,10 +50,10 @@ std::string told(const setup::HostResult& result, bool dry_run) {
 }
 
 void print_text(const setup::SetupResult& result, bool dry_run) {
-  if (dry_run) fmt::print("Dry run: nothing was changed. What would be:\n");
+  if (dry_run) sys::print_out("Dry run: nothing was changed. These changes would be made:\n");
   if (!result.launcher.empty()) {
-    fmt::print("this machine:\n");
-    for (const std::string& change : result.launcher) fmt::print("  {}\n", change);
+    sys::print_out("this machine:\n");
+    for (const std::string& change : result.launcher) sys::print_out("  {}\n", change);
   }
   std::vector<std::string> texts;  // what each host has to tell; most have the same
   std::vector<remote::Said> said;
@@ -62,9 +63,9 @@ void print_text(const setup::SetupResult& result, bool dry_run) {
     said.push_back({.host = host.host, .text = texts.back()});
   }
   for (const remote::Group& group : remote::group_equal(said)) {
-    fmt::print("{}:\n{}", remote::folded(group.hosts), group.text);
+    sys::print_out("{}:\n{}", remote::folded(group.hosts), group.text);
   }
-  for (const std::string& note : result.notes) fmt::print("{}\n", note);
+  for (const std::string& note : result.notes) sys::print_out("{}\n", note);
 }
 
 void print_json(const setup::SetupResult& result) {
@@ -85,14 +86,14 @@ void print_json(const setup::SetupResult& result) {
                               {"hosts", hosts},
                               {"host_keys", keys},
                               {"notes", result.notes}};
-  fmt::print("{}\n", all.dump(2));
+  sys::print_out("{}\n", all.dump(2));
 }
 
 // `keys_shown`: a person has just seen the new host keys and answered.
 Result<int> conclude(const setup::SetupResult& result, const SetupOptions& options,
                      bool keys_shown = false) {
   if (!options.json && !result.keys.empty() && !keys_shown) {
-    fmt::print("host keys seen for the first time:\n{}", setup::offers_table(result.keys));
+    sys::print_out("host keys seen for the first time:\n{}", setup::offers_table(result.keys));
   }
   options.json ? print_json(result) : print_text(result, options.dry_run);
   std::size_t failed = 0;
@@ -133,10 +134,10 @@ Result<int> set_up(const SetupOptions& options) {
       person.present() && !options.yes && options.fingerprints.empty() && !options.dry_run;
   MUSTER_TRY(const int code, conclude(result, options, asked));
   if (!options.json && !options.dry_run) {
-    fmt::print("{} by name and key: ssh, muster exec, muster sync\n",
-               result.hosts.size() == 1
-                   ? "the host can be reached"
-                   : fmt::format("all {} hosts can be reached", result.hosts.size()));
+    sys::print_out("{} by name and key: ssh, muster exec, muster sync\n",
+                   result.hosts.size() == 1
+                       ? "the host can be reached"
+                       : fmt::format("all {} hosts can be reached", result.hosts.size()));
   }
   return code;
 }

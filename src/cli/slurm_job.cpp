@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <csignal>
-#include <cstdio>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "sys/file.hpp"
+#include "sys/print.hpp"
 #include "sys/process.hpp"
 #include "sys/quote.hpp"
 
@@ -106,7 +106,7 @@ Result<int> run_salloc(const launch::Words& words) {
     (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);  // gives the hosts back when we are killed
     (void)::sigprocmask(SIG_SETMASK, &before, nullptr);
     const Error error = become(words);
-    fmt::print(stderr, "muster: {}\n", to_text(error));
+    sys::print_err("muster: {}\n", to_text(error));
     ::_exit(exit_code(error.code));
   }
   return watch(salloc, signals);
@@ -160,7 +160,7 @@ Result<int> allocate_and_run(const RunOptions& options, const launch::Words& wor
   line.emplace_back("--");
   line.insert(line.end(), run.begin(), run.end());
   if (!options.dry_run) return run_salloc(line);
-  fmt::print("{}\n", shown(options, line));
+  sys::print_out("{}\n", shown(options, line));
   return 0;
 }
 

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -6,6 +5,7 @@
 #include "cli/command.hpp"
 #include "cli/slurm_job.hpp"
 #include "sys/file.hpp"
+#include "sys/print.hpp"
 #include "sys/process.hpp"
 #include "sys/quote.hpp"
 
@@ -68,17 +68,17 @@ Result<int> submit(const SubmitOptions& options, const launch::Words& words,
   MUSTER_TRY(batch.command, run_words(words, program));
   const std::string text = to_script(batch);
   if (options.run.dry_run) {
-    fmt::print("{}", text);
+    sys::write_out(text);
     return 0;
   }
   const std::string path = options.script.empty() ? name + ".sbatch" : options.script;
   MUSTER_CHECK(write_script(path, text));
   MUSTER_TRY(const std::string job, submit_script(path));
-  fmt::print("{}\n", job);
-  fmt::print(stderr,
-             "muster: job {} is submitted; script {}, output {}-{}.out\n"
-             "  squeue -j {} shows it, scancel {} ends it\n",
-             job, path, name, job, job, job);
+  sys::print_out("{}\n", job);
+  sys::print_err(
+      "muster: job {} is submitted; script {}, output {}-{}.out\n"
+      "  squeue -j {} shows it, scancel {} ends it\n",
+      job, path, name, job, job, job);
   return 0;
 }
 

@@ -6,17 +6,23 @@
 #include <sstream>
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "cli/reach.hpp"
 #include "facts/gather.hpp"
+#include "facts/interfaces.hpp"
 #include "layout/engine.hpp"
+#include "layout/network.hpp"
+#include "layout/python.hpp"
+#include "sys/file.hpp"
 #include "sys/process.hpp"
 
 namespace muster::cli {
 namespace {
 
-constexpr int kActivationSeconds = 60;  // at most; facts::gather gives up then
+constexpr std::chrono::seconds kActivationTakes{60};  // at most; facts::gather gives up then
 
 // All of them: the MPI that was asked for may not be the first.
 std::vector<std::string> mpiruns_in_path() {
@@ -37,17 +43,60 @@ std::vector<std::string> mpiruns_in_path() {
 // The engine's launcher here, as far as it is known before anything was looked at.
 std::vector<std::string> launchers(const layout::Job& job) {
   if (!job.launcher.empty()) return {job.launcher};
-  if (layout::is_mpi(job.engine)) return mpiruns_in_path();
+  if (layout::is_mpi(job.engine) || (job.engine.empty() && !job.mpi_word.empty())) {
+    return mpiruns_in_path();
+  }
   if (!job.engine.empty()) return {};  // it starts no mpirun, so no host need look at one
   const auto found = sys::find_program("mpirun");
   return found ? std::vector<std::string>{*found} : std::vector<std::string>{};
 }
 
 facts::Request request_for(const layout::Job& job) {
+  const layout::PythonCode code = layout::python_code(job.program).value_or(layout::PythonCode{});
   return {.activate = job.activate,
           .launchers = launchers(job),
           .program = job.program.empty() ? "" : job.program.front(),
+          .script = code.word,
+          .script_is_module = code.is_module,
           .folder = job.folder};
+}
+
+// A port of this machine that is held so that nobody listens on it, and the addresses at which
+// hosts may try to connect to it.
+struct HeldPort {
+  sys::Fd socket;
+  int number = 0;
+  std::vector<std::string> addresses;
+};
+
+std::vector<std::string> addresses_to_reach() {
+  std::vector<std::string> addresses;
+  for (const facts::Interface& interface :
+       facts::read_interfaces().value_or(std::vector<facts::Interface>{})) {
+    const bool leads_out = interface.kind != facts::InterfaceKind::kLoopback &&
+                           interface.kind != facts::InterfaceKind::kVirtual;
+    if (!interface.up || !leads_out) continue;
+    for (const facts::Address& address : interface.addresses) {
+      const auto ip = layout::parse_ipv4(address.ip);
+      if (ip && !layout::is_link_local(*ip)) addresses.push_back(address.ip);
+    }
+  }
+  return addresses;
+}
+
+// Port 0 where none can be had.
+HeldPort hold_port() {
+  HeldPort port{.socket = sys::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))};
+  sockaddr_in own{.sin_family = AF_INET};
+  socklen_t bytes = sizeof own;
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what bind() takes
+  auto* const address = reinterpret_cast<sockaddr*>(&own);
+  if (::bind(port.socket.get(), address, bytes) == 0 &&
+      ::getsockname(port.socket.get(), address, &bytes) == 0) {
+    port.number = ::ntohs(own.sin_port);
+    port.addresses = addresses_to_reach();
+  }
+  return port;
 }
 
 std::vector<std::string> names(const hosts::Cluster& cluster) {
@@ -103,15 +152,20 @@ Result<void> take_pod(const hosts::Pod& pod, std::optional<int> node_rank, layou
   return {};
 }
 
-// The mpirun that belongs to the program's own MPI on the hosts, where it is here too and was not
-// looked at yet: it suits the program better than whichever comes first in PATH.
+// Also considers launchers later in PATH that the hosts found beside their program's own MPI, since
+// these suit the program better than the first in PATH. Looking at a launcher may execute it, so a
+// host's report only selects among paths that we found ourselves.
 void look_at_launchers_of_hosts(Surveyed& all) {
-  std::set<std::string> new_ones;
+  std::set<std::string> reported;
   for (const facts::Survey& survey : all.surveys) {
     if (!survey.facts) continue;
     const std::optional<facts::Program>& program = survey.facts->program;
     if (!program || !program->libmpi) continue;
-    for (const facts::Mpi& mpi : survey.facts->mpi) new_ones.insert(mpi.launcher);
+    for (const facts::Mpi& mpi : survey.facts->mpi) reported.insert(mpi.launcher);
+  }
+  std::set<std::string> new_ones;
+  for (const std::string& launcher : mpiruns_in_path()) {
+    if (reported.contains(launcher)) new_ones.insert(launcher);
   }
   for (const facts::Mpi& known : all.launcher.mpi) new_ones.erase(known.launcher);
   if (new_ones.empty()) return;
@@ -154,25 +208,32 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   facts::Request request = request_for(all->job);
   request.answer_within_s = options.answer_within_s;
   const bool activates = !all->job.activate.empty();
+  const bool may_be_mpi = all->job.engine.empty() || layout::is_mpi(all->job.engine);
+  const HeldPort port = may_be_mpi ? hold_port() : HeldPort{};
   const auto look_here = [&] {
     facts::Request here = request;
-    here.program.clear();  // the launcher is in no job
+    here.launcher_addresses.clear();
+    if (!may_be_mpi) here.program.clear();  // only read to learn which MPI it needs
     all->launcher = facts::gather(here).facts;
   };
-  const bool may_be_mpi = all->job.engine.empty() || layout::is_mpi(all->job.engine);
+  if (activates) look_here();  // first: a slow activation here would use up the hosts' time
   if (activates && may_be_mpi && all->job.launcher.empty()) {
-    look_here();  // only the activated environment knows which mpirun the hosts are to have
+    // Only the activated environment knows which mpirun the hosts are to have.
     if (!all->launcher.mpi.empty()) request.launchers.clear();
     for (const facts::Mpi& mpi : all->launcher.mpi) request.launchers.push_back(mpi.launcher);
   }
-  const int patience_s = options.answer_within_s + (activates ? kActivationSeconds : 0);
+  request.launcher_addresses = port.addresses;
+  request.launcher_port = port.number;
+  const std::chrono::seconds patience(options.answer_within_s);
+  const std::chrono::seconds activation = activates ? kActivationTakes : std::chrono::seconds(0);
   all->loop = std::make_unique<sys::Loop>();
   all->crew =
       std::make_unique<run::Crew>(*all->loop, *all->transport, names(all->cluster),
                                   run::CrewOptions{.run_id = purpose.run_id,
                                                    .earlier = purpose.earlier,
                                                    .request = request,
-                                                   .deadline = std::chrono::seconds(patience_s),
+                                                   .deadline = patience,
+                                                   .for_facts = patience + activation,
                                                    .compare_clocks = purpose.compare_clocks});
   all->surveys = all->crew->survey([&] {
     if (all->launcher.hostname.empty()) look_here();

@@ -6,10 +6,14 @@
 
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
+#include "cli/this_machine.hpp"
 #include "remote/grouped.hpp"
+#include "remote/local.hpp"
 #include "remote/outcome.hpp"
 #include "remote/ssh.hpp"
 #include "remote/sync.hpp"
+#include "sys/print.hpp"
+#include "sys/quote.hpp"
 #include "sys/tree.hpp"
 
 namespace muster::cli {
@@ -39,8 +43,9 @@ Result<void> check_source(const std::string& folder) {
             .hint = "make them readable for you, or move them out of the folder"});
 }
 
-Result<void> check_rsync_here() {
-  if (sys::run({.argv = {"rsync", "--version"}})) return {};
+// What rsync --version prints here.
+Result<std::string> ask_rsync_here() {
+  if (auto asked = sys::run({.argv = {"rsync", "--version"}})) return std::move(asked->out);
   return unexpected(Error{.code = ErrorCode::kEngineMissing,
                           .what = "rsync is not installed here",
                           .hint = "install it, for example: apt-get install rsync"});
@@ -91,14 +96,22 @@ std::vector<remote::Outcome> prepare(const remote::SyncOptions& options, remote:
 }
 
 // Runs rsync for every host that is ready and puts its end in the place of the preparation's.
-void transfer(const SyncRequest& request, const remote::SyncOptions& options,
-              const remote::SshOptions& ssh, std::vector<remote::Outcome>& outcomes) {
+void transfer(const SyncRequest& request, remote::SyncOptions options,
+              const std::string& rsync_here, const remote::SshOptions& ssh,
+              std::vector<remote::Outcome>& outcomes) {
   const std::vector<std::string> ssh_words = remote::ssh_words(ssh);
   std::vector<sys::Command> commands;
   std::vector<remote::Outcome*> places;
   for (remote::Outcome& outcome : outcomes) {
     if (!outcome.ended) continue;
-    commands.push_back({.argv = remote::rsync_words(options, ssh_words, outcome.host),
+    options.exact =
+        remote::compares_exactly(rsync_here) && remote::compares_exactly(outcome.ended->out);
+    std::vector<std::string> words = remote::rsync_words(
+        options, ssh_words, outcome.host == ssh.this_machine ? "" : outcome.host);
+    if (outcome.host == ssh.this_machine) {
+      words = remote::shell_words("cd && exec " + sys::quote(words));
+    }
+    commands.push_back({.argv = std::move(words),
                         .env = {"LC_ALL=C"},
                         .deadline = std::chrono::seconds(request.timeout_s)});
     places.push_back(&outcome);
@@ -124,23 +137,24 @@ void print_changes(const remote::SyncOptions& options, std::span<const remote::O
     said.push_back({.host = outcome.host, .text = texts.back()});
   }
   for (const remote::Group& group : remote::group_equal(said)) {
-    fmt::print("{}: {}{}", remote::folded(group.hosts), options.dry_run ? "(dry run) " : "",
-               group.text);
+    sys::print_out("{}: {}{}", remote::folded(group.hosts), options.dry_run ? "(dry run) " : "",
+                   group.text);
   }
-  std::fflush(stdout);
 }
 
 Result<int> sync(const SyncRequest& request) {
   MUSTER_TRY(const remote::SyncOptions options, sync_options(request));
   MUSTER_CHECK(check_source(options.from));
-  MUSTER_TRY(const hosts::Cluster cluster, read_cluster(request.cluster));
-  MUSTER_CHECK(check_rsync_here());
-  const remote::SshOptions ssh_options{.user = cluster.user, .port = cluster.port};
+  MUSTER_TRY(hosts::Cluster cluster, read_cluster(request.cluster));
+  MUSTER_TRY(const std::string here, find_this_machine(cluster, NamedTwice::kOverSsh));
+  MUSTER_TRY(const std::string rsync_here, ask_rsync_here());
+  const remote::SshOptions ssh_options{
+      .user = cluster.user, .port = cluster.port, .this_machine = here};
   remote::Ssh ssh(ssh_options);
   std::vector<remote::Outcome> outcomes = prepare(options, ssh, cluster);
-  transfer(request, options, ssh_options, outcomes);
+  transfer(request, options, rsync_here, ssh_options, outcomes);
   print_changes(options, outcomes);
-  fmt::print(stderr, "{}", remote::failures_text(outcomes));
+  sys::write_err(remote::failures_text(outcomes));
   const remote::Verdict verdict = remote::verdict(outcomes);
   return verdict.failure ? exit_code(*verdict.failure) : 0;
 }

@@ -126,7 +126,17 @@ struct Program {
   std::vector<std::string> missing_libraries = {};  // it cannot start without them
   std::string missing_interpreter = {};  // nor without this: of its `#!` line, or its loader
   bool only_in_folder =
-      false;  // a name that is not in PATH, but the job's folder holds such a file
+      false;               // a name that is not in PATH, but the job's folder holds such a file
+  std::string torch = {};  // the version it would import, if it is Python or a Python script
+};
+
+// The Python code that the program runs, with the modules that it imports from its own folder.
+struct Script {
+  std::string name;  // as asked for
+  std::string path;  // where it was found (a module: its folder); empty: not found
+  std::map<std::string, std::string> files =
+      {};                // hash by path relative to the script's folder; empty: unreadable
+  bool complete = true;  // false: there are more files than muster reads
 };
 
 // A probe that could not look, and why: never taken for good.
@@ -172,7 +182,9 @@ struct Facts {
   std::vector<Mpi> mpi = {};  // the launchers asked for, the one in PATH and the program's own
   Torch torch = {};
   std::optional<Program> program;  // when one was asked for
+  std::optional<Script> script;    // likewise
   Environment environment;
+  std::string launcher_unreachable = {};  // why it cannot connect to the launcher; empty: it can
   std::vector<NotSeen> not_seen = {};
 };
 
@@ -182,8 +194,12 @@ struct Request {
   std::string activate = {};  // shell lines that make the environment ready; empty: none
   std::vector<std::string> launchers = {};  // absolute paths of an mpirun
   std::string program = {};                 // a path, or a name for PATH after activation
+  std::string script = {};                  // Python code: a path, or a module's name
+  bool script_is_module = false;            // the latter: python -m
   std::string folder = {};                  // where the job will start; empty: the home folder
-  int answer_within_s = 15;                 // without the activation
+  std::vector<std::string> launcher_addresses = {};  // to be tried, on this port
+  int launcher_port = 0;
+  int answer_within_s = 15;  // without the activation
 };
 
 [[nodiscard]] std::string to_json(const Facts& facts);             // one line

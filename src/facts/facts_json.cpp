@@ -91,6 +91,12 @@ void fields(V& v, Program& p) {
   v("libmpi", p.libmpi), v("libmpi_kind", p.libmpi_kind), v("libmpi_version", p.libmpi_version);
   v("missing_libraries", p.missing_libraries);
   v("missing_interpreter", p.missing_interpreter), v("only_in_folder", p.only_in_folder);
+  v("torch", p.torch);
+}
+
+template <class V>
+void fields(V& v, Script& s) {
+  v("name", s.name), v("path", s.path), v("files", s.files), v("complete", s.complete);
 }
 
 template <class V>
@@ -114,13 +120,16 @@ void fields(V& v, Facts& f) {
   v("clock_s", f.clock_s), v("port_range_first", f.port_range_first);
   v("port_range_last", f.port_range_last), v("listeners", f.listeners);
   v("ssh_files", f.ssh_files), v("mpi", f.mpi), v("torch", f.torch), v("program", f.program);
-  v("environment", f.environment), v("not_seen", f.not_seen);
+  v("script", f.script), v("environment", f.environment);
+  v("launcher_unreachable", f.launcher_unreachable), v("not_seen", f.not_seen);
 }
 
 template <class V>
 void fields(V& v, Request& r) {
   v("host", r.host), v("activate", r.activate), v("launchers", r.launchers);
-  v("program", r.program), v("folder", r.folder), v("answer_within_s", r.answer_within_s);
+  v("program", r.program), v("script", r.script), v("script_is_module", r.script_is_module);
+  v("folder", r.folder), v("launcher_addresses", r.launcher_addresses);
+  v("launcher_port", r.launcher_port), v("answer_within_s", r.answer_within_s);
 }
 
 std::string to_json(const Facts& facts) {

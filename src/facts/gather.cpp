@@ -17,8 +17,10 @@
 #include "facts/program.hpp"
 #include "facts/pytorch.hpp"
 #include "facts/rdma.hpp"
+#include "facts/script.hpp"
 #include "facts/ssh_files.hpp"
 #include "facts/users.hpp"
+#include "facts/way_back.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
 
@@ -131,13 +133,19 @@ Gathered gather(const Request& request) {
     std::error_code failed;
     facts.folder_exists = std::filesystem::is_directory(request.folder, failed);
   }
+  // Ranks start in the home folder if the job's folder is missing.
+  const std::string folder = facts.folder_exists.value_or(false) ? request.folder : home;
   if (!request.program.empty()) {
-    const std::string folder = request.folder.empty() ? home : request.folder;
     facts.program = read_program(request.program, folder, environment, deadline_of_one(request),
                                  facts.not_seen);
   }
+  if (!request.script.empty()) {
+    facts.script = read_script(request.script, request.script_is_module, folder);
+  }
   read_launchers(request, environment, facts);
   facts.torch = read_torch(environment, facts.cpu);
+  facts.launcher_unreachable =
+      why_unreachable(request.launcher_addresses, request.launcher_port, deadline_of_one(request));
   facts.clock_s = sys::unix_time();
   return gathered;
 }

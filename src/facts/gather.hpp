@@ -16,7 +16,7 @@ struct Gathered {
 };
 
 // Cost: some 10 ms of CPU without activation; files of /proc and /sys, one getent, the hash of two
-// files for each launcher and program.
+// files for each launcher and program; one start of the interpreter for a Python program.
 [[nodiscard]] Gathered gather(const Request& request);
 
 }  // namespace muster::facts

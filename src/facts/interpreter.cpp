@@ -57,6 +57,16 @@ std::string find_executable(const std::string& name, const std::string& folder,
   return {};
 }
 
+std::string script_interpreter(std::string_view file, const std::string& folder,
+                               std::string_view path) {
+  const auto shebang = parse_shebang(file);
+  if (!shebang) return {};
+  if (!shebang->interpreter.ends_with("/env")) {
+    return find_in_path(below(folder, shebang->interpreter), "");
+  }
+  return find_executable(program_of_env(shebang->argument), folder, path);
+}
+
 std::string missing_interpreter(std::string_view file, const std::string& folder,
                                 std::string_view path) {
   if (is_elf(file)) {

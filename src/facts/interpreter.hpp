@@ -21,6 +21,10 @@ struct Shebang {
 [[nodiscard]] std::string find_executable(const std::string& name, const std::string& folder,
                                           std::string_view path);
 
+// The program that the `#!` line starts, directly or through `env`; empty if it does not exist.
+[[nodiscard]] std::string script_interpreter(std::string_view file, const std::string& folder,
+                                             std::string_view path);
+
 // The interpreter of the file that is not there, or the program that `env` would look for in vain.
 // Empty: none is missing, or none is needed.
 [[nodiscard]] std::string missing_interpreter(std::string_view file, const std::string& folder,

@@ -7,6 +7,7 @@
 #include "facts/libraries.hpp"
 #include "facts/mapped_file.hpp"
 #include "facts/mpi_identity.hpp"
+#include "facts/pytorch.hpp"
 
 namespace muster::facts {
 namespace {
@@ -25,6 +26,26 @@ void add_libraries(const Libraries& libraries, Program& program) {
   program.libmpi = identity_of(libraries.libmpi);
   program.libmpi_kind = identity.kind;
   program.libmpi_version = identity.version;
+}
+
+// "python3.11", but not "python_train.sh". Strict, because the caller starts it.
+bool is_python(std::string_view path) {
+  constexpr std::string_view kName = "python";
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  return name.starts_with(kName) &&
+         name.substr(kName.size()).find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+void add_torch(const std::string& python, const Variables& environment,
+               std::chrono::milliseconds deadline, Program& program,
+               std::vector<NotSeen>& not_seen) {
+  if (!is_python(python)) return;
+  auto version = torch_of(python, environment, deadline);
+  if (version) {
+    program.torch = *std::move(version);
+  } else {
+    not_seen.push_back({.what = "program.torch", .why = to_text(version.error())});
+  }
 }
 
 }  // namespace
@@ -50,8 +71,10 @@ Program read_program(const std::string& name, const std::string& folder,
   }
   program.executable = ::access(program.path.c_str(), X_OK) == 0;
   program.identity = identity_of(program.path);
+  std::string interpreter;
   if (const auto file = MappedFile::open(program.path)) {
     program.missing_interpreter = missing_interpreter(file->bytes(), folder, path);
+    interpreter = script_interpreter(file->bytes(), folder, path);
   }
   if (!program.missing_interpreter.empty()) return program;
   const auto libraries = read_libraries(program.path, environment, deadline);
@@ -60,6 +83,8 @@ Program read_program(const std::string& name, const std::string& folder,
   } else {
     not_seen.push_back({.what = "program.libraries", .why = to_text(libraries.error())});
   }
+  add_torch(is_python(program.path) ? program.path : interpreter, environment, deadline, program,
+            not_seen);
   return program;
 }
 

@@ -13,7 +13,7 @@ namespace muster::facts {
 [[nodiscard]] std::string find_program_file(const std::string& name, const std::string& folder,
                                             const std::string& path);
 
-// `not_seen` gets an entry when its libraries could not be listed.
+// `not_seen` gets an entry if its libraries could not be listed or its Python did not answer.
 [[nodiscard]] Program read_program(const std::string& name, const std::string& folder,
                                    const Variables& environment, std::chrono::milliseconds deadline,
                                    std::vector<NotSeen>& not_seen);

@@ -1,9 +1,13 @@
 #include "facts/pytorch.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "facts/pseudo_file.hpp"
+#include "sys/process.hpp"
 
 namespace muster::facts {
 namespace {
@@ -21,7 +25,32 @@ std::string version_beside(const std::string& torchrun) {
   return {};
 }
 
+// Leaves out the folder that Python is started in, which is not the job's.
+constexpr const char* kFindTorch = R"(
+import sys
+sys.path = [folder for folder in sys.path if folder]
+from importlib.util import find_spec
+torch = find_spec("torch")
+print("\nmuster:" + (torch.origin or "" if torch else ""))
+)";
+
 }  // namespace
+
+Result<std::string> torch_of(const std::string& python, const Variables& environment,
+                             std::chrono::milliseconds deadline) {
+  sys::Command command{.argv = {python, "-c", kFindTorch}, .deadline = deadline};
+  for (const auto& [name, value] : environment) command.env.push_back(name + "=" + value);
+  MUSTER_TRY(const sys::Ended ended, sys::run(command));
+  constexpr std::string_view kMark = "\nmuster:";
+  const std::size_t at = ended.out.rfind(kMark);  // after what the user's startup files print
+  if (!ended.ok() || at == std::string::npos) {
+    return unexpected(Error{.what = fmt::format("{}: {}", python, to_text(ended))});
+  }
+  const std::filesystem::path origin(
+      trimmed(std::string_view(ended.out).substr(at + kMark.size())));
+  if (origin.empty()) return std::string();
+  return torch_version(read_start(origin.parent_path() / "version.py").value_or(""));
+}
 
 std::string torch_version(std::string_view version_py) {
   constexpr std::string_view kKey = "__version__";

@@ -100,6 +100,7 @@ void add_program(std::string& lines, const Program& program) {
         fmt::format("loads {}: {} {}", program.libmpi->path, program.libmpi_kind,
                     program.libmpi_version));
   }
+  if (!program.torch.empty()) add(lines, "", "imports PyTorch " + program.torch);
   for (const std::string& name : program.missing_libraries) add(lines, "", name + " is missing");
   if (!program.missing_interpreter.empty()) {
     add(lines, "", "its interpreter " + program.missing_interpreter + " is missing");

@@ -8,7 +8,8 @@ namespace muster::hosts {
 
 struct Host {
   std::string name;
-  int slots = 0;  // ranks on it; 0: not said
+  int slots = 0;      // ranks on it; 0: not given
+  bool here = false;  // the machine that muster runs on: reached without ssh
 
   friend bool operator==(const Host&, const Host&) = default;
 };

@@ -22,6 +22,7 @@
 
 #include "lab/interfaces.hpp"
 #include "sys/file.hpp"
+#include "sys/print.hpp"
 #include "sys/process.hpp"
 
 namespace muster::lab {
@@ -329,7 +330,7 @@ struct Report {
                                 const std::function<int()>& action) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (auto joined = join_namespaces(first, as); !joined) {
-    fmt::print(stderr, "muster: {}\n", to_text(joined.error()));
+    sys::print_err("muster: {}\n", to_text(joined.error()));
     ::_exit(126);
   }
   const pid_t child = ::fork();
@@ -419,7 +420,7 @@ int exec_command(const Spec& spec, bool root, const std::vector<std::string>& wo
   (void)std::signal(SIGPIPE, SIG_DFL);
   ::execvp(argv[0], argv.data());
   const int failed = errno;
-  fmt::print(stderr, "muster: {}: {}\n", words[0], std::strerror(failed));
+  sys::print_err("muster: {}: {}\n", words[0], std::strerror(failed));
   return failed == ENOENT ? 127 : 126;
 }
 

@@ -51,6 +51,16 @@ const HydraDialect intel_dialect = {
     .autofork = "I_MPI_HYDRA_BOOTSTRAP_AUTOFORK",
     .forwarded = {"I_MPI_"}};
 
+// On this machine a shell starts hydra's daemon from the command line, as sshd would.
+constexpr std::string_view kWithoutSsh = R"(host=
+for word do case $host$word in -*) ;; *) host=${host:-$word} ;; esac; done
+if [ "$host" = localhost ]; then
+  until [ "$1" = localhost ]; do shift; done
+  shift
+  exec /bin/sh -c "exec $*"
+fi
+)";
+
 class HydraWriter {
  public:
   HydraWriter(const layout::Job& job, const layout::Layout& layout, const Means& means)
@@ -133,9 +143,14 @@ for word do
   case $mark$word in MUSTER*/hydra_*_proxy*) set -- "$@" env "$mark"; mark= ;; esac
   set -- "$@" "$word"
 done
-exec {} "$@"
+{}exec {} "$@"
 )",
-                       means_.run_id, sys::quote(means_.ssh));
+                       means_.run_id, is_host_too() ? kWithoutSsh : "", sys::quote(means_.ssh));
+  }
+
+  [[nodiscard]] bool is_host_too() const {
+    return std::any_of(layout_.placements.begin(), layout_.placements.end(),
+                       [](const layout::Placement& placement) { return placement.here; });
   }
 
   void add_ssh() {
@@ -166,13 +181,14 @@ exec {} "$@"
     const int each = ranks_on_each(layout_);
     if (each > 0 && layout_.placements.size() <= kMostInline) {
       std::vector<std::string> hosts;
-      for (const layout::Placement& placement : layout_.placements) hosts.push_back(placement.host);
+      for (const layout::Placement& placement : layout_.placements)
+        hosts.push_back(engine_host(placement));
       set(kHosts, fmt::format("{}", fmt::join(hosts, ",")));
       set(dialect_.ranks_per_host, std::to_string(each));
     } else if (is_ours(dialect_.host_file)) {
       PlanFile file{.path = means_.folder + "/hosts", .content = {}};
       for (const layout::Placement& placement : layout_.placements) {
-        file.content += fmt::format("{}:{}\n", placement.host, placement.ranks);
+        file.content += fmt::format("{}:{}\n", engine_host(placement), placement.ranks);
       }
       add({std::string(dialect_.host_file.name), file.path});
       plan_.files.push_back(std::move(file));

@@ -33,8 +33,12 @@ class OpenMpiWriter {
   Plan write() {
     argv_ = {layout_.engine.launcher};
     if (means_.as_root) add({"--allow-run-as-root"});
-    set_launcher(dialect_.agent, fmt::format("{}", fmt::join(means_.ssh, " ")));
-    set_launcher(dialect_.no_tree, "1");
+    if (!all_here(layout_)) {  // mpirun fails without an ssh program, even if it needs none
+      set_launcher(dialect_.agent, fmt::format("{}", fmt::join(means_.ssh, " ")));
+      set_launcher(dialect_.no_tree, "1");
+    }
+    // Not a parameter of Open MPI. Its daemons get it too, so hosts can tell which run they serve.
+    if (!means_.by_hand) add({std::string(dialect_.flag), "muster_run_id", means_.run_id});
     if (means_.user_env.contains("SLURM_JOB_ID")) {  // else srun starts the daemons, on its hosts
       set_launcher("plm", std::string(dialect_.plm));
       set_launcher("ras", "^slurm");
@@ -80,21 +84,21 @@ class OpenMpiWriter {
     if (layout_.subnet.empty()) return;
     std::string meeting = layout_.subnet;
     if (!layout_.launcher_subnet.empty()) meeting += "," + layout_.launcher_subnet;
-    set_launcher(dialect_.interfaces, meeting);
+    if (!all_here(layout_)) set_launcher(dialect_.interfaces, meeting);  // mpirun rejects loopback
     set_mpi("btl_tcp_if_include", layout_.subnet);
   }
 
   void add_hosts() {
     std::vector<std::string> hosts;
     for (const layout::Placement& placement : layout_.placements) {
-      hosts.push_back(fmt::format("{}:{}", placement.host, placement.ranks));
+      hosts.push_back(fmt::format("{}:{}", engine_host(placement), placement.ranks));
     }
     if (hosts.size() <= kMostInline) {
       add({"--host", fmt::format("{}", fmt::join(hosts, ","))});
     } else {
       PlanFile file{.path = means_.folder + "/hosts", .content = {}};
       for (const layout::Placement& placement : layout_.placements) {
-        file.content += fmt::format("{} slots={}\n", placement.host, placement.ranks);
+        file.content += fmt::format("{} slots={}\n", engine_host(placement), placement.ranks);
       }
       add({"--hostfile", file.path});
       plan_.files.push_back(std::move(file));
@@ -121,7 +125,7 @@ class OpenMpiWriter {
 Result<Plan> plan_openmpi(const layout::Job& job, const layout::Layout& layout,
                           const Means& means) {
   for (const std::string& word : means.ssh) {
-    if (word.find_first_of(" \t\n") == std::string::npos) continue;
+    if (all_here(layout) || word.find_first_of(" \t\n") == std::string::npos) continue;
     return unexpected(Error{.what = fmt::format("Open MPI cannot be told of '{}'", word),
                             .hint = "it parts the words of its ssh command at blanks; a home "
                                     "folder without a blank in its path helps"});

@@ -52,6 +52,7 @@ struct Means {
   int restarts_made = 0;                // by muster
   int restarts_most = -1;               // likewise; -1: muster makes none, the engine may
   bool as_root = false;
+  bool by_hand = false;  // the user will paste the command; there will be no warden
 };
 
 [[nodiscard]] Result<Plan> plan(const layout::Job& job, const layout::Layout& layout,

@@ -23,7 +23,7 @@ class TorchrunWriter {
     for (std::size_t i = 0; i < layout_.placements.size(); ++i) {
       const layout::Placement& placement = layout_.placements[i];
       plan_.commands.push_back(
-          {.argv = job_.pods > 0 ? on_host(in_pod(placement)) : over_ssh(placement, at_meeting(i)),
+          {.argv = words_for(placement, job_.pods > 0 ? in_pod(placement) : at_meeting(i)),
            .host = placement.host,
            .input = placement.first_rank == 0});
     }
@@ -44,6 +44,16 @@ class TorchrunWriter {
     }
   }
 
+  // The c10d rendezvous unpickles state from a store without authentication, so muster uses it only
+  // if hosts may come and go, or if the user names a backend.
+  [[nodiscard]] bool is_elastic() const {
+    const auto& words = job_.engine_args;
+    const bool is_static = std::any_of(words.begin(), words.end(), [](std::string_view word) {
+      return word == "static" || word.ends_with("backend=static");
+    });
+    return layout_.min_hosts > 0 || (given_by_user(job_, "--rdzv-backend") && !is_static);
+  }
+
   // Every host finds its own torchrun; all are given the same port, and only the first serves it.
   Words at_meeting(std::size_t index) {
     const layout::Placement& placement = layout_.placements[index];
@@ -53,12 +63,16 @@ class TorchrunWriter {
         layout_.min_hosts > 0 ? fmt::format("{}:{}", layout_.min_hosts, hosts)
                               : std::to_string(hosts));
     set(words, "--nproc-per-node", std::to_string(placement.ranks));
-    set(words, "--rdzv-backend", "c10d");
+    set(words, "--rdzv-backend", is_elastic() ? "c10d" : "static");
     set(words, "--rdzv-endpoint",
         fmt::format("{}:{}", layout_.master_address, layout_.master_port));
     set(words, "--rdzv-id", means_.run_id);
-    set(words, "--rdzv-conf", index == 0 ? "is_host=1" : "is_host=0");
-    if (!placement.address.empty()) set(words, "--local-addr", placement.address);
+    if (is_elastic()) {
+      set(words, "--rdzv-conf", index == 0 ? "is_host=1" : "is_host=0");
+      if (!placement.address.empty()) set(words, "--local-addr", placement.address);
+    } else {
+      set(words, "--node-rank", std::to_string(index));
+    }
     if (layout_.max_restarts > 0 || means_.restarts_most >= 0) {
       set(words, "--max-restarts", std::to_string(layout_.max_restarts));
     }
@@ -92,7 +106,8 @@ class TorchrunWriter {
     return words;
   }
 
-  Words over_ssh(const layout::Placement& placement, const Words& torchrun) {
+  Words words_for(const layout::Placement& placement, const Words& torchrun) {
+    if (job_.pods > 0 || placement.here) return on_host(torchrun);
     Words words = means_.ssh;
     words.insert(words.end(), {"--", placement.host, "exec " + sys::quote(on_host(torchrun))});
     return words;

@@ -1,4 +1,4 @@
-// torchrun's words: one of it on every host, which meet by c10d's rendezvous; or one in this pod.
+// torchrun's command line: one torchrun on every host, or one in this pod.
 #pragma once
 
 #include "launch/plan.hpp"

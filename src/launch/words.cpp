@@ -6,15 +6,6 @@
 #include <fmt/ranges.h>
 
 namespace muster::launch {
-namespace {
-
-bool uses_rdma(const layout::Layout& layout) {
-  const auto& placements = layout.placements;
-  return !placements.empty() && std::all_of(placements.begin(), placements.end(),
-                                            [](const auto& one) { return one.rdma.has_value(); });
-}
-
-}  // namespace
 
 std::string stays_as_variable(std::string_view name) {
   return fmt::format("{} is set in your environment and stays", name);
@@ -43,7 +34,14 @@ Variables add_variables(const layout::Job& job, const layout::Layout& layout, co
     variables.defaults.push_back(name);
   };
   set_default("OMP_NUM_THREADS", std::to_string(layout.threads));
-  if (!uses_rdma(layout)) set_default("NCCL_IB_DISABLE", "1");  // or NCCL uses it on some hosts
+  if (layout.rdma_given_up) {  // NCCL would use RDMA on some hosts and hang
+    const std::string name = "NCCL_IB_DISABLE";
+    set_default(name, "1");
+    if (!means.user_env.contains(name)) {
+      plan.notes.push_back("muster sets " + name +
+                           "=1: not every host has usable RDMA, so NCCL uses TCP");
+    }
+  }
   auto& forwarded = variables.forwarded;
   std::sort(forwarded.begin(), forwarded.end());
   forwarded.erase(std::unique(forwarded.begin(), forwarded.end()), forwarded.end());
@@ -64,6 +62,7 @@ void set_for_engine(Plan& plan, const Means& means, const std::string& name,
 std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout& layout,
                                     const Means& means) {
   std::vector<std::string> words = {means.shim, "rank", "--run", means.run_id};
+  if (means.by_hand) words.emplace_back("--by-hand");
   if (!layout.subnet.empty()) words.insert(words.end(), {"--subnet", layout.subnet});
   if (!layout.master_address.empty()) {
     words.insert(words.end(),
@@ -76,6 +75,15 @@ std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout
   words.emplace_back("--");
   words.insert(words.end(), job.program.begin(), job.program.end());
   return words;
+}
+
+bool all_here(const layout::Layout& layout) {
+  return std::all_of(layout.placements.begin(), layout.placements.end(),
+                     [](const layout::Placement& placement) { return placement.here; });
+}
+
+std::string engine_host(const layout::Placement& placement) {
+  return placement.here ? "localhost" : placement.host;
 }
 
 // torchrun takes --nproc_per_node for --nproc-per-node.

@@ -35,6 +35,12 @@ void set_for_engine(Plan& plan, const Means& means, const std::string& name,
 [[nodiscard]] std::vector<std::string> rank_words(const layout::Job& job,
                                                   const layout::Layout& layout, const Means& means);
 
+// Whether all ranks run on this machine, so that nothing needs ssh.
+[[nodiscard]] bool all_here(const layout::Layout& layout);
+
+// The host's name for the engine, which is localhost for this machine.
+[[nodiscard]] std::string engine_host(const layout::Placement& placement);
+
 // Notes on what the user has set, which takes the place of ours.
 [[nodiscard]] std::string stays_as_variable(std::string_view name);
 [[nodiscard]] std::string stays_as_engine_arg(std::string_view flag);

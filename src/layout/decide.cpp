@@ -43,7 +43,24 @@ Known known_hosts(Layout& layout, std::span<const facts::Survey> surveys) {
   return known;
 }
 
+// If this machine is the only host, no traffic has to leave it. False if it is not the only host,
+// or has no loopback interface.
+bool take_loopback(const Known& known, Layout& layout) {
+  if (layout.placements.size() != 1 || !layout.placements.front().here) return false;
+  const auto loopback = known.facts.empty() ? std::nullopt : loopback_of(*known.facts.front());
+  if (!loopback) return false;
+  Placement& placement = layout.placements.front();
+  placement.interface = loopback->interface->name;
+  placement.address = ipv4_text(loopback->address);
+  layout.subnet = to_text(loopback->network);
+  layout.launcher_interface = placement.interface;
+  layout.launcher_address = placement.address;
+  layout.why.push_back(fmt::format("subnet {}: all ranks run on this machine", layout.subnet));
+  return true;
+}
+
 void decide_network(const Job& job, const Facts& launcher, const Known& known, Layout& layout) {
+  if (take_loopback(known, layout)) return;
   const auto subnet = choose_subnet(known.facts, launcher, parse_ipv4(job.master_address));
   if (!subnet) {
     if (!known.facts.empty()) layout.why.emplace_back("no subnet: the hosts share none");
@@ -73,10 +90,12 @@ std::string rdma_text(const Known& known) {
   for (const Placement* placement : known.placements) {
     if (!placement->rdma) continue;
     const Rdma& rdma = *placement->rdma;
-    const std::string text = rdma.gid_index < 0
-                                 ? fmt::format("{} port {} (InfiniBand)", rdma.device, rdma.port)
-                                 : fmt::format("{} port {}, GID index {} (RoCE v2, IPv4)",
-                                               rdma.device, rdma.port, rdma.gid_index);
+    const std::string text =
+        rdma.active_ports > 1
+            ? fmt::format("{} active ports, among which NCCL chooses,", rdma.active_ports)
+        : rdma.gid_index < 0 ? fmt::format("{} port {} (InfiniBand)", rdma.device, rdma.port)
+                             : fmt::format("{} port {}, GID index {} (RoCE v2, IPv4)", rdma.device,
+                                           rdma.port, rdma.gid_index);
     auto at = std::find_if(ports.begin(), ports.end(),
                            [&](const auto& one) { return one.first == text; });
     if (at == ports.end()) at = ports.insert(ports.end(), {text, {}});
@@ -99,6 +118,10 @@ void decide_rdma(const Known& known, Layout& layout) {
     if (rdma) ++(rdma->gid_index < 0 ? native : roce);
   }
   if (known.facts.empty() || layout.placements.size() < 2) return;
+  layout.rdma_given_up = std::max(native, roce) < layout.placements.size() &&
+                         std::any_of(
+                             known.facts.begin(), known.facts.end(),
+                             [](const Facts* host) { return has_active_port(*host); });
   if (native + roce == 0) {
     layout.why.emplace_back("no RDMA on any host: traffic goes over TCP");
     return;
@@ -226,7 +249,6 @@ Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
   const Known known = known_hosts(layout, surveys);
   EngineChoice choice = choose_engine(job, known.facts, launcher);
   layout.engine = std::move(choice.engine);
-  layout.engine.why = choice.why;
   layout.why.push_back(std::move(choice.why));
   MUSTER_CHECK(leave_restarts(job, layout));
   decide_network(job, launcher, known, layout);

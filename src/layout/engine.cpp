@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "layout/python.hpp"
+
 namespace muster::layout {
 namespace {
 
@@ -65,11 +67,32 @@ EngineChoice named_launcher(const Job& job, const facts::Facts& launcher) {
                                          mpi_name(found->kind, found->version), found->launcher)};
 }
 
-bool is_python(const Job& job) {
-  if (job.program.empty()) return false;
-  const std::string& first = job.program.front();
-  const std::string_view name = std::string_view(first).substr(first.rfind('/') + 1);
-  return name.starts_with("python") || name.ends_with(".py");
+bool is_same_minor(std::string_view one, std::string_view other) {
+  const Version left = parse_version(one), right = parse_version(other);
+  return left.major == right.major && left.minor == right.minor;
+}
+
+// Whether a program that mentions MPI with this word may be meant for this MPI.
+bool suits(const facts::Mpi& mpi, std::string_view word) {
+  if (word.starts_with("OMPI_")) return mpi.kind == "openmpi";
+  if (word.starts_with("PMI_")) return mpi.kind == "mpich" || mpi.kind == "intel";
+  return is_mpi(mpi.kind);
+}
+
+// The first MPI here that suits the Python program and is on every host; null if there is none.
+const facts::Mpi* mpi_for_python(const Job& job, std::span<const facts::Facts* const> hosts,
+                                 const facts::Facts& launcher) {
+  if (job.mpi_word.empty()) return nullptr;
+  for (const facts::Mpi& mpi : launcher.mpi) {
+    const auto has_it = [&](const facts::Facts* host) {
+      return std::any_of(host->mpi.begin(), host->mpi.end(), [&](const facts::Mpi& other) {
+        return other.launcher == mpi.launcher && other.kind == mpi.kind &&
+               is_same_minor(other.version, mpi.version);
+      });
+    };
+    if (suits(mpi, job.mpi_word) && std::all_of(hosts.begin(), hosts.end(), has_it)) return &mpi;
+  }
+  return nullptr;
 }
 
 // Each host has its own; the version is that of the first.
@@ -147,7 +170,13 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
       !hosts.empty() && std::all_of(hosts.begin(), hosts.end(),
                                     [](auto* one) { return !one->torch.torchrun.empty(); });
   const facts::Program* linked = linked_program(hosts);
-  if (job.engine.empty() && linked == nullptr && has_torchrun && is_python(job)) {
+  if (job.engine.empty() && linked == nullptr && has_torchrun && is_python(job.program)) {
+    if (const facts::Mpi* mpi = mpi_for_python(job, hosts, launcher)) {
+      return {to_engine(*mpi),
+              fmt::format("engine {} at {}: the program mentions MPI ({}), which torchrun does "
+                          "not start",
+                          mpi_name(mpi->kind, mpi->version), mpi->launcher, job.mpi_word)};
+    }
     return torchrun(job, hosts, "the program is Python's, and every host has it");
   }
   const facts::Mpi* best = first_of_kind(launcher, job.engine);

@@ -1,6 +1,7 @@
 // Job: what is to run. Only what the user said; what follows from it is Layout's.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@ namespace muster::layout {
 
 struct Job {
   std::vector<std::string> program;  // and its arguments; empty for `check` without one
+  std::string mpi_word = {};         // with which a Python program mentions MPI; empty: none
   std::string folder = {};           // where it starts on every host
   int ranks_per_host = 0;            // 0: the host's slots, else 1
   std::string ranks_by = {};         // or a host's "gpu"s or "cpu"s; "auto": GPUs, else CPUs
@@ -26,9 +28,10 @@ struct Job {
   std::string activate = {};
   std::vector<std::string> env =
       {};  // names of variables to hand to the ranks; values are in our environment
-  std::string master_address = {};  // empty: chosen
-  int master_port = 0;              // 0: chosen
-  std::string bind_to = {};         // the user's own words for the engine; empty: ours
+  std::map<std::string, std::string> env_values = {};  // by name; some may be secret
+  std::string master_address = {};                     // empty: chosen
+  int master_port = 0;                                 // 0: chosen
+  std::string bind_to = {};  // the user's own words for the engine; empty: ours
   std::string map_by = {};
   int threads = 0;  // OMP_NUM_THREADS; 0: chosen
   std::vector<std::string> engine_args = {};

@@ -16,7 +16,8 @@ namespace muster::layout {
 struct Rdma {
   std::string device;  // "mlx5_0"
   int port = 1;
-  int gid_index = -1;  // -1: native InfiniBand, none is needed
+  int gid_index = -1;    // -1: native InfiniBand needs none
+  int active_ports = 1;  // of the host; if there are several, NCCL chooses
 };
 
 struct Placement {
@@ -26,6 +27,7 @@ struct Placement {
   std::string interface = {};  // the one in the job's subnet
   std::string address = {};    // its address
   std::optional<Rdma> rdma = std::nullopt;
+  bool here = false;  // as hosts::Host::here
 };
 
 struct Engine {
@@ -33,7 +35,6 @@ struct Engine {
   std::string version;  // "5.0.11"
   int major = 0;
   std::string launcher;  // absolute path here
-  std::string why = {};  // one sentence, also among the Layout's
   // Only Slurm, which starts the ranks of any MPI: the program's, as facts::Mpi::kind (empty: none
   // that is known), and how srun and it meet: "pmix", "pmi2"; empty: as the site has it.
   std::string mpi = {};
@@ -55,6 +56,7 @@ struct Layout {
   int threads = 1;  // OMP_NUM_THREADS
   std::string bind_to = {};
   std::string map_by = {};
+  bool rdma_given_up = false;         // some hosts have it and others cannot use it
   bool oversubscribed = false;        // more ranks than usable CPUs on some host
   std::vector<std::string> why = {};  // one sentence a decision, for people
 };

@@ -8,15 +8,14 @@ namespace {
 using nlohmann::json;
 
 json to_value(const Placement& placement) {
-  json value = {{"host", placement.host},
-                {"first_rank", placement.first_rank},
-                {"ranks", placement.ranks},
-                {"interface", placement.interface},
-                {"address", placement.address}};
+  json value = {{"host", placement.host},       {"first_rank", placement.first_rank},
+                {"ranks", placement.ranks},     {"interface", placement.interface},
+                {"address", placement.address}, {"here", placement.here}};
   if (placement.rdma) {
     value["rdma"] = {{"device", placement.rdma->device},
                      {"port", placement.rdma->port},
-                     {"gid_index", placement.rdma->gid_index}};
+                     {"gid_index", placement.rdma->gid_index},
+                     {"active_ports", placement.rdma->active_ports}};
   }
   return value;
 }
@@ -44,6 +43,7 @@ std::string to_json(const Layout& layout) {
                       {"threads", layout.threads},
                       {"bind_to", layout.bind_to},
                       {"map_by", layout.map_by},
+                      {"rdma_given_up", layout.rdma_given_up},
                       {"oversubscribed", layout.oversubscribed},
                       {"why", layout.why}};
   return value.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -65,6 +65,12 @@ Result<int> room_on(const Job& job, const hosts::Host& host, const FactsByHost& 
   return job.ranks_per_host;
 }
 
+// Whether the user said how many ranks a host takes.
+bool says_room(const Job& job, std::span<const hosts::Host> hosts) {
+  return !job.ranks_by.empty() || job.ranks_per_host > 0 ||
+         std::any_of(hosts.begin(), hosts.end(), [](const auto& host) { return host.slots > 0; });
+}
+
 // Room for all: what the hosts lack is shared out evenly. Returns the room there is then.
 std::int64_t widen(std::vector<std::int64_t>& rooms, std::int64_t ranks) {
   const auto hosts = static_cast<std::int64_t>(rooms.size());
@@ -116,7 +122,8 @@ Result<std::vector<Placement>> place_ranks(const Job& job, const hosts::Cluster&
       return refused(fmt::format("{} ranks are too many", room), "correct the slots of the hosts");
     }
   }
-  if (job.oversubscribe && job.ranks > room) room = widen(rooms, job.ranks);
+  if (job.ranks > room && (job.oversubscribe || !says_room(job, hosts)))
+    room = widen(rooms, job.ranks);
   std::vector<Placement> placements;
   std::int64_t placed = 0;
   for (std::size_t i = 0; i < hosts.size(); ++i) {
@@ -125,7 +132,8 @@ Result<std::vector<Placement>> place_ranks(const Job& job, const hosts::Cluster&
     if (ranks == 0) continue;
     placements.push_back({.host = hosts[i].name,
                           .first_rank = static_cast<int>(placed),
-                          .ranks = static_cast<int>(ranks)});
+                          .ranks = static_cast<int>(ranks),
+                          .here = hosts[i].here});
     placed += ranks;
   }
   if (job.ranks > room) return unexpected(too_many_ranks(job, room, hosts.size()));

@@ -50,15 +50,24 @@ bool is_native(const facts::RdmaPort& port) {
   return port.link_layer == "InfiniBand";
 }
 
+bool has_active_port(const facts::Facts& host) {
+  return std::any_of(host.rdma.begin(), host.rdma.end(),
+                     [](const facts::RdmaPort& port) { return port.active; });
+}
+
 std::optional<Rdma> choose_rdma(const facts::Facts& host, const std::string& interface) {
   const facts::Interface* at = find_interface(host, interface);
   const bool is_ipoib = at != nullptr && at->kind == facts::InterfaceKind::kInfiniband;
   std::optional<Choice> best;
+  int active_ports = 0;
   for (const facts::RdmaPort& port : host.rdma) {
+    if (port.active) ++active_ports;
     const auto choice = choose_on(port, interface, is_ipoib);
     if (choice && (!best || (choice->of_interface && !best->of_interface))) best = choice;
   }
-  return best ? std::optional(best->rdma) : std::nullopt;
+  if (!best) return std::nullopt;
+  best->rdma.active_ports = active_ports;
+  return best->rdma;
 }
 
 bool has_rdma(const facts::Facts& host, const facts::Interface& interface) {

@@ -14,6 +14,8 @@ namespace muster::layout {
 
 [[nodiscard]] bool is_native(const facts::RdmaPort& port);  // InfiniBand, which needs no GID index
 
+[[nodiscard]] bool has_active_port(const facts::Facts& host);
+
 // An active port that is native InfiniBand or has a usable GID; the one that belongs to `interface`
 // before all others.
 [[nodiscard]] std::optional<Rdma> choose_rdma(const facts::Facts& host,

@@ -216,6 +216,19 @@ std::optional<Door> door_in(const Facts& host, const Network& network) {
   return std::nullopt;
 }
 
+std::optional<Door> loopback_of(const Facts& host) {
+  for (const facts::Interface& interface : host.interfaces) {
+    if (interface.kind != InterfaceKind::kLoopback || !interface.up) continue;
+    for (const facts::Address& address : interface.addresses) {
+      const auto network = network_of(address);
+      const auto ip = parse_ipv4(address.ip);
+      if (!network || !ip || !is_loopback(*ip)) continue;
+      return Door{.network = *network, .address = *ip, .interface = &interface};
+    }
+  }
+  return std::nullopt;
+}
+
 std::string default_interface(const Facts& host) {
   const facts::Route* best = nullptr;
   for (const facts::Route& route : host.routes) {

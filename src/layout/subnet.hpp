@@ -26,6 +26,9 @@ struct Door {
 // The first in this network; nothing: the host has none there.
 [[nodiscard]] std::optional<Door> door_in(const facts::Facts& host, const Network& network);
 
+// The host's loopback interface; nothing if it is not up.
+[[nodiscard]] std::optional<Door> loopback_of(const facts::Facts& host);
+
 // The interface of the default route with the lowest metric; empty: there is none.
 [[nodiscard]] std::string default_interface(const facts::Facts& host);
 

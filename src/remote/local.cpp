@@ -1,5 +1,9 @@
 #include "remote/local.hpp"
 
+#include <cstdlib>
+
+#include <unistd.h>
+
 #include "remote/process_session.hpp"
 
 namespace muster::remote {
@@ -7,11 +11,14 @@ namespace {
 
 constexpr std::size_t kAtOnce = 8;
 
-std::vector<std::string> shell_words(const std::string& command) {
-  return {"/bin/sh", "-c", command};
-}
-
 }  // namespace
+
+// Uses the user's own shell, as sshd does.
+std::vector<std::string> shell_words(const std::string& command) {
+  const char* const own = std::getenv("SHELL");  // NOLINT(concurrency-mt-unsafe)
+  const bool is_there = own != nullptr && own[0] == '/' && ::access(own, X_OK) == 0;
+  return {is_there ? own : "/bin/sh", "-c", command};
+}
 
 std::vector<Outcome> Local::run(std::span<const Task> tasks, std::chrono::milliseconds deadline) {
   auto results = run_processes(tasks, deadline, kAtOnce,

@@ -1,10 +1,16 @@
-// This machine as the only host: commands run in a shell here, without any way to another. For a
-// pod, which sees nobody but itself.
+// This machine as a host: commands run in a shell here. Used alone in a pod, which reaches only
+// itself, and by Ssh if this machine is one of the hosts.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "remote/transport.hpp"
 
 namespace muster::remote {
+
+// The words that run a shell command on this machine.
+[[nodiscard]] std::vector<std::string> shell_words(const std::string& command);
 
 class Local : public Transport {
  public:

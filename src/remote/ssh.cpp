@@ -1,11 +1,13 @@
 #include "remote/ssh.hpp"
 
+#include <algorithm>
 #include <sstream>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "remote/diagnose.hpp"
+#include "remote/local.hpp"
 #include "remote/process_session.hpp"
 #include "sys/file.hpp"
 
@@ -67,6 +69,11 @@ std::vector<Outcome> all_fail(std::span<const Task> tasks, const Error& error) {
   return outcomes;
 }
 
+// Runs the command in the home folder, as ssh would.
+std::string from_home(const std::string& command) {
+  return "cd 2>/dev/null; " + command;
+}
+
 }  // namespace
 
 std::string control_folder() {
@@ -106,6 +113,10 @@ std::vector<std::string> ssh_words(const SshOptions& options) {
 }
 
 std::shared_ptr<Session> Ssh::open(sys::Loop& loop, SessionPlan plan) {
+  if (is_here(plan.host)) {
+    plan.command = from_home(plan.command);
+    return Local().open(loop, std::move(plan));
+  }
   std::vector<std::string> words = ssh_words(options_);
   // Of a setting given twice ssh takes the first.
   if (plan.fresh) words.insert(words.begin() + 1, {"-o", "ControlPath=none"});
@@ -121,26 +132,30 @@ std::shared_ptr<Session> Ssh::open(sys::Loop& loop, SessionPlan plan) {
 }
 
 std::vector<Outcome> Ssh::run(std::span<const Task> tasks, std::chrono::milliseconds deadline) {
-  if (auto made = sys::make_private_folder(control_folder()); !made) {
+  const bool all_here = std::all_of(tasks.begin(), tasks.end(),
+                                    [this](const Task& task) { return is_here(task.host); });
+  if (auto made = all_here ? Result<void>() : sys::make_private_folder(control_folder()); !made) {
     return all_fail(tasks, made.error());
   }
   const std::vector<std::string> words = ssh_words(options_);
   std::vector<Result<sys::Ended>> results =
       run_processes(tasks, deadline, options_.fan_out, [&](const Task& task) {
+        if (is_here(task.host)) return shell_words(from_home(task.command));
         std::vector<std::string> argv = words;
         argv.insert(argv.end(), {"--", task.host, task.command});
         return argv;
       });
   std::vector<std::string> doubtful;
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    if (may_be_ssh(results[i])) doubtful.push_back(tasks[i].host);
+    if (!is_here(tasks[i].host) && may_be_ssh(results[i])) doubtful.push_back(tasks[i].host);
   }
   const std::set<std::string> open = connected(doubtful);
   std::vector<Outcome> outcomes;
   outcomes.reserve(tasks.size());
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     const std::string& host = tasks[i].host;
-    outcomes.push_back(outcome_of(host, std::move(results[i]), open.count(host) > 0));
+    const bool reached = is_here(host) || open.count(host) > 0;
+    outcomes.push_back(outcome_of(host, std::move(results[i]), reached));
   }
   return outcomes;
 }

@@ -17,6 +17,8 @@ struct SshOptions {
   int port = 0;           // 0: likewise
   std::chrono::seconds connect_timeout{10};
   std::size_t fan_out = 64;  // sessions at once; each costs a process here
+  // The host that is this machine, if one is: its commands run here, in a shell, without ssh.
+  std::string this_machine = {};
 };
 
 // Where the control sockets lie: ~/.ssh/muster/cm, made with mode 0700. Not below /tmp: after a
@@ -36,8 +38,11 @@ class Ssh : public Transport {
                                          std::chrono::milliseconds deadline) override;
 
   [[nodiscard]] std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) override;
-  void forget(const std::string& host) override { disconnect({&host, 1}); }
+  void forget(const std::string& host) override {
+    if (!is_here(host)) disconnect({&host, 1});
+  }
   [[nodiscard]] Silence silence(const std::string& host) const override {
+    if (is_here(host)) return {};
     return {"ssh-connect-refused-or-timeout", "ssh " + host + " true"};
   }
 
@@ -48,6 +53,10 @@ class Ssh : public Transport {
   [[nodiscard]] std::set<std::string> connected(std::span<const std::string> hosts);
 
  private:
+  [[nodiscard]] bool is_here(const std::string& host) const {
+    return host == options_.this_machine;
+  }
+
   // One answer a host of its connection's master process here; sends nothing to the host.
   std::vector<Result<sys::Ended>> control(std::span<const std::string> hosts,
                                           const std::string& request);

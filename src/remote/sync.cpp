@@ -1,5 +1,6 @@
 #include "remote/sync.hpp"
 
+#include <array>
 #include <charconv>
 #include <filesystem>
 
@@ -18,6 +19,7 @@ std::string with_slash(std::string path) {
 
 // rsync takes what stands before the first colon for the host.
 std::string place(const std::string& host, const std::string& path) {
+  if (host.empty()) return path.starts_with('/') ? path : "./" + path;  // "a:b" would name a host
   const bool is_ipv6 = host.find(':') != std::string::npos;
   return (is_ipv6 ? "[" + host + "]" : host) + ":" + path;
 }
@@ -61,11 +63,29 @@ std::string rsync_shell(std::span<const std::string> ssh_words) {
   return line;
 }
 
+bool compares_exactly(std::string_view version_text) {
+  constexpr std::string_view kMark = "version ";
+  constexpr std::array<int, 3> kFirst = {3, 1, 3};
+  const std::size_t at = version_text.find(kMark);
+  if (at == std::string_view::npos) return false;
+  std::array<int, 3> version{};
+  const char* from = version_text.data() + at + kMark.size();
+  const char* const end = version_text.data() + version_text.size();
+  for (int& part : version) {
+    const auto [stop, bad] = std::from_chars(from, end, part);
+    if (bad != std::errc()) return false;
+    from = stop < end && *stop == '.' ? stop + 1 : stop;
+  }
+  return version >= kFirst;
+}
+
 std::vector<std::string> rsync_words(const SyncOptions& options,
                                      std::span<const std::string> ssh_words,
                                      const std::string& host) {
   std::vector<std::string> words = {"rsync", "-a", "--protect-args", "--stats",
                                     "--no-human-readable"};
+  // Without this, an edit within the same second goes unnoticed.
+  if (options.exact) words.emplace_back("--modify-window=-1");
   if (options.remove) words.emplace_back("--delete");
   if (options.checksum) words.emplace_back("--checksum");
   if (options.dry_run) words.insert(words.end(), {"--dry-run", "--out-format=%i %n%L"});
@@ -75,7 +95,8 @@ std::vector<std::string> rsync_words(const SyncOptions& options,
 }
 
 std::string prepare_line(const SyncOptions& options) {
-  std::string script = fmt::format("command -v rsync >/dev/null || exit {}", kNoRsync);
+  std::string script =
+      fmt::format("command -v rsync >/dev/null || exit {}; rsync --version | head -n 1", kNoRsync);
   if (!options.dry_run) script += "; mkdir -p -- \"$1\" || exit 1";
   if (options.remove) {
     script += fmt::format(

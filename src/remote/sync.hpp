@@ -20,20 +20,26 @@ struct SyncOptions {
   bool remove = false;    // what `from` does not hold is removed from `to`
   bool checksum = false;  // compare contents, not sizes and times
   bool dry_run = false;   // change nothing, list what would change
+  bool exact = false;     // compare times to the nanosecond, if both sides can (compares_exactly)
 };
 
 // The value of rsync's -e: words parted by blanks. rsync reads quotes as no shell does: a quote
 // inside a quoted word is doubled.
 [[nodiscard]] std::string rsync_shell(std::span<const std::string> ssh_words);
 
-// What to run here for one host. The content of `from` ends in `to`, whether or not either is
-// written with a slash at its end; no shell on either side reads the paths.
+// Whether the rsync whose --version prints this text can compare times to the nanosecond. Before
+// 3.1.3 rsync treats some different files as equal, or does not know the flag.
+[[nodiscard]] bool compares_exactly(std::string_view version_text);
+
+// What to run here for one host; an empty `host` is this machine, from the home folder. The content
+// of `from` ends up in `to`, with or without a slash at the end of either. No shell on either side
+// interprets the paths.
 [[nodiscard]] std::vector<std::string> rsync_words(const SyncOptions& options,
                                                    std::span<const std::string> ssh_words,
                                                    const std::string& host);
 
-// The line that makes ready on a host: ends with kNoRsync when rsync is not there, otherwise makes
-// the folder (not in a dry run).
+// The command that prepares a host: exits with kNoRsync if rsync is not installed, otherwise prints
+// its version and makes the folder (not in a dry run).
 constexpr int kNoRsync = 127;
 // With --delete it ends with this when the folder is the home there or holds it: that would clear
 // everything the user has, the keys included. Only the host knows where that is.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
@@ -46,6 +47,32 @@ Error agent_ended(const std::string& host, const sys::Ended& ended) {
           .hint = {}};
 }
 
+// What ssh or the host's shell printed about the failed push.
+std::string push_failure(const Result<sys::Ended>& ended) {
+  if (!ended) return ended.error().what;
+  if (ended->timed_out)
+    return fmt::format("the copy did not finish within {} minutes", kPushDeadline.count());
+  std::string said = printable(ended->err.substr(0, ended->err.find('\n')));
+  // "/bin/sh: 5: cannot create /tmp/x: Read-only file system": leave out the shell's name.
+  if (const std::size_t at = said.find(": "); said.starts_with("/bin/sh") && at != said.npos) {
+    said.erase(0, at + 2);
+  }
+  return said;
+}
+
+Error not_pushed(const std::string& host, const std::string& base, const Binary& binary,
+                 const std::string& why) {
+  utsname machine{};
+  (void)::uname(&machine);
+  return {
+      .what = fmt::format("cannot copy muster's binary to {}, or it does not run there{}{}", base,
+                          why.empty() ? "" : ": ", why),
+      .where = {.host = host},
+      .hint = fmt::format("it needs {} MB, a file system that allows execution, and a machine of "
+                          "this one's type, {}",
+                          binary.bytes / 1'000'000 + 1, machine.machine)};
+}
+
 }  // namespace
 
 struct Crew::Member {
@@ -56,11 +83,12 @@ struct Crew::Member {
   facts::Survey survey = {};
   std::shared_ptr<remote::Session> session = {};
   std::shared_ptr<remote::Session> rejoining = {};
-  std::string received = {};  // of the session, not yet a line
-  int generation = 0;         // of the session; what an earlier one still says does not count
+  agent::Inbox inbox = {};  // of the session
+  int generation = 0;       // of the session; messages from earlier ones are ignored
   int generations = 0;
   std::shared_ptr<sys::Timer> deadline = {};
-  bool reached = false;  // its agent has spoken
+  std::string push_failure = {};  // why the binary could not be pushed; empty: unknown
+  bool reached = false;           // its agent has answered
   Clock::time_point heard = {};
   double asked_s = 0;          // Unix time here when it was asked for its clock
   bool asked_exactly = false;  // after its facts, for nothing else
@@ -113,12 +141,11 @@ void Crew::survey_at(const std::string& base, std::vector<std::size_t> members) 
     if (round == 0 && !members.empty()) push(members);
   }
   for (const std::size_t i : members) {  // pushed, and still not there
-    members_[i]->state = Member::State::kRefused;
-    members_[i]->survey = {
-        .host = members_[i]->host,
-        .facts = unexpected(Error{.what = "muster's binary does not run there",
-                                  .where = {.host = members_[i]->host},
-                                  .hint = "a folder that allows execution is needed: " + base})};
+    Member& member = *members_[i];
+    member.state = Member::State::kRefused;
+    member.survey = {
+        .host = member.host,
+        .facts = unexpected(not_pushed(member.host, base, binary_, member.push_failure))};
   }
 }
 
@@ -132,18 +159,17 @@ void Crew::open_next() {
 void Crew::open(std::size_t index) {
   Member& member = *members_[index];
   member.state = Member::State::kAsked;
-  member.received.clear();
+  member.inbox = {};
+  member.reached = false;
+  member.asked_exactly = false;
   member.asked_s = sys::unix_time();
   member.survey = {.host = member.host,
                    .facts = unexpected(no_answer(member.host, options_.deadline,
                                                  transport_.silence(member.host).trial))};
   member.deadline = loop_.timer(options_.deadline, {}, [this, index] { give_up(index); });
-  member.session = transport_.open(
-      loop_,
-      {.host = member.host,
-       .command = agent_line(base_, binary_),
-       .on_output = [this, index](std::string_view chunk) { take(index, chunk); },
-       .on_end = [this, index](remote::SessionEnd end) { end_of_session(index, std::move(end)); }});
+  if (member.session) member.session->abandon();  // it was started with another base
+  member.session = start_session(index, false);
+  member.generation = member.generations;
   agent::Order hello{.kind = agent::Order::Kind::kHello,
                      .run_id = options_.run_id,
                      .request = options_.request,
@@ -154,24 +180,21 @@ void Crew::open(std::size_t index) {
 
 void Crew::take(std::size_t index, std::string_view chunk) {
   Member& member = *members_[index];
-  member.received.append(chunk);
-  std::size_t start = 0;
-  for (std::size_t end = 0; (end = member.received.find('\n', start)) != std::string::npos;
-       start = end + 1) {
-    take_line(index, member.received.substr(start, end - start));
-  }
-  member.received.erase(0, start);
-  if (member.received.size() > agent::kMaxLine) member.session->abandon();
+  member.inbox.add(chunk);
+  while (const auto message = member.inbox.next()) take_message(index, *message);
+  if (member.inbox.broken() && member.session) member.session->abandon();
 }
 
-void Crew::take_line(std::size_t index, const std::string& line) {
+void Crew::take_message(std::size_t index, const agent::Message& message) {
   Member& member = *members_[index];
   member.heard = Clock::now();
-  auto report = agent::parse_report(line);
+  auto report = agent::parse_report(message);
   if (!report) return;  // a banner or a shell's greeting: not ours
   if (on_report_) return on_report_(index, *report);
   if (member.state != Member::State::kAsked) return;
-  member.reached = true;
+  if (!std::exchange(member.reached, true)) {
+    member.deadline = loop_.timer(options_.for_facts, {}, [this, index] { give_up(index); });
+  }
   if (report->kind == agent::Report::Kind::kFacts) {
     member.survey.facts = std::move(report->facts);
     if (!options_.compare_clocks) return surveyed(member);
@@ -235,7 +258,7 @@ void Crew::give_up(std::size_t index) {
   Member& member = *members_[index];
   if (member.reached) {
     member.survey.failure_id = "facts-not-gathered";
-    member.survey.facts = unexpected(too_slow(member.host, options_.deadline));
+    member.survey.facts = unexpected(too_slow(member.host, options_.for_facts));
   } else {
     member.survey.failure_id = transport_.silence(member.host).failure_id;
   }
@@ -257,7 +280,10 @@ void Crew::push(const std::vector<std::size_t>& members) {
     tasks.push_back(
         {.host = members_[i]->host, .command = push_line(base_, binary_), .input = input});
   }
-  (void)transport_.run(tasks, kPushDeadline);  // what failed is still missing afterwards
+  const std::vector<remote::Outcome> outcomes = transport_.run(tasks, kPushDeadline);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    members_[members[i]]->push_failure = push_failure(outcomes[i].ended);
+  }
 }
 
 std::string Crew::binary() const {
@@ -312,16 +338,18 @@ void Crew::adopt(std::size_t index, int generation) {
   if (member.session) member.session->abandon();
   member.session = std::move(member.rejoining);
   member.generation = generation;
-  member.received.clear();
+  member.inbox = {};
 }
 
-void Crew::rejoin(std::size_t index, double orphan_after_s) {
+void Crew::rejoin(std::size_t index, double orphan_after_s, std::vector<agent::Taken> taken) {
   Member& member = *members_[index];
   if (member.rejoining) return;
   member.rejoining = start_session(index, true);
   member.rejoining->write(
       to_line(agent::Order{.kind = agent::Order::Kind::kHello, .run_id = options_.run_id}) +
-      to_line(agent::Order{.kind = agent::Order::Kind::kBegin, .orphan_after_s = orphan_after_s}));
+      to_line(agent::Order{.kind = agent::Order::Kind::kBegin,
+                           .orphan_after_s = orphan_after_s,
+                           .taken = std::move(taken)}));
 }
 
 void Crew::stop_rejoining() {

@@ -19,7 +19,8 @@ struct CrewOptions {
   std::string run_id = {};                // empty: facts only
   std::vector<std::string> earlier = {};  // ids of the attempts before this one
   facts::Request request = {};            // its `host` is filled in
-  std::chrono::milliseconds deadline;     // for a host's facts, from the moment it is asked
+  std::chrono::milliseconds deadline;     // for a host's first answer
+  std::chrono::milliseconds for_facts;    // for its facts, after the first answer
   std::size_t fan_out = 64;               // hosts that are being logged in to at once
   bool compare_clocks = false;            // to the millisecond, for one more round trip
 };
@@ -47,8 +48,8 @@ class Crew {
   void listen(OnReport on_report, OnLost on_lost);
   void send(std::size_t member, const agent::Order& order);
   // A new session, on a connection of its own, that says `begin` again; the old one stays until the
-  // new one speaks.
-  void rejoin(std::size_t member, double orphan_after_s);
+  // new one speaks. `taken`: the output that we have.
+  void rejoin(std::size_t member, double orphan_after_s, std::vector<agent::Taken> taken);
   // New sessions that have not spoken yet are given up: ssh may wait long for a host that is gone.
   void stop_rejoining();
   [[nodiscard]] bool connected(std::size_t member) const;
@@ -70,7 +71,7 @@ class Crew {
   void open_next();
   void open(std::size_t index);
   void take(std::size_t index, std::string_view chunk);
-  void take_line(std::size_t index, const std::string& line);
+  void take_message(std::size_t index, const agent::Message& message);
   void surveyed(Member& member);
   std::shared_ptr<remote::Session> start_session(std::size_t index, bool fresh);
   void adopt(std::size_t index, int generation);

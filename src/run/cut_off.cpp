@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <span>
 
 namespace muster::run {
 namespace {
@@ -19,12 +20,25 @@ constexpr std::array kSayings = {
     std::string_view("Connection was likely closed"),                        // c10d's store
 };
 
+constexpr std::array kTimeOuts = {
+    std::string_view("Timed out waiting"),                             // Gloo
+    std::string_view("Watchdog caught collective operation timeout"),  // NCCL
+};
+
+bool has_any(std::string_view text, std::span<const std::string_view> sayings) {
+  return std::any_of(sayings.begin(), sayings.end(), [&](std::string_view saying) {
+    return text.find(saying) != std::string_view::npos;
+  });
+}
+
 }  // namespace
 
 bool says_cut_off(std::string_view errors) {
-  return std::any_of(kSayings.begin(), kSayings.end(), [&](std::string_view saying) {
-    return errors.find(saying) != std::string_view::npos;
-  });
+  return has_any(errors, kSayings);
+}
+
+bool says_timed_out(std::string_view errors) {
+  return has_any(errors, kTimeOuts);
 }
 
 std::set<int> reported_cut_off(std::string_view words) {

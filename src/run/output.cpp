@@ -1,23 +1,29 @@
 #include "run/output.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
+#include <sstream>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include "base/printable.hpp"
+#include "run/cut_off.hpp"
+
 namespace muster::run {
 namespace {
 
-constexpr std::size_t kBuffered = std::size_t{64} << 10;  // of a rank, before it is written
+constexpr std::chrono::seconds kDoubtLasts{3};
+
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
-// Ends early only when the other side is gone for good; then nothing more can be done.
-bool write_all(int descriptor, std::string_view bytes) {
+// Returns how many were written: fewer than all only if the reader is gone or a disk is full.
+std::size_t write_all(int descriptor, std::string_view bytes) {
+  const std::size_t all = bytes.size();
   while (!bytes.empty()) {
     const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
@@ -26,10 +32,48 @@ bool write_all(int descriptor, std::string_view bytes) {
       (void)::poll(&writable, 1, -1);
       continue;
     }
-    if (count <= 0) return false;
+    if (count <= 0) break;
     bytes.remove_prefix(static_cast<std::size_t>(count));
   }
-  return true;
+  return all - bytes.size();
+}
+
+// The file's last lines, made printable because a program may write anything.
+std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
+  constexpr off_t kPart = 16384;
+  const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const off_t size = file.valid() ? ::lseek(file.get(), 0, SEEK_END) : 0;
+  std::string text(static_cast<std::size_t>(std::clamp<off_t>(size, 0, kPart)), '\0');
+  const ssize_t got =
+      ::pread(file.get(), text.data(), text.size(), std::max<off_t>(size - kPart, 0));
+  text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty()) lines.push_back(printable(line));
+  }
+  if (lines.size() > most)
+    lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most));
+  return lines;
+}
+
+void copy(int from, Screen::Part part, int to) {
+  std::array<char, 65536> buffer{};
+  while (part.bytes > 0) {
+    const ssize_t count = ::pread(from, buffer.data(), std::min(part.bytes, buffer.size()),
+                                  static_cast<off_t>(part.at));
+    if (count <= 0) return;
+    part.at += static_cast<std::uint64_t>(count);
+    part.bytes -= static_cast<std::size_t>(count);
+    (void)write_all(to, {buffer.data(), static_cast<std::size_t>(count)});
+  }
+}
+
+// Whether a rank that prints this line may be about to end because another has ended.
+bool sounds_like_an_end(std::string_view line) {
+  return line.starts_with("Traceback (most recent call last):") ||
+         line.starts_with("terminate called") || line.starts_with("Fatal Python error") ||
+         line.starts_with("Abort(") || says_cut_off(line);
 }
 
 sys::Fd open_log(const std::string& path) {
@@ -50,13 +94,14 @@ Screen::~Screen() {
   thread_.join();
 }
 
-void Screen::grown(sys::Stream stream, std::size_t bytes) {
+void Screen::show(const Part& part) {
   {
     const std::lock_guard lock(mutex_);
-    if (!pieces_.empty() && pieces_.back().stream == stream) {
-      pieces_.back().bytes += bytes;
+    if (!parts_.empty() && parts_.back().stream == part.stream &&
+        parts_.back().at + parts_.back().bytes == part.at) {
+      parts_.back().bytes += part.bytes;
     } else {
-      pieces_.push_back({stream, bytes});
+      parts_.push_back(part);
     }
   }
   changed_.notify_one();
@@ -65,56 +110,24 @@ void Screen::grown(sys::Stream stream, std::size_t bytes) {
 void Screen::work() {
   while (true) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return closing_ || !pieces_.empty(); });
-    if (pieces_.empty()) return;
-    const Piece piece = pieces_.front();
-    pieces_.pop_front();
+    changed_.wait(lock, [this] { return closing_ || !parts_.empty(); });
+    if (parts_.empty()) return;
+    const Part part = parts_.front();
+    parts_.pop_front();
     lock.unlock();
-    const bool is_out = piece.stream == sys::Stream::kOut;
-    copy(is_out ? out_file_ : err_file_, is_out ? out_at_ : err_at_, piece.bytes,
-         is_out ? STDOUT_FILENO : STDERR_FILENO);
+    const bool is_out = part.stream == sys::Stream::kOut;
+    copy(is_out ? out_file_ : err_file_, part, is_out ? STDOUT_FILENO : STDERR_FILENO);
   }
 }
 
-void Screen::copy(int from, std::uint64_t& offset, std::size_t bytes, int to) {
-  std::array<char, 65536> buffer{};
-  while (bytes > 0) {
-    const ssize_t count =
-        ::pread(from, buffer.data(), std::min(bytes, buffer.size()), static_cast<off_t>(offset));
-    if (count <= 0) return;
-    offset += static_cast<std::uint64_t>(count);
-    bytes -= static_cast<std::size_t>(count);
-    (void)write_all(to, {buffer.data(), static_cast<std::size_t>(count)});
-  }
-}
-
-Demultiplexer::Line Demultiplexer::parse(std::string_view line) const {
-  const Line not_labelled{.rank = -1, .text = line};
-  if (line.empty() || line.front() != '[') return not_labelled;
-  const std::size_t end = line.find("] ");
-  if (end == std::string_view::npos) return not_labelled;
-  const std::string_view label = line.substr(1, end - 1);
-  const std::size_t colon = label.rfind(':');
-  if (colon == std::string_view::npos) return not_labelled;
-  // Open MPI begins its own lines with "[host:pid] ", the pid in five digits, and often all zero.
-  if (label.size() > colon + 2 && label[colon + 1] == '0') return not_labelled;
-  int rank = -1;
-  const char* last = label.data() + label.size();
-  const auto [stop, bad] = std::from_chars(label.data() + colon + 1, last, rank);
-  if (bad != std::errc() || stop != last || rank < 0) return not_labelled;
-  if (rank >= ranks_ || !hosts_.contains(label.substr(0, colon))) return not_labelled;
-  return {.rank = rank, .text = line.substr(end + 2)};
-}
-
-Result<std::unique_ptr<Output>> Output::open(const std::string& folder,
-                                             std::set<std::string, std::less<>> hosts, int ranks,
+Result<std::unique_ptr<Output>> Output::open(const std::string& folder, int ranks,
                                              WatchLine watch) {
-  std::unique_ptr<Output> output(
-      new Output(folder, Demultiplexer(std::move(hosts), ranks), std::move(watch)));
+  std::unique_ptr<Output> output(new Output(folder, ranks, std::move(watch)));
   MUSTER_CHECK(sys::make_folders(folder + "/ranks", 0700));
   output->out_ = open_log(folder + "/out");
   output->err_ = open_log(folder + "/err");
-  if (!output->out_.valid() || !output->err_.valid()) {
+  output->engine_ = open_log(folder + "/engine");
+  if (!output->out_.valid() || !output->err_.valid() || !output->engine_.valid()) {
     return unexpected(system_error("cannot write the run's output", folder));
   }
   if (!output->watch_)
@@ -122,10 +135,8 @@ Result<std::unique_ptr<Output>> Output::open(const std::string& folder,
   return output;
 }
 
-Output::Output(std::string folder, Demultiplexer demultiplexer, WatchLine watch)
-    : folder_(std::move(folder)),
-      demultiplexer_(std::move(demultiplexer)),
-      watch_(std::move(watch)) {}
+Output::Output(std::string folder, int ranks, WatchLine watch)
+    : folder_(std::move(folder)), ranks_(ranks), watch_(std::move(watch)) {}
 
 Output::~Output() = default;
 
@@ -133,83 +144,144 @@ void Output::show_rest() {
   screen_ = nullptr;
 }
 
-bool Output::keep(int descriptor, std::string_view bytes) {
-  const bool kept = write_all(descriptor, bytes);
-  if (!kept) not_kept_ = std::strerror(errno);
+std::size_t Output::keep(const sys::Fd& file, std::string_view bytes) {
+  // If the file could not be opened, errno still says why.
+  const std::size_t kept = file.valid() ? write_all(file.get(), bytes) : 0;
+  if (kept < bytes.size()) not_kept_ = std::strerror(errno);
   return kept;
 }
 
-void Output::take(sys::Stream stream, std::string_view chunk) {
+void Output::show(sys::Stream stream, int rank, std::string_view labelled) {
+  if (labelled.empty()) return;
   const bool is_out = stream == sys::Stream::kOut;
-  const bool kept = keep(is_out ? out_.get() : err_.get(), chunk);
-  if (screen_ && kept) screen_->grown(stream, chunk.size());
-  if (screen_ && !kept) (void)write_all(is_out ? STDOUT_FILENO : STDERR_FILENO, chunk);
-  std::string& unfinished = is_out ? unfinished_out_ : unfinished_err_;
-  for (std::size_t end = 0; (end = chunk.find('\n')) != std::string_view::npos;
-       chunk.remove_prefix(end + 1)) {
-    if (unfinished.empty()) {
-      take_line(stream, chunk.substr(0, end + 1));
-    } else {
-      unfinished.append(chunk.substr(0, end + 1));
-      take_line(stream, unfinished);
-      unfinished.clear();
-    }
-  }
-  unfinished.append(chunk);
-  if (unfinished.size() > kLongestLine) {
-    take_line(stream, unfinished);
-    unfinished.clear();
-  }
-}
-
-void Output::take_line(sys::Stream stream, std::string_view line) {
-  const Demultiplexer::Line parsed = demultiplexer_.parse(line);
-  if (watch_) watch_(stream, parsed);
-  if (parsed.rank < 0) {
-    if (stream == sys::Stream::kErr) engine_errors_.append(line);
-    if (engine_errors_.size() > 2 * kBuffered) engine_errors_.erase(0, kBuffered);
+  const std::size_t kept = keep(is_out ? out_ : err_, labelled);
+  std::uint64_t& written = is_out ? out_bytes_ : err_bytes_;
+  const Screen::Part part{.stream = stream, .at = written, .bytes = kept};
+  written += kept;
+  if (kept < labelled.size() && screen_) {
+    (void)write_all(is_out ? STDOUT_FILENO : STDERR_FILENO, labelled);
     return;
   }
-  RankFile& file = (stream == sys::Stream::kOut ? rank_out_ : rank_err_)[parsed.rank];
-  file.unwritten.append(parsed.text);
-  file.bytes += parsed.text.size();
-  if (file.unwritten.size() >= kBuffered) write_out(parsed.rank, stream, file);
+  if (!is_out && (rank_failed_ || doubtful_.contains(rank))) {
+    held_.push_back({.rank = rank, .part = part, .since = Clock::now()});
+  } else {
+    show_part(rank, part);
+  }
 }
 
-// Opened for each write: a thousand ranks must not need two thousand descriptors.
-void Output::write_out(int rank, sys::Stream stream, RankFile& file) {
-  const sys::Fd log = open_log(rank_file(rank, stream));
-  (void)keep(log.get(), file.unwritten);
-  file.unwritten.clear();
+void Output::show_part(int rank, const Screen::Part& part) {
+  if (!screen_) return;
+  if (part.stream == sys::Stream::kErr) shown_last_ = rank;
+  screen_->show(part);
+}
+
+void Output::a_rank_failed() {
+  rank_failed_ = true;
+}
+
+void Output::show_old() {
+  while (!rank_failed_ && !held_.empty() && Clock::now() - held_.front().since >= kDoubtLasts) {
+    const int rank = held_.front().rank;
+    doubtful_.erase(rank);
+    for (const Held& one : held_) {
+      if (one.rank == rank) show_part(rank, one.part);
+    }
+    std::erase_if(held_, [rank](const Held& one) { return one.rank == rank; });
+  }
+}
+
+void Output::show_held(int rank) {
+  for (const Held& one : held_) {
+    if (rank < 0 || one.rank == rank) show_part(one.rank, one.part);
+  }
+  held_.clear();
+}
+
+bool Output::take(const std::string& host, const agent::Piece& piece) {
+  if (piece.rank < 0 || piece.rank >= ranks_) return false;
+  Received& received = received_[{host, piece.rank, piece.stream}];
+  std::string_view bytes = piece.bytes;
+  if (piece.at > received.bytes) {
+    not_kept_ = fmt::format("{} bytes of rank {} were lost with muster's watcher on {}",
+                            piece.at - received.bytes, piece.rank, host);
+    received.bytes = piece.at;
+  }
+  const std::uint64_t known = received.bytes - piece.at;
+  if (known >= bytes.size()) return true;
+  bytes.remove_prefix(static_cast<std::size_t>(known));
+  received.bytes += bytes.size();
+  // Opened anew for each piece, so that a thousand ranks do not need two thousand descriptors.
+  (void)keep(open_log(rank_file(piece.rank, piece.stream)), bytes);
+  const std::string label = fmt::format("[{}:{}] ", host, piece.rank);
+  std::string labelled;
+  const auto add_line = [&](std::string_view line) {
+    if (watch_) watch_(piece.stream, {.rank = piece.rank, .text = line});
+    if (piece.stream == sys::Stream::kErr && sounds_like_an_end(line)) doubtful_.insert(piece.rank);
+    labelled.append(label).append(line);
+  };
+  for (std::size_t end = 0; (end = bytes.find('\n')) != std::string_view::npos;
+       bytes.remove_prefix(end + 1)) {
+    received.unfinished.append(bytes.substr(0, end + 1));
+    add_line(received.unfinished);
+    received.unfinished.clear();
+  }
+  received.unfinished.append(bytes);
+  if (received.unfinished.size() > kLongestLine) {
+    add_line(received.unfinished + "\n");
+    received.unfinished.clear();
+  }
+  show(piece.stream, piece.rank, labelled);
+  return true;
+}
+
+void Output::take_engine(sys::Stream stream, std::string_view chunk) {
+  (void)keep(engine_, chunk);
+  if (!watch_) return;
+  engine_unfinished_.append(chunk);
+  for (std::size_t end = 0; (end = engine_unfinished_.find('\n')) != std::string::npos;) {
+    watch_(stream, {.rank = -1, .text = std::string_view(engine_unfinished_).substr(0, end + 1)});
+    engine_unfinished_.erase(0, end + 1);
+  }
+}
+
+void Output::remark(const std::string& host, int rank, std::string_view text) {
+  show(sys::Stream::kErr, rank, fmt::format("[{}:{}] muster: {}\n", host, rank, printable(text)));
 }
 
 void Output::finish() {
-  for (const sys::Stream stream : {sys::Stream::kOut, sys::Stream::kErr}) {
-    const bool is_out = stream == sys::Stream::kOut;
-    std::string& unfinished = is_out ? unfinished_out_ : unfinished_err_;
-    if (!unfinished.empty()) take_line(stream, unfinished);
-    unfinished.clear();
-    for (auto& [rank, file] : is_out ? rank_out_ : rank_err_) {
-      if (!file.unwritten.empty()) write_out(rank, stream, file);
-    }
+  for (auto& [key, received] : received_) {
+    const auto& [host, rank, stream] = key;
+    if (received.unfinished.empty()) continue;
+    const std::string line = received.unfinished + "\n";
+    received.unfinished.clear();
+    if (watch_) watch_(stream, {.rank = rank, .text = line});
+    show(stream, rank, fmt::format("[{}:{}] {}", host, rank, line));
   }
 }
 
-std::uint64_t Output::bytes(int rank, sys::Stream stream) const {
-  const auto& files = stream == sys::Stream::kOut ? rank_out_ : rank_err_;
-  const auto found = files.find(rank);
-  return found == files.end() ? 0 : found->second.bytes;
+std::vector<agent::Taken> Output::taken(const std::string& host) const {
+  std::map<int, agent::Taken> taken;
+  for (const auto& [key, received] : received_) {
+    const auto& [whose, rank, stream] = key;
+    if (whose != host) continue;
+    agent::Taken& one = taken.try_emplace(rank, agent::Taken{.rank = rank}).first->second;
+    (stream == sys::Stream::kOut ? one.out : one.err) = received.bytes;
+  }
+  std::vector<agent::Taken> list;
+  for (const auto& [rank, one] : taken) list.push_back(one);
+  return list;
+}
+
+std::vector<std::string> Output::last_errors(int rank, std::size_t most) const {
+  return last_lines(rank_file(rank, sys::Stream::kErr), most);
+}
+
+std::vector<std::string> Output::last_of_engine(std::size_t most) const {
+  return last_lines(folder_ + "/engine", most);
 }
 
 std::string Output::rank_file(int rank, sys::Stream stream) const {
   return fmt::format("{}/ranks/{}.{}", folder_, rank, stream == sys::Stream::kOut ? "out" : "err");
-}
-
-void Output::drop_added_newline(int rank, sys::Stream stream) {
-  auto& files = stream == sys::Stream::kOut ? rank_out_ : rank_err_;
-  if (files[rank].bytes == 0 || !not_kept_.empty()) return;
-  --files[rank].bytes;
-  (void)::truncate(rank_file(rank, stream).c_str(), static_cast<off_t>(files[rank].bytes));
 }
 
 }  // namespace muster::run

@@ -1,7 +1,8 @@
-// What the ranks say: shown as it comes, kept whole and by rank. The engine carries lines that the
-// shims labelled "[host:rank] ".
+// The ranks' output: shown in labelled lines as it arrives, and stored per rank, byte for byte. The
+// engine's own output is stored separately.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -13,7 +14,10 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
+#include <vector>
 
+#include "agent/protocol.hpp"
 #include "base/error.hpp"
 #include "sys/file.hpp"
 #include "sys/loop.hpp"
@@ -29,93 +33,104 @@ class Screen {
   Screen& operator=(const Screen&) = delete;
   ~Screen();  // after everything was written
 
-  // So many more bytes are in the file.
-  void grown(sys::Stream stream, std::size_t bytes);
+  // A part of the stream's file.
+  struct Part {
+    sys::Stream stream = sys::Stream::kOut;
+    std::uint64_t at = 0;
+    std::size_t bytes = 0;
+  };
+  void show(const Part& part);
 
  private:
-  struct Piece {
-    sys::Stream stream;
-    std::size_t bytes;
-  };
   void work();
-  void copy(int from, std::uint64_t& offset, std::size_t bytes, int to);
 
   int out_file_;
   int err_file_;
-  std::uint64_t out_at_ = 0;
-  std::uint64_t err_at_ = 0;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Piece> pieces_;
+  std::deque<Part> parts_;
   bool closing_ = false;
   std::thread thread_;
 };
 
-// Parts labelled lines by rank; everything else is the engine's own. Pure but for the calls back.
-class Demultiplexer {
- public:
-  struct Line {
-    int rank = -1;          // -1: the engine's own words
-    std::string_view text;  // without its label, with its newline where it had one
-  };
-  Demultiplexer(std::set<std::string, std::less<>> hosts, int ranks)
-      : hosts_(std::move(hosts)), ranks_(ranks) {}
-
-  [[nodiscard]] Line parse(std::string_view line) const;
-
- private:
-  std::set<std::string, std::less<>> hosts_;
-  int ranks_;
+// A line of a rank, without its label, but with its newline if it has one.
+struct Line {
+  int rank = -1;  // -1: the engine's own output
+  std::string_view text;
 };
 
-// For who shows the lines himself.
-using WatchLine = std::function<void(sys::Stream stream, const Demultiplexer::Line& line)>;
+// For a caller that shows the lines itself.
+using WatchLine = std::function<void(sys::Stream stream, const Line& line)>;
 
 class Output {
  public:
-  // `folder`: the run's. Everything is shown on the screen as it comes, unless somebody watches.
-  [[nodiscard]] static Result<std::unique_ptr<Output>> open(
-      const std::string& folder, std::set<std::string, std::less<>> hosts, int ranks,
-      WatchLine watch = nullptr);
+  // `folder`: the run's; `ranks`: how many there are. Everything is shown on the screen as it
+  // arrives, unless `watch` is given.
+  [[nodiscard]] static Result<std::unique_ptr<Output>> open(const std::string& folder, int ranks,
+                                                            WatchLine watch = nullptr);
   ~Output();
 
-  void take(sys::Stream stream, std::string_view chunk);
+  // Takes a piece of a rank's output from that host and skips bytes that we already have. False if
+  // there is no such rank.
+  bool take(const std::string& host, const agent::Piece& piece);
+  // Takes the engine's own output.
+  void take_engine(sys::Stream stream, std::string_view chunk);
+  // Shows a remark of muster's about a rank without storing it.
+  void remark(const std::string& host, int rank, std::string_view text);
+  // From now on, stores what ranks write to standard error but does not show it: most of it is
+  // about the end of the rank that failed.
+  void a_rank_failed();
+  // Shows what was held back of ranks that seemed about to end and did not.
+  void show_old();
+  // Shows what was held back of this rank only, or (-1) of all ranks.
+  void show_held(int rank);
+  // Whether the last standard error shown was this rank's.
+  [[nodiscard]] bool shown_last(int rank) const { return shown_last_ == rank; }
   void finish();     // what is left of unfinished lines, and everything to the files
   void show_rest();  // waits until the screen has it all
   // Why some of it could not be kept; empty: all of it was.
   [[nodiscard]] const std::string& not_kept() const { return not_kept_; }
 
-  // The last that the engine itself said on its standard error.
-  [[nodiscard]] const std::string& engine_errors() const { return engine_errors_; }
-
-  // Bytes of the rank's that came through the engine, for comparison with what its shim counted.
-  [[nodiscard]] std::uint64_t bytes(int rank, sys::Stream stream) const;
-  // The file of a rank: ranks/3.out below the run's folder.
-  [[nodiscard]] std::string rank_file(int rank, sys::Stream stream) const;
-  // A last newline that the shim added to an unfinished line is taken off again.
-  void drop_added_newline(int rank, sys::Stream stream);
+  // How much we have of the output of each of the host's ranks.
+  [[nodiscard]] std::vector<agent::Taken> taken(const std::string& host) const;
+  // The last lines, `most` at most, of the rank's standard error or of the engine's output.
+  [[nodiscard]] std::vector<std::string> last_errors(int rank, std::size_t most) const;
+  [[nodiscard]] std::vector<std::string> last_of_engine(std::size_t most) const;
 
  private:
-  struct RankFile {
-    std::string unwritten;
-    std::uint64_t bytes = 0;
+  using Clock = std::chrono::steady_clock;
+  struct Held {
+    int rank = 0;
+    Screen::Part part = {};
+    Clock::time_point since = {};
   };
+  struct Received {
+    std::uint64_t bytes = 0;
+    std::string unfinished = {};  // last line
+  };
+  // torchrun may start a rank again on another host.
+  using Key = std::tuple<std::string, int, sys::Stream>;
 
-  Output(std::string folder, Demultiplexer demultiplexer, WatchLine watch);
-  void take_line(sys::Stream stream, std::string_view line);
-  bool keep(int descriptor, std::string_view bytes);
-  void write_out(int rank, sys::Stream stream, RankFile& file);
+  Output(std::string folder, int ranks, WatchLine watch);
+  [[nodiscard]] std::string rank_file(int rank, sys::Stream stream) const;
+  void show(sys::Stream stream, int rank, std::string_view labelled);
+  void show_part(int rank, const Screen::Part& part);
+  std::size_t keep(const sys::Fd& file, std::string_view bytes);  // returns how many
 
   std::string folder_;
-  Demultiplexer demultiplexer_;
+  int ranks_;
+  std::map<Key, Received> received_;
   WatchLine watch_;
   sys::Fd out_;
   sys::Fd err_;
-  std::string unfinished_out_;
-  std::string unfinished_err_;
-  std::map<int, RankFile> rank_out_;
-  std::map<int, RankFile> rank_err_;
-  std::string engine_errors_;
+  sys::Fd engine_;
+  std::uint64_t out_bytes_ = 0;  // in the files
+  std::uint64_t err_bytes_ = 0;
+  bool rank_failed_ = false;
+  std::set<int> doubtful_;  // ranks that seem about to end
+  std::deque<Held> held_;
+  int shown_last_ = -1;  // the rank whose standard error it was
+  std::string engine_unfinished_;
   std::string not_kept_;
   std::unique_ptr<Screen> screen_;
 };

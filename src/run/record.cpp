@@ -34,7 +34,7 @@ bool failed_by_itself(const RankRecord& rank) {
   const int status = end_of(rank).status;
   const bool ended_by_others =
       WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
-  return failed(rank) && !rank.cut_off && !ended_by_others;
+  return failed(rank) && !rank.cut_off && !end_of(rank).by_engine && !ended_by_others;
 }
 
 // A beat on its way tells less about a clock than NTP keeps, so small differences do not count. A
@@ -83,7 +83,31 @@ std::string log_hint(const Record& record, int rank) {
   return fmt::format("its output: muster logs {} --rank {}", record.id, rank);
 }
 
+// The one rank that was not waiting for others when `waiter` gave up; null if several or none.
+const RankRecord* kept_waiting(const Record& record, const RankRecord& waiter) {
+  const RankRecord* found = nullptr;
+  for (const RankRecord& rank : record.ranks) {
+    if (&rank == &waiter || rank.timed_out || rank.cut_off) continue;
+    if (rank.end && corrected_end(record, rank) < corrected_end(record, waiter)) continue;
+    if (found) return nullptr;
+    found = &rank;
+  }
+  return found;
+}
+
+Verdict gave_up_waiting(const Record& record, const RankRecord& waiter, const RankRecord& cause) {
+  return {.code = code_of(end_of(waiter).status),
+          .text = fmt::format("rank {} on {} kept the others waiting: {} after a timeout",
+                              cause.rank, cause.host, describe_failure(waiter)),
+          .hint = fmt::format("its output: muster logs {} --rank {}; to see what it does while "
+                              "the others wait, pass --stall-after with less than the timeout",
+                              record.id, cause.rank),
+          .first_failed_rank = waiter.rank};
+}
+
 Verdict rank_failed(const Record& record, const RankRecord& first) {
+  const RankRecord* cause = first.timed_out ? kept_waiting(record, first) : nullptr;
+  if (cause) return gave_up_waiting(record, first, *cause);
   return {.code = code_of(end_of(first).status),
           .text = describe_failure(first) + others_text(record, first),
           .hint = end_of(first).failure.empty() ? log_hint(record, first.rank) : std::string(),
@@ -155,6 +179,16 @@ Verdict engine_died_first(const Record& record) {
           .hint = "who killed it? on this machine: dmesg, journalctl"};
 }
 
+// Some ranks never started, and the engine then ended those that had.
+bool engine_gave_up(const Record& record) {
+  const auto never_started = [](const RankRecord& rank) { return !rank.start && !rank.end; };
+  const auto failed_first = [](const RankRecord& rank) {
+    return failed_by_itself(rank) || rank.cut_off;
+  };
+  return std::any_of(record.ranks.begin(), record.ranks.end(), never_started) &&
+         std::none_of(record.ranks.begin(), record.ranks.end(), failed_first);
+}
+
 bool engine_ended_well(const Record& record) {
   return record.engine_code == 0 && record.engine_signal == 0;
 }
@@ -179,20 +213,23 @@ Verdict plain_end(const Record& record) {
     return {.code = kOwnFault,
             .text = fmt::format("{} ended with {} and never started {}", engine, engine_end(record),
                                 rank_list(not_started)),
-            .hint = "its own messages stand above"};
+            .hint = {},
+            .of_engine = true};
   }
   if (!not_ended.empty()) {
     return {.code = kOwnFault,
             .text = fmt::format("{} ended with {} before {}", engine, engine_end(record),
                                 rank_list(not_ended)),
-            .hint = "its own messages stand above"};
+            .hint = {},
+            .of_engine = true};
   }
   const bool ended_by_muster = record.reason == Reason::kEngineStuck;
   if (ended_by_muster || engine_ended_well(record)) return {};
   return {
       .code = kOwnFault,
       .text = fmt::format("all ranks ended well, but {} ended with {}", engine, engine_end(record)),
-      .hint = "its own messages stand above"};
+      .hint = {},
+      .of_engine = true};
 }
 
 std::string reason_name(Reason reason) {
@@ -235,17 +272,23 @@ nlohmann::json rank_json(const RankRecord& rank) {
     value["err_bytes"] = rank.end->err_bytes;
     value["left_over"] = rank.end->left_over;
     value["cut_off"] = rank.cut_off;
+    value["timed_out"] = rank.timed_out;
+    value["by_engine"] = rank.end->by_engine;
   }
   return value;
 }
 
 }  // namespace
 
+// A rank that the engine ended because of another counts as first only if all were ended that way.
 const RankRecord* first_failed(const Record& record) {
   const RankRecord* first = nullptr;
   const RankRecord* first_by_itself = nullptr;
   const auto is_before = [&](const RankRecord& rank, const RankRecord* other) {
-    return !other || corrected_end(record, rank) < corrected_end(record, *other);
+    const auto order = [&](const RankRecord& one) {
+      return std::pair(end_of(one).by_engine, corrected_end(record, one));
+    };
+    return !other || order(rank) < order(*other);
   };
   for (const RankRecord& rank : record.ranks) {
     if (failed(rank) && is_before(rank, first)) first = &rank;
@@ -263,7 +306,7 @@ std::string describe_status(int wait_status) {
 }
 
 Verdict judge(const Record& record) {
-  if (record.engine_restarts && record.reason == Reason::kEngineEnded &&
+  if (record.engine_restarts && !record.engine_unseen && record.reason == Reason::kEngineEnded &&
       engine_ended_well(record)) {
     return went_on(record);
   }
@@ -293,6 +336,7 @@ Verdict judge(const Record& record) {
     return host_lost(record);
   }
   if (first && engine_died(record)) return engine_died_first(record);
+  if (first && engine_gave_up(record)) return plain_end(record);
   if (first) return rank_failed(record, *first);
   return plain_end(record);
 }
@@ -319,6 +363,7 @@ std::string to_json(const Record& record, const Verdict& verdict) {
       {"code", verdict.code},
       {"verdict", verdict.text},
       {"first_failed_rank", verdict.first_failed_rank},
+      {"quoted", verdict.quoted},
   };
   return value.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -17,7 +17,8 @@ struct RankRecord {
   std::string host;
   std::optional<agent::RankStart> start = std::nullopt;
   std::optional<agent::RankEnd> end = std::nullopt;
-  bool cut_off = false;  // says that it ended because the connection to another rank broke
+  bool cut_off = false;    // it says that it lost the connection to another rank
+  bool timed_out = false;  // it says that it waited for others until a timeout
 };
 
 enum class Reason {
@@ -41,8 +42,9 @@ struct Record {
   // The engine starts ranks that failed again, and goes on with fewer hosts: how it ends itself is
   // then what counts.
   bool engine_restarts = false;
-  double started_s = 0;  // Unix time
-  double ended_s = 0;    // 0: not yet
+  bool engine_unseen = false;  // its connection broke, so how it ended is unknown
+  double started_s = 0;        // Unix time
+  double ended_s = 0;          // 0: not yet
   Reason reason = Reason::kEngineEnded;
   int signal = 0;            // the one that interrupted
   double timeout_s = 0;      // the one that passed
@@ -61,10 +63,15 @@ struct Verdict {
   std::string text = {};  // what happened, for people; empty: all went well
   std::string hint = {};
   int first_failed_rank = -1;
+  bool of_engine = false;  // the engine's output tells more
+  // Last lines of the failed rank's standard error, or of the engine.
+  std::vector<std::string> quoted = {};
+  bool quoted_above = false;  // the screen already shows them last
 };
 
 // The first failing rank is the one whose end came first, clocks corrected. One that was cut off is
-// not, if another failed by its own doing. Pure.
+// not, if another failed by itself. If ranks gave up waiting and exactly one rank was not waiting,
+// that one is named as the cause. Pure.
 [[nodiscard]] Verdict judge(const Record& record);
 
 // The first failing rank of the record; null: none failed.

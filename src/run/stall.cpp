@@ -11,9 +11,29 @@ namespace muster::run {
 namespace {
 
 constexpr double kBusy = 0.2;  // of a CPU: then it works, or spins
+constexpr double kPolls =
+    0.05;  // of a CPU: then it polls while it waits for others, as Gloo and MPI do
+constexpr double kIdle = 0.01;
 
 bool runs(const Seen& one) {
   return one.span_s > 0 ? one.cpu_s / one.span_s > kBusy : one.look.state == "R";
+}
+
+double load(const Seen& one) {
+  return one.span_s > 0 ? one.cpu_s / one.span_s : 0;
+}
+
+// Among ranks that all wait, those that use no CPU while the others poll.
+std::vector<const Seen*> sleepers(std::span<const Seen> ranks) {
+  std::vector<const Seen*> idle;
+  for (const Seen& one : ranks) {
+    if (load(one) <= kIdle) {
+      idle.push_back(&one);
+    } else if (load(one) < kPolls) {
+      return {};
+    }
+  }
+  return idle.size() < ranks.size() ? idle : std::vector<const Seen*>();
 }
 
 std::string_view state_words(const std::string& state) {
@@ -49,11 +69,11 @@ std::string stalled_text(std::span<const Seen> ranks) {
 }
 
 std::string what_stands_out(std::span<const Seen> ranks) {
-  std::vector<const Seen*> stopped, hanging, running;
+  std::vector<const Seen*> stopped, hanging, running, waiting;
   for (const Seen& one : ranks) {
     if (one.look.state == "T") stopped.push_back(&one);
     if (one.look.state == "D") hanging.push_back(&one);
-    if (runs(one)) running.push_back(&one);
+    (runs(one) ? running : waiting).push_back(&one);
   }
   const auto are = [](const auto& list) { return list.size() == 1 ? "is" : "are"; };
   if (!stopped.empty()) {
@@ -64,8 +84,16 @@ std::string what_stands_out(std::span<const Seen> ranks) {
                        hanging.size() == 1 ? "s" : "");
   }
   if (ranks.empty()) return {};
-  if (running.empty()) return "all ranks wait";
-  if (running.size() == ranks.size()) return "all ranks run";
+  if (running.empty()) {
+    const std::vector<const Seen*> idle = sleepers(ranks);
+    if (idle.empty()) return "all ranks wait";
+    return fmt::format("{} sleep{}; the others wait", names_of(idle), idle.size() == 1 ? "s" : "");
+  }
+  if (waiting.empty()) return "all ranks run";
+  if (waiting.size() < running.size()) {  // MPI waits by spinning
+    return fmt::format("{} wait{}, the others run", names_of(waiting),
+                       waiting.size() == 1 ? "s" : "");
+  }
   return fmt::format("{} run{}, the others wait", names_of(running),
                      running.size() == 1 ? "s alone" : "");
 }

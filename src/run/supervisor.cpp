@@ -9,6 +9,7 @@
 #include "base/printable.hpp"
 #include "run/pause.hpp"
 #include "sys/clock.hpp"
+#include "sys/print.hpp"
 
 namespace muster::run {
 namespace {
@@ -21,11 +22,17 @@ constexpr double kSilenceSeconds = 6;  // then a host is asked again over a new 
 constexpr double kTryAgainSeconds = 3;
 constexpr double kStuckSeconds = 3;  // the engine, after the last rank
 constexpr double kFailedRankEndsSeconds =
-    5;                               // the engine ends the job after a failed rank, or we do
-constexpr double kBetweenLooks = 1;  // at the ranks of a run that says nothing
-constexpr double kLooksTake = 3;     // at most
-constexpr double kGraceSeconds = 2;  // from SIGTERM to SIGKILL
-constexpr int kBeatsToBelieve = 3;   // that a host's clock is slow
+    5;                                    // for the engine to end the job after a rank has failed
+constexpr double kBetweenLooks = 1;       // at the ranks of a silent run
+constexpr double kLooksTake = 3;          // at most
+constexpr double kEndByThemselves = 0.5;  // for ranks, after their engine ended
+constexpr double kGraceSeconds = 2;       // from SIGTERM to SIGKILL
+constexpr double kGiveUpSeconds = 30;     // then give up on a process that does not die
+constexpr double kRestartTakes = 30;      // for torchrun to start its ranks again
+constexpr double kReplayTakes = 1;        // for a host to repeat its earlier events
+constexpr double kSpeaks = 5;             // a host whose output is this recent is busy
+constexpr int kBeatsToBelieve = 3;        // before we believe that a host's clock is slow
+constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // of output per confirmation
 
 double seconds_since(std::chrono::steady_clock::time_point then) {
   return duration<double>(std::chrono::steady_clock::now() - then).count();
@@ -39,7 +46,7 @@ Supervisor::Supervisor(sys::Loop& loop, Crew& crew, std::vector<std::string> hos
   for (std::string& host : hosts) hosts_.push_back({.name = std::move(host)});
 }
 
-Result<void> Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_started) {
+void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_started) {
   beat_ = Clock::now();
   said_ = beat_;
   crew_.listen([this](std::size_t i, const agent::Report& report) { on_report(i, report); },
@@ -56,8 +63,7 @@ Result<void> Supervisor::run(const launch::Plan& plan, const std::function<void(
     });
   }
   hold_connections();
-  MUSTER_CHECK(start_engine(plan));
-  on_started();
+  if (start_engine(plan)) on_started();
   const milliseconds beat = duration_cast<milliseconds>(duration<double>(agent::kBeatEverySeconds));
   timers_.push_back(loop_.timer(beat, beat, [this] { on_beat(); }));
   if (patience_.timeout_s > 0) {
@@ -69,23 +75,22 @@ Result<void> Supervisor::run(const launch::Plan& plan, const std::function<void(
   loop_.run();
   timers_.clear();
   loop_.drop_signals();  // from here on they mean what they mean to everybody
-  return {};
 }
 
 std::shared_ptr<sys::Timer> Supervisor::after(double seconds, std::function<void()> then) {
   return loop_.timer(duration_cast<milliseconds>(duration<double>(seconds)), {}, std::move(then));
 }
 
-Result<void> Supervisor::start_engine(const launch::Plan& plan) {
+bool Supervisor::start_engine(const launch::Plan& plan) {
   term_kills_ranks_ = plan.term_kills_ranks;
   for (const launch::Command& command : plan.commands) {
-    auto started = start_command(command, plan);
-    if (started) continue;
-    keeper_->dismiss();
-    signal_engine(SIGKILL);
-    return started;
+    if (const auto started = start_command(command, plan); !started) {
+      record_.failure = to_text(started.error());
+      end_run(Reason::kAgentFailed);
+      return false;
+    }
   }
-  return {};
+  return true;
 }
 
 Result<void> Supervisor::start_command(const launch::Command& command, const launch::Plan& plan) {
@@ -98,11 +103,13 @@ Result<void> Supervisor::start_command(const launch::Command& command, const lau
        // A terminal's Ctrl-C is for us, unless rank 0 reads from it: then the engine must stay.
        .own_session = ::isatty(STDIN_FILENO) == 0,
        .on_output =
-           [this](sys::Stream stream, std::string_view chunk) {
-             said_ = Clock::now();
-             output_.take(stream, chunk);
+           [this, alive = std::weak_ptr(alive_)](sys::Stream stream, std::string_view chunk) {
+             if (!alive.expired()) output_.take_engine(stream, chunk);
            },
-       .on_end = [this, self](int code, int signal) { command_ended(*self, code, signal); }});
+       .on_end =
+           [this, self, alive = std::weak_ptr(alive_)](int code, int signal) {
+             if (!alive.expired()) command_ended(*self, code, signal);
+           }});
   if (!process) return unexpected(process.error());
   *self = process->get();
   engines_.push_back({.host = command.host, .process = *process});
@@ -142,9 +149,22 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
       return end_run(Reason::kAgentFailed);
     case agent::Report::Kind::kLooks:
       return take_looks(host, report.looks);
+    case agent::Report::Kind::kOutput:
+      return take_output(index, report.piece);
     case agent::Report::Kind::kFacts:
       return;
   }
+}
+
+// Confirms output now and then: the host drops it, and makes ranks wait that write ahead of us.
+void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
+  Host& host = hosts_[index];
+  said_ = host.spoke = Clock::now();
+  if (!output_.take(host.name, piece)) return;
+  host.unconfirmed += piece.bytes.size();
+  if (host.unconfirmed < kConfirmBytes) return;
+  host.unconfirmed = 0;
+  crew_.send(index, {.kind = agent::Order::Kind::kTaken, .taken = output_.taken(host.name)});
 }
 
 // The beat that was least delayed on its way tells most. A delay makes a clock look slow, so that
@@ -166,9 +186,13 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   RankRecord& rank = record_.ranks[static_cast<std::size_t>(index_of)];
   rank.host = hosts_[index].name;
   if (event.start) {
-    const bool again = rank.start && rank.start->program != event.start->program;
+    const bool is_new = !rank.start || rank.start->program != event.start->program;
+    const bool again = rank.start && is_new;
     rank.start = event.start;
     said_ = Clock::now();
+    for (const std::string& remark : event.start->remarks) {
+      if (is_new) output_.remark(hosts_[index].name, number, remark);
+    }
     if (again && rank.end) {  // torchrun has restarted it
       rank.end.reset();
       --ranks_ended_;
@@ -177,6 +201,10 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   if (!event.end || rank.end) return;  // events may come twice
   rank.end = event.end;
   ++ranks_ended_;
+  if (cut_off_hosts_.contains(rank.host) && !runs_ranks(rank.host)) {
+    const double wait_s = patience_.engine_restarts ? kRestartTakes : kReplayTakes;
+    timers_.push_back(after(wait_s, [this, host = rank.host] { look_at_cut_off(host); }));
+  }
   if (engine_over_ || ending_) return;
   if (nothing_to_wait_for()) {
     end_if_stuck();
@@ -185,8 +213,15 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   }
 }
 
+// Whether the engine there, which we can no longer see, has started its ranks again.
+void Supervisor::look_at_cut_off(const std::string& host) {
+  if (runs_ranks(host) || cut_off_hosts_.erase(host) == 0) return;
+  if (engines_.empty() && cut_off_hosts_.empty()) engine_ended();
+}
+
 void Supervisor::a_rank_failed() {
   if (std::exchange(rank_failed_, true)) return;
+  output_.a_rank_failed();
   timers_.push_back(after(kFailedRankEndsSeconds, [this] { end_run(Reason::kRankFailed); }));
 }
 
@@ -199,7 +234,7 @@ bool Supervisor::nothing_to_wait_for() const {
                      [](const RankRecord& rank) { return rank.end && rank.end->status == 0; });
 }
 
-// An engine that still passes on what the ranks said is not stuck.
+// The engine is not stuck while output of the ranks still arrives.
 void Supervisor::end_if_stuck() {
   timers_.push_back(after(kStuckSeconds, [this] {
     if (!nothing_to_wait_for()) return;
@@ -221,6 +256,7 @@ void Supervisor::on_beat() {
     look_after(i);
   }
   look_whether_stalled();
+  output_.show_old();
 }
 
 void Supervisor::look_whether_stalled() {
@@ -275,13 +311,27 @@ void Supervisor::look_after(std::size_t index) {
   Host& host = hosts_[index];
   if (host.done || host.lost) return;
   const double silent_s = seconds_since(crew_.heard(index));
-  if (silent_s > patience_.lost_after_s) {
+  if (silent_s > (alone() ? std::max(patience_.orphan_after_s, patience_.lost_after_s)
+                          : patience_.lost_after_s)) {
     return lose(host);
   }
   if (crew_.connected(index) && silent_s < kSilenceSeconds) return;
   if (seconds_since(host.tried) < kTryAgainSeconds) return;
   host.tried = Clock::now();
-  crew_.rejoin(index, patience_.orphan_after_s);
+  crew_.rejoin(index, patience_.orphan_after_s, output_.taken(host.name));
+}
+
+// All hosts, at least two, are silent, so the fault is in this machine's network. The hosts wait
+// for us for `orphan_after_s`.
+bool Supervisor::alone() const {
+  if (engine_over_) return false;
+  std::size_t silent = 0;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (hosts_[i].done || hosts_[i].lost) continue;
+    if (seconds_since(crew_.heard(i)) < kSilenceSeconds) return false;
+    ++silent;
+  }
+  return silent > 1;
 }
 
 void Supervisor::lose(Host& host) {
@@ -293,6 +343,8 @@ void Supervisor::lose(Host& host) {
     for (const Engine& engine : engines_) {
       if (engine.host == host.name) engine.process->kill(SIGKILL);  // ours; it leads nowhere now
     }
+    cut_off_hosts_.erase(host.name);
+    if (engines_.empty() && cut_off_hosts_.empty() && !engine_over_) engine_ended();
   } else if (!engine_over_) {
     end_run(Reason::kHostLost);
   }
@@ -305,7 +357,15 @@ void Supervisor::command_ended(const sys::Process* command, int code, int signal
   const auto& lost = record_.lost_hosts;
   const bool of_lost_host =
       ended != engines_.end() && std::find(lost.begin(), lost.end(), ended->host) != lost.end();
+  const std::string host = ended == engines_.end() ? std::string() : ended->host;
   if (ended != engines_.end()) engines_.erase(ended);
+  // Only its ssh has ended: the ranks on the host are alive, and so is the engine there.
+  constexpr int kSshFailed = 255;
+  if (code == kSshFailed && !of_lost_host && !ending_ && runs_ranks(host)) {
+    cut_off_hosts_.insert(host);
+    record_.engine_unseen = true;
+    return;
+  }
   // A host that goes away in order ends its command long before it counts as lost.
   const bool can_go_on =
       patience_.min_hosts > 0 && static_cast<int>(engines_.size()) >= patience_.min_hosts;
@@ -314,13 +374,29 @@ void Supervisor::command_ended(const sys::Process* command, int code, int signal
     record_.engine_code = code;
     record_.engine_signal = signal;
   }
-  if (engines_.empty()) return engine_ended();
+  if (engines_.empty() && cut_off_hosts_.empty()) return engine_ended();
   if (failed && !ending_) a_rank_failed();  // the other hosts may never hear of it
+}
+
+// Whether ranks on this host have started and not all have ended. False for an empty name.
+bool Supervisor::runs_ranks(const std::string& host) const {
+  return !host.empty() &&
+         std::any_of(record_.ranks.begin(), record_.ranks.end(), [&](const RankRecord& rank) {
+           return rank.host == host && rank.start && !rank.end;
+         });
 }
 
 void Supervisor::engine_ended() {
   engine_over_ = true;
   if (!ending_) record_.reason = Reason::kEngineEnded;
+  if (!ending_ && !nothing_to_wait_for()) {
+    // MPICH's engine ends while a rank is still in MPI_Abort; how that rank ends is the cause.
+    timers_.push_back(after(kEndByThemselves, [this] {
+      end_hosts(kGraceSeconds);
+      check_over();  // wardens that Slurm ended have already said `done`
+    }));
+    return;
+  }
   end_hosts(kGraceSeconds);
   check_over();
 }
@@ -329,8 +405,10 @@ void Supervisor::end_run(Reason reason) {
   if (ending_ || engine_over_) return;
   ending_ = true;
   record_.reason = reason;
+  cut_off_hosts_.clear();  // the hosts' wardens end those engines
   end_engine();
   end_hosts(kGraceSeconds);
+  if (engines_.empty()) engine_ended();
 }
 
 // An engine that would kill the ranks with itself gets its signal when their time is over.
@@ -339,6 +417,20 @@ void Supervisor::end_engine() {
   if (!term_kills_ranks_) signal_engine(SIGTERM);
   if (term_kills_ranks_) timers_.push_back(after(begin_s, [this] { signal_engine(SIGTERM); }));
   timers_.push_back(after(begin_s + kGraceSeconds, [this] { signal_engine(SIGKILL); }));
+  timers_.push_back(after(begin_s + kGraceSeconds + kGiveUpSeconds, [this] { leave_engine(); }));
+}
+
+// Gives up on it: a process that waits for a dead file system cannot be killed.
+void Supervisor::leave_engine() {
+  if (engine_over_) return;
+  for (const Engine& engine : engines_) {
+    sys::print_err(
+        "muster: process {} on this machine does not end, although it was killed; it "
+        "may be waiting for a file system or a device\n",
+        engine.process->pid());
+  }
+  engines_.clear();
+  engine_ended();
 }
 
 void Supervisor::signal_engine(int signal) {
@@ -351,6 +443,24 @@ void Supervisor::end_hosts(double grace_s) {
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
     crew_.send(i, {.kind = agent::Order::Kind::kEnd, .grace_s = grace_s});
   }
+  timers_.push_back(after(grace_s + kGiveUpSeconds, [this] { leave_hosts(); }));
+}
+
+// Gives up on hosts that answer but do not report that everything has ended there.
+void Supervisor::leave_hosts() {
+  const bool is_busy = std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
+    return !host.done && !host.lost && seconds_since(host.spoke) < kSpeaks;
+  });
+  if (is_busy) return timers_.push_back(after(kSpeaks, [this] { leave_hosts(); }));
+  for (Host& host : hosts_) {
+    if (host.done || host.lost) continue;
+    sys::print_err(
+        "muster: {} has not confirmed that the run ended there; look for leftover processes: "
+        "muster exec -H {} -- ps -fu $USER\n",
+        host.name, host.name);
+    host.done = true;
+  }
+  check_over();
 }
 
 void Supervisor::check_over() {
@@ -360,10 +470,10 @@ void Supervisor::check_over() {
   if (all) loop_.stop();
 }
 
-void Supervisor::dismiss(bool keep) {
+void Supervisor::dismiss() {
   crew_.stop_rejoining();
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    crew_.send(i, {.kind = agent::Order::Kind::kBye, .keep = keep});
+    crew_.send(i, {.kind = agent::Order::Kind::kBye});
   }
   if (keeper_) keeper_->dismiss();
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -36,15 +37,14 @@ class Supervisor {
              Record& record, Output& output);
 
   // Returns when nothing of the run is left on any host that can be reached; `record` tells the
-  // rest. An Error only when the engine could not be started.
-  // `on_started` is called once the engine runs.
-  [[nodiscard]] Result<void> run(const launch::Plan& plan, const std::function<void()>& on_started);
+  // rest. `on_started` is called once the engine runs.
+  void run(const launch::Plan& plan, const std::function<void()>& on_started);
 
   // What each rank was doing when the run was given up as stalled, for the run's folder.
   [[nodiscard]] std::string evidence() const { return stalled_text(seen_); }
 
-  // The last words to the wardens: `keep` leaves the run's folder on the hosts.
-  void dismiss(bool keep);
+  // Tells the wardens that the run is over.
+  void dismiss();
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -56,6 +56,8 @@ class Supervisor {
     Clock::time_point tried = {};  // to rejoin
     int beats = 0;                 // that have come
     double clock_ahead_s = 0;      // at least
+    std::size_t unconfirmed = 0;   // bytes of output not yet confirmed to it
+    Clock::time_point spoke = {};  // when its last output arrived
   };
 
   // A command of the plan that runs.
@@ -64,12 +66,14 @@ class Supervisor {
     std::shared_ptr<sys::Process> process;
   };
 
-  Result<void> start_engine(const launch::Plan& plan);
+  // False if it could not be started; the run is then being ended.
+  bool start_engine(const launch::Plan& plan);
   Result<void> start_command(const launch::Command& command, const launch::Plan& plan);
   void command_ended(const sys::Process* command, int code, int signal);
   void engine_ended();
   void a_rank_failed();
   void on_report(std::size_t index, const agent::Report& report);
+  void take_output(std::size_t index, const agent::Piece& piece);
   void compare_clock(Host& host, double clock_s);
   void on_event(std::size_t index, const agent::Event& event);
   [[nodiscard]] bool nothing_to_wait_for() const;
@@ -82,9 +86,14 @@ class Supervisor {
   void look_after(std::size_t index);
   void end_run(Reason reason);
   void end_engine();
+  void leave_engine();
   void end_hosts(double grace_s);
+  void leave_hosts();
   void signal_engine(int signal);
+  [[nodiscard]] bool runs_ranks(const std::string& host) const;
+  [[nodiscard]] bool alone() const;
   void lose(Host& host);
+  void look_at_cut_off(const std::string& host);
   void check_over();
   void hold_connections();
   std::shared_ptr<sys::Timer> after(double seconds, std::function<void()> then);
@@ -96,10 +105,12 @@ class Supervisor {
   Output& output_;
   std::vector<Host> hosts_;
   std::unique_ptr<Keeper> keeper_;
-  std::vector<Engine> engines_;  // those that run
+  std::vector<Engine> engines_;                                 // the running ones
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // an engine may outlive us
+  std::set<std::string> cut_off_hosts_;  // whose engine still runs although its ssh ended
   std::vector<std::shared_ptr<sys::Timer>> timers_;
   Clock::time_point beat_ = {};  // ours, last
-  Clock::time_point said_ = {};  // the engine, last
+  Clock::time_point said_ = {};  // last output or start of any rank
   int times_asked_ = 0;          // 0: there is no doubt
   std::map<int, Seen> looks_;    // by rank
   std::vector<Seen> seen_;

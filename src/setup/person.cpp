@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "sys/file.hpp"
+#include "sys/print.hpp"
 
 namespace muster::setup {
 namespace {
@@ -121,8 +121,7 @@ std::optional<Secret> TerminalPerson::secret(const std::string& prompt) {
 }
 
 void TerminalPerson::tell(const std::string& text) {
-  (void)std::fputs(text.c_str(), stderr);
-  (void)std::fflush(stderr);
+  sys::write_err(text);
 }
 
 }  // namespace muster::setup

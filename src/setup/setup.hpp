@@ -39,7 +39,9 @@ struct SetupResult {
 };
 
 // An Error only when nothing could be begun; else one result a host.
-// Cost: one login and one session a host, 64 at a time.
+// Cost: two logins per new host, one per host that is set up already, 64 at a time. The key
+// exchange of a login takes most of the time; the last login stays open for the commands that
+// follow.
 [[nodiscard]] Result<SetupResult> set_up(SetupRequest request, Person& person);
 
 }  // namespace muster::setup

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <stdexcept>
 #include <thread>
@@ -20,6 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStepPrefix = "step-";
 constexpr const char* kUnfinished = ".tmp-";  // in the names of what does not count
+constexpr const char* kReplaced = ".tmp-replaced";
 constexpr size_t kStepDigits = 12;
 constexpr size_t kMostManifestBytes = 256 << 20;
 
@@ -60,6 +62,15 @@ void rename_and_remove(const std::string& path) {
   fs::remove_all(away);
 }
 
+// Restores a step after a crash between the two renames of UnfinishedCheckpoint::commit. False if
+// the step already has its new content.
+bool put_back(const std::string& replaced) {
+  const std::string path = replaced.substr(0, replaced.size() - std::strlen(kReplaced));
+  if (::access(path.c_str(), F_OK) == 0) return false;
+  (void)::rename(replaced.c_str(), path.c_str());  // another host may do the same
+  return true;
+}
+
 void compare(const std::string& path, const FileChecksums& told, const FileChecksums& found) {
   if (found.bytes != told.bytes) {
     throw std::runtime_error(path + ": has " + std::to_string(found.bytes) + " bytes instead of " +
@@ -92,8 +103,10 @@ CheckpointManifest read_manifest(const std::string& folder, int64_t step) {
 
 void CheckpointFolder::remove_unfinished() const {
   for (const std::string& name : names_in(path_)) {
+    const bool of_a_step = name.starts_with(kStepPrefix);
+    if (of_a_step && name.ends_with(kReplaced) && put_back(path_ + "/" + name)) continue;
     const bool unfinished = name.find(kUnfinished) != std::string::npos;
-    if ((name.starts_with(kStepPrefix) && unfinished) || name.starts_with(kProbePrefix)) {
+    if ((of_a_step && unfinished) || name.starts_with(kProbePrefix)) {
       std::error_code ignored;  // another host may do the same
       fs::remove_all(path_ + "/" + name, ignored);
     }
@@ -217,26 +230,21 @@ void UnfinishedCheckpoint::commit(const CheckpointManifest& manifest) const {
   file.write(text.data(), text.size());
   file.sync();
   sync_folder(path_);
+  (void)read_manifest(path_, step_);
   const std::string final_path = folder_.folder_of(step_);
+  const std::string replaced = final_path + kReplaced;
+  std::error_code ignored;
   if (::rename(path_.c_str(), final_path.c_str()) != 0) {
     if (errno != EEXIST && errno != ENOTEMPTY) throw_errno(final_path, "cannot be put there");
-    bool good = true;
-    try {
-      (void)folder_.verify(step_);
-    } catch (const std::exception&) {
-      good = false;
-    }
-    if (good) {
-      sync_folder(folder_.path());
-      return remove();
-    }
-    rename_and_remove(final_path);
-    if (::rename(path_.c_str(), final_path.c_str()) != 0) {
+    // Two renames, because a network file system cannot exchange two names.
+    fs::remove_all(replaced, ignored);
+    if (::rename(final_path.c_str(), replaced.c_str()) != 0 ||
+        ::rename(path_.c_str(), final_path.c_str()) != 0) {
       throw_errno(final_path, "cannot be put there");
     }
   }
   sync_folder(folder_.path());
-  (void)read_manifest(final_path, step_);
+  fs::remove_all(replaced, ignored);
 }
 
 void UnfinishedCheckpoint::remove() const noexcept {

@@ -23,7 +23,7 @@ class CheckpointFolder {
   explicit CheckpointFolder(std::string path) : path_(std::move(path)) {}
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  // Of a save that did not come to its end.
+  // Removes saves that were not completed, and restores what they were about to replace.
   void remove_unfinished() const;
   // Newest first; not looked into.
   [[nodiscard]] std::vector<int64_t> steps() const;
@@ -58,7 +58,7 @@ class UnfinishedCheckpoint {
                                                    std::chrono::steady_clock::time_point deadline,
                                                    const std::function<bool()>& abandoned) const;
 
-  // From here on it counts. Where there is a good one of that step already, that stays.
+  // Makes the checkpoint valid, in place of an earlier one of that step.
   void commit(const CheckpointManifest& manifest) const;
   void remove() const noexcept;
 

@@ -1,12 +1,15 @@
-"""What the tests of the rank shim share: a pushed binary with a run, and programs to put under it."""
+"""Shared by the tests of the rank shim: a pushed binary with a run, a fake warden that records what ranks report, and programs."""
 import json
 import os
 import re
 import select
 import shutil
 import signal
+import socket
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 import uuid
 from pathlib import Path
@@ -17,8 +20,69 @@ from tests.waiting import patient
 TIMEOUT = patient(60)  # seconds
 
 
+class Told:
+    """What one rank process reported to the warden."""
+
+    def __init__(self):
+        self.events, self.streams, self.over = [], {"out": bytearray(), "err": bytearray()}, False
+
+
+class FakeWarden:
+    """Listens where the run's warden would, and records what ranks report. While `held` is set it reads nothing."""
+
+    def __init__(self, folder):
+        self.ranks, self.changed, self.held = {}, threading.Condition(), threading.Event()
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(str(folder / "ranks"))
+        self.listener.listen(64)
+        threading.Thread(target=self._admit, daemon=True).start()
+
+    def _admit(self):
+        while True:
+            try:
+                connection, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self._listen, args=(connection.makefile("rb"),), daemon=True).start()
+
+    def _listen(self, stream):
+        told = Told()
+        while True:
+            while self.held.is_set():
+                time.sleep(0.01)
+            line = stream.readline()
+            if not line:
+                break
+            with self.changed:
+                self._take(told, line, stream)
+                self.changed.notify_all()
+        with self.changed:
+            told.over = True
+            self.changed.notify_all()
+
+    def _take(self, told, line, stream):
+        if line.startswith(b"\x1e"):
+            count, which, at = re.fullmatch(rb"\x1e(\d+) (out|err) (\d+)\n", line).groups()
+            assert int(at) == len(told.streams[which.decode()]), "a piece is missing, or came twice"
+            told.streams[which.decode()] += stream.read(int(count))
+            return
+        event = json.loads(line)
+        told.events.append(event)
+        self.ranks[event["rank"]] = told
+
+    def of(self, rank, condition=lambda told: told.over):
+        """What the rank reported, once the condition holds: by default, once it has reported everything."""
+        with self.changed:
+            assert self.changed.wait_for(lambda: rank in self.ranks and condition(self.ranks[rank]), TIMEOUT), f"rank {rank} does not tell"
+            return self.ranks[rank]
+
+    def close(self):
+        self.held.clear()
+        self.listener.close()
+
+
 class Place:
-    """A pushed binary, BASE/HASH/muster, and a run on this host."""
+    """A pushed binary, BASE/HASH/muster, and a run on this host with its warden."""
 
     ENGINE = {"OMPI_COMM_WORLD_RANK": "1", "OMPI_COMM_WORLD_SIZE": "4", "OMPI_COMM_WORLD_LOCAL_RANK": "1",
               "OMPI_COMM_WORLD_LOCAL_SIZE": "2", "PMIX_RANK": "1"}
@@ -42,6 +106,7 @@ while True:
         self.folder.mkdir(parents=True, mode=0o700)
         self.folder.parent.chmod(0o700)
         (self.folder / "host").write_text(host + "\n")
+        self.warden = FakeWarden(self.folder)
 
     def words(self, program, *flags, run=True):
         return [str(self.binary), "rank", *(["--run", self.run_id] if run else []), *flags, "--", *map(str, program)]
@@ -51,17 +116,38 @@ while True:
         return subprocess.Popen(self.words(program, *flags, run=run),
                                 env=self.clean_environment(**(self.ENGINE if env is None else env)), process_group=0, **options)
 
-    def run(self, program, *flags, **options):
-        """(exit code, stdout, stderr)"""
+    def run(self, program, *flags, rank=1, **options):
+        """(exit code, standard output, standard error) of the rank's program, none of which reaches the engine."""
+        self.warden.ranks.pop(rank, None)
         shim = self.start(program, *flags, **options)
+        out, err = shim.communicate(timeout=TIMEOUT)
+        assert (out, err) == (b"", b""), "the engine was told"
+        told = self.warden.of(rank)
+        return shim.returncode, told.streams["out"], told.streams["err"]
+
+    def refused(self, program, *flags, **options):
+        """(exit code, what the engine sees) of a rank whose program never starts."""
+        shim = self.start(program, *flags, **options)
+        out, err = shim.communicate(timeout=TIMEOUT)
+        assert out == b""
+        return shim.returncode, err
+
+    def by_hand(self, program, *flags, **options):
+        """(exit code, stdout, stderr) of a rank that somebody starts by hand."""
+        shim = self.start(program, "--by-hand", *flags, **options)
         out, err = shim.communicate(timeout=TIMEOUT)
         return shim.returncode, out, err
 
     def bytes(self, rank, suffix):
-        return (self.folder / f"rank.{rank}.{suffix}").read_bytes()
+        return self.warden.of(rank).streams[suffix]
 
     def events(self, rank=1):
-        return [json.loads(line) for line in self.bytes(rank, "jsonl").splitlines()]
+        return self.warden.of(rank).events
+
+    def lines(self, count, rank=1):
+        """The first lines of the rank's standard output, once they have arrived."""
+        told = self.warden.of(rank, lambda told: told.streams["out"].count(b"\n") >= count)
+        return told.streams["out"].split(b"\n")[:count]
 
     def processes(self):
         """What runs of the run: every program has its name in its environment, and hands it on."""
@@ -107,12 +193,15 @@ while True:
 
 
 @pytest.fixture
-def place(tmp_path, muster):
-    place = Place(tmp_path / "base", muster)
+def place(muster):
+    base = Path(tempfile.mkdtemp(prefix="rank-"))  # short, because the path of a socket is limited
+    place = Place(base, muster)
     yield place
+    place.warden.close()
     deadline = time.monotonic() + patient(5)  # after the shim's own end the guard may take its moment
     while (left := place.processes()) and time.monotonic() < deadline:
         time.sleep(0.01)
     for pid, _ in left:
         os.kill(pid, signal.SIGKILL)
+    shutil.rmtree(base)
     assert not left, "processes outlived their rank"

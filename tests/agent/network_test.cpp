@@ -59,6 +59,14 @@ TEST(InterfaceIn, NeverTakesLoopback) {
   EXPECT_FALSE(interface_in("nonsense"));
 }
 
+TEST(NetworkVariables, NameNoRdmaDeviceWhereThereAreSeveral) {
+  const auto several =
+      network_variables("eth1", RdmaDevice{.port = "mlx5_1:1", .gid_index = 3, .is_only = false});
+  EXPECT_FALSE(several.contains("NCCL_IB_HCA"));
+  EXPECT_FALSE(several.contains("NCCL_IB_GID_INDEX"));
+  EXPECT_FALSE(several.contains("UCX_NET_DEVICES"));
+}
+
 TEST(NetworkVariables, NativeInfinibandNeedsNoGidIndex) {
   const auto native = network_variables("ib0", RdmaDevice{.port = "mlx5_0:1"});
   EXPECT_EQ(native.at("NCCL_IB_HCA"), "=mlx5_0:1");
@@ -67,8 +75,12 @@ TEST(NetworkVariables, NativeInfinibandNeedsNoGidIndex) {
 }
 
 TEST(Placement, IsReadBackAndHostileTextIsNot) {
-  const Placement placement{
-      .interface = "ens5", .rdma = "mlx5_0:1", .gid_index = 3, .host_rank = 1, .host_count = 2};
+  const Placement placement{.interface = "ens5",
+                            .rdma = "mlx5_0:1",
+                            .gid_index = 3,
+                            .several_rdma_ports = true,
+                            .host_rank = 1,
+                            .host_count = 2};
   EXPECT_EQ(parse_placement(to_json(placement)), placement);
   for (const char* text : {"", "{}", "[]", "{\"interface\":3}"})
     EXPECT_FALSE(parse_placement(text));

@@ -5,6 +5,14 @@
 namespace muster::agent {
 namespace {
 
+// The report as a connection delivers it.
+Result<Report> read_back(const Report& report) {
+  Inbox inbox;
+  inbox.add(to_line(report));
+  const auto message = inbox.next();
+  return message ? parse_report(*message) : unexpected(Error{});
+}
+
 TEST(Protocol, OrdersAreReadBack) {
   Order hello{.kind = Order::Kind::kHello, .run_id = "r1"};
   hello.request = facts::Request{.host = "n1", .activate = "source 'x'\n", .program = "./a \"b\""};
@@ -31,21 +39,39 @@ TEST(Protocol, OrdersAreReadBack) {
 TEST(Protocol, ReportsAreReadBack) {
   Report facts{.kind = Report::Kind::kFacts};
   facts.facts.hostname = "n\n1";
-  EXPECT_EQ(parse_report(to_line(facts))->facts.hostname, "n\n1");
+  EXPECT_EQ(read_back(facts)->facts.hostname, "n\n1");
   const Report event{.kind = Report::Kind::kEvent,
                      .event = {.start = std::nullopt, .end = RankEnd{.rank = 3, .status = 768}}};
-  const auto again = parse_report(to_line(event));
+  const auto again = read_back(event);
   ASSERT_TRUE(again && again->event.end);
   EXPECT_EQ(again->event.end->rank, 3);
   EXPECT_EQ(again->event.end->status, 768);
   const Report done{.kind = Report::Kind::kDone, .ended = 4};
-  EXPECT_EQ(parse_report(to_line(done))->ended, 4);
+  EXPECT_EQ(read_back(done)->ended, 4);
   const Report looks{
       .kind = Report::Kind::kLooks,
       .looks = {{.rank = 3, .state = "T", .waits_in = "do_signal_stop", .cpu_s = 1.5}}};
-  EXPECT_EQ(parse_report(to_line(looks))->looks, looks.looks);
+  EXPECT_EQ(read_back(looks)->looks, looks.looks);
   const Report beat{.kind = Report::Kind::kBeat, .clock_s = 12.25};
-  EXPECT_EQ(parse_report(to_line(beat))->clock_s, 12.25);
+  EXPECT_EQ(read_back(beat)->clock_s, 12.25);
+}
+
+TEST(Protocol, OutputKeepsItsBytesAndItsPlace) {
+  const std::string bytes("a\nb\0c\xff", 6);
+  const auto again = read_back(
+      {.kind = Report::Kind::kOutput,
+       .piece = {.rank = 7, .stream = sys::Stream::kErr, .at = 1ULL << 40, .bytes = bytes}});
+  ASSERT_TRUE(again);
+  EXPECT_EQ(again->piece.rank, 7);
+  EXPECT_EQ(again->piece.stream, sys::Stream::kErr);
+  EXPECT_EQ(again->piece.at, 1ULL << 40);
+  EXPECT_EQ(again->piece.bytes, bytes);
+}
+
+TEST(Protocol, WhatWasTakenIsReadBack) {
+  const std::vector<Taken> taken = {{.rank = 0, .out = 5, .err = 1ULL << 50}, {.rank = 9}};
+  EXPECT_EQ(parse_order(to_line(Order{.kind = Order::Kind::kTaken, .taken = taken}))->taken, taken);
+  EXPECT_EQ(parse_order(to_line(Order{.kind = Order::Kind::kBegin, .taken = taken}))->taken, taken);
 }
 
 TEST(Protocol, OneMessageIsOneLine) {
@@ -64,8 +90,10 @@ TEST(Protocol, HostileLinesAreRefusedNotObeyed) {
   for (const char* line :
        {"Welcome to n1!", "{\"report\":\"facts\",\"facts\":\"{}\"}", "{\"report\":\"event\"}",
         "{\"report\":\"event\",\"event\":\"{}\"}", "{\"report\":\"done\",\"ended\":\"x\"}",
-        "{\"report\":\"looks\",\"looks\":[{}]}"}) {
-    EXPECT_FALSE(parse_report(line)) << line;
+        "{\"report\":\"looks\",\"looks\":[{}]}", "{\"report\":\"output\",\"rank\":0}",
+        "{\"report\":\"output\",\"rank\":0,\"stream\":\"in\",\"at\":0}",
+        "{\"report\":\"output\",\"rank\":0,\"stream\":\"out\",\"at\":\"x\"}"}) {
+    EXPECT_FALSE(parse_report({.line = line, .payload = {}})) << line;
   }
 }
 

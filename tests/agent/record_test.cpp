@@ -13,7 +13,8 @@ const RankStart kStart{.rank = 3,
                        .program = {.pid = 11, .start = 18446744073709551615U},
                        .shim = {.pid = 10, .start = 99},
                        .daemon = {.pid = 9, .start = 98},
-                       .time_s = 1700000000.123456};
+                       .time_s = 1700000000.123456,
+                       .remarks = {"kept", "as \"it\" was"}};
 
 const RankEnd kEnd{.rank = 3,
                    .status = 139,
@@ -24,7 +25,8 @@ const RankEnd kEnd{.rank = 3,
                    .max_rss_kb = 1 << 20,
                    .out_bytes = 18446744073709551615U,
                    .err_bytes = 7,
-                   .left_over = 2};
+                   .left_over = 2,
+                   .by_engine = true};
 
 TEST(Record, StartComesBack) {
   const std::string line = to_line(kStart);
@@ -40,6 +42,7 @@ TEST(Record, StartComesBack) {
   EXPECT_EQ(event->start->shim, kStart.shim);
   EXPECT_EQ(event->start->daemon, kStart.daemon);
   EXPECT_EQ(event->start->time_s, kStart.time_s);
+  EXPECT_EQ(event->start->remarks, kStart.remarks);
 }
 
 TEST(Record, EndComesBack) {
@@ -58,6 +61,7 @@ TEST(Record, EndComesBack) {
   EXPECT_EQ(event->end->out_bytes, kEnd.out_bytes);
   EXPECT_EQ(event->end->err_bytes, kEnd.err_bytes);
   EXPECT_EQ(event->end->left_over, kEnd.left_over);
+  EXPECT_TRUE(event->end->by_engine);
 }
 
 TEST(Record, NameThatIsNoUtf8) {

@@ -53,6 +53,23 @@ TEST(NoSubnet, NamesAllWhereNoTwoMeet) {
   EXPECT_EQ(brief(alone), "");
 }
 
+TEST(WayBack, IsNeededByTheDaemonsOfAnMpi) {
+  World world = good_world(3);
+  world.host(2).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
+  world.host(3).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
+  ASSERT_EQ(brief(world), "error n[2-3] ompi-oob-no-common-interface");
+  EXPECT_TRUE(has(judged(world).front().what, "cannot connect to the launcher, as the daemons of"));
+  EXPECT_EQ(judged(world).front().evidence, "198.18.0.100 port 40000: No route to host");
+}
+
+TEST(WayBack, IsNotNeededByTorchrun) {
+  World world = good_world(2);
+  world.host(2).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
+  EXPECT_TRUE(has(brief(world), "ompi-oob-no-common-interface"));
+  world.job.engine = "torchrun";
+  EXPECT_FALSE(has(brief(world), "ompi-oob-no-common-interface"));
+}
+
 TEST(Interfaces, AreNotedWhenTheirNamesDiffer) {
   World world = good_world(3);
   world.host(3).interfaces[1].name = "ens5";
@@ -68,6 +85,47 @@ TEST(Interfaces, AreNotedWhenOneIsAvoided) {
   EXPECT_EQ(judged(world).front().what, "cni0 is avoided: traffic goes through 198.18.0.0/16");
   world.host(2).interfaces.back().up = false;
   EXPECT_EQ(brief(world), "");
+}
+
+TEST(InterfaceVariables, NameAnInterfaceThatSomeHostsLack) {
+  World world = good_world(3);
+  world.host(3).interfaces[1].name = "ens5";
+  world.host(3).routes.clear();
+  world.job.env_values = {{"GLOO_SOCKET_IFNAME", "ens5"}, {"NCCL_DEBUG", "INFO"}};
+  ASSERT_EQ(brief(world),
+            "warning n[1-2] nccl-picks-wrong-interface; note all nccl-picks-wrong-interface");
+  const Finding finding = judged(world).front();
+  EXPECT_EQ(finding.what,
+            "GLOO_SOCKET_IFNAME=ens5 is passed to all ranks, but this host has no such interface");
+  EXPECT_EQ(finding.evidence, "the job's interface there is eth0");
+  EXPECT_TRUE(has(judged(world).back().fix, "unset GLOO_SOCKET_IFNAME"))
+      << judged(world).back().fix;
+  world.job.env_values = {{"GLOO_SOCKET_IFNAME", "nosuch"}};
+  EXPECT_EQ(judged(world).front().hosts.size(), 2U);  // n3 has different evidence
+  EXPECT_EQ(judged(world).size(), 3U);
+}
+
+TEST(InterfaceVariables, AreReadAsEachLayerReadsThem) {
+  World world = good_world(1);
+  world.host(1).rdma = {roce("mlx5_0", "eth0", 1)};
+  const auto finds = [&](const std::string& name, const std::string& value) {
+    world.job.env_values = {{name, value}};
+    return brief(world) != "";
+  };
+  EXPECT_FALSE(finds("NCCL_SOCKET_IFNAME", "eth"));
+  EXPECT_FALSE(finds("NCCL_SOCKET_IFNAME", "ib,eth"));
+  EXPECT_FALSE(finds("NCCL_SOCKET_IFNAME", "^docker"));
+  EXPECT_FALSE(finds("NCCL_SOCKET_IFNAME", "=eth0"));
+  EXPECT_TRUE(finds("NCCL_SOCKET_IFNAME", "=eth"));
+  EXPECT_TRUE(finds("NCCL_SOCKET_IFNAME", "ib"));
+  EXPECT_FALSE(finds("GLOO_SOCKET_IFNAME", "eth0"));
+  EXPECT_TRUE(finds("GLOO_SOCKET_IFNAME", "eth"));
+  EXPECT_TRUE(finds("GLOO_SOCKET_IFNAME", "eth0,eth1"));
+  EXPECT_TRUE(finds("TP_SOCKET_IFNAME", "eth1"));
+  EXPECT_FALSE(finds("UCX_NET_DEVICES", "mlx5_0:1"));
+  EXPECT_FALSE(finds("UCX_NET_DEVICES", "all"));
+  EXPECT_TRUE(finds("UCX_NET_DEVICES", "mlx5_9:1"));
+  EXPECT_FALSE(finds("FI_TCP_IFACE", ""));
 }
 
 TEST(SameAddress, OnABridgeIsANoteOnly) {
@@ -135,6 +193,22 @@ TEST(Port, IsAnErrorWhenThereIsNone) {
   EXPECT_EQ(brief(world), "error n1 master-port-in-use");
 }
 
+TEST(Port, IsOpenToOthersUnderAnElasticTorchrun) {
+  World world = good_world(2);
+  world.job = {.nodes = 2, .min_nodes = 1, .elastic = true, .engine = "torchrun"};
+  for (int number : {1, 2}) world.host(number).torch = {"/venv/bin/torchrun", "2.13.0"};
+  EXPECT_EQ(brief(world), "");
+  world.host(2).interfaces.push_back(port("eth1", "203.0.113.2", 24));
+  EXPECT_EQ(brief(world), "");  // only the first host listens
+  world.host(1).interfaces.push_back(port("eth1", "203.0.113.1", 24));
+  ASSERT_EQ(brief(world), "warning n1 torchrun-rendezvous-open");
+  EXPECT_EQ(judged(world).front().evidence, "outside the job's network: eth1 (203.0.113.1)");
+  world.host(1).interfaces.back().addresses = {{"fe80::1", 64}, {"2001:db8::1", 64}};
+  EXPECT_EQ(judged(world).front().evidence, "outside the job's network: eth1 (2001:db8::1)");
+  world.job = {.nodes = 2, .engine = "torchrun"};
+  EXPECT_EQ(brief(world), "");  // the static rendezvous
+}
+
 TEST(Rdma, IsMissedWhereOthersHaveIt) {
   World world = good_world(3);
   for (int number : {1, 2, 3}) world.host(number).rdma = {roce("mlx5_0", "eth0", number)};
@@ -142,7 +216,7 @@ TEST(Rdma, IsMissedWhereOthersHaveIt) {
   world.host(2).rdma[0].active = false;
   ASSERT_EQ(brief(world), "warning n2 ib-device-not-found-silent-tcp");
   EXPECT_EQ(judged(world).front().evidence, "mlx5_0 port 1 (Ethernet) is not active");
-  EXPECT_TRUE(has(judged(world).front().what, "over TCP"));
+  EXPECT_TRUE(has(judged(world).front().what, "use TCP"));
   for (int number : {1, 3}) world.host(number).rdma.clear();
   EXPECT_EQ(brief(world), "");  // nobody has it
 }

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "checks/judged.hpp"
+#include "sys/hash.hpp"
 
 namespace muster::checks {
 namespace {
@@ -52,6 +53,24 @@ TEST(Engine, DiffersOnAHost) {
   EXPECT_EQ(brief(world), "error n3 ompi-version-mismatch");
 }
 
+TEST(Engine, StartsNoMpiForPythonThatSpeaksOfIt) {
+  World world = good_world_with_program(2);
+  world.job.program = {"python", "train.py"};
+  world.job.mpi_word = "mpi4py";
+  for (int number : {1, 2}) {
+    world.host(number).torch = {"/venv/bin/torchrun", "2.13.0"};
+    world.host(number).program->libmpi.reset();
+    world.host(number).program->libmpi_kind.clear();
+  }
+  EXPECT_EQ(brief(world), "");  // an MPI starts it, not torchrun
+  world.host(2).mpi.clear();
+  ASSERT_EQ(brief(world), "warning all all-ranks-zero");
+  EXPECT_TRUE(
+      has(judged(world).front().what, "mentions MPI (mpi4py), but torchrun does not start MPI"));
+  world.job.engine = "torchrun";
+  EXPECT_EQ(brief(world), "");
+}
+
 TEST(Libmpi, OfAnotherMpiMakesSingletons) {
   World world = good_world_with_program(3);
   world.host(2).program->libmpi_kind = "mpich";
@@ -85,6 +104,46 @@ TEST(Libmpi, OfTheEngineIsToldOfOnce) {
   ASSERT_EQ(brief(world), "warning n2 ompi-version-mismatch");
   EXPECT_EQ(judged(world).front().what,
             "its MPI has the same version as on this machine but is another build");
+}
+
+World good_world_with_torch(int hosts) {
+  World world = good_world_with_program(hosts);
+  world.job.program = {"python3", "-c", "import torch"};
+  for (int number = 1; number <= hosts; ++number) {
+    world.host(number).program = facts::Program{.name = "python3",
+                                                .path = "/usr/bin/python3",
+                                                .executable = true,
+                                                .identity = {"/usr/bin/python3", "p1", 10},
+                                                .torch = "2.13.0+cpu"};
+    world.host(number).torch = {.torchrun = "/usr/bin/torchrun", .version = "2.13.0+cpu"};
+  }
+  return world;
+}
+
+TEST(Torch, OfAnotherVersionIsFoundUnderEveryEngine) {
+  for (const std::string engine : {"openmpi", "slurm", "torchrun"}) {
+    World world = good_world_with_torch(3);
+    world.job.engine = engine;
+    EXPECT_EQ(brief(world), "") << engine;
+    world.host(2).program->torch = "2.12.1";
+    // A Python program under an MPI may not use PyTorch.
+    const std::string severity = engine == "torchrun" ? "error" : "warning";
+    ASSERT_EQ(brief(world), severity + " n2 torch-version-skew") << engine;
+    EXPECT_EQ(judged(world).front().evidence, "2.12.1; on most hosts 2.13.0+cpu");
+  }
+}
+
+TEST(Torch, BesideTorchrunIsComparedUnderTorchrunOnly) {
+  World world = good_world_with_program(3);
+  for (int number : {1, 2, 3}) {
+    world.host(number).program->libmpi.reset();
+    world.host(number).program->libmpi_kind.clear();
+    world.host(number).torch = {.torchrun = "/usr/bin/torchrun", .version = "2.13.0+cpu"};
+  }
+  world.host(2).torch.version = "2.12.1";
+  EXPECT_EQ(brief(world), "");
+  world.job.engine = "torchrun";
+  EXPECT_EQ(brief(world), "error n2 torch-version-skew");
 }
 
 TEST(Program, IsMissing) {
@@ -213,6 +272,21 @@ TEST(Activation, Failed) {
   EXPECT_EQ(judged(world).front().evidence, "no such file");
   EXPECT_TRUE(
       has(judged(world).front().fix, "\n  muster exec -H n2 -- '. /opt/venv/bin/activate'"));
+}
+
+TEST(Activation, IsUndoneByVariablesFromHere) {
+  World world = activated(3);
+  for (int number : {1, 2}) {
+    world.host(number).environment.digest["PATH"] = sys::hash_text("/opt/venv/bin:/bin");
+  }
+  world.host(3).environment.digest["PATH"] = sys::hash_text("/bin");
+  world.host(3).environment.digest["NCCL_DEBUG"] = "d2";
+  world.job.env_values = {{"PATH", "/bin"}, {"SECRET", "told to nobody"}};
+  const std::vector<Finding> findings = judged(world);
+  ASSERT_EQ(findings.size(), 2U);  // the other: n3 has a PATH of its own
+  EXPECT_EQ(findings[0].hosts, (std::vector<std::string>{"n1", "n2"}));
+  EXPECT_EQ(findings[0].what, "PATH from this machine overrides what --activate sets on the host");
+  EXPECT_TRUE(has(findings[0].fix, "leave -x PATH out"));
 }
 
 TEST(Environment, DiffersInVariablesWhoseValuesAreNotTold) {

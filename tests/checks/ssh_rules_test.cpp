@@ -68,6 +68,16 @@ TEST(SshModes, NamesTheFileAndTheCommand) {
             "  muster exec -H 'n[1,3]' -- 'chmod 600 /home/alice/.ssh/authorized_keys'");
 }
 
+TEST(SshModes, SaysNothingWhereNobodyLogsIn) {
+  World world = good_world(2);
+  world.launcher.ssh_files = world.host(1).ssh_files = {
+      {.path = "/home/alice/.ssh", .mode = 0777, .uid = 1000, .problem = "bad"}};
+  world.cluster.hosts[0].here = true;
+  EXPECT_EQ(brief(world), "warning all ssh-strictmodes-perms");  // the launcher's, which n2 needs
+  world.job.nodes = 1;
+  EXPECT_EQ(brief(world), "");
+}
+
 TEST(SshModes, TellsTheClientsFilesAndStrangeOwnersApart) {
   World world = good_world(2);
   world.host(2).ssh_files = {

@@ -11,12 +11,12 @@ namespace {
 
 // Some of muster's own flags.
 const Flags kOwn = {
-    {"-H", true},        {"--host", true},     {"--hosts", true},       {"-w", true},
-    {"-f", true},        {"--hostfile", true}, {"--machinefile", true}, {"-n", true},
-    {"--np", true},      {"--ppn", true},      {"--bind-to", true},     {"--map-by", true},
-    {"-x", true},        {"--env", true},      {"--launcher", true},    {"--timeout", true},
-    {"-m", false},       {"--module", false},  {"-q", false},           {"-d", false},
-    {"--dry-run", false}};
+    {"--again", true},   {"-H", true},        {"--host", true},     {"--hosts", true},
+    {"-w", true},        {"-f", true},        {"--hostfile", true}, {"--machinefile", true},
+    {"-n", true},        {"--np", true},      {"--ppn", true},      {"--bind-to", true},
+    {"--map-by", true},  {"-x", true},        {"--env", true},      {"--launcher", true},
+    {"--timeout", true}, {"-m", false},       {"--module", false},  {"-q", false},
+    {"-d", false},       {"--dry-run", false}};
 
 Words words_of(const std::string& text) {
   std::istringstream stream(text);
@@ -90,7 +90,8 @@ constexpr Row kRows[] = {
     {"--distribution cyclic", "! --map-by"},
     // the meeting point
     {"--rdzv-backend c10d", ""},
-    {"--rdzv-backend=etcd", "! through c10d"},
+    {"--rdzv-backend static", ""},
+    {"--rdzv-backend=etcd", "! muster uses the static rendezvous"},
     {"--rdzv-endpoint n1:29400", "--master-addr n1 --master-port 29400"},
     {"--rdzv-endpoint=n1", "--master-addr n1"},
     {"--rdzv-endpoint [::1]:5", "--master-addr [::1] --master-port 5"},
@@ -257,29 +258,39 @@ TEST(Habits, NoneHasTwoMeanings) {
   }
 }
 
-TEST(Habits, AProgramWithoutDashesIsShownWithThem) {
+TEST(Habits, AProgramBeginsWithTheFirstWordThatIsNoFlags) {
+  const auto line = read("--bind_to core -q -x A=b train.py --some_flag -n 3", "", false);
+  ASSERT_TRUE(line);
+  EXPECT_EQ(joined(line->words), "run --bind-to core -q -x A=b");
+  EXPECT_EQ(line->program, words_of("train.py --some_flag -n 3"));
+}
+
+TEST(Habits, TheRunToStartAgainMayBeLeftUnnamed) {
+  EXPECT_EQ(understood("--again"), "--again=last");
+  EXPECT_EQ(understood("--again 2026"), "--again=2026");
+  EXPECT_EQ(understood("--again -q"), "--again=last -q");
+}
+
+TEST(Habits, AProgramOnBothSidesOfDashesIsShownBehindThem) {
   const auto refused = [](const std::string& flags, const std::string& program, bool dashes) {
     const auto line = read(flags, program, dashes);
     return line ? "accepted" : line.error().what + " | " + line.error().hint;
   };
-  EXPECT_EQ(refused("-H a,b train.py --epochs 3", "", false),
-            "what is to run, from 'train.py' on, stands after -- | put -- in front of it:\n"
-            "  muster run -H a,b -- train.py --epochs 3");
+  EXPECT_EQ(refused("-H a,b train.py --epochs 3", "more", true),
+            "'train.py' comes before -- | put the whole program after --:\n"
+            "  muster run -H a,b -- train.py --epochs 3 more");
   EXPECT_EQ(refused("-np 2 ./train", "--epochs 3", true),
-            "what is to run, from './train' on, stands after -- | put -- in front of it:\n"
+            "'./train' comes before -- | put the whole program after --:\n"
             "  muster run -np 2 -- ./train --epochs 3");
-  const std::string secret = refused("-x KEY=abc --env=TOKEN=abc -xMORE=abc train", "", false);
+  const std::string secret = refused("-x KEY=abc --env=TOKEN=abc -xMORE=abc train", "x", true);
   EXPECT_EQ(secret.find("abc"), std::string::npos) << secret;
 }
 
 TEST(Habits, AModuleStandsOnEitherSide) {
   EXPECT_EQ(read("-m package.train", "--epochs 3")->program, words_of("package.train --epochs 3"));
   EXPECT_EQ(read("-m", "package.train --epochs 3")->program, words_of("package.train --epochs 3"));
-  EXPECT_EQ(read("-m package.train", "", false)->program, words_of("package.train"));
-  const auto forgotten = read("-m package.train --epochs 3", "", false);
-  ASSERT_FALSE(forgotten);
-  EXPECT_EQ(forgotten.error().hint,
-            "put -- in front of it:\n  muster run -m -- package.train --epochs 3");
+  EXPECT_EQ(read("-m package.train --epochs 3", "", false)->program,
+            words_of("package.train --epochs 3"));
 }
 
 TEST(Habits, WhatIsUnknownOrIncompleteIsSaid) {
@@ -288,7 +299,7 @@ TEST(Habits, WhatIsUnknownOrIncompleteIsSaid) {
             std::string::npos);
   EXPECT_EQ(read("--mca btl").error().what, "--mca wants 2 values");
   EXPECT_EQ(read("--label=3").error().what, "--label takes no value");
-  EXPECT_EQ(read("-", "").error().what, "what is to run, from '-' on, stands after --");
+  EXPECT_EQ(read("-", "").error().what, "'-' comes before --");
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ def test_the_docs_have_every_habit(root):
 
 
 REFUSED = [
-    ("-H n1 train.py --epochs 3", "  muster run -H n1 -- train.py --epochs 3\n"),
+    ("-H n1 train.py -- --epochs 3", "  muster run -H n1 -- train.py --epochs 3\n"),
     ("-H n1 --mca btl tcp -- true", "--engine-arg=--mca --engine-arg=btl --engine-arg=tcp"),
     ("-H n1 --log_dir d -- true", "muster logs ID --rank N"),
     ("-H n1 --no_such_flag -- true", "--engine-arg=--no-such-flag"),
@@ -70,7 +70,7 @@ def test_values_of_variables_are_hidden_in_argv(muster):
 def lab(module_lab_up):
     lab = module_lab_up(hosts=2)
     lab.open_doors()
-    for host in ("launcher", "n1"):
+    for host in ("launcher", "n1", "n2"):
         lab.shell(host, "cd && printf 'n1 slots=2\\nn2 slots=2\\n' > hosts && printf '#!/bin/sh\\n' > own.py && chmod +x own.py && echo > train.py")
     return lab
 

@@ -57,6 +57,9 @@ Facts full() {
   facts.program->missing_libraries = {"libx.so"};
   facts.program->missing_interpreter = "/no/python";
   facts.program->only_in_folder = true;
+  facts.program->torch = "2.13.0+cpu";
+  facts.script =
+      Script{.name = "t.py", .path = "/t.py", .files = {{"t.py", "ef"}}, .complete = false};
   facts.environment = {
       .activated = true, .failure = "", .seen = {{"PATH", "/bin"}}, .digest = {{"A", "00"}}};
   facts.not_seen = {{.what = "routes", .why = "no"}};
@@ -152,6 +155,8 @@ TEST(RequestJson, both_ways_lose_nothing) {
                         .activate = "source 'x'\nexport A=\"b\"",
                         .launchers = {"/a", "/b"},
                         .program = "p",
+                        .script = "t",
+                        .script_is_module = true,
                         .folder = "/f",
                         .answer_within_s = 45};
   const auto read = parse_request(to_json(request));

@@ -1,10 +1,12 @@
 #include "launch/hydra.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include <gtest/gtest.h>
 
 #include "launch/three_hosts.hpp"
+#include "sys/process.hpp"
 
 namespace muster::launch {
 namespace {
@@ -81,51 +83,48 @@ TEST(Hydra, MpichIsToldInItsOwnWords) {
                           "--epochs",
                           "3"};
   EXPECT_EQ(plan.commands[0].argv, expected);
-  EXPECT_EQ(plan.env,
-            (Words{"HYDRA_LAUNCHER_AUTOFORK=0", "OMP_NUM_THREADS=4", "NCCL_IB_DISABLE=1",
-                   "MUSTER_FORWARD=NCCL_DEBUG", "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE"}));
-  EXPECT_EQ(plan.carried, (Words{"NCCL_DEBUG", "OMP_NUM_THREADS", "NCCL_IB_DISABLE",
-                                 "MUSTER_FORWARD", "MUSTER_DEFAULT"}));
+  EXPECT_EQ(plan.env, (Words{"HYDRA_LAUNCHER_AUTOFORK=0", "OMP_NUM_THREADS=4",
+                             "MUSTER_FORWARD=NCCL_DEBUG", "MUSTER_DEFAULT=OMP_NUM_THREADS"}));
+  EXPECT_EQ(plan.carried,
+            (Words{"NCCL_DEBUG", "OMP_NUM_THREADS", "MUSTER_FORWARD", "MUSTER_DEFAULT"}));
   EXPECT_TRUE(plan.notes.empty());
 }
 
 TEST(Hydra, IntelIsToldInItsOwnWords) {
   const Plan plan = plan_hydra(job(), three_hosts("intel"), means());
-  const Words expected = {
-      "/opt/mpi/bin/mpiexec.hydra",
-      "-bootstrap",
-      "ssh",
-      "-bootstrap-exec",
-      "/home/dev/runs/r1/ssh",
-      "-branch-count",
-      "3",
-      "-iface",
-      "eth0",
-      "-hosts",
-      "n1,n2,n3",
-      "-ppn",
-      "2",
-      "-n",
-      "6",
-      "-genvlist",
-      "NCCL_DEBUG,OMP_NUM_THREADS,NCCL_IB_DISABLE,MUSTER_FORWARD,MUSTER_DEFAULT,I_MPI_PIN",
-      "/tmp/muster-1000/abc/muster",
-      "rank",
-      "--only-first-reads",
-      "--run",
-      "r1",
-      "--subnet",
-      "198.18.0.0/16",
-      "--master",
-      "198.18.1.1:29500",
-      "--",
-      "./train",
-      "--epochs",
-      "3"};
+  const Words expected = {"/opt/mpi/bin/mpiexec.hydra",
+                          "-bootstrap",
+                          "ssh",
+                          "-bootstrap-exec",
+                          "/home/dev/runs/r1/ssh",
+                          "-branch-count",
+                          "3",
+                          "-iface",
+                          "eth0",
+                          "-hosts",
+                          "n1,n2,n3",
+                          "-ppn",
+                          "2",
+                          "-n",
+                          "6",
+                          "-genvlist",
+                          "NCCL_DEBUG,OMP_NUM_THREADS,MUSTER_FORWARD,MUSTER_DEFAULT,I_MPI_PIN",
+                          "/tmp/muster-1000/abc/muster",
+                          "rank",
+                          "--only-first-reads",
+                          "--run",
+                          "r1",
+                          "--subnet",
+                          "198.18.0.0/16",
+                          "--master",
+                          "198.18.1.1:29500",
+                          "--",
+                          "./train",
+                          "--epochs",
+                          "3"};
   EXPECT_EQ(plan.commands[0].argv, expected);
   EXPECT_EQ(plan.env, (Words{"I_MPI_HYDRA_BOOTSTRAP_AUTOFORK=0", "I_MPI_PIN=0", "OMP_NUM_THREADS=4",
-                             "NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG",
-                             "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE"}));
+                             "MUSTER_FORWARD=NCCL_DEBUG", "MUSTER_DEFAULT=OMP_NUM_THREADS"}));
   EXPECT_TRUE(plan.carried.empty());
   EXPECT_TRUE(plan.notes.empty());
 }
@@ -138,6 +137,29 @@ TEST(Hydra, ItsSshIsAProgramThatRidesOnTheOpenConnections) {
   const std::string& script = plan.files[0].content;
   EXPECT_TRUE(script.starts_with("#!/bin/sh\nmark=MUSTER_RUN_ID=r1\n")) << script;
   EXPECT_TRUE(script.ends_with("\nexec ssh -o 'ControlPath=/a b/%C' \"$@\"\n")) << script;
+}
+
+// What hydra's ssh script prints for these words, with a stand-in for ssh that prints its own.
+std::string printed(const Plan& plan, Words words) {
+  words.insert(words.begin(), {"/bin/sh", "-c", plan.files.at(0).content, "ssh"});
+  const auto ended = sys::run({.argv = words, .deadline = std::chrono::seconds(20)});
+  return ended ? ended->out : to_text(ended.error());
+}
+
+TEST(Hydra, ItsSshStartsTheDaemonOfThisMachineItself) {
+  auto layout = three_hosts("mpich");
+  const Means telling = three_hosts_means({"echo", "ssh"});
+  const Plan elsewhere = plan_hydra(job(), layout, telling);
+  EXPECT_EQ(printed(elsewhere, {"-x", "localhost", "echo", "a"}), "ssh -x localhost echo a\n");
+  layout.placements[1].here = true;
+  const Plan plan = plan_hydra(job(), layout, telling);
+  EXPECT_EQ(value_of(plan, "-hosts"), "n1,localhost,n3");
+  EXPECT_EQ(printed(plan, {"-x", "localhost", "echo", "\"a  b\"", "localhost"}),
+            "a  b localhost\n");
+  EXPECT_EQ(printed(plan, {"-q", "localhost", "env", "/x/hydra_pmi_proxy=1", "|", "grep",
+                           "MUSTER_RUN_ID"}),
+            "MUSTER_RUN_ID=r1\n");
+  EXPECT_EQ(printed(plan, {"-x", "n1", "echo", "localhost"}), "ssh -x n1 echo localhost\n");
 }
 
 TEST(Hydra, HostsThatDifferOrAreManyGoIntoAFile) {

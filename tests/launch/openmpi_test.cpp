@@ -33,6 +33,9 @@ TEST(OpenMpi, Version5IsToldInPrrtesWords) {
                           "plm_ssh_no_tree_spawn",
                           "1",
                           "--prtemca",
+                          "muster_run_id",
+                          "r1",
+                          "--prtemca",
                           "prte_if_include",
                           "198.18.0.0/16",
                           "--mca",
@@ -48,8 +51,6 @@ TEST(OpenMpi, Version5IsToldInPrrtesWords) {
                           "NCCL_DEBUG",
                           "-x",
                           "OMP_NUM_THREADS",
-                          "-x",
-                          "NCCL_IB_DISABLE",
                           "-x",
                           "MUSTER_FORWARD",
                           "-x",
@@ -67,8 +68,8 @@ TEST(OpenMpi, Version5IsToldInPrrtesWords) {
                           "--epochs",
                           "3"};
   EXPECT_EQ(plan->commands[0].argv, expected);
-  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG",
-                              "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE"}));
+  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "MUSTER_FORWARD=NCCL_DEBUG",
+                              "MUSTER_DEFAULT=OMP_NUM_THREADS"}));
   EXPECT_TRUE(plan->files.empty());
   EXPECT_TRUE(plan->notes.empty());
 }
@@ -83,6 +84,9 @@ TEST(OpenMpi, Version4IsToldInOrtesWords) {
                           "--mca",
                           "plm_rsh_no_tree_spawn",
                           "1",
+                          "--mca",
+                          "muster_run_id",
+                          "r1",
                           "--mca",
                           "oob_tcp_if_include",
                           "198.18.0.0/16",
@@ -99,8 +103,6 @@ TEST(OpenMpi, Version4IsToldInOrtesWords) {
                           "NCCL_DEBUG",
                           "-x",
                           "OMP_NUM_THREADS",
-                          "-x",
-                          "NCCL_IB_DISABLE",
                           "-x",
                           "MUSTER_FORWARD",
                           "-x",
@@ -147,8 +149,7 @@ TEST(OpenMpi, AUsersOwnSettingWinsAndIsSaid) {
   const auto plan = plan_openmpi(job(), three_hosts("5.0.11", 5), with_settings);
   EXPECT_FALSE(has(*plan, "btl_tcp_if_include"));
   EXPECT_FALSE(has(*plan, "plm_ssh_agent"));
-  EXPECT_EQ(plan->env, (Words{"NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG,OMP_NUM_THREADS",
-                              "MUSTER_DEFAULT=NCCL_IB_DISABLE"}));
+  EXPECT_EQ(plan->env, (Words{"MUSTER_FORWARD=NCCL_DEBUG,OMP_NUM_THREADS", "MUSTER_DEFAULT="}));
   EXPECT_EQ(plan->notes.size(), 3U);
 }
 
@@ -177,18 +178,42 @@ TEST(OpenMpi, ManyHostsGoIntoAFile) {
   EXPECT_FALSE(has(*plan, "--host"));
 }
 
+TEST(OpenMpi, NeedsNoSshWhereAllRanksRunOnThisMachine) {
+  auto layout = three_hosts("5.0.11", 5);
+  layout.placements[0].here = true;
+  const auto some = plan_openmpi(job(), layout, means());
+  EXPECT_TRUE(has(*some, "localhost:2,n2:2,n3:2"));
+  EXPECT_TRUE(has(*some, "plm_ssh_agent"));
+  layout.placements.resize(1);
+  Means blank = means();
+  blank.ssh = {"ssh", "-o", "ControlPath=/a b/%C"};
+  const auto alone = plan_openmpi(job(), layout, blank);
+  ASSERT_TRUE(alone);
+  EXPECT_TRUE(has(*alone, "localhost:2"));
+  EXPECT_FALSE(has(*alone, "plm_ssh_agent"));
+  EXPECT_FALSE(has(*alone, "prte_if_include"));
+  EXPECT_TRUE(has(*alone, "btl_tcp_if_include"));
+}
+
 TEST(OpenMpi, TooManyRanksForTheCoresGiveWay) {
   auto layout = three_hosts("5.0.11", 5);
   layout.oversubscribed = true;
   EXPECT_TRUE(has(*plan_openmpi(job(), layout, means()), "mpi_yield_when_idle"));
 }
 
-TEST(OpenMpi, RdmaIsUsedOnAllHostsOrOnNone) {
+TEST(OpenMpi, NcclsRdmaIsNeverSwitchedOffSilently) {
   auto layout = three_hosts("5.0.11", 5);
-  for (auto& placement : layout.placements) placement.rdma = layout::Rdma{.device = "mlx5_0"};
   EXPECT_FALSE(has(*plan_openmpi(job(), layout, means()), "NCCL_IB_DISABLE"));
-  layout.placements[1].rdma.reset();
-  EXPECT_TRUE(has(*plan_openmpi(job(), layout, means()), "NCCL_IB_DISABLE"));
+  layout.rdma_given_up = true;
+  const Plan plan = *plan_openmpi(job(), layout, means());
+  EXPECT_TRUE(has(plan, "NCCL_IB_DISABLE"));
+  EXPECT_EQ(plan.env.at(1), "NCCL_IB_DISABLE=1");
+  EXPECT_EQ(plan.notes, (Words{"muster sets NCCL_IB_DISABLE=1: not every host has usable RDMA, so "
+                               "NCCL uses TCP"}));
+  Means set = means();
+  set.user_env = {"NCCL_IB_DISABLE"};
+  EXPECT_EQ(plan_openmpi(job(), layout, set)->notes,
+            (Words{"NCCL_IB_DISABLE is set in your environment and stays"}));
 }
 
 TEST(OpenMpi, AnSshPathWithABlankIsRefused) {

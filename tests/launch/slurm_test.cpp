@@ -70,9 +70,9 @@ TEST(Slurm, AnOpenMpiProgramIsAStepWithPmix) {
                           "--epochs",
                           "3"};
   EXPECT_EQ(plan->commands, (std::vector<Command>{{.argv = expected}}));
-  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG",
-                              "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE",
-                              "OMPI_MCA_btl_tcp_if_include=198.18.0.0/16"}));
+  EXPECT_EQ(plan->env,
+            (Words{"OMP_NUM_THREADS=4", "MUSTER_FORWARD=NCCL_DEBUG",
+                   "MUSTER_DEFAULT=OMP_NUM_THREADS", "OMPI_MCA_btl_tcp_if_include=198.18.0.0/16"}));
   EXPECT_TRUE(plan->files.empty());
   EXPECT_TRUE(plan->notes.empty());
   EXPECT_TRUE(plan->term_kills_ranks);

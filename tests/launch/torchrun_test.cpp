@@ -35,25 +35,37 @@ TEST(Torchrun, RunsOnEveryHostAndMeetsAtTheChosenAddress) {
   const Words first = {
       "ssh", "-T", "--", "n1",
       "exec /tmp/m/muster engine --run r1 --folder /work/it -- torchrun --nnodes 2 "
-      "--nproc-per-node 2 --rdzv-backend c10d --rdzv-endpoint 198.18.0.1:29500 --rdzv-id r1 "
-      "--rdzv-conf is_host=1 --local-addr 198.18.0.1 --no-python -- /tmp/m/muster rank --run r1 "
+      "--nproc-per-node 2 --rdzv-backend static --rdzv-endpoint 198.18.0.1:29500 --rdzv-id r1 "
+      "--node-rank 0 --no-python -- /tmp/m/muster rank --run r1 "
       "--subnet 198.18.0.0/16 --master 198.18.0.1:29500 -- python train.py"};
   EXPECT_EQ(plan->commands[0].argv, first);
   EXPECT_TRUE(plan->commands[0].input);
   EXPECT_FALSE(plan->commands[1].input);
   EXPECT_EQ(plan->commands[1].host, "n2");
   EXPECT_NE(plan->commands[1].argv.back().find("--nproc-per-node 3 "), std::string::npos);
-  EXPECT_NE(plan->commands[1].argv.back().find("is_host=0 --local-addr 198.18.0.2"),
-            std::string::npos);
+  EXPECT_NE(plan->commands[1].argv.back().find("--node-rank 1 "), std::string::npos);
+}
+
+TEST(Torchrun, NeedsNoSshOnThisMachine) {
+  layout::Layout layout = two_hosts();
+  layout.placements[0].here = true;
+  const auto plan = plan_torchrun(job(), layout, means());
+  ASSERT_TRUE(plan);
+  const Words& words = plan->commands[0].argv;
+  EXPECT_EQ(
+      Words(words.begin(), words.begin() + 8),
+      (Words{"/tmp/m/muster", "engine", "--run", "r1", "--folder", "/work/it", "--", "torchrun"}));
+  EXPECT_EQ(plan->commands[0].host, "n1");
+  EXPECT_EQ(plan->commands[1].argv[0], "ssh");
 }
 
 TEST(Torchrun, LeavesTheVariablesToMuster) {
   const auto plan = plan_torchrun(job(), two_hosts(), means());
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->carried, (Words{"NCCL_DEBUG", "OMP_NUM_THREADS", "NCCL_IB_DISABLE",
-                                  "MUSTER_FORWARD", "MUSTER_DEFAULT"}));
-  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "NCCL_IB_DISABLE=1", "MUSTER_FORWARD=NCCL_DEBUG",
-                              "MUSTER_DEFAULT=OMP_NUM_THREADS,NCCL_IB_DISABLE"}));
+  EXPECT_EQ(plan->carried,
+            (Words{"NCCL_DEBUG", "OMP_NUM_THREADS", "MUSTER_FORWARD", "MUSTER_DEFAULT"}));
+  EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "MUSTER_FORWARD=NCCL_DEBUG",
+                              "MUSTER_DEFAULT=OMP_NUM_THREADS"}));
 }
 
 TEST(Torchrun, PassesOnRestartsAndFewerHosts) {
@@ -64,6 +76,24 @@ TEST(Torchrun, PassesOnRestartsAndFewerHosts) {
   ASSERT_TRUE(plan);
   EXPECT_NE(plan->commands[0].argv.back().find("--nnodes 1:2 "), std::string::npos);
   EXPECT_NE(plan->commands[0].argv.back().find("--max-restarts 3 "), std::string::npos);
+}
+
+// The agents unpickle data from a store that anyone who can connect to the port can write to.
+TEST(Torchrun, MeetsThroughC10dOnlyWhenElasticOrAskedFor) {
+  const auto words = [](const layout::Job& given, const layout::Layout& decided) {
+    return plan_torchrun(given, decided, means()).value().commands[1].argv.back();
+  };
+  EXPECT_EQ(words(job(), two_hosts()).find("c10d"), std::string::npos);
+  layout::Layout elastic = two_hosts();
+  elastic.min_hosts = 1;
+  EXPECT_NE(words(job(), elastic)
+                .find("--rdzv-backend c10d --rdzv-endpoint 198.18.0.1:29500 --rdzv-id r1 "
+                      "--rdzv-conf is_host=0 --local-addr 198.18.0.2"),
+            std::string::npos);
+  EXPECT_EQ(words(job(), elastic).find("--node-rank"), std::string::npos);
+  layout::Job asking = job();
+  asking.engine_args = {"--rdzv_backend=c10d"};
+  EXPECT_NE(words(asking, two_hosts()).find("--rdzv-conf is_host=0"), std::string::npos);
 }
 
 TEST(Torchrun, RestartsNothingWhereMusterDoesAndTellsTheRanks) {
@@ -79,12 +109,12 @@ TEST(Torchrun, RestartsNothingWhereMusterDoesAndTellsTheRanks) {
 
 TEST(Torchrun, WhatTheUserGivesTakesThePlaceOfOurs) {
   layout::Job given = job();
-  given.engine_args = {"--rdzv-conf=is_host=1,timeout=5"};
+  given.engine_args = {"--rdzv-endpoint=n1:5"};
   const auto plan = plan_torchrun(given, two_hosts(), means());
   ASSERT_TRUE(plan);
   const std::string& words = plan->commands[0].argv.back();
-  EXPECT_EQ(words.find("--rdzv-conf"), words.rfind("--rdzv-conf"));
-  EXPECT_EQ(plan->notes, (Words{"--rdzv-conf is given by --engine-arg and stays"}));
+  EXPECT_EQ(words.find("--rdzv-endpoint"), words.rfind("--rdzv-endpoint"));
+  EXPECT_EQ(plan->notes, (Words{"--rdzv-endpoint is given by --engine-arg and stays"}));
 }
 
 TEST(Torchrun, InAPodIsOneAndHasItsNumber) {

@@ -53,6 +53,33 @@ TEST(Decide, UsesLoopbackOnlyForASingleHostWithoutANetwork) {
   EXPECT_EQ(world.layout().subnet, "");
 }
 
+TEST(Decide, StaysOnLoopbackWhereThisMachineIsTheOnlyHost) {
+  World world = good_world(1);
+  world.cluster.hosts[0].here = true;
+  world.job.ranks = 2;
+  Layout layout = world.layout();
+  EXPECT_EQ(layout.ranks, 2);
+  EXPECT_EQ(layout.subnet, "127.0.0.0/8");
+  EXPECT_EQ(layout.master_address, "127.0.0.1");
+  EXPECT_EQ(layout.placements[0].interface, "lo");
+  EXPECT_EQ(layout.launcher_interface, "lo");
+  EXPECT_EQ(layout.launcher_address, "127.0.0.1");
+  world.host(1).interfaces[0].up = false;
+  EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
+  world.host(1).interfaces.clear();
+  EXPECT_EQ(world.layout().subnet, "");
+}
+
+TEST(Decide, LeadsOutOfThisMachineWhereItIsOneOfSeveralHosts) {
+  World world = good_world(2);
+  world.cluster.hosts[0].here = true;
+  const Layout layout = world.layout();
+  EXPECT_EQ(layout.subnet, "198.18.0.0/16");
+  EXPECT_EQ(layout.master_address, "198.18.0.1");
+  EXPECT_TRUE(layout.placements[0].here);
+  EXPECT_FALSE(layout.placements[1].here);
+}
+
 bool says(const World& world, std::string_view line) {
   const std::vector<std::string> why = world.layout().why;
   return std::find(why.begin(), why.end(), line) != why.end();
@@ -73,6 +100,33 @@ TEST(Decide, UsesRdmaOnAllHostsOrNone) {
   EXPECT_FALSE(world.layout().placements[0].rdma);
   world.host(1).rdma.clear();
   EXPECT_TRUE(says(world, "no RDMA on any host: traffic goes over TCP"));
+}
+
+TEST(Decide, LeavesNcclTheChoiceAmongSeveralPorts) {
+  World world = good_world(2);
+  for (int number : {1, 2}) {
+    world.host(number).rdma = {infiniband("mlx5_0"), infiniband("mlx5_1"), infiniband("mlx5_2")};
+  }
+  world.host(2).rdma[2].active = false;
+  EXPECT_EQ(world.layout().placements[0].rdma->active_ports, 3);
+  EXPECT_TRUE(says(world,
+                   "RDMA: 3 active ports, among which NCCL chooses, on n1; 2 active ports, among "
+                   "which NCCL chooses, on n2"));
+  world.host(2).rdma[1].active = false;
+  EXPECT_EQ(world.layout().placements[1].rdma->active_ports, 1);
+}
+
+TEST(Decide, GivesUpRdmaOnlyWhereThereIsSome) {
+  World world = good_world(2);
+  EXPECT_FALSE(world.layout().rdma_given_up);
+  world.host(1).rdma = {roce("mlx5_0", "eth0", 1)};
+  EXPECT_TRUE(world.layout().rdma_given_up);
+  world.host(1).rdma[0].gids.clear();  // NCCL might still use it
+  EXPECT_TRUE(world.layout().rdma_given_up);
+  world.host(1).rdma[0].active = false;
+  EXPECT_FALSE(world.layout().rdma_given_up);
+  for (int number : {1, 2}) world.host(number).rdma = {roce("mlx5_0", "eth0", number)};
+  EXPECT_FALSE(world.layout().rdma_given_up);
 }
 
 TEST(Decide, MakesNothingUpForAHostThatIsNotKnown) {

@@ -112,6 +112,23 @@ TEST(Engine, IsTorchrunForPythonWhereEveryHostHasIt) {
   EXPECT_EQ(chosen(world).kind, "openmpi");
 }
 
+TEST(Engine, IsAnMpiForPythonThatSpeaksOfIt) {
+  World world = with_torchrun(2);
+  world.job.program = {"python", "train.py"};
+  world.job.mpi_word = "\"mpi\"";
+  EXPECT_EQ(chosen(world).kind, "openmpi");
+  EXPECT_TRUE(world.layout().why.at(1).ends_with(
+      ": the program mentions MPI (\"mpi\"), which torchrun does not start"));
+  world.job.mpi_word = "PMI_RANK";  // which Open MPI does not set
+  EXPECT_EQ(chosen(world).kind, "torchrun");
+  world.job.mpi_word = "OMPI_COMM_WORLD_RANK";
+  EXPECT_EQ(chosen(world).kind, "openmpi");
+  world.host(2).mpi.clear();
+  EXPECT_EQ(chosen(world).kind, "torchrun");
+  world.job.engine = "torchrun";
+  EXPECT_EQ(chosen(world).kind, "torchrun");
+}
+
 TEST(Engine, IsTorchrunWhereThereIsNoMpi) {
   World world = with_torchrun(2);
   world.job.program = {"./train"};

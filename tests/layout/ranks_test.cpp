@@ -36,6 +36,13 @@ TEST(PlaceRanks, TakesRanksPerHostThenSlotsThenOne) {
   EXPECT_EQ(placed("n1:4,n2", {.ranks_per_host = 2}), "n1:0+2 n2:2+2");
 }
 
+TEST(PlaceRanks, SharesRanksOutEvenlyWhereNobodySaidHowManyAHostTakes) {
+  EXPECT_EQ(placed("localhost", {.ranks = 2}), "localhost:0+2");
+  EXPECT_EQ(placed("n[1-2]", {.ranks = 5}), "n1:0+3 n2:3+2");
+  EXPECT_EQ(placed("n[1-3]", {.ranks = 4, .nodes = 2}), "n1:0+2 n2:2+2");
+  EXPECT_EQ(placed("n[1-3]", {.ranks = 2}), "n1:0+1 n2:1+1");
+}
+
 TEST(PlaceRanks, FillsHostsInOrder) {
   EXPECT_EQ(placed("n[1-3]:4", {.ranks = 6}), "n1:0+4 n2:4+2");
   EXPECT_EQ(placed("n[1-3]:4", {.ranks = 12}), "n1:0+4 n2:4+4 n3:8+4");
@@ -45,7 +52,10 @@ TEST(PlaceRanks, FillsHostsInOrder) {
 
 TEST(PlaceRanks, RefusesContradictionsWithBothNumbers) {
   EXPECT_EQ(refused("n[1-2]", {.nodes = 3}), "3 hosts were asked for and the list has 2");
-  EXPECT_EQ(refused("n[1-2]", {.ranks = 8}), "8 ranks were asked for and the 2 hosts take 2");
+  EXPECT_EQ(refused("n[1-2]:1", {.ranks = 8}), "8 ranks were asked for and the 2 hosts take 2");
+  EXPECT_EQ(refused("n1:4,n2", {.ranks = 6}), "6 ranks were asked for and the 2 hosts take 5");
+  EXPECT_EQ(refused("n[1-2]", {.ranks_per_host = 2, .ranks = 8}),
+            "8 ranks were asked for and the 2 hosts take 4");
   EXPECT_EQ(refused("n1:2", {.ranks_per_host = 4}),
             "4 ranks a host were asked for and n1 has 2 slots");
   EXPECT_EQ(refused("n[1-4]:4", {.ranks = 2, .nodes = 4}),

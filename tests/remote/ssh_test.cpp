@@ -29,6 +29,29 @@ TEST(SshWords, LeaveUserAndPortToTheConfigurationUnlessGiven) {
   EXPECT_EQ(*(std::find(words.begin(), words.end(), "-p") + 1), "2222");
 }
 
+const SshOptions with_this_machine = {.this_machine = "here"};
+
+TEST(Ssh, RunsCommandsOfThisMachineWithoutSsh) {
+  const std::vector<Task> tasks = {{.host = "here", .command = "pwd; exit 255"}};
+  const auto outcomes = Ssh(with_this_machine).run(tasks, std::chrono::seconds(20));
+  ASSERT_TRUE(outcomes[0].ended);
+  EXPECT_EQ(outcomes[0].ended->out, sys::home_folder() + "\n");
+  EXPECT_EQ(outcomes[0].ended->code, 255);  // the command's own code, since no ssh is involved
+}
+
+TEST(Ssh, OpensASessionOnThisMachineWithoutSsh) {
+  sys::Loop loop;
+  std::string said;
+  Ssh ssh(with_this_machine);
+  const auto session = ssh.open(loop, {.host = "here",
+                                       .command = "read line; echo got $line",
+                                       .on_output = [&](std::string_view chunk) { said += chunk; },
+                                       .on_end = {}});
+  session->write("word\n");
+  loop.run();
+  EXPECT_EQ(said, "got word\n");
+}
+
 TEST(ControlFolder, LeavesRoomForASocketsName) {
   const std::string home = sys::home_folder();
   ASSERT_EQ(::setenv("HOME", "/home/dev", 1), 0);

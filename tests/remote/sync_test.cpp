@@ -22,6 +22,23 @@ TEST(RsyncWords, ASlashAtTheEndOfAPathChangesNothing) {
   EXPECT_TRUE(has(bare, "--protect-args"));
 }
 
+TEST(RsyncWords, TimesAreComparedToTheNanosecond) {
+  const std::vector<std::string> ssh = {"ssh"};
+  EXPECT_TRUE(
+      has(rsync_words({.from = "/a", .to = "/a", .exact = true}, ssh, "n1"), "--modify-window=-1"));
+  EXPECT_FALSE(has(rsync_words({.from = "/a", .to = "/a"}, ssh, "n1"), "--modify-window=-1"));
+}
+
+TEST(RsyncWords, OldVersionsAreNotAskedToCompareTimesExactly) {
+  EXPECT_TRUE(compares_exactly("rsync  version 3.2.7  protocol version 31\n"));
+  EXPECT_TRUE(
+      compares_exactly("hello from the shell\nrsync  version 3.1.3  protocol version 31\n"));
+  for (const char* const old :
+       {"rsync  version 3.1.2  protocol version 31", "rsync version 2.6.9", "", "version 3."}) {
+    EXPECT_FALSE(compares_exactly(old)) << old;
+  }
+}
+
 TEST(RsyncWords, NothingIsRemovedUnlessAsked) {
   const std::vector<std::string> ssh = {"ssh"};
   EXPECT_FALSE(has(rsync_words({.from = "/a", .to = "/a"}, ssh, "n1"), "--delete"));
@@ -31,6 +48,12 @@ TEST(RsyncWords, NothingIsRemovedUnlessAsked) {
 TEST(RsyncWords, AnAddressWithColonsIsBracketed) {
   const std::vector<std::string> ssh = {"ssh"};
   EXPECT_EQ(rsync_words({.from = "/a", .to = "/a"}, ssh, "fd00::1").back(), "[fd00::1]:/a/");
+}
+
+TEST(RsyncWords, ThisMachineIsNoRemotePlace) {
+  const std::vector<std::string> ssh = {"ssh"};
+  EXPECT_EQ(rsync_words({.from = "/a", .to = "/b"}, ssh, "").back(), "/b/");
+  EXPECT_EQ(rsync_words({.from = "/a", .to = "n1:b"}, ssh, "").back(), "./n1:b/");
 }
 
 TEST(RsyncShell, RidesOnTheOpenConnectionWithCheckingOn) {

@@ -74,6 +74,17 @@ def test_delete_only_when_asked_and_never_a_whole_home(open_lab):
     sh(open_lab, "n1", "test -e ~/.ssh/authorized_keys")
 
 
+def test_an_edit_of_the_same_size_within_a_second_is_sent(open_lab):
+    job = make_job(open_lab)
+    sh(open_lab, "launcher", "touch -d '2026-01-01 00:00:00.1' ~/job/train.py")
+    sync(open_lab, job)
+    sh(open_lab, "launcher", "echo 'print(2)' > ~/job/train.py; touch -d '2026-01-01 00:00:00.2' ~/job/train.py")
+    done = sync(open_lab, job)
+    assert done.stdout == "n[1-3] (3 hosts): 1 file (9 bytes)\n", done.stderr
+    assert sh(open_lab, "n3", "cat ~/job/train.py") == "print(2)\n"
+    assert sync(open_lab, job).stdout == "n[1-3] (3 hosts): the same already\n"
+
+
 def test_checksum_finds_what_size_and_time_hide(open_lab):
     job = make_job(open_lab)
     sync(open_lab, job)

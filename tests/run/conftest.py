@@ -196,15 +196,18 @@ class Cluster:
         for host in [host["name"] for host in self.lab.status()["hosts"] if host["up"]]:
             for line in self.lab.shell(host, "exec ps -o pid=,args= -u $(id -u)").splitlines():
                 pid, args = line.split(None, 1)
-                if not re.match(r"ps -o|sshd: |ssh: .*\[mux\]$", args):
+                if not re.match(r"ps -o|sshd: |ssh: .*\[mux\]$|ssh -W ", args):
                     found.add((host, int(pid), args))
         return found
 
     def settles(self, before, within):
         """The same processes as before, soon: nothing is left, and nothing else was hit."""
         end = time.monotonic() + patient(within)
-        while (now := self.processes()) != before:
-            gone, left = sorted(before - now), sorted(now - before)
+        while True:
+            now = self.processes()
+            gone, left = sorted(one for one in before - now if "<defunct>" not in one[2]), sorted(now - before)
+            if not gone and not left:
+                return
             assert time.monotonic() < end, f"after {patient(within):g} s left: {left}; gone: {gone}"
             time.sleep(0.1)
 

@@ -44,5 +44,14 @@ TEST(CutOff, RanksSayItInTheWordsOfTheirLibrary) {
   EXPECT_FALSE(says_cut_off(""));
 }
 
+TEST(CutOff, ATimeOutIsAnotherMatter) {
+  const char* const gloo =
+      "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:81] Timed out waiting 5000ms for recv "
+      "operation to complete\n";
+  EXPECT_TRUE(says_timed_out(gloo));
+  EXPECT_FALSE(says_cut_off(gloo));
+  EXPECT_FALSE(says_timed_out("TimeoutError: the download took too long\n"));
+}
+
 }  // namespace
 }  // namespace muster::run

@@ -19,7 +19,7 @@ class Programs:
 
     def __init__(self, folder: Path):
         self.folder = folder
-        self.env, self.ddp = str(folder / "train_env"), str(folder / "train_ddp.py")
+        self.env, self.ddp, self.failing = str(folder / "train_env"), str(folder / "train_ddp.py"), str(folder / "fail_ddp.py")
         self.muster = str(folder / "muster")  # as a pod's image has it
 
     def mpi(self, name):
@@ -32,6 +32,7 @@ def compile_programs(folder: Path, muster: Path, mpis):
     (torch,) = DEPS.glob("torch/lib/python3*/site-packages/torch")
     shutil.copy(muster, made.muster)
     shutil.copy(source / "train_ddp.py", made.ddp)
+    shutil.copy(source / "fail_ddp.py", made.failing)
     commands = [["g++", "-std=c++20", f"-I{torch}/include", source / "train_env.cxx", "-o", made.env, f"-L{torch}/lib",
                  "-ltorch_cpu", "-lc10", f"-Wl,-rpath,{torch}/lib"]]
     commands += [[MPI[mpi] / "bin/mpicxx", "-std=c++20", source / "train_mpi.cxx", "-o", made.mpi(mpi), f"-Wl,-rpath,{MPI[mpi]}/lib"]
@@ -59,6 +60,11 @@ class Launcher:
         if kind == "mpi":
             return [], [programs.mpi(self.mpi)]
         return ([], [programs.env]) if kind == "env" else (["--activate", ACTIVATE_TORCH], ["python", programs.ddp])
+
+    def failing(self, programs, how):
+        """(flags, words) for the script in which rank 1 fails."""
+        flags, (python, _) = self.program(programs, "ddp")
+        return flags, [python, programs.failing, how, "1"]
 
     def native(self, programs):
         """The words of the program with which its users would come: MPI's, where the engine has one."""

@@ -2,24 +2,12 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 
 #include <gtest/gtest.h>
 
 namespace muster::run {
 namespace {
-
-TEST(Demultiplexer, KnowsOurLabelsAndNothingElse) {
-  const Demultiplexer lines({"n1", "node-2.example.org"}, 4);
-  const auto ours = lines.parse("[n1:3] hello [n1:0] there\n");
-  EXPECT_EQ(ours.rank, 3);
-  EXPECT_EQ(ours.text, "hello [n1:0] there\n");
-  EXPECT_EQ(lines.parse("[node-2.example.org:0] \n").text, "\n");
-  for (const char* line :
-       {"", "\n", "[n1:4] beyond", "[n9:0] unknown", "[n1:-1] x", "[n1:] x",
-        "[n1:00000] *** An error", "[n1:1]x", "n1:1] x", "[n1] x", "[[n1:0] x", "PRTE: [n1:0] x"}) {
-    EXPECT_EQ(lines.parse(line).rank, -1) << line;
-  }
-}
 
 class OutputTest : public testing::Test {
  protected:
@@ -32,32 +20,115 @@ class OutputTest : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(OutputTest, PartsTheRanksHoweverTheBytesArrive) {
-  const std::string said = "[n1:0] one\n[n2:1] two\nmpirun: a warning\n[n1:0] three";
-  for (std::size_t piece = 1; piece < said.size(); ++piece) {
-    const std::string folder = folder_ + "/" + std::to_string(piece);
+agent::Piece piece(int rank, sys::Stream stream, std::uint64_t at, std::string bytes) {
+  return {.rank = rank, .stream = stream, .at = at, .bytes = std::move(bytes)};
+}
+
+constexpr auto kOut = sys::Stream::kOut;
+constexpr auto kErr = sys::Stream::kErr;
+
+TEST_F(OutputTest, RanksAreKeptByteForByteAndShownInLabelledLines) {
+  const std::string one("one\ntwo\0with a zero\nthree", 25);
+  for (std::size_t size = 1; size < one.size(); ++size) {
+    const std::string folder = folder_ + "/" + std::to_string(size);
     ASSERT_TRUE(sys::make_folders(folder, 0700));
-    const auto output = Output::open(folder, {"n1", "n2"}, 2, [](auto, const auto&) {});
+    const auto output = Output::open(folder, 2, [](auto, const auto&) {});
     ASSERT_TRUE(output);
-    for (std::size_t at = 0; at < said.size(); at += piece) {
-      (*output)->take(sys::Stream::kOut, std::string_view(said).substr(at, piece));
+    for (std::size_t at = 0; at < one.size(); at += size) {
+      EXPECT_TRUE((*output)->take("n1", piece(0, kOut, at, one.substr(at, size))));
+      EXPECT_TRUE((*output)->take("n2", piece(1, kErr, at, one.substr(at, size))));
     }
     (*output)->finish();
-    EXPECT_EQ(*sys::read_file(folder + "/out"), said);
-    EXPECT_EQ(*sys::read_file(folder + "/ranks/0.out"), "one\nthree");
-    EXPECT_EQ(*sys::read_file(folder + "/ranks/1.out"), "two\n");
-    EXPECT_EQ((*output)->bytes(0, sys::Stream::kOut), 9U);
-    EXPECT_EQ((*output)->bytes(1, sys::Stream::kErr), 0U);
+    EXPECT_EQ(*sys::read_file(folder + "/ranks/0.out"), one);
+    EXPECT_EQ(*sys::read_file(folder + "/ranks/1.err"), one);
+    const std::string shown("[n1:0] one\n[n1:0] two\0with a zero\n[n1:0] three\n", 47);
+    EXPECT_EQ(*sys::read_file(folder + "/out"), shown);
   }
 }
 
-TEST_F(OutputTest, TakesTheShimsNewlineOffAgain) {
-  const auto output = Output::open(folder_, {"n1"}, 1, [](auto, const auto&) {});
-  (*output)->take(sys::Stream::kErr, "[n1:0] no newline\n");
-  (*output)->finish();
-  (*output)->drop_added_newline(0, sys::Stream::kErr);
-  EXPECT_EQ(*sys::read_file(folder_ + "/ranks/0.err"), "no newline");
-  EXPECT_EQ((*output)->bytes(0, sys::Stream::kErr), 10U);
+TEST_F(OutputTest, WhatComesAgainAfterALostConnectionIsPassedOver) {
+  const auto output = Output::open(folder_, 1, [](auto, const auto&) {});
+  EXPECT_TRUE((*output)->take("n1", piece(0, kOut, 0, "abc")));
+  EXPECT_TRUE((*output)->take("n1", piece(0, kOut, 0, "abc")));
+  EXPECT_TRUE((*output)->take("n1", piece(0, kOut, 1, "bcde\n")));
+  EXPECT_EQ(*sys::read_file(folder_ + "/ranks/0.out"), "abcde\n");
+  EXPECT_EQ((*output)->taken("n1"), (std::vector<agent::Taken>{{.rank = 0, .out = 6, .err = 0}}));
+  EXPECT_TRUE((*output)->taken("n2").empty());
+  EXPECT_EQ((*output)->not_kept(), "");
+}
+
+TEST_F(OutputTest, AGapIsSaid) {
+  const auto output = Output::open(folder_, 1, [](auto, const auto&) {});
+  EXPECT_TRUE((*output)->take("n1", piece(0, kOut, 10, "later\n")));
+  EXPECT_EQ((*output)->not_kept(), "10 bytes of rank 0 were lost with muster's watcher on n1");
+}
+
+TEST_F(OutputTest, ARankThatIsNotOursIsRefused) {
+  const auto output = Output::open(folder_, 2, [](auto, const auto&) {});
+  EXPECT_FALSE((*output)->take("n1", piece(2, kOut, 0, "x")));
+  EXPECT_FALSE((*output)->take("n1", piece(-1, kOut, 0, "x")));
+}
+
+TEST_F(OutputTest, TheEnginesWordsAreKeptApart) {
+  const auto output = Output::open(folder_, 1, [](auto, const auto&) {});
+  (*output)->take_engine(kErr, "mpirun: a warning\nand more");
+  EXPECT_EQ(*sys::read_file(folder_ + "/out"), "");
+  EXPECT_EQ((*output)->last_of_engine(1), std::vector<std::string>{"and more"});
+}
+
+TEST_F(OutputTest, TheLastErrorsAreThoseOfTheRank) {
+  const auto output = Output::open(folder_, 2, [](auto, const auto&) {});
+  EXPECT_TRUE((*output)->take("n1", piece(0, kErr, 0, "other\n")));
+  EXPECT_TRUE((*output)->take("n1", piece(1, kErr, 0, "a\n\nb\x1b[31m\nc")));
+  EXPECT_EQ((*output)->last_errors(1, 2).size(), 2U);
+  EXPECT_EQ((*output)->last_errors(1, 2).back(), "c");
+  EXPECT_EQ((*output)->last_errors(1, 2).front().find('\x1b'), std::string::npos);
+  EXPECT_TRUE((*output)->last_errors(0, 0).empty());
+}
+
+// What the screen shows on standard error while `talk` runs.
+std::string shown_errors(const std::string& folder, const std::function<void(Output&)>& talk) {
+  testing::internal::CaptureStderr();
+  const auto output = Output::open(folder, 3);
+  talk(**output);
+  (*output)->show_rest();
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST_F(OutputTest, WhatTheOthersSayAfterARankFailedIsKeptAndNotShown) {
+  const std::string shown = shown_errors(folder_, [](Output& output) {
+    EXPECT_TRUE(output.take("n1", piece(0, kErr, 0, "all is well\n")));
+    output.a_rank_failed();
+    EXPECT_TRUE(output.take("n1", piece(0, kErr, 12, "my peer is gone\n")));
+    EXPECT_TRUE(output.take("n2", piece(1, kErr, 0, "it was me\n")));
+    output.finish();
+    output.show_held(1);
+    EXPECT_TRUE(output.shown_last(1));
+  });
+  EXPECT_EQ(shown, "[n1:0] all is well\n[n2:1] it was me\n");
+  EXPECT_EQ(*sys::read_file(folder_ + "/ranks/0.err"), "all is well\nmy peer is gone\n");
+}
+
+TEST_F(OutputTest, ARankThatSoundsLikeAnEndIsHeldBackUntilItIsKnownWhoFailed) {
+  const std::string trace = "Traceback (most recent call last):\n  x\nRuntimeError: y\n";
+  const auto talk = [&](Output& output) {
+    EXPECT_TRUE(output.take("n1", piece(0, kErr, 0, trace)));
+    EXPECT_TRUE(output.take("n3", piece(2, kErr, 0, "warning: slow\n")));
+  };
+  EXPECT_EQ(shown_errors(folder_,
+                         [&](Output& output) {
+                           talk(output);
+                           output.show_held(1);
+                         }),
+            "[n3:2] warning: slow\n");
+  std::filesystem::remove_all(folder_);
+  EXPECT_EQ(shown_errors(folder_,
+                         [&](Output& output) {
+                           talk(output);
+                           output.show_held(-1);
+                         }),
+            "[n3:2] warning: slow\n[n1:0] Traceback (most recent call last):\n[n1:0]   x\n"
+            "[n1:0] RuntimeError: y\n");
 }
 
 }  // namespace

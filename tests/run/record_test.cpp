@@ -99,6 +99,45 @@ TEST(Verdict, ARankThatWasCutOffIsTheFirstWhereTheEngineEndedTheOthers) {
   EXPECT_EQ(judge(record).first_failed_rank, 1);
 }
 
+// Rank 4 sleeps; rank 1 gives up first, ranks 0 and 2 after it, and the others lose a connection.
+Record one_sleeps() {
+  Record record = six_ranks();
+  for (const int rank : {1, 0, 2}) {
+    record.ranks[rank].end->status = exited(1);
+    record.ranks[rank].end->time_s = rank == 1 ? 50 : 51;
+    record.ranks[rank].timed_out = true;
+  }
+  for (const int rank : {3, 5}) {
+    record.ranks[rank].end->status = exited(1);
+    record.ranks[rank].cut_off = true;
+  }
+  record.ranks[4].end->status = SIGTERM;
+  return record;
+}
+
+TEST(Verdict, TheRankForWhichOthersWaitedInVainIsNamed) {
+  const Verdict verdict = judge(one_sleeps());
+  EXPECT_EQ(verdict.code, 1);
+  EXPECT_TRUE(verdict.text.starts_with("rank 4 on n3 kept the others waiting: rank "))
+      << verdict.text;
+  EXPECT_NE(verdict.hint.find("muster logs r1 --rank 4"), std::string::npos) << verdict.hint;
+}
+
+TEST(Verdict, NobodyIsBlamedForATimeOutWhereSeveralCouldBe) {
+  Record record = one_sleeps();
+  record.ranks[5].cut_off = false;  // it printed nothing
+  EXPECT_TRUE(judge(record).text.starts_with("rank 1 on n1 ended with exit code 1"))
+      << judge(record).text;
+}
+
+TEST(Verdict, ARankThatEndedBeforeTheOthersGaveUpIsTheFirstToFail) {
+  Record record = one_sleeps();
+  record.ranks[4].end->status = exited(3);
+  record.ranks[4].end->time_s = 40;
+  EXPECT_EQ(judge(record).first_failed_rank, 4);
+  EXPECT_EQ(judge(record).code, 3);
+}
+
 TEST(Verdict, AnEngineThatDiesOfABrokenPipeAfterARankIsNotTheCause) {
   Record record = six_ranks();
   record.ranks[4].end->status = SIGSEGV;
@@ -208,6 +247,21 @@ TEST(Verdict, RanksThatNeverStartedAreTheEnginesFault) {
   EXPECT_EQ(verdict.code, 125);
   EXPECT_EQ(verdict.text,
             "Open MPI 5.0.11 ended with exit code 213 and never started ranks 0, 1, 2, 3, 4, 5");
+}
+
+TEST(Verdict, ARankThatTheEngineEndedIsNotBlamedForThoseThatNeverStarted) {
+  Record record = six_ranks();
+  for (std::size_t i = 2; i < 6; ++i) record.ranks[i].start.reset(), record.ranks[i].end.reset();
+  record.ranks[0].end->status = SIGTERM;
+  record.ranks[1].end->status = SIGKILL;
+  record.engine_code = 255;
+  EXPECT_EQ(judge(record).code, 125);
+  EXPECT_EQ(judge(record).text,
+            "Open MPI 5.0.11 ended with exit code 255 and never started ranks 2, 3, 4, 5");
+  record.ranks[1].end->status = exited(3);
+  record.ranks[1].end->time_s = 90;
+  EXPECT_EQ(judge(record).text,
+            "rank 1 on n1 ended with exit code 3; after it 1 rank of 6 ended badly too");
 }
 
 TEST(Verdict, AKilledEngineIsNotSuccess) {

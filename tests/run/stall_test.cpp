@@ -26,7 +26,16 @@ TEST(Stall, ARankThatRunsAloneIsNamed) {
   EXPECT_EQ(outstanding({seen(0, "S"), seen(1, "S"), seen(2, "R", 0.9)}),
             "rank 2 on n3 runs alone, the others wait");
   EXPECT_EQ(outstanding({seen(0, "R", 1), seen(1, "S"), seen(2, "R", 0.9)}),
+            "rank 1 on n2 waits, the others run");
+  EXPECT_EQ(outstanding({seen(0, "R", 1), seen(1, "S"), seen(2, "R", 0.9), seen(3, "S")}),
             "ranks 0 on n1, 2 on n3 run, the others wait");
+}
+
+TEST(Stall, ARankThatSleepsWhileTheOthersPollIsNamed) {
+  EXPECT_EQ(outstanding({seen(0, "S", 0.14), seen(1, "S", 0), seen(2, "S", 0.12)}),
+            "rank 1 on n2 sleeps; the others wait");
+  EXPECT_EQ(outstanding({seen(0, "S", 0.03), seen(1, "S", 0), seen(2, "S", 0.12)}),
+            "all ranks wait");
 }
 
 TEST(Stall, OneMomentTellsLessThanTheTimeUsed) {

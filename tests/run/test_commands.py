@@ -44,6 +44,14 @@ def test_attach_shows_it_from_the_first_line_and_ends_as_it_does(cluster, detach
     assert sorted(line.split()[1] for line in attached.out if line.startswith("[")) == ["early"] * 3 + ["late"] * 3
 
 
+def test_logs_of_a_rank_while_it_runs(cluster, detached):
+    attached = cluster.attach(detached)
+    attached.wait_for("early", 3)
+    assert cluster.muster("logs", detached, "--rank", "0").stdout == "early\n"
+    give_word(cluster, attached)
+    assert attached.end() == 3, attached.said()
+
+
 def test_detached_run_goes_on_alone_and_can_be_looked_at(cluster, detached):
     attached = cluster.attach(detached)
     give_word(cluster, attached)

@@ -1,4 +1,4 @@
-"""A link that is cut for ten seconds does not end a run."""
+"""A link that is cut for a while, a host's or the launcher's, does not end a run."""
 import time
 
 import pytest
@@ -20,4 +20,17 @@ def test_a_cut_of_ten_seconds(cluster, engines, flags):
     for run in runs:
         assert run.end(60) == 0, run.said()
         assert len([line for line in run.out if "pi is right" in line]) == 3
+    cluster.settles(before, 5)
+
+
+def test_a_cut_of_the_launchers_own_link(cluster, engines):
+    """All hosts are silent for longer than --lost-after: the fault is in this machine's network, and the hosts wait for it."""
+    before = cluster.processes()
+    run = cluster.start(engines["openmpi5"], "--lost-after", "8", "--", engines["openmpi5"].pi, "30")
+    run.wait_for("first round", 3)
+    cluster.lab.command("cut", "launcher")
+    time.sleep(14)  # longer than --lost-after
+    cluster.lab.command("mend", "launcher")
+    assert run.end(90) == 0, run.said()
+    assert len([line for line in run.out if "pi is right" in line]) == 3, run.said()
     cluster.settles(before, 5)

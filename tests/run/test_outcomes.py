@@ -1,12 +1,13 @@
-"""Nine ways to end badly, under every engine: the right rank and host are named, the code is right, it ends soon, nothing is left, and another run on
+"""Failures under every engine: muster names the right rank and host, exits with the right code, ends soon and leaves nothing behind, and another run on
 the same hosts is not hit.
 
-Two engines have all nine in CI, others one or two; campaigns/outcomes runs the whole table and writes docs/results/outcomes.md.
+Two engines have most of them in CI, others one or two; campaigns/outcomes runs the whole table and writes docs/results/outcomes.md.
 """
 import json
 import os
 import re
 import shlex
+import subprocess
 import time
 
 import pytest
@@ -15,7 +16,7 @@ from tests.run.launchers import LAUNCHERS, Pods, Slurm
 from tests.run.result_table import write_table
 from tests.run.slurm import Slurm as SlurmDaemons
 from tests.run.slurm import crashed_as_open_mpi_does
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, patient
 
 pytestmark = pytest.mark.lab
 
@@ -57,6 +58,102 @@ def segv(cluster, launcher):
     assert run.end(WITHIN_S) == 139, run.said()
     assert "muster: rank 1 on n2 ended with signal 11 (Segmentation fault)" in run.errors, run.said()
     return "139"
+
+
+def aborted(cluster, launcher, *message):
+    """MPI_Abort on rank 1, in the middle of training. Without an MPI the rank just exits."""
+    run = brought_up(launcher, lambda: launcher.start(cluster, [*launcher.native(cluster.programs), "abort", "1", "7", *message]))
+    assert run.end(WITHIN_S) == 7, run.said()
+    assert "muster: rank 1 on n2 ended with exit code 7" in run.errors, run.said()
+    for words in message:
+        assert re.search(rf"(\[n2:1\]|  \|) {words}\n", run.errors), run.said()
+    return "7"
+
+
+def silent_abort(cluster, launcher):
+    return aborted(cluster, launcher)
+
+
+def abort_with_message(cluster, launcher):
+    return aborted(cluster, launcher, "the loss is not a number")
+
+
+def terminated(cluster, launcher):
+    """Somebody ends rank 1's program with SIGTERM."""
+    run = brought_up(launcher, lambda: launcher.start(cluster, [*launcher.native(cluster.programs), "forever"]))
+    cluster.lab.shell("n2", f"kill -TERM {cluster.pid_of('n2', run.id, 'program')}")
+    assert run.end(WITHIN_S) == 143, run.said()
+    assert "muster: rank 1 on n2 ended with signal 15 (Terminated)" in run.errors, run.said()
+    return "143"
+
+
+def init_error(cluster, launcher):
+    """MPI cannot start on rank 1. Without an MPI the rank prints an error and exits."""
+    wrong = {"openmpi": "OMPI_MCA_btl=none_such OMPI_MCA_pml=ob1", "mpich": "UCX_TLS=none_such", "intel": "I_MPI_OFI_PROVIDER=none_such FI_PROVIDER=none_such"}
+    program = shlex.join([*launcher.native(cluster.programs), "forever"])
+    kind = next((one for one in wrong if (launcher.mpi or "").startswith(one)), None)
+    instead = f"export {wrong[kind]}; exec {program}" if kind else "echo no MPI here >&2; exit 1"
+    run = launcher.start(cluster, ["sh", "-c", f"if [ $RANK = 1 ]; then {instead}; fi; exec {program}"])
+    assert run.end(WITHIN_S + launcher.up_within_s) not in (0, 125), run.said()
+    assert "muster: rank 1 on n2 ended with " in run.errors, run.said()
+    assert re.search(r"(\[n2:1\]|  \|) \S", run.errors), run.said()  # whatever it printed
+    return "not 0"
+
+
+def in_python(cluster, launcher, how, code, verdict, words):
+    """One rank of a script fails while the others wait in a collective."""
+    flags, script = launcher.failing(cluster.programs, how)
+    run = brought_up(launcher, lambda: launcher.start(cluster, script, *flags))
+    assert run.end(WITHIN_S) == code, run.said()
+    assert f"muster: rank 1 on n2 {verdict}" in run.errors, run.said()
+    assert re.search(rf"(\[n\d:\d\]|  \|) .*{words}", run.errors), run.said()
+    return str(code)
+
+
+def python_exception(cluster, launcher):
+    return in_python(cluster, launcher, "raise", 1, "ended with exit code 1", "ValueError: the loss is not a number")
+
+
+def python_exit(cluster, launcher):
+    return in_python(cluster, launcher, "exit", 3, "ended with exit code 3", "leaving early")
+
+
+def gloo_time_out(cluster, launcher):
+    """The others give up. muster names the sleeping rank and quotes the timeout."""
+    return in_python(cluster, launcher, "sleep", 1, "kept the others waiting: ", "Timed out waiting 5000ms")
+
+
+def rank_1_on_demand(cluster, launcher, before_it_fails):
+    """On command, rank 1 prints why and exits with 3."""
+    cluster.lab.shell("n2", "rm -f ~/now; mkfifo ~/now")
+    run = launcher.start(cluster, ["sh", "-c", "echo up; [ $RANK = 1 ] || exec sleep 1000; read line < ~/now; echo no room >&2; exit 3"])
+    run.wait_for("up", 3, within=UP_WITHIN_S)
+    before_it_fails()
+    cluster.lab.shell("n2", "timeout 60 sh -c 'echo > ~/now'")
+    assert run.end(WITHIN_S) == 3, run.said()
+    assert "muster: rank 1 on n2 ended with exit code 3" in run.errors, run.said()
+    assert re.search(r"(\[n2:1\]|  \|) no room", run.errors), run.said()
+    return "3"
+
+
+def full_tmp(cluster, launcher):
+    """/tmp of the rank's host fills up while it runs."""
+    try:
+        return rank_1_on_demand(cluster, launcher, lambda: cluster.lab.shell("n2", "cat /dev/zero > /tmp/fill 2>/dev/null; df --output=avail /tmp | tail -1 | grep -qx ' *0'"))
+    finally:
+        cluster.lab.shell("n2", "rm -f /tmp/fill")
+
+
+def no_inotify(cluster, launcher):
+    """The user has no inotify instance left, on any host."""
+    hold = "import ctypes, sys\nlibc = ctypes.CDLL(None)\nwhile libc.inotify_init() >= 0: pass\nprint('held', flush=True)\nsys.stdin.read()"
+    holder = subprocess.Popen(cluster.lab.words("launcher", "sh", "-c", f"ulimit -n 4096; exec python3 -c {shlex.quote(hold)}"), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert holder.stdout.readline() == b"held\n"
+        return rank_1_on_demand(cluster, launcher, lambda: None)
+    finally:
+        holder.stdin.close()
+        holder.wait(timeout=patient(10))
 
 
 def two_codes(cluster, launcher):
@@ -150,11 +247,17 @@ class Lost:
         return "125"
 
 
-FAULTS = {"exit": exit_code, "segv": segv, "two": two_codes, "missing": missing, "timeout": time_limit, "kill": "kill", "crash": "crash",
-          "int": interrupt, "sigkill": killed_muster}
-TITLES = {"exit": "a rank exits 3", "segv": "a rank dies of SIGSEGV", "two": "ranks exit 3 and 5", "missing": "program missing", "timeout": "--timeout",
+FAULTS = {"exit": exit_code, "segv": segv, "abort": silent_abort, "message": abort_with_message, "init": init_error, "term": terminated, "raise": python_exception,
+          "sys.exit": python_exit, "gloo": gloo_time_out, "two": two_codes, "missing": missing, "full": full_tmp, "inotify": no_inotify, "timeout": time_limit,
+          "kill": "kill", "crash": "crash", "int": interrupt, "sigkill": killed_muster}
+TITLES = {"exit": "a rank exits 3", "segv": "a rank dies of SIGSEGV", "abort": "MPI_Abort(7)",
+          "message": "MPI_Abort(7) after a message", "init": "MPI cannot begin", "term": "SIGTERM to a rank", "raise": "Python exception",
+          "sys.exit": "sys.exit(3)", "gloo": "Gloo time-out", "two": "ranks exit 3 and 5", "missing": "program missing",
+          "full": "/tmp full", "inotify": "no inotify", "timeout": "--timeout",
           "kill": "host killed", "crash": "host crashed", "int": "Ctrl-C", "sigkill": "SIGKILL of muster"}
+PYTHON = ("raise", "sys.exit", "gloo")
 ALL_IN_CI = ("openmpi5", "mpich")
+ONE_IN_CI = ("openmpi5",)
 SOME_IN_CI = (("torchrun", "exit"), ("torchrun", "crash"), ("slurm-pmix", "exit"), ("pods", "exit"))
 INTRO = """Exit code of `muster run` and seconds of the whole test, 3 hosts x 1 rank, written by `campaigns/outcomes`. Each cell: right rank and host named, end within 25 s
 of the fault, nothing left on any host, another run on the same hosts not hit. Hosts are lost under all engines at once, so those have no seconds; in pods Kubernetes
@@ -164,10 +267,10 @@ ends the other pods (SIGTERM, 143)."""
 def cells():
     for launcher in LAUNCHERS:
         for fault in FAULTS:
-            in_ci = launcher.name in ALL_IN_CI or (launcher.name, fault) in SOME_IN_CI
+            in_ci = launcher.name in (ONE_IN_CI if fault in PYTHON else ALL_IN_CI) or (launcher.name, fault) in SOME_IN_CI
             # The shims tell which rank was first: one that gets no CPU in time speaks after a rank that was hit by the end of its
             # own. And hosts are lost to all launchers at once, each with ranks that never rest.
-            marks = [pytest.mark.alone] if fault in ("exit", "segv", "two", "kill", "crash") else []
+            marks = [pytest.mark.alone] if fault in ("exit", "segv", "abort", "message", "init", "term", "two", "kill", "crash", *PYTHON) else []
             yield pytest.param(launcher, fault, id=f"{fault}-{launcher}", marks=marks if in_ci else [*marks, pytest.mark.campaign])
 
 

@@ -30,7 +30,7 @@ def test_what_contradicts_the_platform_is_refused_with_both_numbers(pod, variabl
 
 def test_one_pod_by_torchruns_own_variables(pod):
     """And what could not be looked at is said."""
-    done = run(pod, ["PET_NNODES=1", "PET_NODE_RANK=0", "PET_MASTER_ADDR=127.0.0.1", "PET_MASTER_PORT=29400", "PET_NPROC_PER_NODE=2"])
+    done = run(pod, ["PET_NNODES=1", "PET_NODE_RANK=0", "PET_MASTER_ADDR=127.0.0.1", "PET_MASTER_PORT=29400", "PET_NPROC_PER_NODE=2"], "-v")
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["[n1:0] rank 0 of 2", "[n1:1] rank 1 of 2"]
     assert "this is pod 0 of 1 (PET_NNODES)" in done.stderr

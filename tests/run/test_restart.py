@@ -4,7 +4,7 @@ import re
 import time
 
 import pytest
-from tests.waiting import patient, until
+from tests.waiting import PATIENCE, patient, until
 
 pytestmark = pytest.mark.lab
 
@@ -51,6 +51,20 @@ def test_a_rank_that_kills_itself(cluster, every_engine, name):
     cluster.settles(before, 5)
 
 
+@pytest.mark.parametrize("redirection", [">/dev/full 2>&1", ">&- 2>&-"], ids=["full", "closed"])
+def test_a_run_that_cannot_print_is_started_again_and_keeps_its_files(cluster, every_engine, redirection):
+    before = cluster.processes()
+    words = ["muster", "run", "-H", THREE, "--max-restarts", "1", "--", *program("[ $RANK = 1 ] && exit 3; exec sleep 1000")]
+    ended = cluster.lab.exec("launcher", "env", f"PATH={every_engine['openmpi5'].path}", "sh", "-c", f'exec "$@" {redirection}', "sh", *words)
+    assert ended.returncode == 0, ended
+    second = cluster.muster("runs").stdout.splitlines()[-1].split()[0]
+    first = second.removesuffix(".1")
+    assert first != second and record(cluster, first)["code"] == 3
+    assert "[n2:1] count 0 of 1" in cluster.muster("logs", first).stdout.splitlines()
+    assert {f"[n{i + 1}:{i}] done" for i in range(3)} <= set(cluster.muster("logs", second).stdout.splitlines())
+    cluster.settles(before, 5)
+
+
 def test_a_host_without_power(cluster, every_engine):
     """One run has a spare, the other may go on with two hosts."""
     engine = every_engine["openmpi5"]
@@ -82,7 +96,7 @@ def test_a_host_that_boots_is_waited_for(cluster, every_engine):
                         hosts="n[1-2]")
     run.wait_for("count 0", 2)
     cluster.lab.command("crash", "n2")
-    run.wait_for("muster: n2: .*; no spare is left: waiting for it for 40 s", lines=run.err)
+    run.wait_for("muster: n2: .*; no spare is left: waiting up to 40 s for it", lines=run.err)
     cluster.lab.command("restart", "n2")
     assert run.end(60) == 0, run.said()
     assert {"[n1:0] done", "[n2:1] done"} <= set(run.out), run.said()
@@ -120,6 +134,24 @@ def test_a_stopped_rank_is_a_stall(cluster, every_engine):
     assert [line.split(":")[0] for line in evidence] == ["rank 0 on n1", "rank 1 on n2", "rank 2 on n3"]
     assert "T (stopped)" in evidence[1] and "S (waiting)" in evidence[0], evidence
     cluster.settles(before, 5)
+
+
+def test_a_progress_bar_is_a_sign_of_life(cluster, every_engine):
+    """A progress bar never ends its line."""
+    bar = "i=0; while [ $i -lt 40 ]; do printf '\\rstep %d' $i; sleep 0.25; i=$((i + 1)); done; echo"
+    run = cluster.run(every_engine["openmpi5"], "--stall-after", "5", "--", "sh", "-c", bar, hosts="n1", within=60)
+    assert run.code == 0 and "stalled" not in run.errors, run.said()
+
+
+def test_a_stall_looks_at_the_program_itself(cluster, every_engine):
+    """muster examines the program, not one of its own processes beside it."""
+    run = cluster.run(every_engine["openmpi5"], "--stall-after", "5", "--", "sh", "-c", "[ $RANK != 1 ] || exec sleep 1000; while :; do :; done", hosts=THREE, within=60)
+    assert run.code == 124 and "nothing was said for" in run.errors, run.said()
+    evidence = cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/stalled.txt").splitlines()
+    assert evidence[1].startswith("rank 1 on n2: S (waiting)") and "pipe" not in evidence[1], evidence
+    assert "R (running)" in evidence[0] and "R (running)" in evidence[2], evidence
+    if PATIENCE == 1:  # CPU use is a measurement: reliable only at normal speed
+        assert "rank 1 on n2 waits, the others run" in run.errors, run.said()
 
 
 def test_muster_is_killed_and_the_run_started_again(cluster, every_engine):

@@ -21,13 +21,12 @@ def test_sigterm_to_muster(cluster, engine):
 
 
 def test_signals_before_the_ranks_are_up(cluster, engine):
-    """The engine has been started and no rank is known yet. A daemon of Open MPI's that comes up after its mpirun has gone takes a
-    while to give up."""
+    """The engine has started, but no rank is known yet. muster also ends an Open MPI daemon that starts after its mpirun has gone."""
     before = cluster.processes()
     for name in ("INT", "KILL"):
         run = cluster.start(engine, "--", "sh", "-c", STUBBORN)
         run.signal(name)
-        cluster.settles(before, 20)
+        cluster.settles(before, 5)
         assert run.end(5) == {"INT": 130, "KILL": 137}[name], run.said()
 
 

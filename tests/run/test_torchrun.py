@@ -39,3 +39,24 @@ def test_a_host_without_torch_is_named_before_the_start(cluster):
     refused = cluster.run(None, "--engine", "torchrun", "--", "true")
     assert refused.code == 125
     assert "torchrun is not in PATH there" in refused.errors and "--activate" in refused.errors
+
+
+def test_a_script_that_reads_mpis_variables_gets_an_mpi(cluster):
+    """torchrun is on every host, but would give the script no rank."""
+    program = "import os; print('MPI says', os.environ['OMPI_COMM_WORLD_RANK'])"
+    done = cluster.run(None, "-v", *ACTIVATE[2:], "--", "python", "-c", program, within=60)
+    assert done.code == 0, done.said()
+    assert {f"[n{i + 1}:{i}] MPI says {i}" for i in range(3)} <= set(done.out), done.said()
+    assert "the program mentions MPI (OMPI_COMM_WORLD_RANK), which torchrun does not start" in done.errors, done.said()
+
+
+def test_a_connection_that_is_reset_ends_nothing(cluster):
+    """The ssh that started torchrun ends with the connection; the ranks do not."""
+    cluster.lab.shell("n2", "rm -f ~/go; mkfifo ~/go")
+    run = cluster.start(None, *ACTIVATE, "--", "sh", "-c", "echo up; [ $RANK = 1 ] && read line < ~/go; echo done")
+    run.wait_for("up", 3, within=60)
+    cluster.lab.shell("n2", "pkill -KILL -f '[s]shd: dev'", root=True)
+    run.wait_for("done", 2, within=60)
+    cluster.lab.shell("n2", "timeout 60 sh -c 'echo > ~/go'")
+    assert run.end(60) == 0, run.said()
+    assert sorted(line for line in run.out if "done" in line) == [f"[n{i + 1}:{i}] done" for i in range(3)], run.said()

@@ -75,7 +75,7 @@ def test_a_second_run_keeps_everything_and_other_values_need_force(lab_up):
     sums = "cd bundle && find . -type f | sort | xargs sha256sum"
     before = sh(lab, "launcher", sums)
     again = bundle(lab)
-    assert again.returncode == 0 and "all was there already" in again.stdout
+    assert again.returncode == 0 and "already up to date" in again.stdout
     assert sh(lab, "launcher", sums) == before
     other = bundle(lab, "--image", "other")
     assert other.returncode == 2 and "--force" in other.stderr

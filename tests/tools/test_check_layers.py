@@ -69,6 +69,8 @@ def test_own_tree_passes(root):
     ("src/hosts/CMakeLists.txt", "\ntarget_link_libraries(x muster::sys)\n", "src/hosts/CMakeLists.txt:2:", "may not link muster::sys"),
     ("src/hosts/CMakeLists.txt", "muster_module(guests SOURCES host.cpp)\n", "src/hosts/CMakeLists.txt:1:", "use one word"),
     ("src/hosts/CMakeLists.txt", "muster_module(hosts LINK torch)\n", "src/hosts/CMakeLists.txt:1:", "the tool side names torch"),
+    ("src/remote/ssh.cpp", '\nfmt::print("{}", 1);\n', "src/remote/ssh.cpp:2:", "use sys/print.hpp"),
+    ("src/remote/ssh.cpp", "std::fputs(text, stdout);\n", "src/remote/ssh.cpp:1:", "use sys/print.hpp"),
     ("src/magic/a.cpp", "\n", "src/magic:1:", "not in the table"),
     ("src/sys/long.cpp", "\n" * 601, "src/sys/long.cpp:601:", "601 lines, 600 at most"),
     ("src/sys/utils/a.cpp", "\n", "src/sys/utils:1:", "says nothing"),

@@ -55,8 +55,12 @@ struct Place {
 //   forever                       train until somebody ends it; "up" after the first step
 //   fail RANK CODE [RANK CODE]    like forever, but at step 20 these ranks end with the code; -11:
 //   by signal 11
+//   abort RANK CODE [MESSAGE]     likewise, but the rank prints the message to standard error and
+//   ends all ranks, as MPI_Abort does
 struct Wishes {
   bool forever = false;
+  bool abort = false;
+  std::string last_words = {};
   std::vector<std::string> shown = {};
   std::vector<std::pair<int, int>> failing = {};  // rank, code
 };
@@ -66,10 +70,13 @@ inline Wishes read_wishes(int argc, char** argv) {
   Wishes wishes;
   if (words.empty()) return wishes;
   if (words[0] == "show") wishes.shown.assign(words.begin() + 1, words.end());
-  wishes.forever = words[0] == "forever" || words[0] == "fail";
+  wishes.abort = words[0] == "abort";
+  wishes.forever = words[0] == "forever" || words[0] == "fail" || wishes.abort;
   for (std::size_t i = 1; words[0] == "fail" && i + 1 < words.size(); i += 2) {
     wishes.failing.emplace_back(std::stoi(words[i]), std::stoi(words[i + 1]));
   }
+  if (wishes.abort) wishes.failing.emplace_back(std::stoi(words.at(1)), std::stoi(words.at(2)));
+  if (wishes.abort && words.size() > 3) wishes.last_words = words[3];
   return wishes;
 }
 
@@ -94,9 +101,11 @@ inline void print_weights(const Place& place, const Vector& weights) {
   std::fflush(stdout);
 }
 
-inline void fail_if_wished(const Wishes& wishes, const Place& place) {
+inline void fail_if_wished(const Wishes& wishes, const Place& place, void (*end_all)(int)) {
   for (const auto& [rank, code] : wishes.failing) {
     if (rank != place.rank) continue;
+    if (!wishes.last_words.empty()) std::fprintf(stderr, "%s\n", wishes.last_words.c_str());
+    if (wishes.abort) end_all(code);
     if (code >= 0) std::_Exit(code);
     const rlimit no_core{0, 0};
     setrlimit(RLIMIT_CORE, &no_core);
@@ -105,9 +114,12 @@ inline void fail_if_wished(const Wishes& wishes, const Place& place) {
   }
 }
 
-// `sum_up` adds the vectors of all ranks; it is called once a step, by all of them.
+// `sum_up` adds the vectors of all ranks; every rank calls it once per step. `end_all` ends all
+// ranks with a code.
 template <class SumUp>
-void train(const Wishes& wishes, const Place& place, SumUp sum_up) {
+void train(
+    const Wishes& wishes, const Place& place, SumUp sum_up,
+    void (*end_all)(int) = [](int code) { std::_Exit(code); }) {
   constexpr int kFailingStep = 20;
   show(wishes, place);
   Vector weights{};
@@ -115,7 +127,7 @@ void train(const Wishes& wishes, const Place& place, SumUp sum_up) {
     const Vector sum = sum_up(gradient(place.rank, weights));
     if (wishes.forever) {
       if (step == 0) say("up");
-      if (step == kFailingStep) fail_if_wished(wishes, place);
+      if (step == kFailingStep) fail_if_wished(wishes, place, end_all);
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
     for (int column = 0; column < 3; ++column) weights[column] -= kRate * sum[column];

@@ -24,12 +24,14 @@ int main(int argc, char** argv) {
   linear_model::Place place{.local_rank = local_rank()};
   MPI_Comm_rank(MPI_COMM_WORLD, &place.rank);
   MPI_Comm_size(MPI_COMM_WORLD, &place.ranks);
-  linear_model::train(linear_model::read_wishes(argc, argv), place, [](linear_model::Vector mine) {
+  const auto sum_up = [](linear_model::Vector mine) {
     linear_model::Vector sum{};
     MPI_Allreduce(mine.data(), sum.data(), static_cast<int>(sum.size()), MPI_DOUBLE, MPI_SUM,
                   MPI_COMM_WORLD);
     return sum;
-  });
+  };
+  linear_model::train(linear_model::read_wishes(argc, argv), place, sum_up,
+                      [](int code) { MPI_Abort(MPI_COMM_WORLD, code); });
   MPI_Finalize();
   return 0;
 }

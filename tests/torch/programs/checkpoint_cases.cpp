@@ -324,6 +324,33 @@ TEST_F(CheckpointTest, ASaveBelowDamagedStepsStays) {
   EXPECT_EQ(checkpoints.resume()->step, 14);
 }
 
+// Trains one step from scratch, without resuming, and saves it.
+std::string train_anew(const CheckpointOptions& options, int seed, bool& kept) {
+  Checkpoints checkpoints(join(), group(), options);
+  const Training training;
+  training.track(checkpoints);
+  torch::manual_seed(seed);
+  training.step();
+  checkpoints.save({.step = 1});
+  kept = checkpoints.finish();
+  return training.bytes();
+}
+
+TEST_F(CheckpointTest, TheLaterSaveOfAStepCounts) {
+  bool kept = false;
+  const std::string first = train_anew(options(), 7, kept);
+  ASSERT_TRUE(kept);
+  const std::string second = train_anew(options(), 8, kept);
+  ASSERT_TRUE(kept);
+  ASSERT_NE(first, second);
+  Checkpoints checkpoints(join(), group(), options());
+  const Training training;
+  training.track(checkpoints);
+  EXPECT_EQ(checkpoints.resume()->step, 1);
+  EXPECT_EQ(training.bytes(), second);
+  EXPECT_EQ(warnings, "");
+}
+
 std::string refusal(Checkpoints& checkpoints) {
   try {
     (void)checkpoints.resume();
@@ -393,17 +420,34 @@ constexpr int kSteps = 3;  // one more than are kept
   ::_exit(::syscall(SYS_write, told, &count, sizeof count) == sizeof count ? 0 : 3);
 }
 
+// Likewise, but trains and saves step 1 once more.
+[[noreturn]] void replace_step(const std::string& folder, int told, Mishap mishap, long at) {
+  arm(folder, mishap, at);
+  bool kept = false;
+  try {
+    (void)train_anew({.folder = folder, .warn = [](const std::string&) {}}, 8, kept);
+  } catch (const std::exception&) {
+    ::_exit(2);
+  }
+  const char byte = 1;
+  if (kept && ::syscall(SYS_write, told, &byte, 1) != 1) ::_exit(3);
+  const long count = calls();
+  ::_exit(::syscall(SYS_write, told, &count, sizeof count) == sizeof count ? 0 : 3);
+}
+
+using Work = void (*)(const std::string& folder, int told, Mishap mishap, long at);
+
 struct Outcome {
   int last_kept = 0;  // told to be
   long calls = 0;     // where it came to its end
   int status = 0;
 };
 
-Outcome run_apart(const std::string& folder, Mishap mishap, long at) {
+Outcome run_apart(const std::string& folder, Mishap mishap, long at, Work work = train_and_save) {
   std::array<int, 2> pipe{};
   if (::pipe(pipe.data()) != 0) throw std::runtime_error("pipe");
   const pid_t child = ::fork();
-  if (child == 0) train_and_save(folder, pipe[1], mishap, at);
+  if (child == 0) work(folder, pipe[1], mishap, at);
   ::close(pipe[1]);
   std::string told;
   char byte = 0;
@@ -453,6 +497,34 @@ TEST_P(CrashTest, NothingThatWasKeptIsLostAtAnyCall) {
     }
     ASSERT_TRUE(checkpoints.finish());
     ASSERT_EQ(training.bytes(), all[kSteps]) << "call " << at;
+    ASSERT_EQ(warnings, "") << "call " << at;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      ASSERT_EQ(entry.path().filename().string().find("tmp"), std::string::npos) << entry.path();
+    }
+  }
+  std::printf("%ld calls\n", whole.calls);
+}
+
+TEST_P(CrashTest, AStepThatIsReplacedIsThereAfterAnyCall) {
+  bool kept = false;
+  const std::string old = train_anew(options(), 7, kept);
+  const Outcome whole = run_apart(folder, Mishap::none, 0, replace_step);
+  ASSERT_EQ(whole.last_kept, 1);
+  for (long at = 1; at <= whole.calls; ++at) {
+    fs::remove_all(folder);
+    fs::create_directory(folder);
+    (void)train_anew(options(), 7, kept);
+    const Outcome outcome = run_apart(folder, GetParam(), at, replace_step);
+    warnings.clear();
+    Checkpoints checkpoints(join(), group(), options());
+    const Training training;
+    training.track(checkpoints);
+    const auto found = checkpoints.resume();
+    ASSERT_TRUE(found) << "call " << at;
+    ASSERT_EQ(found->step, 1) << "call " << at;
+    if (outcome.last_kept == 1) {
+      ASSERT_NE(training.bytes(), old) << "call " << at;
+    }
     ASSERT_EQ(warnings, "") << "call " << at;
     for (const auto& entry : fs::directory_iterator(folder)) {
       ASSERT_EQ(entry.path().filename().string().find("tmp"), std::string::npos) << entry.path();

@@ -1,0 +1,255 @@
+#include "agent/rank_runner.hpp"
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/descendants.hpp"
+#include "agent/descriptors.hpp"
+#include "agent/stream.hpp"
+#include "base/printable.hpp"
+#include "sys/clock.hpp"
+
+namespace muster::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr milliseconds kDrain{2000};       // for output that a child process keeps open
+constexpr milliseconds kTell{10'000};      // for the last reports, once the front is gone
+constexpr milliseconds kNoWarden{90'000};  // for a new warden to appear
+constexpr milliseconds kLookAgain{1000};
+constexpr milliseconds kCleanUp{2000};   // for killed descendants to go away
+constexpr milliseconds kFrontGone{500};  // for a program to end by itself, as in MPI_Abort
+
+double seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+}
+
+bool ends_programs(int signal) {
+  return signal == SIGTERM || signal == SIGINT || signal == SIGHUP || signal == SIGQUIT ||
+         signal == SIGABRT;
+}
+
+std::string cannot_run(const std::string& program, int error) {
+  const bool no_interpreter = error == ENOENT && program.find('/') != std::string::npos &&
+                              ::access(program.c_str(), F_OK) == 0;
+  return fmt::format(
+      "cannot run '{}': {}{}", printable(program), std::generic_category().message(error),
+      no_interpreter ? " (the file exists, but its interpreter or loader does not)" : "");
+}
+
+class Runner {
+ public:
+  Runner(pid_t program, RankVoice& voice, int front, int signals, sys::Fd out, sys::Fd err)
+      : program_(program),
+        voice_(voice),
+        front_(front),
+        signals_(signals),
+        out_(sys::Stream::kOut, std::move(out)),
+        err_(sys::Stream::kErr, std::move(err)) {}
+
+  // Returns when the program has ended and its output has been read.
+  void run();
+
+  [[nodiscard]] double end_time_s() const { return end_time_s_; }
+  [[nodiscard]] bool by_engine() const { return by_engine_; }
+  [[nodiscard]] std::uint64_t out_bytes() const { return out_.bytes(); }
+  [[nodiscard]] std::uint64_t err_bytes() const { return err_.bytes(); }
+
+ private:
+  void step();
+  void listen_to_front();
+  void handle_signals();
+  void pass_on(int signal);
+  void look_at_children();
+  [[nodiscard]] bool finished() const {
+    return ended_ && ((out_.ended() && err_.ended()) || Clock::now() >= give_up_);
+  }
+  [[nodiscard]] int patience_ms() const;
+
+  pid_t program_;
+  RankVoice& voice_;
+  int front_;  // -1: gone
+  int signals_;
+  Stream out_;
+  Stream err_;
+  Stream::Take take_ = [this](sys::Stream which, std::uint64_t at, std::string_view bytes) {
+    voice_.output(which, at, bytes);
+  };
+  bool ended_ = false;
+  bool by_engine_ = false;
+  double end_time_s_ = 0;
+  Clock::time_point give_up_ = Clock::time_point::max();  // output, or a program without front
+};
+
+void Runner::look_at_children() {
+  while (!ended_) {
+    siginfo_t info{};
+    // WNOWAIT keeps the program a zombie, so that its process group's number is not reused.
+    if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
+    if (info.si_pid != program_) {
+      (void)::waitpid(info.si_pid, nullptr, 0);  // an orphan that we inherited
+      continue;
+    }
+    ended_ = true;
+    end_time_s_ = sys::unix_time();
+    give_up_ = Clock::now() + kDrain;
+  }
+}
+
+void Runner::pass_on(int signal) {
+  if (ended_) return;
+  if (ends_programs(signal)) by_engine_ = true;
+  if (::kill(-program_, signal) != 0) (void)::kill(program_, signal);  // if it has left its group
+}
+
+void Runner::handle_signals() {
+  while (const auto number = next_signal(signals_)) {
+    if (*number == SIGCHLD) {
+      look_at_children();
+    } else {
+      pass_on(*number);
+    }
+  }
+}
+
+void Runner::listen_to_front() {
+  bool closed = false;
+  while (const auto note = receive_note(front_, closed)) {
+    if (note->kind == Note::Kind::kSignal) pass_on(note->value);
+  }
+  if (!closed) return;
+  front_ = -1;
+  if (!ended_) give_up_ = Clock::now() + kFrontGone;
+}
+
+int Runner::patience_ms() const {
+  const bool is_heard = voice_.descriptor() >= 0;
+  if (give_up_ == Clock::time_point::max()) {
+    return is_heard ? -1 : static_cast<int>(kLookAgain.count());
+  }
+  const auto left = std::chrono::duration_cast<milliseconds>(give_up_ - Clock::now());
+  return static_cast<int>(std::max(left, milliseconds(0)).count()) + 1;
+}
+
+void Runner::step() {
+  const bool hungry = voice_.has_room();
+  std::array<pollfd, 5> entries{{{signals_, POLLIN, 0},
+                                 {front_, POLLIN, 0},
+                                 {voice_.descriptor(), voice_.events(), 0},
+                                 {hungry ? out_.descriptor() : -1, POLLIN, 0},
+                                 {hungry ? err_.descriptor() : -1, POLLIN, 0}}};
+  if (::poll(entries.data(), entries.size(), patience_ms()) < 0) return;
+  if (entries[0].revents != 0) handle_signals();
+  if (entries[1].revents != 0) listen_to_front();
+  if (entries[2].revents != 0 || entries[2].fd < 0) voice_.go_on();
+  if (entries[3].revents != 0) out_.read_some(take_);
+  if (entries[4].revents != 0) err_.read_some(take_);
+  if (!ended_ && Clock::now() >= give_up_) {  // the engine has killed the front
+    by_engine_ = true;
+    give_up_ = Clock::time_point::max();
+    (void)::kill(-program_, SIGKILL);
+    (void)::kill(program_, SIGKILL);
+  }
+}
+
+void Runner::run() {
+  look_at_children();
+  while (!finished()) step();
+  out_.read_rest(take_);
+  err_.read_rest(take_);
+}
+
+// Sends what is left; the engine waits meanwhile, as long as the launcher needs. Gives up after a
+// while if the front is gone or there is no warden.
+void say_the_rest(RankVoice& voice, int front) {
+  const auto began = Clock::now();
+  auto give_up = Clock::time_point::max();
+  while (!voice.finish(kLookAgain)) {
+    bool closed = false;
+    (void)receive_note(front, closed);
+    if (closed) give_up = std::min(give_up, Clock::now() + kTell);
+    if (voice.descriptor() < 0) give_up = std::min(give_up, began + kNoWarden);
+    if (Clock::now() >= give_up) return;
+  }
+}
+
+}  // namespace
+
+bool send_note(int socket, Note note) {
+  return ::send(socket, &note, sizeof note, MSG_NOSIGNAL) == static_cast<ssize_t>(sizeof note);
+}
+
+std::optional<Note> receive_note(int socket, bool& closed) {
+  Note note;
+  const ssize_t got = ::recv(socket, &note, sizeof note, MSG_DONTWAIT);
+  closed = got == 0 || (got < 0 && errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR);
+  if (got != static_cast<ssize_t>(sizeof note)) return std::nullopt;
+  return note;
+}
+
+Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& voice, int front) {
+  MUSTER_TRY(OutputChannel out, open_terminal());
+  MUSTER_TRY(OutputChannel err, open_pipe());
+  MUSTER_TRY(const int signals_number, guard.open_descriptor());
+  const sys::Fd signals(signals_number);
+  (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  MUSTER_TRY(const Launched launched, launch({.program = job.program,
+                                              .environment = job.environment,
+                                              .out = out.program_end.get(),
+                                              .err = err.program_end.get(),
+                                              .signals = guard}));
+  (void)send_note(front, {.kind = Note::Kind::kProgram, .value = launched.pid});
+  out.program_end = sys::Fd();
+  err.program_end = sys::Fd();
+  close_inherited();
+  RankStart start{.rank = job.rank.rank,
+                  .local_rank = job.rank.local_rank,
+                  .size = job.rank.size,
+                  .program = identify(launched.pid).value_or(ProcessId{.pid = launched.pid}),
+                  .shim = identify(::getpid()).value_or(ProcessId{}),
+                  .daemon = job.daemon,
+                  .time_s = sys::unix_time(),
+                  .remarks = job.remarks};
+  if (!job.record.empty()) (void)sys::write_file(job.record, to_line(start), 0600);
+  voice.start(start);
+  // A warden that is ending the run has either seen the start or already left this mark.
+  if (!job.over_mark.empty() && sys::exists(job.over_mark)) (void)::kill(launched.pid, SIGKILL);
+  RankEnd end{.rank = job.rank.rank};
+  if (const int error = launch_error(launched); error != 0) {
+    end.failure = cannot_run(job.program.front(), error);
+  }
+  Runner runner(launched.pid, voice, front, signals.get(), std::move(out.our_end),
+                std::move(err.our_end));
+  runner.run();
+  rusage usage{};
+  (void)send_note(front, {.kind = Note::Kind::kProgram, .value = 0});  // its pid may now be reused
+  if (::wait4(launched.pid, &end.status, 0, &usage) < 0) {
+    return unexpected(system_error("cannot learn how the program ended"));
+  }
+  end.left_over = kill_children(kCleanUp);
+  end.time_s = runner.end_time_s();
+  end.user_s = seconds(usage.ru_utime);
+  end.system_s = seconds(usage.ru_stime);
+  end.max_rss_kb = usage.ru_maxrss;
+  end.out_bytes = runner.out_bytes();
+  end.err_bytes = runner.err_bytes();
+  end.by_engine = runner.by_engine() && end.status != 0;
+  voice.end(end);
+  say_the_rest(voice, front);
+  return end.status;
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,164 @@
+#include "agent/rank_voice.hpp"
+
+#include <cerrno>
+#include <optional>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "agent/channel.hpp"
+#include "agent/rank_links.hpp"
+
+namespace muster::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kQueue = std::size_t{256} << 10;  // bytes waiting for the warden
+constexpr milliseconds kTryAgain{20};
+
+sys::Fd knock(const std::string& folder, milliseconds patience) {
+  const auto give_up = Clock::now() + patience;
+  while (true) {
+    sys::Fd connection = connect_to_links(folder);
+    if (connection.valid() || Clock::now() >= give_up) return connection;
+    (void)::poll(nullptr, 0, static_cast<int>(kTryAgain.count()));
+  }
+}
+
+Channel channel_over(sys::Fd connection) {
+  const int other = ::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0);
+  return {std::move(connection), sys::Fd(other)};
+}
+
+class ToWarden : public RankVoice {
+ public:
+  ToWarden(std::string folder, sys::Fd connection)
+      : folder_(std::move(folder)), warden_(channel_over(std::move(connection))) {}
+
+  void start(const RankStart& start) override {
+    start_ = to_line(start);
+    say(start_);
+  }
+  void output(sys::Stream stream, std::uint64_t at, std::string_view bytes) override {
+    say(output_message(stream, at, bytes));
+  }
+  void end(const RankEnd& end) override {
+    const std::string line = to_line(end);
+    say(line);
+    end_ = line;
+  }
+
+  [[nodiscard]] bool has_room() const override { return warden_.unsent() < kQueue; }
+  [[nodiscard]] int descriptor() const override { return warden_.open() ? warden_.in() : -1; }
+  [[nodiscard]] short events() const override {
+    return static_cast<short>(POLLIN | (warden_.has_unsent() ? POLLOUT : 0));
+  }
+  void go_on() override {
+    warden_.flush();
+    warden_.receive();  // it sends nothing; this only notices its end
+    if (!warden_.open()) come_back(milliseconds(0));
+  }
+  [[nodiscard]] bool finish(milliseconds patience) override {
+    const auto give_up = Clock::now() + patience;
+    while (true) {
+      if (!warden_.open()) come_back(milliseconds(0));
+      warden_.flush();
+      if (warden_.open() && !warden_.has_unsent()) return true;
+      if (Clock::now() >= give_up) return false;
+      pollfd watched{.fd = warden_.open() ? warden_.out() : -1, .events = POLLOUT, .revents = 0};
+      (void)::poll(&watched, 1, static_cast<int>(kTryAgain.count()));
+    }
+  }
+
+ private:
+  void say(const std::string& message) {
+    if (!warden_.open()) come_back(milliseconds(0));
+    warden_.send(message);
+  }
+  // Connects to a new warden, which replaces one that was killed.
+  void come_back(milliseconds patience) {
+    sys::Fd connection = knock(folder_, patience);
+    if (!connection.valid()) return;
+    warden_ = channel_over(std::move(connection));
+    if (!start_.empty()) warden_.send(start_);
+    if (!end_.empty()) warden_.send(end_);
+  }
+
+  std::string folder_;
+  Channel warden_;
+  std::string start_;  // as sent, to repeat to a later warden
+  std::string end_;
+};
+
+class Aloud : public RankVoice {
+ public:
+  explicit Aloud(std::string label) : label_(std::move(label)) {}
+
+  void start(const RankStart& start) override {
+    for (const std::string& remark : start.remarks) {
+      write_all(STDERR_FILENO, fmt::format("{}muster: {}\n", label_, remark));
+    }
+  }
+  void output(sys::Stream stream, std::uint64_t /*at*/, std::string_view bytes) override {
+    std::string& line = stream == sys::Stream::kOut ? out_ : err_;
+    const int to = stream == sys::Stream::kOut ? STDOUT_FILENO : STDERR_FILENO;
+    if (label_.empty()) return write_all(to, bytes);
+    for (std::size_t end = 0; (end = bytes.find('\n')) != std::string_view::npos;
+         bytes.remove_prefix(end + 1)) {
+      line.append(bytes.substr(0, end + 1));
+      write_all(to, label_ + line);
+      line.clear();
+    }
+    line.append(bytes);
+  }
+  void end(const RankEnd& end) override {
+    if (!out_.empty()) write_all(STDOUT_FILENO, fmt::format("{}{}\n", label_, out_));
+    if (!err_.empty()) write_all(STDERR_FILENO, fmt::format("{}{}\n", label_, err_));
+    if (!end.failure.empty()) {
+      write_all(STDERR_FILENO, fmt::format("{}muster: {}\n", label_, end.failure));
+    }
+  }
+  [[nodiscard]] bool has_room() const override { return true; }
+  [[nodiscard]] int descriptor() const override { return -1; }
+  [[nodiscard]] short events() const override { return 0; }
+  void go_on() override {}
+  [[nodiscard]] bool finish(milliseconds /*patience*/) override { return true; }
+
+ private:
+  static void write_all(int to, std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t count = ::write(to, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count <= 0) return;
+      bytes.remove_prefix(static_cast<std::size_t>(count));
+    }
+  }
+
+  std::string label_;
+  std::string out_;  // unfinished lines
+  std::string err_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<RankVoice>> speak_to_warden(const std::string& folder,
+                                                   milliseconds patience) {
+  sys::Fd connection = knock(folder, patience);
+  if (!connection.valid()) {
+    return unexpected(Error{.what = "muster's watcher on this host does not answer",
+                            .where = {.file = folder},
+                            .hint = "start the job again; if it happens again, this host is "
+                                    "overloaded or the run's folder was removed"});
+  }
+  return std::make_unique<ToWarden>(folder, std::move(connection));
+}
+
+std::unique_ptr<RankVoice> speak_aloud(std::string label) {
+  return std::make_unique<Aloud>(std::move(label));
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,47 @@
+// Where a rank reports its start, its program's output and its end.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "agent/record.hpp"
+#include "base/error.hpp"
+#include "sys/loop.hpp"
+
+namespace muster::agent {
+
+class RankVoice {
+ public:
+  RankVoice() = default;
+  RankVoice(const RankVoice&) = delete;
+  RankVoice& operator=(const RankVoice&) = delete;
+  virtual ~RankVoice() = default;
+
+  virtual void start(const RankStart& start) = 0;
+  virtual void output(sys::Stream stream, std::uint64_t at, std::string_view bytes) = 0;
+  virtual void end(const RankEnd& end) = 0;
+
+  // Whether it can take more output now; until it can, the program has to wait.
+  [[nodiscard]] virtual bool has_room() const = 0;
+  // The descriptor to poll for `events`; -1: none.
+  [[nodiscard]] virtual int descriptor() const = 0;
+  [[nodiscard]] virtual short events() const = 0;
+  // To be called after each poll.
+  virtual void go_on() = 0;
+  // Waits up to `patience` until everything is sent. False if something is left.
+  [[nodiscard]] virtual bool finish(std::chrono::milliseconds patience) = 0;
+};
+
+// Reports to the warden of the run with this folder, which may start later than the rank.
+[[nodiscard]] Result<std::unique_ptr<RankVoice>> speak_to_warden(
+    const std::string& folder, std::chrono::milliseconds patience);
+
+// Prints whole lines with the label to our own stdout and stderr, for a rank that is started by
+// hand.
+[[nodiscard]] std::unique_ptr<RankVoice> speak_aloud(std::string label);
+
+}  // namespace muster::agent

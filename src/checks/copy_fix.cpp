@@ -1,0 +1,48 @@
+#include "checks/copy_fix.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "checks/wording.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::checks {
+namespace {
+
+// Whether the file belongs to the system; copied from another host it would mix two systems.
+bool is_of_the_system(std::string_view path) {
+  constexpr std::array<std::string_view, 4> kFolders = {"/usr/", "/bin/", "/sbin/", "/lib"};
+  return std::any_of(kFolders.begin(), kFolders.end(),
+                     [&](std::string_view folder) { return path.starts_with(folder); });
+}
+
+// The file's folder, absolute and without "." and "..".
+std::filesystem::path folder_here(const Scene& scene, const std::string& file) {
+  const auto path = std::filesystem::path(scene.job.folder) / file;
+  return path.parent_path().lexically_normal() / "";
+}
+
+// Never advise copying a whole home folder, with its keys, or a whole system to all hosts.
+bool is_too_much(const std::filesystem::path& folder, const std::string& home) {
+  return folder == "/" || (!home.empty() && folder == std::filesystem::path(home) / "");
+}
+
+}  // namespace
+
+std::string copy_fix(const Scene& scene, const std::string& file) {
+  if (file.find('/') == std::string::npos || is_of_the_system(file)) {
+    return "install the same version, or activate the same environment, on all hosts";
+  }
+  if (is_too_much(folder_here(scene, file), scene.launcher.home)) {
+    return "put it into a folder of its own and copy that with muster sync";
+  }
+  return fmt::format(
+      "copy the folder to these hosts; on the machine with the right version:\n  muster sync {} {}",
+      kTheHosts, sys::quote(std::string_view(file.substr(0, file.rfind('/')))));
+}
+
+}  // namespace muster::checks

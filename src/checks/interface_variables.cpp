@@ -1,0 +1,91 @@
+#include "checks/interface_variables.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "base/environment.hpp"
+#include "base/printable.hpp"
+#include "checks/failure_id.hpp"
+#include "checks/participant.hpp"
+#include "checks/rules.hpp"
+
+namespace muster::checks {
+namespace {
+
+constexpr std::array<std::string_view, 7> kVariables = {
+    "CCL_KVS_IFACE",      "FI_SOCKETS_IFACE", "FI_TCP_IFACE",   "GLOO_SOCKET_IFNAME",
+    "NCCL_SOCKET_IFNAME", "TP_SOCKET_IFNAME", "UCX_NET_DEVICES"};
+
+bool has_device(const facts::Facts& host, std::string_view name, bool is_prefix) {
+  const auto is_it = [&](const facts::Interface& interface) {
+    return is_prefix ? interface.name.starts_with(name) : interface.name == name;
+  };
+  return std::any_of(host.interfaces.begin(), host.interfaces.end(), is_it);
+}
+
+bool has_rdma_device(const facts::Facts& host, std::string_view name) {
+  return std::any_of(host.rdma.begin(), host.rdma.end(),
+                     [&](const facts::RdmaPort& port) { return port.device == name; });
+}
+
+// Whether the host has the interface or device that a name in the variable's list stands for.
+bool is_there(const facts::Facts& host, std::string_view variable, std::string_view name) {
+  if (variable == "UCX_NET_DEVICES") {
+    const std::string_view device = name.substr(0, name.find(':'));  // "mlx5_0:1" has a port
+    return name == "all" || has_device(host, device, false) || has_rdma_device(host, device);
+  }
+  if (variable == "NCCL_SOCKET_IFNAME") {  // names are prefixes unless the list begins with '='
+    return has_device(host, name.substr(0, name.find(':')), true);
+  }
+  return has_device(host, name, false);
+}
+
+bool is_usable(const facts::Facts& host, std::string_view variable, const std::string& value) {
+  if (value.empty() || value.starts_with('^')) return true;  // '^' lists what to avoid
+  const bool is_exact = value.starts_with('=');
+  const std::vector<std::string> names = listed_names(is_exact ? value.substr(1) : value);
+  const auto has_it = [&](const std::string& name) {
+    return is_exact ? has_device(host, name, false) : is_there(host, variable, name);
+  };
+  // Gloo fails on the first name that does not exist; the others use any that does.
+  return variable == "GLOO_SOCKET_IFNAME" ? std::all_of(names.begin(), names.end(), has_it)
+                                          : std::any_of(names.begin(), names.end(), has_it);
+}
+
+}  // namespace
+
+std::vector<std::string> interface_variables(const layout::Job& job) {
+  std::vector<std::string> names;
+  for (const std::string_view name : kVariables) {
+    if (job.env_values.contains(std::string(name))) names.emplace_back(name);
+  }
+  return names;
+}
+
+Findings find_interface_variables(const Scene& scene) {
+  Findings findings;
+  const std::vector<std::string> variables = interface_variables(scene.job);
+  if (variables.empty()) return findings;
+  for (const Participant& host : participants(scene)) {
+    if (!was_seen(*host.facts, "interfaces")) continue;
+    for (const std::string& variable : variables) {
+      const std::string& value = scene.job.env_values.at(variable);
+      if (is_usable(*host.facts, variable, value)) continue;
+      const std::string& own = host.placement->interface;
+      findings.push_back(
+          {.id = std::string(kOtherInterface),
+           .severity = Severity::kWarning,
+           .hosts = {host.name()},
+           .what = fmt::format("{}={} is passed to all ranks, but this host has no such interface",
+                               variable, printable(value.substr(0, 100))),
+           .evidence = own.empty() ? "" : fmt::format("the job's interface there is {}", own),
+           .fix = fmt::format("unset {}: muster then sets it on each host to the name there",
+                              variable)});
+    }
+  }
+  return findings;
+}
+
+}  // namespace muster::checks
