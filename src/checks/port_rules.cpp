@@ -7,6 +7,7 @@
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
+#include "facts/interfaces.hpp"
 #include "layout/master_port.hpp"
 #include "layout/network.hpp"
 
@@ -40,9 +41,7 @@ std::vector<std::string> ways_from_outside(const facts::Facts& host, const std::
   };
   std::vector<std::string> ways;
   for (const facts::Interface& interface : host.interfaces) {
-    const bool leads_out = interface.kind != facts::InterfaceKind::kLoopback &&
-                           interface.kind != facts::InterfaceKind::kVirtual;
-    if (!interface.up || !leads_out) continue;
+    if (!facts::leads_out(interface)) continue;
     for (const facts::Address& address : interface.addresses) {
       if (is_outside(address)) ways.push_back(fmt::format("{} ({})", interface.name, address.ip));
     }

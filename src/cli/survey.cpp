@@ -73,9 +73,7 @@ std::vector<std::string> addresses_to_reach() {
   std::vector<std::string> addresses;
   for (const facts::Interface& interface :
        facts::read_interfaces().value_or(std::vector<facts::Interface>{})) {
-    const bool leads_out = interface.kind != facts::InterfaceKind::kLoopback &&
-                           interface.kind != facts::InterfaceKind::kVirtual;
-    if (!interface.up || !leads_out) continue;
+    if (!facts::leads_out(interface)) continue;
     for (const facts::Address& address : interface.addresses) {
       const auto ip = layout::parse_ipv4(address.ip);
       if (ip && !layout::is_link_local(*ip)) addresses.push_back(address.ip);

@@ -122,6 +122,11 @@ std::vector<InterfaceKind> kinds_of(const std::vector<Link>& links) {
   return kinds;
 }
 
+bool leads_out(const Interface& interface) {
+  return interface.up && interface.kind != InterfaceKind::kLoopback &&
+         interface.kind != InterfaceKind::kVirtual;
+}
+
 Result<std::vector<Interface>> read_interfaces() {
   MUSTER_TRY(const std::vector<Link> links, read_links());
   const std::vector<InterfaceKind> kinds = kinds_of(links);

@@ -22,6 +22,9 @@ struct Link {
 // The kind of each link, in the same order. A bridge is judged by what is in it.
 [[nodiscard]] std::vector<InterfaceKind> kinds_of(const std::vector<Link>& links);
 
+// Up, and traffic leaves the host through it: not loopback, not a bridge inside the host.
+[[nodiscard]] bool leads_out(const Interface& interface);
+
 // Cost: two questions to the kernel, and one for each interface's speed.
 [[nodiscard]] Result<std::vector<Interface>> read_interfaces();
 

@@ -179,9 +179,12 @@ Verdict engine_died_first(const Record& record) {
           .hint = "who killed it? on this machine: dmesg, journalctl"};
 }
 
+bool never_started(const RankRecord& rank) {
+  return !rank.start && !rank.end;
+}
+
 // Some ranks never started, and the engine then ended those that had.
 bool engine_gave_up(const Record& record) {
-  const auto never_started = [](const RankRecord& rank) { return !rank.start && !rank.end; };
   const auto failed_first = [](const RankRecord& rank) {
     return failed_by_itself(rank) || rank.cut_off;
   };
@@ -205,7 +208,7 @@ Verdict went_on(const Record& record) {
 Verdict plain_end(const Record& record) {
   std::vector<int> not_started, not_ended;
   for (const RankRecord& rank : record.ranks) {
-    if (!rank.start && !rank.end) not_started.push_back(rank.rank);
+    if (never_started(rank)) not_started.push_back(rank.rank);
     if (rank.start && !rank.end) not_ended.push_back(rank.rank);
   }
   const std::string engine = record.engine.empty() ? "the engine" : record.engine;

@@ -222,7 +222,7 @@ def test_program_that_closes_its_output_goes_on(place, tmp_path):
 
 
 def test_a_full_disk_costs_nothing(place):
-    """A limit on the size of files stands in for the full disk."""
+    """A limit on file sizes simulates the full disk."""
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
 

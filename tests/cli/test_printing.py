@@ -72,7 +72,7 @@ def test_a_failure_of_its_own_counts_more_than_a_lost_reader(muster, state):
 
 
 def test_exec_with_labels_ends_when_its_reader_leaves(muster, tmp_path):
-    """A command that never ends stands in for ssh."""
+    """ssh is replaced by a command that never ends."""
     ssh = tmp_path / "ssh"
     ssh.write_text("#!/bin/sh\nexec yes\n")
     ssh.chmod(0o755)
