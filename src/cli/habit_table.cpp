@@ -35,7 +35,7 @@ Result<Words> done(const Habit& habit, const Given& given) {
   if (is_so) return Words();
   return unexpected(
       Error{.code = ErrorCode::kUsage,
-            .what = fmt::format("{} {} cannot be had", name_of(given), given.values.front()),
+            .what = fmt::format("{} {} is not supported", name_of(given), given.values.front()),
             .hint = std::string(habit.text)});
 }
 

@@ -111,7 +111,7 @@ class Reader {
     while (given.values.size() < static_cast<std::size_t>(habit.values)) {
       if (at_ + 1 >= line_.words.size()) {
         return refused(
-            fmt::format("{} wants {} value{}", word, habit.values, habit.values == 1 ? "" : "s"),
+            fmt::format("{} needs {} value{}", word, habit.values, habit.values == 1 ? "" : "s"),
             "docs/habits.md has the flags of other launchers");
       }
       given.values.push_back(line_.words[++at_]);

@@ -50,13 +50,20 @@ std::string left_side(const CLI::Option& option) {
   return word.empty() ? text : text + " " + word;
 }
 
-std::vector<std::string> other_names(const CLI::Option& option) {
+// " (also --host, -w)", and for a flag that has an opposite " (off: --no-augment)".
+std::string other_names(const CLI::Option& option) {
   std::vector<std::string> names;
+  std::string off;
   const auto& shorts = option.get_snames();
   const auto& longs = option.get_lnames();
-  for (std::size_t i = 1; i < longs.size(); ++i) names.push_back("--" + longs[i]);
+  const auto& negative = option.get_fnames();
+  for (std::size_t i = 1; i < longs.size(); ++i) {
+    const bool is_off = std::find(negative.begin(), negative.end(), longs[i]) != negative.end();
+    if (is_off) off = fmt::format(" (off: --{})", longs[i]);
+    if (!is_off) names.push_back("--" + longs[i]);
+  }
   for (std::size_t i = 1; i < shorts.size(); ++i) names.push_back("-" + shorts[i]);
-  return names;
+  return (names.empty() ? "" : fmt::format(" (also {})", fmt::join(names, ", "))) + off;
 }
 
 // The description, and what the option itself knows: choices, default, other spellings.
@@ -68,9 +75,7 @@ std::string right_side(const CLI::Option& option) {
   if (!option.get_default_str().empty())
     text += fmt::format(" [default: {}]", option.get_default_str());
   if (option.get_required() && !option.get_positional()) text += " (required)";
-  const auto names = other_names(option);
-  if (!names.empty()) text += fmt::format(" (also {})", fmt::join(names, ", "));
-  return text;
+  return text + other_names(option);
 }
 
 std::string row(const std::string& left, const std::string& right, std::size_t column) {
@@ -163,12 +168,13 @@ class HelpFormatter : public CLI::Formatter {
                         CLI::AppFormatMode /*mode*/) const override {
     std::string usage = name;
     const bool has_commands = !app->get_subcommands({}).empty();
-    usage += has_commands ? " COMMAND [FLAGS]" : " [FLAGS]";
+    if (has_commands) usage += " COMMAND";
     for (const CLI::Option* option : options_of(*app, kOther, true)) {
       const bool many = option->get_expected_max() > 1;
       const std::string word = option->get_name(true) + (many ? "..." : "");
       usage += option->get_required() ? " " + word : fmt::format(" [{}]", word);
     }
+    usage += " [FLAGS]";
     if (!program_.empty()) usage += " " + program_;
     return report::indented("", app->get_description(), kWidth) + "\nUsage: " + usage + "\n" +
            commands_text(*app) + all_options(*app) + footer_text(app->get_footer());

@@ -293,7 +293,7 @@ void add_break(CLI::App& lab, const Options& options, Action& action) {
   command->add_option("HOSTS", options->hosts, "Hosts, such as n2 or n[1-3]")->required();
   std::string known = "WHAT is one of:";
   for (const lab::Breakage& breakage : lab::breakages()) {
-    known += fmt::format("\n  {:<22} {}", fmt::format("{} {}", breakage.name, breakage.argument),
+    known += fmt::format("\n  {:<23} {}", fmt::format("{} {}", breakage.name, breakage.argument),
                          breakage.what);
   }
   command->add_option("WHAT", options->what, "What to break; see below")->required();

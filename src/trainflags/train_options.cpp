@@ -6,11 +6,11 @@ namespace muster::trainflags {
 namespace {
 
 // All begin with kTrainGroup, by which given_words knows the trainers' flags.
-constexpr const char* kPlaces = "Training: data and checkpoints";
-constexpr const char* kSteps = "Training: steps";
-constexpr const char* kRate = "Training: optimizer and learning rate";
-constexpr const char* kModel = "Training: model";
-constexpr const char* kMachine = "Training: devices and communication";
+constexpr const char* kPlaces = "Training (data and checkpoints)";
+constexpr const char* kSteps = "Training (steps)";
+constexpr const char* kRate = "Training (optimizer and learning rate)";
+constexpr const char* kModel = "Training (model)";
+constexpr const char* kMachine = "Training (devices and communication)";
 
 constexpr int64_t kMany = 1'000'000'000;
 constexpr int kFew = 1'000'000;

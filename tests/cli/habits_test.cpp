@@ -297,7 +297,7 @@ TEST(Habits, WhatIsUnknownOrIncompleteIsSaid) {
   EXPECT_EQ(read("--no-such-flag=3").error().what, "muster run has no flag --no-such-flag");
   EXPECT_NE(read("--no-such-flag=3").error().hint.find("--engine-arg=--no-such-flag=3"),
             std::string::npos);
-  EXPECT_EQ(read("--mca btl").error().what, "--mca wants 2 values");
+  EXPECT_EQ(read("--mca btl").error().what, "--mca needs 2 values");
   EXPECT_EQ(read("--label=3").error().what, "--label takes no value");
   EXPECT_EQ(read("-", "").error().what, "'-' comes before --");
 }
