@@ -68,7 +68,7 @@ std::string reworded(const CLI::App& command, const CLI::ParseError& error) {
   }
   replace(": At Most 1 required but received", " takes one value and got");
   replace(" excludes ", " cannot be combined with ");
-  if (what.ends_with('}')) {  // "x not in {a,b,c}"
+  if (what.find(" not in {") != std::string::npos && what.ends_with('}')) {
     replace(" not in {", " is not one of ");
     replace(",", ", ");
     what.pop_back();
