@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.hpp"
+#include "cli/help.hpp"
 
 namespace muster::cli {
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/meant.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::cli {
@@ -16,12 +17,8 @@ unexpected<Error> refused(std::string what, std::string hint) {
 }
 
 bool among(std::string_view word, std::string_view listed) {
-  while (!listed.empty()) {
-    const std::size_t end = std::min(listed.find(' '), listed.size());
-    if (listed.substr(0, end) == word) return true;
-    listed.remove_prefix(std::min(end + 1, listed.size()));
-  }
-  return false;
+  const Words words = split(listed, ' ');
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 const Habit* find_habit(std::string_view name) {
@@ -68,11 +65,26 @@ class Reader {
       if (longer != own_.end()) return take("-" + word, longer->second);
       if (own_.contains(word.substr(0, 2))) return take(word, false);  // -n4, -qd
     }
+    return unknown(name, word);
+  }
+
+  // Flags of other launchers are suggested too.
+  [[nodiscard]] Result<void> unknown(const std::string& name, const std::string& word) const {
+    Words known;
+    for (const auto& [flag, has_value] : own_) {
+      if (flag.starts_with("--")) known.push_back(flag);
+    }
+    for (const Habit& habit : habits()) {
+      for (const std::string& flag : split(habit.names, ' ')) known.push_back(flag);
+    }
+    const std::string& command = line_.words.front();
+    const std::string what = fmt::format("muster {} has no flag {}", command, name);
+    const std::string right = meant(name, known);
+    if (!right.empty()) return refused(what, fmt::format("did you mean {}?", right));
     return refused(
-        fmt::format("{} is not known to muster {}", name, line_.words.front()),
-        fmt::format("muster {} --help has all flags, docs/habits.md what those of other launchers "
-                    "become; a word for the engine itself: {}",
-                    line_.words.front(), sys::quote(std::string_view("--engine-arg=" + word))));
+        what, fmt::format("muster {} --help lists the flags; flags of your program go after its "
+                          "name; a flag for the engine: {}",
+                          command, sys::quote(std::string_view("--engine-arg=" + word))));
   }
 
   // A flag of muster's own, and its value where that is the next word.
@@ -99,7 +111,7 @@ class Reader {
     while (given.values.size() < static_cast<std::size_t>(habit.values)) {
       if (at_ + 1 >= line_.words.size()) {
         return refused(
-            fmt::format("{} wants {} value{}", word, habit.values, habit.values == 1 ? "" : "s"),
+            fmt::format("{} needs {} value{}", word, habit.values, habit.values == 1 ? "" : "s"),
             "docs/habits.md has the flags of other launchers");
       }
       given.values.push_back(line_.words[++at_]);
@@ -158,6 +170,16 @@ class Reader {
 };
 
 }  // namespace
+
+Words split(std::string_view text, char mark) {
+  Words parts;
+  while (true) {
+    const std::size_t end = std::min(text.find(mark), text.size());
+    if (end > 0) parts.emplace_back(text.substr(0, end));
+    if (end == text.size()) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
 
 std::string with_dashes(std::string word) {
   if (word.starts_with("--")) {

@@ -42,6 +42,9 @@ struct Habit {
 [[nodiscard]] std::span<const Habit> habits();
 [[nodiscard]] bool refuses(const Habit& habit);  // whatever its value
 
+// The parts between the marks; empty parts are left out.
+[[nodiscard]] Words split(std::string_view text, char mark);
+
 // muster's own flags of a command, each spelling ("-H", "--host"), and whether a value follows.
 using Flags = std::map<std::string, bool, std::less<>>;
 

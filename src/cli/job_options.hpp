@@ -25,8 +25,9 @@ struct JobOptions {
   std::optional<int> node_rank = std::nullopt;  // --node-rank, which only a pod has
 };
 
-// Under which --help lists what is done when a rank or a host fails.
-constexpr const char* kBreaksGroup = "When something breaks";
+// Groups of flags in --help that other commands add to.
+constexpr const char* kEngineGroup = "Engine";
+constexpr const char* kBreaksGroup = "Time limits and restarts";
 
 void add_job_options(CLI::App& command, JobOptions& options);
 

@@ -17,6 +17,7 @@
 #include "agent/rank.hpp"
 #include "cli/command.hpp"
 #include "cli/habits.hpp"
+#include "cli/usage.hpp"
 #include "run/keeper.hpp"
 #include "setup/askpass.hpp"
 #include "sys/print.hpp"
@@ -110,8 +111,8 @@ Result<Line> translated(const Line& line, const Flags& own) {
       line.words.size() < 2 || line.words[1] == "-h" || line.words[1] == "--help";
   if ((name == "train" || name == "bench") && leading.empty() && !asks_for_help) {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = name == "train" ? "muster train wants the model first"
-                                                    : "muster bench wants what to measure first",
+                            .what = name == "train" ? "muster train needs the model first"
+                                                    : "muster bench needs what to measure first",
                             .hint = name == "train"
                                         ? "muster train mnist|resnet18|resnet50 FLAGS"
                                         : "muster bench all-reduce|all|pairs|ddp FLAGS"});
@@ -140,26 +141,44 @@ int output_checked(int code) {
   return code == 0 ? lost : code;
 }
 
-int run(int argc, char** argv) {
-  CLI::App app("muster takes a list of hosts to a checked, running, distributed PyTorch job.");
+void describe(CLI::App& app) {
   app.name("muster");
-  app.set_version_flag("--version", "muster " MUSTER_VERSION);
+  app.description("muster checks your machines, then launches your PyTorch job on all of them.");
+  app.formatter(help_formatter());
+  app.set_help_flag("-h,--help", "Show this help");
+  app.set_version_flag("--version", "muster " MUSTER_VERSION, "Show the version");
   app.require_subcommand(1);
+  app.footer(
+      "muster COMMAND --help shows a command's flags and examples.\n\n"
+      "Examples:\n"
+      "  muster run -n 2 train.py --epochs 3             # on this machine\n"
+      "  muster setup -H node1,node2                     # once\n"
+      "  muster check -H node1,node2 train.py\n"
+      "  muster run -H node1,node2 train.py --epochs 3   # on both");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app;
+  describe(app);
   Action action;
   Line line = split(argc, argv);
   hide_values(argc, argv);
-  add_lab(app, action, line.program);
-  add_hosts(app, action);
+  // In the order of --help.
   add_setup(app, action);
-  add_exec(app, action, line.program);
-  add_sync(app, action);
-  add_facts(app, action);
   add_check(app, action, line.program);
   add_run(app, action, line.words, line.program);
-  add_submit(app, action, line.words, line.program);
-  add_train(app, action, line.program);
-  add_bench(app, action, line.words, line.program);
   add_runs(app, action);
+  add_exec(app, action, line.program);
+  add_sync(app, action);
+  add_hosts(app, action);
+  add_facts(app, action);
+  add_bench(app, action, line.words, line.program);
+  add_train(app, action, line.program);
+  add_submit(app, action, line.words, line.program);
+  add_lab(app, action, line.program);
+  for (const char* first : {"setup", "check", "run", "logs"}) {
+    app.get_subcommand(first)->group("Start here");
+  }
   if (const Flags own = job_flags(app, line.words.empty() ? "" : line.words.front());
       !own.empty()) {
     auto own_words = translated(line, own);
@@ -171,11 +190,11 @@ int run(int argc, char** argv) {
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
   } catch (const CLI::ParseError& error) {
-    std::ostringstream out, err;
-    const int code = app.exit(error, out, err);
+    if (error.get_exit_code() != 0) return report(usage_error(app, line.words, error));
+    std::ostringstream out;  // help, or the version
+    (void)app.exit(error, out, out);
     sys::write_out(out.str());
-    sys::write_err(err.str());
-    return code == 0 ? 0 : exit_code(ErrorCode::kUsage);
+    return 0;
   }
   const Result<int> code = action();
   if (code) return *code;

@@ -15,6 +15,7 @@
 #include "sys/print.hpp"
 #include "sys/quote.hpp"
 #include "sys/tree.hpp"
+#include "trainflags/duration_option.hpp"
 
 namespace muster::cli {
 namespace {
@@ -159,11 +160,14 @@ Result<int> sync(const SyncRequest& request) {
   return verdict.failure ? exit_code(*verdict.failure) : 0;
 }
 
-constexpr auto kAbout = "Put the content of a folder on all hosts, sending only what differs";
+constexpr auto kAbout = "Copy a directory to all hosts, sending only what changed";
 
 constexpr auto kMoreOfSync =
-    "The folder has the same path there unless --to says another. A slash at the end of a path\n"
-    "changes nothing. rsync carries it, over the connections that are open already.";
+    "The directory gets the same path on the hosts unless you pass --to. A slash at the end of a "
+    "path changes nothing. muster uses rsync.\n\n"
+    "Examples:\n"
+    "  muster sync -H node1,node2 .\n"
+    "  muster sync -H 'node[01-16]' --delete --dry-run ~/project";
 
 }  // namespace
 
@@ -172,16 +176,19 @@ void add_sync(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("sync", kAbout);
   command->footer(kMoreOfSync);
   add_cluster_options(*command, request->cluster);
-  command->add_option("folder", request->folder, "The folder here")->required();
-  command->add_option("--to", request->to,
-                      "The folder there; if not absolute, below the home folder");
-  command->add_flag("--delete", request->remove, "Remove there what is not in the folder here");
-  command->add_flag("--checksum", request->checksum, "Compare contents, not sizes and times");
-  command->add_flag("-n,--dry-run", request->dry_run, "Change nothing; list what would change");
-  command->add_option("--timeout", request->timeout_s, "Seconds after which a host is given up")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 30));
-  command->add_option("--fan-out", request->fan_out, "Hosts at a time")
+  command->add_option("DIRECTORY", request->folder, "Directory on this machine")->required();
+  command
+      ->add_option("--to", request->to,
+                   "Directory on the hosts; a relative path starts in the home directory")
+      ->type_name("PATH");
+  command->add_flag("--delete", request->remove,
+                    "Delete files on the hosts that are not in the directory here");
+  command->add_flag("--checksum", request->checksum, "Compare contents instead of sizes and times");
+  command->add_flag("-n,--dry-run", request->dry_run, "Show what would change; change nothing");
+  trainflags::takes_duration(
+      command->add_option("--timeout", request->timeout_s, "Give up on a host after this time"), 1)
+      ->capture_default_str();
+  command->add_option("--fan-out", request->fan_out, "Number of hosts to work on at once")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
   command->callback([request, &action] { action = [request] { return sync(*request); }; });

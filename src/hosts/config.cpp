@@ -89,8 +89,8 @@ Result<std::string> read_user(const Source& file, const YamlScalar& scalar) {
 
 Result<std::string> read_lines(const Source& file, const YamlScalar& scalar) {
   if (!scalar.text.empty() && scalar.text.find('\0') == std::string::npos) return scalar.text;
-  return unexpected(refuse(file, scalar, "these are no shell lines",
-                           "write what makes the environment ready: source ~/venv/bin/activate"));
+  return unexpected(refuse(file, scalar, "the value is empty, or not text",
+                           "write shell lines: source ~/venv/bin/activate"));
 }
 
 Result<int> read_port(const Source& file, const YamlScalar& scalar) {

@@ -126,7 +126,7 @@ constexpr Row kRows[] = {
     {"--output=job.%t", "! muster logs ID"},
     {"--tee 3", ""},
     {"--tee 0:1", "! muster logs ID"},
-    {"-t 3", "! torchrun's: --tee 3; srun's time limit: --timeout SECONDS"},
+    {"-t 3", "! torchrun's: --tee 3; srun's time limit: --timeout 2h"},
     {"--log-dir d", "! muster logs ID --rank N"},
     {"--redirects 3", "! muster logs ID"},
     {"-r 3", "! muster logs ID"},
@@ -163,7 +163,7 @@ constexpr Row kRows[] = {
     {"-configfile f", "! one program"},
     {"--multi-prog f", "! one program"},
     {"--run-path", "! python3"},
-    {"--time=10", "! --timeout SECONDS"},
+    {"--time=10", "! --timeout 2h"},
     {"--pty", "! ssh -t HOST"},
     {"-p 2222", "-p 2222"},
     {"-p gpu", "! --engine slurm --slurm-arg=--partition=gpu"},
@@ -294,10 +294,10 @@ TEST(Habits, AModuleStandsOnEitherSide) {
 }
 
 TEST(Habits, WhatIsUnknownOrIncompleteIsSaid) {
-  EXPECT_EQ(read("--no-such-flag=3").error().what, "--no-such-flag is not known to muster run");
+  EXPECT_EQ(read("--no-such-flag=3").error().what, "muster run has no flag --no-such-flag");
   EXPECT_NE(read("--no-such-flag=3").error().hint.find("--engine-arg=--no-such-flag=3"),
             std::string::npos);
-  EXPECT_EQ(read("--mca btl").error().what, "--mca wants 2 values");
+  EXPECT_EQ(read("--mca btl").error().what, "--mca needs 2 values");
   EXPECT_EQ(read("--label=3").error().what, "--label takes no value");
   EXPECT_EQ(read("-", "").error().what, "'-' comes before --");
 }

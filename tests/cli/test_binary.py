@@ -1,4 +1,4 @@
-"""The binary as a file and as a command line: what holds for every command there is."""
+"""The binary as a file, and the words that it hands on."""
 import os
 import re
 import subprocess
@@ -14,25 +14,6 @@ pytestmark = pytest.mark.smoke
 
 def run(muster, *words, **options):
     return subprocess.run([muster, *words], capture_output=True, text=True, timeout=patient(30), **options)
-
-
-def section(text, title):
-    """The lines below "Title:" of a help text, up to the next empty line."""
-    match = re.search(rf"^{title}:\n((?:.+\n)+)", text, flags=re.M)
-    return match[1] if match else ""
-
-
-def commands_below(muster, words):
-    listed = re.findall(r"^  (\S+)", section(run(muster, *words, "--help").stdout, "Subcommands"), flags=re.M)
-    for name in listed:
-        yield [*words, name]
-        yield from commands_below(muster, [*words, name])
-
-
-@pytest.fixture(scope="module")
-def commands(muster):
-    """Every command there is, e.g. ["exec"], ["lab", "up"]; [] is muster itself."""
-    return [[], *commands_below(muster, [])]
 
 
 def test_is_fully_static(muster):
@@ -78,51 +59,6 @@ def test_version_is_quick(muster, most_s):
         return time.perf_counter() - start
 
     assert min(seconds() for _ in range(10)) < most_s
-
-
-def test_every_command_has_help(muster, commands):
-    assert ["exec"] in commands
-    for words in commands:
-        ended = run(muster, *words, "--help")
-        assert ended.returncode == 0, words
-        assert f"Usage: {' '.join(['muster', *words])}" in ended.stdout
-        for line in section(ended.stdout, "Options").splitlines():
-            assert re.match(r"^  -\S+( [A-Z]\S*.*?)?(  +\S|$)|^ {10,}\S", line), f"{words}: no description: {line}"
-
-
-def flags_in_source(root):
-    """Every flag that the sources hand to the parser, as (file, flag)."""
-    for file in sorted((root / "src/cli").glob("*.cpp")):
-        for names in re.findall(r'add_(?:option|flag)\w*\(\s*"([^"]+)"', file.read_text()):
-            for name in re.split(r"[,!]", names):
-                if name.startswith("-"):
-                    yield file.name, name.split("{")[0]
-
-
-def test_help_names_every_flag(root, muster, commands):
-    helped = " ".join(run(muster, *words, "--help").stdout for words in commands)
-    named = set(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", helped))
-    flags = list(flags_in_source(root))
-    assert flags
-    assert not [(file, flag) for file, flag in flags if flag not in named]
-
-
-def test_unknown_flag_is_a_usage_error(muster, commands):
-    for words in commands:
-        ended = run(muster, *words, "--no-such-flag")
-        assert (ended.returncode, ended.stdout) == (2, ""), words
-        assert ended.stderr, words
-
-
-def test_no_command_and_unknown_command_are_usage_errors(muster):
-    assert run(muster).returncode == 2
-    assert run(muster, "no-such-command").returncode == 2
-
-
-def test_underscores_in_flags_are_dashes(muster):
-    with_dashes = run(muster, "exec", "--no-such-flag=a_b", "--", "true")
-    assert "--no-such-flag=a_b" in with_dashes.stderr
-    assert run(muster, "exec", "--no_such_flag=a_b", "--", "true").stderr == with_dashes.stderr
 
 
 def test_the_other_programs_words_are_left_alone(muster, tmp_path):
