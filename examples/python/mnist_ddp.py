@@ -142,6 +142,7 @@ def main():
         say(f"epoch {epoch + 1} of {options.epochs}: loss {loss:.6f}, accuracy {correct:.1%}")
         if options.checkpoint and dist.get_rank() == 0:
             save(options.checkpoint, {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "epochs_done": epoch + 1})
+    dist.barrier()  # no rank leaves before the last checkpoint is saved; if rank 0 dies there, all start again
     dist.destroy_process_group()
 
 

@@ -26,7 +26,7 @@ ENGINES = pytest.mark.parametrize("launcher", [pytest.param(launcher, id=str(lau
                                                for launcher in LAUNCHERS])
 RESUMED = "mnist_ddp.py, killed and resumed"
 INTRO = f"""Seconds of `muster run` with the scripts in [examples/python](../../examples), {RANKS // EACH} hosts, {RANKS} ranks, on the CPU, written by
-`campaigns/engines`. A cell passed when every rank printed what it must. `mnist_ddp.py` trained on 4,000 real digits of MNIST for {EPOCHS} epochs. In the last column rank 0
+`MUSTER_WRITE_EXAMPLES=1 pytest -m "campaign or not campaign" tests/run/test_python_examples.py`. A cell passed when every rank printed what it must. `mnist_ddp.py` trained on 4,000 real digits of MNIST for {EPOCHS} epochs. In the last column rank 0
 was killed by SIGKILL while it saved its second checkpoint, and `--max-restarts 1` started the job again: the last loss and the final checkpoint are those of the
 job that was not killed, bit for bit. `resnet.py` trained for 3 steps on made-up images. The hosts have different interface names, a docker0 with one address on all of them,
 and names that mean 127.0.1.1; the launcher has no PyTorch."""
