@@ -68,7 +68,7 @@ def packages_in(muster, tmp_path):
     for entry in ninja("deps").split("\n\n"):
         if re.match(r"src/(?!torch/)|CMakeFiles/muster_precompiled_module", entry):
             headers += re.findall(r"^ +(/usr/include/.+)$", entry, flags=re.M)
-    files = {os.path.normpath(file) for file in archives + headers}
+    files = {os.path.realpath(file) for file in archives + headers}
     assert any(file.endswith("/libc.a") for file in files) and "/usr/include/tl/expected.hpp" in files, "the build tells too little"
     owners = subprocess.run(["dpkg-query", "--search", *sorted(files)], capture_output=True, text=True, timeout=patient(30))
     assert owners.returncode == 0, owners.stderr
