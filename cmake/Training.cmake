@@ -73,7 +73,10 @@ if(EXISTS ${MUSTER_TORCH}/lib/libtorch_cuda.so)
   if(missing)
     set(muster_nccl_includes "")
     list(JOIN missing ", " missing)
-    message(STATUS "Without NCCL: this PyTorch has it, but CUDA's ${missing} are missing; add them to its environment: pip install nvidia-cuda-crt nvidia-cuda-cccl, in the version of its nvidia-cuda-runtime")
+    file(GLOB version RELATIVE ${MUSTER_TORCH}/.. ${MUSTER_TORCH}/../nvidia_cuda_runtime-*.dist-info)
+    string(REGEX REPLACE ".*-([0-9]+\\.[0-9]+)\\..*" "==\\1.*" version "${version}")
+    message(STATUS "Without NCCL: PyTorch has it, but CUDA's headers ${missing} are missing; add them to PyTorch's environment: "
+      "pip install 'nvidia-cuda-crt${version}' 'nvidia-cuda-cccl${version}'")
   endif()
 endif()
 
