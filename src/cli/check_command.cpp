@@ -50,7 +50,7 @@ void add_check(CLI::App& app, Action& action, const Program& program) {
   CLI::App* command = app.add_subcommand(
       "check", "Look at all hosts, side by side, and say what would go wrong with a job on them");
   command->footer(
-      "With a program after -- it is looked at too: is it everywhere, the same, and complete?\n\n"
+      "Given a program, it checks that too: is it everywhere, the same, and complete?\n\n"
       "Ends with 0 when a job would run (there may be warnings), 3 when it would not.");
   add_job_options(*command, options->job);
   command->add_flag("--json", options->json, "One JSON object a finding, a line each");

@@ -26,15 +26,15 @@ struct ExecOptions {
   std::size_t fan_out = 64;
 };
 
-// `extras` is what the parser could not place: without "--" it is the command itself.
+// `extras` are the flags that the parser does not know.
 Result<void> check_usage(const ExecOptions& options, const std::vector<std::string>& extras) {
-  constexpr auto kExample = "muster exec -H n[1-3] -- uname -r";
-  if (options.words.empty()) return unexpected(no_program(kExample));
+  constexpr auto kExample = "muster exec -H n[1-3] uname -r";
+  if (extras.empty() && options.words.empty()) return unexpected(no_program(kExample));
   if (extras.empty()) return {};
   return unexpected(
       Error{.code = ErrorCode::kUsage,
             .what = fmt::format("'{}' is no flag of muster exec", extras.front()),
-            .hint = fmt::format("hosts go to -H, the command after --: {}", kExample)});
+            .hint = fmt::format("the command follows the flags: {}", kExample)});
 }
 
 // Ends the process when its reader has left, since the commands may run for hours.
@@ -110,13 +110,14 @@ Result<int> exec(const ExecOptions& options, const std::vector<std::string>& ext
   return verdict.failure ? exit_code(*verdict.failure) : verdict.code;
 }
 
-constexpr auto kAbout = "Run the command after -- on all hosts; equal output is shown once";
+constexpr auto kAbout = "Run a command on all hosts; equal output is shown once";
 
 constexpr auto kMoreOfExec =
-    "One word after -- is a line for the hosts' shell, as it is:\n"
-    "  muster exec -H n[1-3] -- 'ls *.py | wc -l'\n"
+    "The command begins at the first word that belongs to no flag, or after --. A single word is a "
+    "line for the hosts' shell:\n"
+    "  muster exec -H n[1-3] 'ls *.py | wc -l'\n"
     "Several words are a program and its arguments, each quoted for the shell:\n"
-    "  muster exec -H n[1-3] -- ls '*.py'\n\n"
+    "  muster exec -H n[1-3] ls '*.py'\n\n"
     "The command reads no input. Ends with 0 when it ended well everywhere, 4 when a host was not "
     "reached, 124 when --timeout passed, otherwise with the highest exit code of the hosts (128+n "
     "for signal n).";
@@ -127,7 +128,7 @@ void add_exec(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<ExecOptions>();
   CLI::App* command = app.add_subcommand("exec", kAbout);
   command->footer(kMoreOfExec);
-  command->allow_extras();  // `exec uname -a` gets our own error, which says what is missing
+  command->allow_extras();  // an unknown flag gets our own error, which shows how to write it
   add_cluster_options(*command, options->cluster);
   auto* label = command->add_flag("-l,--label", options->label,
                                   "Show each line as it comes, as 'host: line'");

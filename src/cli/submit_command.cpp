@@ -61,7 +61,7 @@ Result<std::string> submit_script(const std::string& path) {
 
 Result<int> submit(const SubmitOptions& options, const launch::Words& words,
                    const Program& program) {
-  if (program.empty()) return unexpected(no_program("muster submit -N 2 -- python train.py"));
+  if (program.empty()) return unexpected(no_program("muster submit -N 2 train.py"));
   const std::string name = job_name(program);
   launch::Batch batch{.name = name, .output = fmt::format("{}-%j.out", name)};
   MUSTER_TRY(batch.flags, slurm_flags(options.run, program));
@@ -88,7 +88,7 @@ void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& w
                 const Program& program) {
   auto options = std::make_shared<SubmitOptions>();
   CLI::App* command = app.add_subcommand(
-      "submit", "Write a Slurm batch script that runs the program after --, and submit it");
+      "submit", "Write a Slurm batch script that runs a program, and submit it");
   command->footer(
       "Takes the flags of muster run, which the script runs; the job's number is "
       "printed. --slurm-arg adds to what Slurm is asked for.");
