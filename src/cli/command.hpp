@@ -18,14 +18,14 @@ using Action = std::function<Result<int>()>;
 // The exit code for an Error; main.cpp has the one table.
 [[nodiscard]] int exit_code(ErrorCode code);
 
-// The program to run and its arguments. They never pass through the parser, which would read "[a]" as a list.
+// The program to run and its arguments. They never pass through the parser, which would read "[a]"
+// as a list.
 using Program = std::vector<std::string>;
 
 // The Error for a command that wants a program and got none.
 [[nodiscard]] inline Error no_program(const std::string& example) {
-  return {.code = ErrorCode::kUsage,
-          .what = "no command was given",
-          .hint = "for example: " + example};
+  return {
+      .code = ErrorCode::kUsage, .what = "no command was given", .hint = "for example: " + example};
 }
 
 // Each adds its command to `app`; parsing that command sets `action`.

@@ -31,10 +31,9 @@ Result<void> check_usage(const ExecOptions& options, const std::vector<std::stri
   constexpr auto kExample = "muster exec -H n[1-3] uname -r";
   if (extras.empty() && options.words.empty()) return unexpected(no_program(kExample));
   if (extras.empty()) return {};
-  return unexpected(
-      Error{.code = ErrorCode::kUsage,
-            .what = fmt::format("'{}' is no flag of muster exec", extras.front()),
-            .hint = fmt::format("the command follows the flags: {}", kExample)});
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = fmt::format("'{}' is no flag of muster exec", extras.front()),
+                          .hint = fmt::format("the command follows the flags: {}", kExample)});
 }
 
 // Ends the process when its reader has left, since the commands may run for hours.

@@ -134,9 +134,7 @@ class Reader {
     at_ = words_.size();
   }
 
-  [[nodiscard]] bool has_next() const {
-    return at_ + 1 < words_.size() && words_[at_ + 1] != "--";
-  }
+  [[nodiscard]] bool has_next() const { return at_ + 1 < words_.size() && words_[at_ + 1] != "--"; }
 
   const Words& words_;
   const Flags& own_;
@@ -161,11 +159,12 @@ Line split_program(const Words& words, const Flags& own) {
   std::size_t first = 1;
   while (first < words.size() && is_flag(words[first]) && words[first] != "--") {
     const auto flag = own.find(with_dashes(words[first]));
-    const bool takes_next = flag != own.end() && flag->second && first + 1 < words.size() &&
-                            words[first + 1] != "--";
+    const bool takes_next =
+        flag != own.end() && flag->second && first + 1 < words.size() && words[first + 1] != "--";
     first += takes_next ? 2 : 1;
   }
-  const auto end_of_flags = words.begin() + static_cast<std::ptrdiff_t>(std::min(first, words.size()));
+  const auto end_of_flags =
+      words.begin() + static_cast<std::ptrdiff_t>(std::min(first, words.size()));
   const bool dashes = end_of_flags != words.end() && *end_of_flags == "--";
   return {.words = {words.begin(), end_of_flags},
           .program = {end_of_flags + (dashes ? 1 : 0), words.end()}};

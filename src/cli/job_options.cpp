@@ -139,7 +139,7 @@ void add_engine_options(CLI::App& command, layout::Job& job) {
 void add_program_options(CLI::App& command, JobOptions& options) {
   command
       .add_flag("-m,--module", options.module,
-                "The program is a module of Python's: -m package.train -- --epochs 3")
+                "The program is a module of Python's: -m package.train --epochs 3")
       ->group(kGroup);
   command
       .add_flag("--no-python", options.no_python,
@@ -231,6 +231,18 @@ void add_job_options(CLI::App& command, JobOptions& options) {
       .add_option("--activate", job.activate,
                   "Shell lines that make the environment ready, run once on each host: "
                   "'source ~/venv/bin/activate'")
+      ->group(kGroup);
+  auto* sync = command
+                   .add_flag_callback(
+                       "--sync", [&options] { options.sync = true; },
+                       "First bring the current directory to all hosts, except what .gitignore and "
+                       ".musterignore exclude")
+                   ->group(kGroup);
+  command
+      .add_flag_callback(
+          "--no-sync", [&options] { options.sync = false; },
+          "Leave the files on the hosts as they are, although muster.yaml has 'sync: true'")
+      ->excludes(sync)
       ->group(kGroup);
   add_program_options(command, options);
   add_engine_options(command, job);

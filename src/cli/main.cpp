@@ -101,7 +101,7 @@ Line spelled_with_dashes(Line line) {
 
 // The line in muster's own words.
 Result<Line> translated(const Words& words, const Flags& own) {
-  const std::string name = words.front();
+  const std::string& name = words.front();
   Words leading;
   const Words rest = without_leading_words(words, leading);
   const bool asks_for_help = words.size() < 2 || words[1] == "-h" || words[1] == "--help";

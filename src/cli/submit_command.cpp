@@ -87,8 +87,8 @@ Result<int> submit(const SubmitOptions& options, const launch::Words& words,
 void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& words,
                 const Program& program) {
   auto options = std::make_shared<SubmitOptions>();
-  CLI::App* command = app.add_subcommand(
-      "submit", "Write a Slurm batch script that runs a program, and submit it");
+  CLI::App* command =
+      app.add_subcommand("submit", "Write a Slurm batch script that runs a program, and submit it");
   command->footer(
       "Takes the flags of muster run, which the script runs; the job's number is "
       "printed. --slurm-arg adds to what Slurm is asked for.");
