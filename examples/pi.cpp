@@ -1,6 +1,6 @@
 // Estimates pi. Each rank draws random points in a square, and an all-reduce adds up how many of
 // them lie in the circle.
-//   muster run -H n[1-3] --nproc-per-node 2 -- ./pi 1000000
+//   muster run -H n[1-3] --nproc-per-node 2 ./pi 1000000
 #include <cstdio>
 #include <cstdlib>
 #include <exception>

@@ -1,5 +1,5 @@
 // Trains a toy model on all ranks, and resumes from its snapshot when it is started again.
-//   muster run -H n[1-3] --nproc-per-node 2 -- ./toy_ddp <epochs> <save-every>
+//   muster run -H n[1-3] --nproc-per-node 2 ./toy_ddp <epochs> <save-every>
 // The snapshot is the file toy_ddp.snapshot in rank 0's current directory.
 #include <cstdio>
 #include <cstdlib>

@@ -134,8 +134,8 @@ Findings find_folder(const Scene& scene) {
          .what = fmt::format("the current folder {} is not there: its ranks would start in the "
                              "home folder, and files with relative paths would not be found",
                              folder),
-         .fix =
-             fmt::format("  muster sync {} {}", kTheHosts, sys::quote(std::string_view(folder)))});
+         .fix = fmt::format("run it with --sync, or copy the folder:\n  muster sync {} {}",
+                            kTheHosts, sys::quote(std::string_view(folder)))});
   }
   return findings;
 }

@@ -132,6 +132,7 @@ Result<hosts::Cluster> read_cluster(const ClusterOptions& options, WithoutHosts 
                          .user = options.user.empty() ? config.user : options.user,
                          .port = options.port == 0 ? config.port : options.port,
                          .activate = config.activate,
+                         .sync = config.sync,
                          .source = std::move(origin.source)};
   if (wanted && !chosen) {
     MUSTER_TRY(cluster.hosts, hosts::include(std::move(cluster.hosts), *wanted));

@@ -28,17 +28,6 @@ struct ExecOptions {
   std::size_t fan_out = 64;
 };
 
-// `extras` is what the parser could not place: without "--" it is the command itself.
-Result<void> check_usage(const ExecOptions& options, const std::vector<std::string>& extras) {
-  constexpr auto kExample = "muster exec -H n[1-3] -- uname -r";
-  if (options.words.empty()) return unexpected(no_program(kExample));
-  if (extras.empty()) return {};
-  return unexpected(
-      Error{.code = ErrorCode::kUsage,
-            .what = fmt::format("muster exec does not take '{}' before --", extras.front()),
-            .hint = fmt::format("name hosts with -H, and the command after --: {}", kExample)});
-}
-
 // Ends the process when its reader has left, since the commands may run for hours.
 void show(sys::Stream stream, const std::string& text) {
   if (stream == sys::Stream::kErr) return sys::write_err(text);
@@ -87,8 +76,8 @@ void print_grouped(std::span<const remote::Outcome> outcomes) {
   for (const remote::Group& group : remote::group_equal(err)) sys::write_err(to_text(group));
 }
 
-Result<int> exec(const ExecOptions& options, const std::vector<std::string>& extras) {
-  MUSTER_CHECK(check_usage(options, extras));
+Result<int> exec(const ExecOptions& options) {
+  if (options.words.empty()) return unexpected(no_program("muster exec -H n[1-3] uname -r"));
   MUSTER_TRY(hosts::Cluster cluster, read_cluster(options.cluster));
   MUSTER_TRY(const std::string here, find_this_machine(cluster, NamedTwice::kOverSsh));
   std::vector<remote::Task> tasks;
@@ -115,22 +104,23 @@ Result<int> exec(const ExecOptions& options, const std::vector<std::string>& ext
 constexpr auto kAbout = "Run a shell command on all hosts; show equal output once";
 
 constexpr auto kMoreOfExec =
-    "One word after -- is a line for the hosts' shell, which expands it there. Several words are a "
-    "program and its arguments; muster quotes each. The command gets no input.\n\n"
+    "The command begins at the first word that belongs to no flag. A single word is a line for the "
+    "hosts' shell, which expands it there. Several words are a program and its arguments; muster "
+    "quotes each. The command gets no input.\n\n"
     "Exit code: 0 if the command succeeded everywhere, 4 if a host was not reached, 124 if "
     "--timeout passed, else the highest exit code of all hosts (128+N for signal N).\n\n"
     "Examples:\n"
-    "  muster exec -H node1,node2 -- nvidia-smi -L\n"
-    "  muster exec -H 'node[01-16]' -- 'ls *.py | wc -l'";
+    "  muster exec -H node1,node2 nvidia-smi -L\n"
+    "  muster exec -H 'node[01-16]' 'ls *.py | wc -l'";
 
 }  // namespace
 
 void add_exec(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<ExecOptions>();
   CLI::App* command = app.add_subcommand("exec", kAbout);
-  command->formatter(help_formatter("-- COMMAND [ARGUMENTS]"));
+  command->formatter(help_formatter("COMMAND [ARGUMENTS]"));
   command->footer(kMoreOfExec);
-  command->allow_extras();  // `exec uname -a` gets our own error, which says what is missing
+  command->allow_extras();  // an unknown flag gets our own error, which names the nearest
   add_cluster_options(*command, options->cluster);
   auto* label = command->add_flag("-l,--label", options->label,
                                   "Print each line as it arrives, as 'host: line'");
@@ -146,10 +136,8 @@ void add_exec(CLI::App& app, Action& action, const Program& program) {
   command->callback([options, command, &action, &program] {
     options->words = program;
     action = [options, command, extras = command->remaining()]() -> Result<int> {
-      if (!options->words.empty() && !extras.empty() && extras.front().starts_with('-')) {
-        return unexpected(unknown_flag(*command, extras.front()));
-      }
-      return exec(*options, extras);
+      if (!extras.empty()) return unexpected(unknown_flag(*command, extras.front()));
+      return exec(*options);
     };
   });
 }

@@ -61,7 +61,7 @@ Result<std::string> submit_script(const std::string& path) {
 
 Result<int> submit(const SubmitOptions& options, const launch::Words& words,
                    const Program& program) {
-  if (program.empty()) return unexpected(no_program("muster submit -N 2 -- python train.py"));
+  if (program.empty()) return unexpected(no_program("muster submit -N 2 train.py"));
   const std::string name = job_name(program);
   launch::Batch batch{.name = name, .output = fmt::format("{}-%j.out", name)};
   MUSTER_TRY(batch.flags, slurm_flags(options.run, program));

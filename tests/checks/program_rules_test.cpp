@@ -207,7 +207,8 @@ TEST(Folder, IsMissing) {
   world.job.folder = "/data/my job";
   for (int number : {2, 3}) world.host(number).folder_exists = false;
   ASSERT_EQ(brief(world), "warning n[2-3] remote-cwd-missing");
-  EXPECT_EQ(judged(world).front().fix, "  muster sync -H 'n[2-3]' '/data/my job'");
+  EXPECT_EQ(judged(world).front().fix,
+            "run it with --sync, or copy the folder:\n  muster sync -H 'n[2-3]' '/data/my job'");
   world.job.folder = "/home/alice";  // where the ranks start without it
   EXPECT_EQ(brief(world), "");
   world.job.folder = "/data/my job";

@@ -25,7 +25,6 @@ def test_the_docs_have_every_habit(root):
 
 
 REFUSED = [
-    ("-H n1 train.py -- --epochs 3", "  muster run -H n1 -- train.py --epochs 3\n"),
     ("-H n1 --mca btl tcp -- true", "--engine-arg=--mca --engine-arg=btl --engine-arg=tcp"),
     ("-H n1 --log_dir d -- true", "muster logs ID --rank N"),
     ("-H n1 --no_such_flag -- true", "--engine-arg=--no-such-flag"),
