@@ -3,14 +3,15 @@
 
 # muster_find_pytorch(FOLDER): defines the target muster::pytorch and muster_pytorch_version. FOLDER is the Python package torch or
 # an unpacked libtorch.
-macro(muster_find_pytorch folder)
-  set(muster_pytorch_version "")
+function(muster_find_pytorch folder)
+  set(version "")
   foreach(part MAJOR MINOR PATCH)
     file(STRINGS "${folder}/include/torch/headeronly/version.h" number REGEX "#define TORCH_VERSION_${part} ")
     string(REGEX MATCH "[0-9]+$" number "${number}")
-    list(APPEND muster_pytorch_version ${number})
+    list(APPEND version ${number})
   endforeach()
-  list(JOIN muster_pytorch_version . muster_pytorch_version)
+  list(JOIN version . version)
+  set(muster_pytorch_version ${version} PARENT_SCOPE)
   if(NOT TARGET muster::pytorch)
     add_library(muster::pytorch INTERFACE IMPORTED)
     # libtorch.so has no code; it loads the CUDA part of a CUDA build, so it must stay linked.
@@ -20,4 +21,4 @@ macro(muster_find_pytorch folder)
       INTERFACE_LINK_LIBRARIES
         "-Wl,--push-state,--no-as-needed,${folder}/lib/libtorch.so,--pop-state;${folder}/lib/libtorch_cpu.so;${folder}/lib/libc10.so")
   endif()
-endmacro()
+endfunction()

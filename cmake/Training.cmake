@@ -10,7 +10,10 @@ else()
   set(muster_deps /opt/muster-deps)  # where tools/install_deps puts them
 endif()
 file(GLOB muster_found_torch ${muster_deps}/torch/lib/python3*/site-packages/torch)
-set(MUSTER_TORCH "${muster_found_torch}" CACHE PATH "PyTorch: the folder of the Python package, or an unpacked libtorch")
+set(MUSTER_TORCH "" CACHE PATH "PyTorch: the folder of the Python package, or an unpacked libtorch")
+if(NOT MUSTER_TORCH)  # perhaps it was installed after the last configuration
+  set_property(CACHE MUSTER_TORCH PROPERTY VALUE "${muster_found_torch}")
+endif()
 set(MUSTER_OPENMPI ${muster_deps}/openmpi CACHE PATH "Open MPI, or any MPI of its ABI: include/mpi.h, lib/libmpi.so.40")
 set(MUSTER_MPICH ${muster_deps}/mpich CACHE PATH "MPICH, Intel MPI, or any MPI of their ABI: include/mpi.h, lib/libmpi.so.12")
 set(MUSTER_GLOO_INCLUDE "" CACHE PATH "Where gloo/types.h lies, where neither PyTorch nor the system has it")
