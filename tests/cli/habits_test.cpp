@@ -286,7 +286,7 @@ TEST(Habits, AProgramBeginsWithTheFirstWordThatIsNoFlagsOrAfterDashes) {
 
 TEST(Habits, DashesAreNoValue) {
   EXPECT_EQ(joined(read("-H -- train.py")->words), "run -H");  // the parser asks for the value
-  EXPECT_EQ(read("--mca btl -- train.py").error().what, "--mca wants 2 values");
+  EXPECT_EQ(read("--mca btl -- train.py").error().what, "--mca needs 2 values");
 }
 
 TEST(Habits, ACommandWithoutThemIsSplitAtTheSamePlace) {
