@@ -149,7 +149,7 @@ MISTYPED = {
     "exec -H n1 --tiemout 3 -- true": "did you mean --timeout?",
     "train mnist --epcohs 3": "did you mean --epochs?",
     "hosts --no_such_flag=a_b": "muster hosts has no flag --no-such-flag\n  hint: muster hosts --help",
-    "exec -H n1 uname": "put it after --",
+    "exec -H n1": "muster exec -H n[1-3] uname -r",
     "hosts -H n1 --json --count": "--count cannot be combined with --json",
     "stop last --timeout never": "--timeout: 'never' is not a length of time; write 90 (seconds), 30s, 5m or 2h",
     "run -n 1 --lost-after 1 true": "--lost-after: 1 is too short; the least is",
