@@ -30,7 +30,7 @@ namespace muster {
     total += number * unit;
     last_unit = unit;
     text.remove_prefix(1);
-    if (text.empty()) return total;
+    if (text.empty()) return std::round(total * 1000) / 1000;  // 1.1h is 3960 s
   }
 }
 

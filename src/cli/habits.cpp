@@ -177,13 +177,28 @@ Result<Line> in_own_words(const Words& words, const Flags& own) {
   return Reader(words, own).read();
 }
 
+namespace {
+
+// Whether the flag's value is the next word: of "-H", "--hosts" and "-lH", not of "-Hn1".
+bool wants_next(const std::string& word, const Flags& own) {
+  if (const auto flag = own.find(word); flag != own.end()) return flag->second;
+  if (word.starts_with("--")) return false;
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    const auto flag = own.find(std::string("-") + word[i]);
+    if (flag == own.end()) return false;
+    if (flag->second) return i + 1 == word.size();
+  }
+  return false;
+}
+
+}  // namespace
+
 Line split_program(const Words& words, const Flags& own) {
   std::size_t first = 1;
   while (first < words.size() && is_flag(words[first]) && words[first] != "--") {
-    const auto flag = own.find(with_dashes(words[first]));
-    const bool takes_next =
-        flag != own.end() && flag->second && first + 1 < words.size() && words[first + 1] != "--";
-    first += takes_next ? 2 : 1;
+    const bool takes_next = wants_next(with_dashes(words[first]), own);
+    const bool has_next = first + 1 < words.size() && words[first + 1] != "--";
+    first += takes_next && has_next ? 2 : 1;
   }
   const auto end_of_flags =
       words.begin() + static_cast<std::ptrdiff_t>(std::min(first, words.size()));

@@ -52,14 +52,14 @@ void tell(std::span<const remote::Outcome> outcomes, bool also_unchanged) {
   }
 }
 
-Result<std::vector<std::string>> list_paths(const std::string& folder, const SyncReport& report) {
+Result<remote::Project> list_project(const std::string& folder, const SyncReport& report) {
   MUSTER_TRY(remote::Project project, remote::read_project(folder));
   if (project.bytes > kMuch && report.all_hosts && !report.quiet) {
     sys::print_err("muster: sync: {} has {}; name what the hosts do not need in .musterignore\n",
                    printable(folder),
-                   to_text(remote::Changes{.files = project.files, .bytes = project.bytes}));
+                   to_text(remote::Changes{.files = project.files.size(), .bytes = project.bytes}));
   }
-  return std::move(project.paths);
+  return project;
 }
 
 }  // namespace
@@ -72,10 +72,11 @@ Result<HostErrors> sync_project(const std::string& folder, const hosts::Cluster&
   }
   HostErrors failed;
   if (names.empty()) return failed;
-  const remote::SharedMark mark(folder);
+  remote::SharedMark mark(folder);
   const remote::Distribution what{
       .options = {.from = folder, .to = folder, .shared_mark = mark.name()},
-      .list_paths = [&] { return list_paths(folder, report); }};
+      .list_project = [&] { return list_project(folder, report); },
+      .on_prepared = [&] { mark.remove(); }};
   MUSTER_TRY(const auto outcomes, remote::distribute(what, transport, names));
   for (const remote::Outcome& outcome : outcomes) {
     if (!outcome.ended) failed.emplace(outcome.host, outcome.ended.error());

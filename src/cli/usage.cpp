@@ -75,7 +75,7 @@ std::string reworded(const CLI::App& command, const CLI::ParseError& error) {
   }
   replace("Value ", "");
   replace(" not in range ", " is not in the range ");
-  replace(".000000", "");
+  replace(".000000", "");  // what CLI11 writes after a whole number
   if (const std::string start = "Could not convert: "; what.starts_with(start)) {
     what = what.substr(start.size());
     replace(" = ", ": '");

@@ -59,6 +59,28 @@ std::vector<Outcome> prepare(const SyncOptions& options, Transport& transport,
   return outcomes;
 }
 
+// Several hosts that share a folder among themselves get in each other's way: those that failed are
+// tried again, one after the other.
+std::vector<Result<sys::Ended>> run_rsync(const std::vector<sys::Command>& commands,
+                                          std::size_t fan_out) {
+  constexpr int kPartly = 23;
+  constexpr int kVanished = 24;  // files that were listed, which then is how it should be
+  auto results = sys::run_all(commands, fan_out);
+  std::vector<sys::Command> again;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i] || results[i]->code != kPartly || fan_out == 1) continue;
+    again.push_back(commands[i]);
+    places.push_back(i);
+  }
+  auto second = sys::run_all(again, 1);
+  for (std::size_t i = 0; i < places.size(); ++i) results[places[i]] = std::move(second[i]);
+  for (auto& result : results) {
+    if (result && result->code == kVanished) result->code = 0;
+  }
+  return results;
+}
+
 // Runs rsync for every host that is ready and puts its end in the place of the preparation's.
 void transfer(const Distribution& what, SyncOptions options, const std::string& rsync_here,
               const std::vector<std::string>& shell, std::vector<Outcome>& outcomes) {
@@ -76,7 +98,7 @@ void transfer(const Distribution& what, SyncOptions options, const std::string& 
                         .deadline = what.timeout});
     places.push_back(&outcome);
   }
-  auto results = sys::run_all(commands, what.fan_out);
+  auto results = run_rsync(commands, what.fan_out);
   for (std::size_t i = 0; i < places.size(); ++i) {
     places[i]->ended = std::move(results[i]);
     if (places[i]->ended && !places[i]->ended->ok()) {
@@ -100,15 +122,28 @@ std::vector<Outcome> only_shared(std::vector<Outcome> outcomes) {
 Result<std::vector<Outcome>> distribute(const Distribution& what, Transport& transport,
                                         std::span<const std::string> hosts) {
   std::vector<Outcome> outcomes = prepare(what.options, transport, hosts);
+  if (what.on_prepared) what.on_prepared();
   if (transport.shell().empty()) return only_shared(std::move(outcomes));
   if (std::none_of(outcomes.begin(), outcomes.end(), needs_transfer)) return outcomes;
   MUSTER_TRY(const std::string rsync_here, ask_rsync_here());
   SyncOptions options = what.options;
-  if (what.list_paths) {
-    MUSTER_TRY(const std::vector<std::string> paths, what.list_paths());
-    options.paths = path_list(paths);
+  if (!what.list_project) {
+    transfer(what, options, rsync_here, transport.shell(), outcomes);
+    return outcomes;
   }
-  transfer(what, std::move(options), rsync_here, transport.shell(), outcomes);
+  MUSTER_TRY(const Project project, what.list_project());
+  if (!project.others.empty()) {
+    options.paths = path_list(project.others);
+    options.only_new = true;
+    auto first = outcomes;
+    transfer(what, options, rsync_here, transport.shell(), first);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      if (needs_transfer(outcomes[i]) && !first[i].ended) outcomes[i] = std::move(first[i]);
+    }
+  }
+  options.paths = path_list(project.files);
+  options.only_new = false;
+  transfer(what, options, rsync_here, transport.shell(), outcomes);
   return outcomes;
 }
 

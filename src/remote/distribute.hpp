@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "remote/project.hpp"
 #include "remote/sync.hpp"
 #include "remote/transport.hpp"
 
@@ -18,8 +19,10 @@ struct Distribution {
   std::string this_machine = {};  // the host that is this machine, if one is
   std::chrono::seconds timeout = std::chrono::hours(24);
   std::size_t fan_out = 16;  // hosts at a time
-  // The paths to send, asked for once if some host needs files; null: everything.
-  std::function<Result<std::vector<std::string>>()> list_paths = nullptr;
+  // What to send, asked for once if some host needs files; null: everything.
+  std::function<Result<Project>()> list_project = nullptr;
+  // Called when all hosts have said whether they share the folder.
+  std::function<void()> on_prepared = nullptr;
 };
 
 // Whether the host turned out to have the very folder that is here, so that nothing was sent.

@@ -1,6 +1,7 @@
 #include "remote/project.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -54,7 +55,8 @@ class Walk {
       above /= part;
     }
     MUSTER_CHECK(read_folder(folder_));
-    std::sort(project_.paths.begin(), project_.paths.end());
+    std::sort(project_.files.begin(), project_.files.end());
+    std::sort(project_.others.begin(), project_.others.end());
     return std::move(project_);
   }
 
@@ -100,17 +102,23 @@ class Walk {
     const bool is_file = fs::is_regular_file(status);
     if (!is_folder && !is_file && !fs::is_symlink(status)) return {};
     if (is_left_out(entry.path(), is_folder)) return {};
-    project_.paths.push_back(entry.path().lexically_relative(folder_).string());
-    if (is_folder) return read_folder(entry.path());
-    if (!is_file) return {};
+    const std::string path = entry.path().lexically_relative(folder_).string();
+    const std::size_t before = count();
+    if (is_folder) MUSTER_CHECK(read_folder(entry.path()));
+    if (!is_file) {
+      if (count() == before) project_.others.push_back(path);
+      return {};
+    }
     if (::access(entry.path().c_str(), R_OK) != 0) {
       return unexpected(cannot_read(entry.path(), "permission denied"));
     }
-    ++project_.files;
+    project_.files.push_back(path);
     const auto bytes = entry.file_size(error);
     if (!error) project_.bytes += bytes;
     return {};
   }
+
+  [[nodiscard]] std::size_t count() const { return project_.files.size() + project_.others.size(); }
 
   fs::path folder_;
   fs::path top_;
@@ -118,6 +126,19 @@ class Walk {
   std::vector<IgnoreFile> by_muster_;
   Project project_;
 };
+
+// Those that an interrupted run left behind.
+void remove_old_marks(const std::string& folder) {
+  std::error_code error;
+  const auto old = fs::file_time_type::clock::now() - std::chrono::hours(1);
+  for (fs::directory_iterator entry(folder, error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    std::error_code none;
+    const bool is_mark = entry->path().filename().string().starts_with(kMarkBeginsWith) &&
+                         entry->is_regular_file(none) && entry->file_size(none) == 0;
+    if (is_mark && entry->last_write_time(none) < old && !none) fs::remove(entry->path(), none);
+  }
+}
 
 bool contains(const fs::path& folder, const fs::path& other) {
   const fs::path relative = other.lexically_relative(folder);
@@ -136,11 +157,19 @@ Result<Project> read_project(const std::string& folder) {
                             .what = "--sync would send everything below " + path.string(),
                             .hint = "keep the project in a folder of its own, and start it there"});
   }
-  return Walk(path).run();
+  MUSTER_TRY(Project project, Walk(path).run());
+  if (project.files.empty()) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "there is no file to send in " + path.string(),
+                            .hint = "see what .gitignore and .musterignore there, or .gitignore "
+                                    "above it, exclude"});
+  }
+  return project;
 }
 
 SharedMark::SharedMark(const std::string& folder)
     : path_(fmt::format("{}/{}XXXXXX", folder, kMarkBeginsWith)) {
+  remove_old_marks(folder);
   const int descriptor = ::mkstemp(path_.data());
   if (descriptor < 0) {
     path_.clear();
@@ -150,7 +179,12 @@ SharedMark::SharedMark(const std::string& folder)
 }
 
 SharedMark::~SharedMark() {
+  remove();
+}
+
+void SharedMark::remove() {
   if (!path_.empty()) (void)::unlink(path_.c_str());
+  path_.clear();
 }
 
 }  // namespace muster::remote

@@ -11,14 +11,16 @@
 namespace muster::remote {
 
 struct Project {
-  std::vector<std::string> paths = {};  // below the folder: files, links and folders, sorted
-  std::uint64_t files = 0;
+  // Below the folder, sorted.
+  std::vector<std::string> files = {};
+  std::vector<std::string> others = {};  // links and empty folders
   std::uint64_t bytes = 0;
 };
 
 // Without .git, __pycache__ and what .gitignore or .musterignore exclude; where both have a say,
 // .musterignore wins. In a git work tree the .gitignore files above the folder count too. Fails if
-// a file cannot be read, or if the folder is the home folder or contains it.
+// a file cannot be read, if everything is excluded, or if the folder is the home folder or contains
+// it.
 // Cost: one look at each file.
 [[nodiscard]] Result<Project> read_project(const std::string& folder);
 
@@ -30,6 +32,8 @@ class SharedMark {
   SharedMark(const SharedMark&) = delete;
   SharedMark& operator=(const SharedMark&) = delete;
   ~SharedMark();
+
+  void remove();
 
   // Empty if the file could not be made.
   [[nodiscard]] std::string name() const { return path_.substr(path_.rfind('/') + 1); }

@@ -17,6 +17,8 @@ std::string with_slash(std::string path) {
   return path;
 }
 
+constexpr std::chrono::seconds kStalled{60};  // without a byte
+
 // rsync takes what stands before the first colon for the host.
 std::string place(const std::string& host, const std::string& path) {
   if (host.empty()) return path.starts_with('/') ? path : "./" + path;  // "a:b" would name a host
@@ -96,9 +98,16 @@ std::vector<std::string> rsync_words(const SyncOptions& options, std::span<const
   if (options.checksum) words.emplace_back("--checksum");
   if (options.dry_run) words.insert(words.end(), {"--dry-run", "--out-format=%i %n%L"});
   if (options.paths) {
-    // A folder's time changes whenever a rank writes a file into it.
+    // A folder's time changes whenever a rank writes a file into it. Folders are not sent by
+    // themselves (--no-implied-dirs): rsync would put them in the place of a rank's file or link.
     words.insert(words.end(),
-                 {"--files-from=-", "--from0", "--update", "--info=skip", "--omit-dir-times"});
+                 {"--files-from=-", "--from0", "--no-implied-dirs", "--omit-dir-times",
+                  "--ignore-missing-args", fmt::format("--timeout={}", kStalled.count())});
+    if (options.only_new) {
+      words.emplace_back("--ignore-existing");
+    } else {
+      words.insert(words.end(), {"--update", "--info=skip"});
+    }
   }
   words.insert(words.end(), {"-e", rsync_shell(shell), "--", with_slash(options.from),
                              place(host, with_slash(options.to))});

@@ -25,6 +25,7 @@ struct SyncOptions {
   // Only these paths below `from`, each followed by a zero byte; files that are newer there stay.
   // Null: everything.
   std::shared_ptr<const std::string> paths = nullptr;
+  bool only_new = false;         // of these paths, those for which nothing of that name is there
   std::string shared_mark = {};  // name of a file in `from`: a host that sees it in `to` shares it
 };
 

@@ -49,7 +49,7 @@ std::optional<int> said_abort_code(std::string_view errors) {
   const std::size_t at = lines.rfind(kAbort);
   if (at == std::string::npos) return std::nullopt;
   const std::string_view rest = std::string_view(lines).substr(at + kAbort.size());
-  unsigned number = 0;
+  long long number = 0;  // MPI_Abort(comm, -1) is common
   const auto [stop, bad] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
   const auto after = rest.substr(static_cast<std::size_t>(stop - rest.data()));
   if (bad != std::errc() || !after.starts_with(") on node ")) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -295,10 +296,14 @@ nlohmann::json rank_json(const RankRecord& rank) {
 const RankRecord* first_failed(const Record& record) {
   const RankRecord* first = nullptr;
   const RankRecord* first_by_itself = nullptr;
-  const bool one_aborted = std::any_of(record.ranks.begin(), record.ranks.end(),
-                                       [](const RankRecord& rank) { return rank.aborted_with; });
+  double aborted_at = std::numeric_limits<double>::infinity();
+  for (const RankRecord& rank : record.ranks) {
+    if (rank.aborted_with) aborted_at = std::min(aborted_at, corrected_end(record, rank));
+  }
   const auto is_consequence = [&](const RankRecord& rank) {
-    const bool killed_with_it = one_aborted && was_killed(end_of(rank).status);
+    constexpr double kTogetherSeconds = 1;
+    const bool killed_with_it = was_killed(end_of(rank).status) &&
+                                corrected_end(record, rank) > aborted_at - kTogetherSeconds;
     return !rank.aborted_with && (end_of(rank).by_engine || killed_with_it);
   };
   const auto is_before = [&](const RankRecord& rank, const RankRecord* other) {

@@ -15,6 +15,7 @@ TEST(Duration, HasUnits) {
   EXPECT_EQ(parse_duration("2h"), 7200);
   EXPECT_EQ(parse_duration("1h30m"), 5400);
   EXPECT_EQ(parse_duration("1h2m3s"), 3723);
+  EXPECT_EQ(parse_duration("1.1h"), 3960);
 }
 
 TEST(Duration, IsNothingElse) {

@@ -300,6 +300,8 @@ TEST(Habits, ACommandWithoutThemIsSplitAtTheSamePlace) {
       {"--hosts a ls -H b", "exec --hosts a", "ls -H b"},
       {"--no-such-flag=3 ls", "exec --no-such-flag=3", "ls"},
       {"-H -- ls", "exec -H", "ls"},
+      {"-qH a ls", "exec -qH a", "ls"},
+      {"-Ha ls", "exec -Ha", "ls"},
       {"-H", "exec -H", ""},
       {"", "exec", ""},
   };

@@ -28,7 +28,11 @@ class ProjectTest : public testing::Test {
 
   [[nodiscard]] Paths paths(const std::string& below = "") const {
     const auto project = read_project(folder_ / below);
-    return project ? project->paths : Paths{project.error().what};
+    if (!project) return Paths{project.error().what};
+    Paths all = project->files;
+    all.insert(all.end(), project->others.begin(), project->others.end());
+    std::sort(all.begin(), all.end());
+    return all;
   }
 
   fs::path folder_;
@@ -44,9 +48,8 @@ TEST_F(ProjectTest, HasFilesFoldersAndLinksButNoRepositoryAndNoPipes) {
   fs::create_directory(folder_ / "empty");
   fs::create_symlink("/nowhere", folder_ / "link");
   ASSERT_EQ(::mkfifo((folder_ / "pipe").c_str(), 0600), 0);
-  EXPECT_EQ(paths(),
-            (Paths{"data", "data/one", "empty", "library", "library/code.py", "link", "train.py"}));
-  EXPECT_EQ(read_project(folder_)->files, 3U);
+  EXPECT_EQ(read_project(folder_)->files, (Paths{"data/one", "library/code.py", "train.py"}));
+  EXPECT_EQ(read_project(folder_)->others, (Paths{"empty", "link"}));
   EXPECT_EQ(read_project(folder_)->bytes, 7U);
 }
 
@@ -58,8 +61,8 @@ TEST_F(ProjectTest, LeavesOutWhatIgnoreFilesNameAndMusterignoreWins) {
                            "data/labels.csv", "deep/build/x"}) {
     write(path);
   }
-  EXPECT_EQ(paths(), (Paths{".gitignore", ".musterignore", "data", "data/keep", "data/labels.csv",
-                            "deep", "deep/build", "deep/build/x", "labels.csv"}));
+  EXPECT_EQ(paths(), (Paths{".gitignore", ".musterignore", "data/keep", "data/labels.csv",
+                            "deep/build/x", "labels.csv"}));
 }
 
 TEST_F(ProjectTest, InAFolderOfAWorkTreeTheFilesAboveCount) {
@@ -89,6 +92,8 @@ TEST_F(ProjectTest, IsNeitherAHomeNorWhatHoldsOne) {
   }
   (void)::setenv("HOME", (folder_.string() + "-other").c_str(),
                  1);  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_EQ(paths(), Paths{"there is no file to send in " + folder_.string()});
+  write("train.py");
   EXPECT_TRUE(read_project(folder_));
   (void)::setenv("HOME", kept.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
 }
@@ -99,11 +104,16 @@ TEST_F(ProjectTest, AMarkIsThereForAWhileAndNoPartOfIt) {
     const SharedMark mark(folder_);
     name = mark.name();
     EXPECT_TRUE(fs::exists(folder_ / name));
-    EXPECT_EQ(paths(), Paths{});
+    write("train.py");
+    EXPECT_EQ(paths(), Paths{"train.py"});
     EXPECT_NE(SharedMark(folder_).name(), name);
   }
   EXPECT_FALSE(fs::exists(folder_ / name));
   EXPECT_EQ(SharedMark("/no/such/folder").name(), "");
+  write(name, "");  // as an interrupted run leaves it
+  fs::last_write_time(folder_ / name, fs::file_time_type::clock::now() - std::chrono::hours(2));
+  EXPECT_FALSE(SharedMark(folder_).name().empty());
+  EXPECT_FALSE(fs::exists(folder_ / name));
 }
 
 }  // namespace

@@ -81,6 +81,40 @@ TEST(RsyncWords, OfListedPathsAnyNameIsSentAndNewerFilesStay) {
   fs::remove_all(folder);
 }
 
+// As `run --sync` sends a project. What a rank put in the place of a link or a folder stays.
+TEST(RsyncWords, LinksAndFoldersReplaceNothing) {
+  namespace fs = std::filesystem;
+  std::string name = "/tmp/rsync_words.XXXXXX";
+  const fs::path folder = ::mkdtemp(name.data());
+  fs::create_directories(folder / "from/empty");
+  fs::create_directories(folder / "from/data");
+  fs::create_directories(folder / "to/scratch");
+  std::ofstream(folder / "from/data/readme") << "from";
+  for (const char* const link : {"latest", "last.pt", "new"}) {
+    fs::create_symlink("from", folder / "from" / link);
+  }
+  fs::create_symlink("there", folder / "to/latest");
+  for (const char* const file : {"last.pt", "empty"})
+    std::ofstream(folder / "to" / file) << "there";
+  fs::create_symlink("scratch", folder / "to/data");
+  const auto send = [&](const std::vector<std::string>& paths, bool only_new) {
+    const SyncOptions options{.from = folder / "from",
+                              .to = folder / "to",
+                              .paths = path_list(paths),
+                              .only_new = only_new};
+    return sys::run({.argv = rsync_words(options, {}, ""), .input = options.paths})->code;
+  };
+  EXPECT_EQ(send({"empty", "last.pt", "latest", "new"}, true), 0);
+  (void)send({"data/readme"}, false);  // some versions of rsync follow the link, others refuse
+  EXPECT_EQ(send({"vanished"}, false), 0);
+  EXPECT_EQ(fs::read_symlink(folder / "to/latest"), "there");
+  EXPECT_EQ(fs::read_symlink(folder / "to/data"), "scratch");
+  EXPECT_EQ(fs::read_symlink(folder / "to/new"), "from");
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder / "to/last.pt")));
+  EXPECT_TRUE(fs::is_regular_file(folder / "to/empty"));
+  fs::remove_all(folder);
+}
+
 TEST(RsyncWords, AnAddressWithColonsIsBracketed) {
   const std::vector<std::string> ssh = {"ssh"};
   EXPECT_EQ(rsync_words({.from = "/a", .to = "/a"}, ssh, "fd00::1").back(), "[fd00::1]:/a/");

@@ -49,10 +49,11 @@ TEST(LastWords, MpichAndIntelSayTheCodeOfAnAbort) {
                             "Abort(7) on node 1 (rank 1 in comm 0): application called "
                             "MPI_Abort(MPI_COMM_WORLD, 7) - process 1\n"),
             7);
+  EXPECT_EQ(said_abort_code("Abort(-1) on node 1 (rank 1 in comm 0): application called\n"), 255);
   EXPECT_EQ(said_abort_code("Abort(807011599) on node 0: Fatal error in MPI_Init\n"), 15);
   for (const char* const other :
-       {"", "Abort(", "Abort(7", "Abort(7)", "Abort(x) on node 1", "Abort(-7) on node 1",
-        "Abort(256) on node 1", "Abort(99999999999) on node 1", "he said Abort(7) on node 1"}) {
+       {"", "Abort(", "Abort(7", "Abort(7)", "Abort(x) on node 1", "Abort(256) on node 1",
+        "Abort(99999999999999999999) on node 1", "he said Abort(7) on node 1"}) {
     EXPECT_EQ(said_abort_code(other), std::nullopt) << other;
   }
 }
