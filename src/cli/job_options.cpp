@@ -241,13 +241,12 @@ void add_job_options(CLI::App& command, JobOptions& options) {
                   "(conda, oneAPI: see docs/run.md)")
       ->type_name("LINES")
       ->group(kProgram);
-  auto* sync =
-      command
-          .add_flag_callback(
-              "--sync", [&options] { options.sync = true; },
-              "First copy the current directory to all hosts, except what .gitignore and "
-              ".musterignore exclude")
-          ->group(kProgram);
+  auto* sync = command
+                   .add_flag_callback(
+                       "--sync", [&options] { options.sync = true; },
+                       "First copy the current directory to all hosts, except what .gitignore and "
+                       ".musterignore exclude")
+                   ->group(kProgram);
   command
       .add_flag_callback(
           "--no-sync", [&options] { options.sync = false; },
