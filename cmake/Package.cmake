@@ -13,11 +13,12 @@ foreach(plugin muster_mpi_openmpi muster_mpi_mpich)
 endforeach()
 
 set(muster_package ${CMAKE_INSTALL_LIBDIR}/cmake/Muster)
+string(REGEX REPLACE "\\.[0-9]+$" "" muster_pytorch_minor ${muster_pytorch_version})
 configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/MusterConfig.cmake.in ${PROJECT_BINARY_DIR}/MusterConfig.cmake
   INSTALL_DESTINATION ${muster_package} PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/MusterConfigVersion.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/MusterConfig.cmake ${PROJECT_BINARY_DIR}/MusterConfigVersion.cmake
-  DESTINATION ${muster_package} COMPONENT libmuster)
+  ${PROJECT_SOURCE_DIR}/cmake/PyTorch.cmake DESTINATION ${muster_package} COMPONENT libmuster)
 
 file(RELATIVE_PATH muster_prefix_from_pc /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
 string(REGEX REPLACE "/$" "" muster_prefix_from_pc ${muster_prefix_from_pc})

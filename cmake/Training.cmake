@@ -1,7 +1,7 @@
 # The training side: libmuster and its MPI backend, for programs that link PyTorch's C++ library. The tool side
 # needs none of this.
 
-set(MUSTER_TRAINING AUTO CACHE STRING "Build libmuster: ON, OFF, or AUTO (when a PyTorch is found)")
+set(MUSTER_TRAINING AUTO CACHE STRING "Build libmuster: ON, OFF, or AUTO (when its dependencies are found)")
 set_property(CACHE MUSTER_TRAINING PROPERTY STRINGS AUTO ON OFF)
 
 if(DEFINED ENV{MUSTER_DEPS})
@@ -10,40 +10,83 @@ else()
   set(muster_deps /opt/muster-deps)  # where tools/install_deps puts them
 endif()
 file(GLOB muster_found_torch ${muster_deps}/torch/lib/python3*/site-packages/torch)
-set(MUSTER_TORCH "${muster_found_torch}" CACHE PATH "PyTorch: the folder of the Python package, or an unpacked libtorch")
+set(MUSTER_TORCH "" CACHE PATH "PyTorch: the folder of the Python package, or an unpacked libtorch")
+if(NOT MUSTER_TORCH)  # perhaps it was installed after the last configuration
+  set_property(CACHE MUSTER_TORCH PROPERTY VALUE "${muster_found_torch}")
+endif()
 set(MUSTER_OPENMPI ${muster_deps}/openmpi CACHE PATH "Open MPI, or any MPI of its ABI: include/mpi.h, lib/libmpi.so.40")
 set(MUSTER_MPICH ${muster_deps}/mpich CACHE PATH "MPICH, Intel MPI, or any MPI of their ABI: include/mpi.h, lib/libmpi.so.12")
 set(MUSTER_GLOO_INCLUDE "" CACHE PATH "Where gloo/types.h lies, where neither PyTorch nor the system has it")
 
+# What was found in another PyTorch would stay, and MUSTER_TORCH would be ignored.
+if(NOT MUSTER_TORCH_SEEN STREQUAL MUSTER_TORCH)
+  unset(MUSTER_GLOO_HEADERS CACHE)
+  set(MUSTER_TORCH_SEEN ${MUSTER_TORCH} CACHE INTERNAL "The MUSTER_TORCH of the last configuration")
+endif()
+find_path(MUSTER_GLOO_HEADERS gloo/types.h HINTS ${MUSTER_GLOO_INCLUDE} ${MUSTER_TORCH}/include)
+
+# Why libmuster cannot be built here; empty where it can.
+set(muster_obstacle "")
+if(NOT MUSTER_TORCH)
+  set(muster_obstacle "there is no PyTorch in ${muster_deps}/torch; run tools/install_deps --training, or name yours: -DMUSTER_TORCH=/path/to/site-packages/torch")
+elseif(NOT EXISTS ${MUSTER_TORCH}/include/torch/headeronly/version.h)
+  set(muster_obstacle "MUSTER_TORCH=${MUSTER_TORCH} has no include/torch/headeronly/version.h; name the folder of the Python package torch, or of an unpacked libtorch")
+elseif(NOT MUSTER_GLOO_HEADERS)
+  set(muster_obstacle "PyTorch's headers need gloo/types.h, which was not found; run tools/install_deps --training, or apt-get install libgloo-dev")
+elseif(MUSTER_SANITIZE)
+  set(muster_obstacle "MUSTER_SANITIZE is on")
+endif()
+
 if(MUSTER_TRAINING STREQUAL "AUTO")
-  if(MUSTER_TORCH AND EXISTS ${MUSTER_TORCH}/share/cmake/Torch AND NOT MUSTER_SANITIZE)
-    set(MUSTER_BUILD_TRAINING ON)
-  else()
+  set(MUSTER_BUILD_TRAINING ON)
+  if(muster_obstacle)
     set(MUSTER_BUILD_TRAINING OFF)
+    message(STATUS "Without libmuster, the C++ training library: ${muster_obstacle}")
   endif()
 else()
   set(MUSTER_BUILD_TRAINING ${MUSTER_TRAINING})
+  if(MUSTER_TRAINING AND muster_obstacle)
+    message(FATAL_ERROR " MUSTER_TRAINING=ON: ${muster_obstacle}")  # CMake would break the line without the space
+  endif()
 endif()
 if(NOT MUSTER_BUILD_TRAINING)
   return()
 endif()
 
-# What was found in another PyTorch would stay, and MUSTER_TORCH would be ignored.
-if(NOT MUSTER_TORCH_SEEN STREQUAL MUSTER_TORCH)
-  foreach(found Torch_DIR Caffe2_DIR TORCH_LIBRARY c10_LIBRARY kineto_LIBRARY C10_CUDA_LIBRARY CAFFE2_NVRTC_LIBRARY MUSTER_GLOO_HEADERS)
-    unset(${found} CACHE)
-  endforeach()
-  set(MUSTER_TORCH_SEEN ${MUSTER_TORCH} CACHE INTERNAL "The MUSTER_TORCH of the last configuration")
-endif()
-find_package(Torch REQUIRED PATHS ${MUSTER_TORCH} NO_DEFAULT_PATH)
-find_path(MUSTER_GLOO_HEADERS gloo/types.h HINTS ${MUSTER_GLOO_INCLUDE} ${TORCH_INCLUDE_DIRS} REQUIRED)
+include(PyTorch)
+muster_find_pytorch(${MUSTER_TORCH})
+message(STATUS "With libmuster, for PyTorch ${muster_pytorch_version} in ${MUSTER_TORCH}")
 
-# PyTorch's headers are not written for our warnings, and bring an fmt of their own that must not hide the tool side's:
-# only targets of the training side link this.
+# NCCL's backend needs CUDA's headers and no compiler of CUDA's. pip installs most of them with PyTorch.
+set(muster_nccl_includes "")
+if(EXISTS ${MUSTER_TORCH}/lib/libtorch_cuda.so)
+  file(GLOB places ${MUSTER_TORCH}/../nvidia/*/include)
+  list(APPEND places $ENV{CUDA_HOME}/include /usr/local/cuda/include)
+  set(missing "")
+  foreach(header nccl.h cuda_runtime.h crt/host_defines.h nv/target cublas_v2.h cusparse.h cusolverDn.h)
+    set(place place-NOTFOUND)
+    find_path(place ${header} HINTS ${places} NO_CACHE)
+    if(place)
+      list(APPEND muster_nccl_includes ${place})
+    else()
+      list(APPEND missing ${header})
+    endif()
+  endforeach()
+  list(REMOVE_DUPLICATES muster_nccl_includes)
+  if(missing)
+    set(muster_nccl_includes "")
+    list(JOIN missing ", " missing)
+    file(GLOB version RELATIVE ${MUSTER_TORCH}/.. ${MUSTER_TORCH}/../nvidia_cuda_runtime-*.dist-info)
+    string(REGEX REPLACE ".*-([0-9]+\\.[0-9]+)\\..*" "==\\1.*" version "${version}")
+    message(STATUS "Without NCCL: PyTorch has it, but CUDA's headers ${missing} are missing; add them to PyTorch's environment: "
+      "pip install 'nvidia-cuda-crt${version}' 'nvidia-cuda-cccl${version}'")
+  endif()
+endif()
+
+# Its headers bring an fmt of their own that must not hide the tool side's: only targets of the training side link this.
 add_library(muster_libtorch INTERFACE)
-target_link_libraries(muster_libtorch INTERFACE ${TORCH_LIBRARIES})
-target_include_directories(muster_libtorch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS} ${MUSTER_GLOO_HEADERS})
-target_compile_definitions(muster_libtorch INTERFACE USE_C10D_GLOO)
+target_link_libraries(muster_libtorch INTERFACE muster::pytorch)
+target_include_directories(muster_libtorch SYSTEM INTERFACE ${MUSTER_GLOO_HEADERS})
 
 # muster_torch_program(NAME a.cpp ...): a program that uses libmuster, and finds it in ../lib. It reads PyTorch's headers as
 # libmuster has precompiled them, which takes the same flags: 40 s of compiling become 10.

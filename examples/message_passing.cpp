@@ -1,5 +1,5 @@
-// Rank 0 sends a tensor to every other rank; everybody prints what it then has.
-//   muster run -H n[1-3] --nproc-per-node 2 -- ./message_passing
+// Rank 0 sends a tensor to every other rank. Each rank prints the tensor that it has in the end.
+//   muster run -H n[1-3] --nproc-per-node 2 ./message_passing
 #include <cstdio>
 #include <exception>
 #include <vector>

@@ -1,6 +1,6 @@
-// Pi by throwing darts: each rank throws its own at a square, and the hits in the circle are added
-// up over all ranks.
-//   muster run -H n[1-3] --nproc-per-node 2 -- ./pi 1000000
+// Estimates pi. Each rank draws random points in a square, and an all-reduce adds up how many of
+// them lie in the circle.
+//   muster run -H n[1-3] --nproc-per-node 2 ./pi 1000000
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -12,7 +12,7 @@
 
 namespace {
 
-// How many of so many random points lie in the circle.
+// Draws this many points and returns how many of them lie in the circle.
 at::Tensor hits(int64_t points, int seed) {
   const at::Generator generator = at::detail::createCPUGenerator(static_cast<uint64_t>(seed));
   const at::Tensor xy = at::rand({points, 2}, generator, at::kDouble);
@@ -22,7 +22,7 @@ at::Tensor hits(int64_t points, int seed) {
 }  // namespace
 
 int main(int count, char** words) try {
-  const int64_t points = count > 1 ? std::atoll(words[1]) : 1'000'000;  // a rank
+  const int64_t points = count > 1 ? std::atoll(words[1]) : 1'000'000;  // per rank
   const muster::Job job = muster::join();
   const auto group = job.group();
 

@@ -1,6 +1,6 @@
-// A toy model, trained on all ranks, with snapshots from which a job that was cut off goes on.
-//   muster run -H n[1-3] --nproc-per-node 2 -- ./toy_ddp <epochs> <save-every>
-// The snapshot is the file toy_ddp.snapshot in rank 0's current folder.
+// Trains a toy model on all ranks, and resumes from its snapshot when it is started again.
+//   muster run -H n[1-3] --nproc-per-node 2 ./toy_ddp <epochs> <save-every>
+// The snapshot is the file toy_ddp.snapshot in rank 0's current directory.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -23,7 +23,7 @@ struct Data {
   torch::Tensor y;
 };
 
-// The same on every rank: they divide it by the sampler.
+// Every rank makes the same data; the sampler gives each its own part.
 Data make_data() {
   torch::manual_seed(0);
   const auto x = torch::rand({kSamples, kFeatures});
@@ -36,10 +36,11 @@ void save(const torch::nn::Linear& model, int64_t epochs_done) {
   archive.write("epochs_done", torch::tensor(epochs_done));
   const std::string unfinished = std::string(kSnapshot) + ".new";
   archive.save_to(unfinished);
-  std::filesystem::rename(unfinished, kSnapshot);  // there is a whole one at any time
+  std::filesystem::rename(unfinished, kSnapshot);  // a crash at any moment leaves a whole one
 }
 
-// Epochs that are done already. Rank 0 reads; DistributedDataParallel gives all ranks its model.
+// Returns how many epochs are done. Rank 0 reads, and DistributedDataParallel sends its model to
+// the other ranks.
 int64_t load(torch::nn::Linear& model, const muster::Job& job, c10d::ProcessGroup& group) {
   std::vector<torch::Tensor> done = {torch::zeros({1}, torch::kLong)};
   if (job.rank == 0 && std::filesystem::exists(kSnapshot)) {
@@ -47,7 +48,7 @@ int64_t load(torch::nn::Linear& model, const muster::Job& job, c10d::ProcessGrou
     archive.load_from(kSnapshot);
     model->load(archive);
     archive.read("epochs_done", done[0]);
-    std::printf("going on after epoch %lld\n", static_cast<long long>(done[0].item<int64_t>()));
+    std::printf("resuming after epoch %lld\n", static_cast<long long>(done[0].item<int64_t>()));
   }
   group.broadcast(done)->wait();
   return done[0].item<int64_t>();
@@ -65,7 +66,7 @@ void train(const muster::Job& job, int64_t epochs, int64_t save_every) {
 
   torch::Tensor loss;
   for (; epoch < epochs; ++epoch) {
-    sampler.set_epoch(static_cast<size_t>(epoch));  // shuffled anew, alike on all ranks
+    sampler.set_epoch(static_cast<size_t>(epoch));  // a new order, the same on all ranks
     sampler.reset();
     while (const auto indices = sampler.next(kBatch)) {
       const auto batch = torch::tensor(std::vector<int64_t>(indices->begin(), indices->end()));

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from ddp_steps import ResNet18  # noqa: E402
 
 dist.init_process_group("mpi", timeout=timedelta(seconds=120))
-# Who initialises MPI chooses its settings (docs/mpi.md); a script with the backend leaves that to it.
+# The library that initialises MPI chooses its settings (docs/libmuster.md); a script with the backend leaves that to it.
 from mpi4py import MPI  # noqa: E402
 
 SIDES = ("mpi", "gloo", "mpi4py")

@@ -1,5 +1,5 @@
 // Checkpoints of a training job: model, optimizers, random numbers and whatever else the program
-// names, kept whole through crashes, found again by any number of ranks. docs/checkpoints.md.
+// names, kept whole through crashes, found again by any number of ranks. docs/libmuster.md.
 #pragma once
 
 #include <chrono>

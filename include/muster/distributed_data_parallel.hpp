@@ -1,5 +1,5 @@
 // The same model on every rank, its gradients averaged while the backward pass still runs: what
-// torch.nn.parallel.DistributedDataParallel is to Python. docs/ddp.md has an example.
+// torch.nn.parallel.DistributedDataParallel is to Python. docs/libmuster.md has an example.
 //
 // Construction, calls, `join` and `clip_grad_norm` are collective: every rank of the group does
 // them in the same order. One thread at a time.

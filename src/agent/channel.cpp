@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "agent/local_socket.hpp"
+
 namespace muster::agent {
 namespace {
 
@@ -24,10 +26,16 @@ Channel::Channel(sys::Fd in, sys::Fd out) : in_(std::move(in)), out_(std::move(o
   set_nonblocking(out_.get());
 }
 
+Channel::Channel(sys::Fd socket)
+    : in_(std::move(socket)), out_(::fcntl(in_.get(), F_DUPFD_CLOEXEC, 0)), is_socket_(true) {
+  set_nonblocking(in_.get());
+}
+
 void Channel::receive(std::size_t most) {
   char bytes[65536];
   for (std::size_t got = 0; open() && got < most;) {
-    const ssize_t count = ::read(in_.get(), bytes, sizeof bytes);
+    const ssize_t count = is_socket_ ? read_with_descriptors(in_.get(), bytes, descriptors_)
+                                     : ::read(in_.get(), bytes, sizeof bytes);
     if (count > 0) {
       got += static_cast<std::size_t>(count);
       inbox_.add({bytes, static_cast<std::size_t>(count)});

@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "agent/inbox.hpp"
 #include "sys/file.hpp"
@@ -15,6 +17,8 @@ class Channel {
  public:
   Channel() = default;
   Channel(sys::Fd in, sys::Fd out);
+  // Over a local socket, on which the other side may send descriptors too.
+  explicit Channel(sys::Fd socket);
 
   [[nodiscard]] bool open() const { return in_.valid(); }
   [[nodiscard]] int in() const { return in_.get(); }
@@ -28,6 +32,9 @@ class Channel {
   // The next whole message. Messages that arrived before the input ended are still returned.
   [[nodiscard]] std::optional<Message> next() { return inbox_.next(); }
 
+  // Descriptors that came over a local socket since the last call.
+  [[nodiscard]] std::vector<sys::Fd> take_descriptors() { return std::exchange(descriptors_, {}); }
+
   // Bytes that have arrived but were not returned by next().
   [[nodiscard]] std::string_view rest() const { return inbox_.rest(); }
 
@@ -39,6 +46,8 @@ class Channel {
  private:
   sys::Fd in_;
   sys::Fd out_;
+  bool is_socket_ = false;
+  std::vector<sys::Fd> descriptors_;
   Inbox inbox_;
   std::string unsent_;
   std::size_t sent_ = 0;  // bytes of unsent_

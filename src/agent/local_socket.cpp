@@ -1,5 +1,6 @@
 #include "agent/local_socket.hpp"
 
+#include <array>
 #include <cstring>
 #include <optional>
 
@@ -11,7 +12,13 @@
 namespace muster::agent {
 namespace {
 
-constexpr int kBacklog = 512;  // ranks that a host may start at the same moment
+constexpr int kBacklog = 512;            // ranks that a host may start at the same moment
+constexpr std::size_t kDescriptors = 2;  // at most, with one message
+
+// Room for that many descriptors beside a message.
+struct Beside {
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptors * sizeof(int))> bytes{};
+};
 
 std::optional<sockaddr_un> address_of(const std::string& path) {
   sockaddr_un address{};
@@ -49,6 +56,47 @@ sys::Fd connect_locally(const std::string& path) {
   }
   (void)::fcntl(connection.get(), F_SETFL, 0);
   return connection;
+}
+
+void send_descriptors(int socket, std::span<const int> descriptors) {
+  char line = '\n';
+  iovec part{.iov_base = &line, .iov_len = 1};
+  Beside beside;
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = beside.bytes.data();
+  message.msg_controllen = CMSG_SPACE(descriptors.size_bytes());
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(descriptors.size_bytes());
+  std::memcpy(CMSG_DATA(header), descriptors.data(), descriptors.size_bytes());
+  (void)::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+ssize_t read_with_descriptors(int socket, std::span<char> bytes,
+                              std::vector<sys::Fd>& descriptors) {
+  iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
+  Beside beside;
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = beside.bytes.data();
+  message.msg_controllen = beside.bytes.size();
+  const ssize_t count = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+  if (count < 0) return count;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t size = header->cmsg_len - CMSG_LEN(0);
+    for (std::size_t at = 0; at + sizeof(int) <= size; at += sizeof(int)) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(header) + at, sizeof number);
+      descriptors.emplace_back(number);
+    }
+  }
+  return count;
 }
 
 }  // namespace muster::agent

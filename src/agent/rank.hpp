@@ -1,9 +1,8 @@
 // The rank shim: the process that an engine starts for each rank, and the parent of the program.
 //
-// It tells the program who it is, whichever engine started it; takes its output to a file and, in
-// labelled lines, to the engine; passes signals on; records start and end; lets nothing outlive the
-// rank; and ends exactly as the program did. If it is killed itself, the program dies.
-// docs/ranks.md is what a user sees of it.
+// It sets the rank's variables under every engine, sends the program's output to the warden, passes
+// signals on, records start and end, kills what outlives the program, and exits as the program did.
+// If it is killed itself, the program dies. docs/engines.md describes it for users.
 #pragma once
 
 #include <optional>

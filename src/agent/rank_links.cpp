@@ -1,5 +1,6 @@
 #include "agent/rank_links.hpp"
 
+#include <array>
 #include <charconv>
 #include <optional>
 #include <string_view>
@@ -11,6 +12,7 @@
 #include <unistd.h>
 
 #include "agent/local_socket.hpp"
+#include "agent/stream.hpp"
 
 namespace muster::agent {
 namespace {
@@ -18,6 +20,7 @@ namespace {
 constexpr const char* kSocket = "/ranks";
 constexpr std::string_view kOut = "out ";
 constexpr std::string_view kErr = "err ";
+constexpr std::size_t kOutputs = 2;  // standard output and standard error
 
 // "out 123": the stream and the position in it of the message's bytes.
 struct Place {
@@ -55,8 +58,7 @@ void RankLinks::admit() {
   while (true) {
     const int number = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
     if (number < 0) return;
-    links_.push_back(
-        {.channel = Channel(sys::Fd(number), sys::Fd(::fcntl(number, F_DUPFD_CLOEXEC, 0)))});
+    links_.push_back({.channel = Channel(sys::Fd(number))});
   }
 }
 
@@ -94,6 +96,7 @@ void RankLinks::supersede(const Link& by, RankSpool& spool, std::vector<Event>& 
   for (Link& link : links_) {
     if (&link == &by || link.rank != by.rank || link.superseded) continue;
     read(link, Reads::kAll, spool, events);
+    read_unread(link, spool);
     link.superseded = true;
   }
 }
@@ -101,7 +104,21 @@ void RankLinks::supersede(const Link& by, RankSpool& spool, std::vector<Event>& 
 void RankLinks::read(Link& link, Reads how, RankSpool& spool, std::vector<Event>& events) {
   if (how == Reads::kWhatFits && link.rank >= 0 && !spool.has_room(link.rank)) return;
   link.channel.receive(how == Reads::kAll ? kMaxLine : RankSpool::kPiece);
+  for (sys::Fd& one : link.channel.take_descriptors()) {
+    if (link.outputs.size() < kOutputs) link.outputs.push_back(std::move(one));
+  }
   while (auto message = link.channel.next()) take(link, *message, spool, events);
+}
+
+// Reads what the program wrote and its rank process did not live to read.
+void RankLinks::read_unread(Link& link, RankSpool& spool) {
+  if (link.ended || link.outputs.size() != kOutputs) return;
+  const auto add = [&](sys::Stream which, std::uint64_t /*at*/, std::string_view bytes) {
+    spool.add(link.rank, which, spool.end(link.rank, which), bytes);
+  };
+  Stream(sys::Stream::kOut, std::move(link.outputs[0])).read_rest(add);
+  Stream(sys::Stream::kErr, std::move(link.outputs[1])).read_rest(add);
+  link.outputs.clear();
 }
 
 std::vector<Event> RankLinks::receive(Reads how, RankSpool& spool, std::vector<int>& gone) {
@@ -113,7 +130,10 @@ std::vector<Event> RankLinks::receive(Reads how, RankSpool& spool, std::vector<i
       ++link;
       continue;
     }
-    if (link->rank >= 0 && !link->ended && !link->superseded) gone.push_back(link->rank);
+    if (link->rank >= 0 && !link->ended && !link->superseded) {
+      read_unread(*link, spool);
+      gone.push_back(link->rank);
+    }
     link = links_.erase(link);
   }
   return events;
@@ -121,6 +141,10 @@ std::vector<Event> RankLinks::receive(Reads how, RankSpool& spool, std::vector<i
 
 sys::Fd connect_to_links(const std::string& folder) {
   return connect_locally(folder + kSocket);
+}
+
+void hand_over_outputs(int connection, int out, int err) {
+  send_descriptors(connection, std::array{out, err});
 }
 
 std::string output_message(sys::Stream stream, std::uint64_t at, std::string_view bytes) {

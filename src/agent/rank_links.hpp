@@ -1,5 +1,7 @@
 // The warden's end of its connections to the ranks of its host. Over its connection each rank
-// reports its start, its program's output and its end.
+// reports its start, its program's output and its end. It also hands over the descriptors from
+// which it reads the output, so that nothing is lost if it is killed: Slurm kills rank and program
+// at once when the program calls MPI_Abort.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +41,8 @@ class RankLinks {
     Channel channel;
     int rank = -1;  // -1: not yet known
     bool ended = false;
-    bool superseded = false;  // torchrun has started the rank again; ignore this one
+    bool superseded = false;            // torchrun has started the rank again; ignore this one
+    std::vector<sys::Fd> outputs = {};  // from which the rank reads its program's output
   };
   // A rank's current program, and how much its earlier programs wrote: torchrun may start a rank
   // again, and its streams then continue.
@@ -53,6 +56,7 @@ class RankLinks {
   void begin_life(Link& link, const RankStart& start, RankSpool& spool, std::vector<Event>& events);
   void supersede(const Link& by, RankSpool& spool, std::vector<Event>& events);
   void read(Link& link, Reads how, RankSpool& spool, std::vector<Event>& events);
+  static void read_unread(Link& link, RankSpool& spool);
   void take(Link& link, const Message& message, RankSpool& spool, std::vector<Event>& events);
 
   sys::Fd listener_;
@@ -62,6 +66,9 @@ class RankLinks {
 
 // A rank's connection to the warden of the run with this folder; invalid if there is no warden.
 [[nodiscard]] sys::Fd connect_to_links(const std::string& folder);
+
+// To be called first on that connection, with the descriptors from which the rank reads.
+void hand_over_outputs(int connection, int out, int err);
 
 // A piece of output as a rank sends it; `at` is its position in the stream.
 [[nodiscard]] std::string output_message(sys::Stream stream, std::uint64_t at,

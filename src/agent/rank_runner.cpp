@@ -224,7 +224,7 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
                   .time_s = sys::unix_time(),
                   .remarks = job.remarks};
   if (!job.record.empty()) (void)sys::write_file(job.record, to_line(start), 0600);
-  voice.start(start);
+  voice.start(start, out.our_end.get(), err.our_end.get());
   // A warden that is ending the run has either seen the start or already left this mark.
   if (!job.over_mark.empty() && sys::exists(job.over_mark)) (void)::kill(launched.pid, SIGKILL);
   RankEnd end{.rank = job.rank.rank};

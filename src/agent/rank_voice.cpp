@@ -29,19 +29,17 @@ sys::Fd knock(const std::string& folder, milliseconds patience) {
   }
 }
 
-Channel channel_over(sys::Fd connection) {
-  const int other = ::fcntl(connection.get(), F_DUPFD_CLOEXEC, 0);
-  return {std::move(connection), sys::Fd(other)};
-}
-
 class ToWarden : public RankVoice {
  public:
   ToWarden(std::string folder, sys::Fd connection)
-      : folder_(std::move(folder)), warden_(channel_over(std::move(connection))) {}
+      : folder_(std::move(folder)), warden_(std::move(connection)) {}
 
-  void start(const RankStart& start) override {
+  void start(const RankStart& start, int out, int err) override {
+    out_ = sys::Fd(::fcntl(out, F_DUPFD_CLOEXEC, 0));
+    err_ = sys::Fd(::fcntl(err, F_DUPFD_CLOEXEC, 0));
     start_ = to_line(start);
-    say(start_);
+    if (!warden_.open()) return come_back(milliseconds(0));
+    say_start();
   }
   void output(sys::Stream stream, std::uint64_t at, std::string_view bytes) override {
     say(output_message(stream, at, bytes));
@@ -83,13 +81,20 @@ class ToWarden : public RankVoice {
   void come_back(milliseconds patience) {
     sys::Fd connection = knock(folder_, patience);
     if (!connection.valid()) return;
-    warden_ = channel_over(std::move(connection));
-    if (!start_.empty()) warden_.send(start_);
+    warden_ = Channel(std::move(connection));
+    if (!start_.empty()) say_start();
     if (!end_.empty()) warden_.send(end_);
+  }
+
+  void say_start() {
+    hand_over_outputs(warden_.out(), out_.get(), err_.get());
+    warden_.send(start_);
   }
 
   std::string folder_;
   Channel warden_;
+  sys::Fd out_;
+  sys::Fd err_;
   std::string start_;  // as sent, to repeat to a later warden
   std::string end_;
 };
@@ -98,7 +103,7 @@ class Aloud : public RankVoice {
  public:
   explicit Aloud(std::string label) : label_(std::move(label)) {}
 
-  void start(const RankStart& start) override {
+  void start(const RankStart& start, int /*out*/, int /*err*/) override {
     for (const std::string& remark : start.remarks) {
       write_all(STDERR_FILENO, fmt::format("{}muster: {}\n", label_, remark));
     }

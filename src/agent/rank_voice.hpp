@@ -21,7 +21,8 @@ class RankVoice {
   RankVoice& operator=(const RankVoice&) = delete;
   virtual ~RankVoice() = default;
 
-  virtual void start(const RankStart& start) = 0;
+  // `out` and `err`: the descriptors from which the program's output is read.
+  virtual void start(const RankStart& start, int out, int err) = 0;
   virtual void output(sys::Stream stream, std::uint64_t at, std::string_view bytes) = 0;
   virtual void end(const RankEnd& end) = 0;
 

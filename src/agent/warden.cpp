@@ -149,7 +149,7 @@ void Warden::admit() {
   const int number = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
   if (number < 0) return;
   heard_ = Clock::now();
-  launcher_ = Channel(sys::Fd(number), sys::Fd(::dup(number)));
+  launcher_ = Channel(sys::Fd(number));
   spool_.rewind();
 }
 
@@ -211,6 +211,7 @@ void Warden::pass_on_news(RankLinks::Reads how) {
 // A rank that disconnected without reporting its end was killed, and its program with it.
 void Warden::note_gone(int rank) {
   if (std::exchange(ended_[rank], true)) return;
+  send_output(true);  // its last output precedes its end
   report({.start = std::nullopt,
           .end = RankEnd{.rank = rank,
                          .status = SIGKILL,

@@ -31,6 +31,13 @@ bool is_too_much(const std::filesystem::path& folder, const std::string& home) {
   return folder == "/" || (!home.empty() && folder == std::filesystem::path(home) / "");
 }
 
+// Whether `run --sync` would bring the file along.
+bool is_in_project(const Scene& scene, const std::string& file) {
+  const std::filesystem::path project = std::filesystem::path(scene.job.folder) / "";
+  return !is_too_much(project, scene.launcher.home) &&
+         folder_here(scene, file).string().starts_with(project.string());
+}
+
 }  // namespace
 
 std::string copy_fix(const Scene& scene, const std::string& file) {
@@ -41,8 +48,10 @@ std::string copy_fix(const Scene& scene, const std::string& file) {
     return "put it into a folder of its own and copy that with muster sync";
   }
   return fmt::format(
-      "copy the folder to these hosts; on the machine with the right version:\n  muster sync {} {}",
-      kTheHosts, sys::quote(std::string_view(file.substr(0, file.rfind('/')))));
+      "{}copy the folder to these hosts; on the machine with the right version:\n  muster sync {} "
+      "{}",
+      is_in_project(scene, file) ? "run it with --sync, or " : "", kTheHosts,
+      sys::quote(std::string_view(file.substr(0, file.rfind('/')))));
 }
 
 }  // namespace muster::checks

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "checks/activation_advice.hpp"
 #include "checks/failure_id.hpp"
 #include "checks/host_groups.hpp"
 #include "checks/participant.hpp"
@@ -103,10 +104,11 @@ Findings find_activation(const Scene& scene) {
         {.id = std::string(kActivationFailed),
          .severity = Severity::kError,
          .hosts = {host.name()},
-         .what = "the activation failed there",
+         .what = "--activate failed there",
          .evidence = environment.failure.empty() ? "it was not tried" : environment.failure,
-         .fix = "make the same environment at the same path on all hosts; to see it fail:\n" +
-                command_on_hosts(scene.job.activate)});
+         .fix = fmt::format("{}\nto see it fail:\n{}",
+                            activation_advice(scene.job.activate, environment.failure),
+                            command_on_hosts(scene.job.activate))});
   }
   return findings;
 }

@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                Rule{"ssh-modes", find_ssh_modes},
+                               Rule{"activation", find_activation},  // before what it causes
                                Rule{"own-name", find_own_name},
                                Rule{"no-subnet", find_no_subnet},
                                Rule{"way-back", find_no_way_back},
@@ -26,7 +27,6 @@ constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                Rule{"program", find_program},
                                Rule{"script", find_script},
                                Rule{"folder", find_folder},
-                               Rule{"activation", find_activation},
                                Rule{"environment", find_environment},
                                Rule{"cpu", find_cpu},
                                Rule{"oversubscription", find_oversubscription},

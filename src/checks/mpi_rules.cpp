@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "checks/activation_advice.hpp"
 #include "checks/failure_id.hpp"
 #include "checks/host_groups.hpp"
 #include "checks/participant.hpp"
@@ -54,8 +55,11 @@ Finding none_here(const Scene& scene) {
                       ? fmt::format("there is no {} on this machine that could start the job", name)
                       : fmt::format("{} on this machine is no MPI launcher that is known", asked),
           .evidence = found_text(scene.launcher),
-          .fix = fmt::format("install the same {} here and on all hosts, at the same path:\n"
+          .fix = fmt::format("{}install the same {} here and on all hosts, at the same path:\n"
                              "  pip install {}",
+                             kind == "intel" ? "if oneAPI is installed, add --activate 'source "
+                                               "/opt/intel/oneapi/setvars.sh'; else "
+                                             : "",
                              kind.empty() ? "Open MPI" : name, package_of(kind))};
 }
 
@@ -122,14 +126,14 @@ Finding singletons(const layout::Engine& engine, const facts::Program& program,
               "build it again with this one's mpicxx"};
 }
 
-Finding no_torchrun(const std::string& host) {
+Finding no_torchrun(const Scene& scene, const std::string& host) {
   return {.id = std::string(kEngineMissing),
           .severity = Severity::kError,
           .hosts = {host},
           .what = "torchrun is not in PATH there",
-          .fix =
-              "activate the environment that has PyTorch: --activate 'source VENV/bin/activate', "
-              "or install it:\n  pip install torch"};
+          .fix = fmt::format("activate the environment that has PyTorch: {}, or install it:\n"
+                             "  pip install torch",
+                             how_to_activate(scene.launcher))};
 }
 
 Finding speaks_of_mpi(const Scene& scene) {
@@ -154,7 +158,7 @@ Findings find_torchrun(const Scene& scene) {
   }
   if (!scene.job.launcher.empty()) return findings;
   for (const Participant& host : participants(scene)) {
-    if (host.facts->torch.torchrun.empty()) findings.push_back(no_torchrun(host.name()));
+    if (host.facts->torch.torchrun.empty()) findings.push_back(no_torchrun(scene, host.name()));
   }
   return findings;
 }

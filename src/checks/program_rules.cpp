@@ -1,6 +1,7 @@
 // The program that is to run, and the folder in which it starts.
 #include <fmt/format.h>
 
+#include "checks/activation_advice.hpp"
 #include "checks/copy_fix.hpp"
 #include "checks/failure_id.hpp"
 #include "checks/host_groups.hpp"
@@ -37,19 +38,21 @@ Finding missing(const Scene& scene, const facts::Program& program, const facts::
     finding.what = fmt::format("{} is not there: the folder holds one, PATH does not", word);
     finding.fix = "give its path: " + sys::quote(std::string_view("./" + word));
   } else {
-    finding.fix =
-        "install it there, or give its absolute path, or activate the environment that holds it";
+    finding.fix = fmt::format(
+        "install it there, give its absolute path, or activate the environment that has it: {}",
+        how_to_activate(scene.launcher));
   }
   return finding;
 }
 
-Finding lacks_interpreter(const facts::Program& program) {
-  Finding finding{
-      .id = std::string(kProgramMissing),
-      .severity = Severity::kError,
-      .what = fmt::format("{} cannot start there: its interpreter {} is missing", program.path,
-                          program.missing_interpreter),
-      .fix = "install the interpreter there, or activate the environment that holds it"};
+Finding lacks_interpreter(const Scene& scene, const facts::Program& program) {
+  Finding finding{.id = std::string(kProgramMissing),
+                  .severity = Severity::kError,
+                  .what = fmt::format("{} cannot start there: its interpreter {} is missing",
+                                      program.path, program.missing_interpreter),
+                  .fix = fmt::format(
+                      "install the interpreter there, or activate the environment that has it: {}",
+                      how_to_activate(scene.launcher))};
   if (program.missing_interpreter.ends_with('\r')) {
     finding.what = fmt::format("{} cannot start there: its lines end as on Windows", program.path);
     finding.fix =
@@ -79,7 +82,7 @@ std::optional<Finding> trouble(const Scene& scene, const facts::Program& program
                                const facts::Facts& facts) {
   if (program.path.empty()) return missing(scene, program, facts);
   if (!program.executable) return not_executable(program);
-  if (!program.missing_interpreter.empty()) return lacks_interpreter(program);
+  if (!program.missing_interpreter.empty()) return lacks_interpreter(scene, program);
   if (!program.missing_libraries.empty()) return lacks_libraries(program);
   return std::nullopt;
 }
@@ -131,8 +134,8 @@ Findings find_folder(const Scene& scene) {
          .what = fmt::format("the current folder {} is not there: its ranks would start in the "
                              "home folder, and files with relative paths would not be found",
                              folder),
-         .fix =
-             fmt::format("  muster sync {} {}", kTheHosts, sys::quote(std::string_view(folder)))});
+         .fix = fmt::format("run it with --sync, or copy the folder:\n  muster sync {} {}",
+                            kTheHosts, sys::quote(std::string_view(folder)))});
   }
   return findings;
 }

@@ -13,8 +13,8 @@
 #include "cli/detach.hpp"
 #include "layout/engine.hpp"
 #include "remote/ssh.hpp"
-#include "run/cut_off.hpp"
 #include "run/folder.hpp"
+#include "run/last_words.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
 #include "sys/print.hpp"
@@ -109,8 +109,9 @@ void forget_old_master(const Surveyed& all) {
   }
 }
 
-// Finds ranks that failed because of another, from the last output of those that failed.
-void find_consequences(run::Record& record, const run::Output& output) {
+// Finds ranks that failed because of another, and those that were killed in the middle of
+// MPI_Abort, from the last output of those that failed.
+void read_last_words(run::Record& record, const run::Output& output) {
   constexpr std::size_t kLines = 200;
   const auto text = [](const std::vector<std::string>& lines) {
     return fmt::format("{}\n", fmt::join(lines, "\n"));
@@ -121,6 +122,9 @@ void find_consequences(run::Record& record, const run::Output& output) {
     const std::string errors = text(output.last_errors(rank.rank, kLines));
     rank.cut_off = reported.contains(rank.rank) || run::says_cut_off(errors);
     rank.timed_out = run::says_timed_out(errors);
+    if (!rank.cut_off && run::was_killed(rank.end->status)) {
+      rank.aborted_with = run::said_abort_code(errors);
+    }
   }
 }
 
@@ -248,7 +252,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   record.ended_s = sys::unix_time();
   for (const std::string& host : record.lost_hosts) all.transport->forget(host);
   supervisor.dismiss();
-  find_consequences(record, *output);
+  read_last_words(record, *output);
   AttemptEnd end{.verdict = judge(record), .decision = {}};
   output->show_held(end.verdict.first_failed_rank);
   quote_last_words(*output, end.verdict);

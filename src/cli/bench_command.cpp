@@ -473,19 +473,24 @@ Result<int> bench_command(const BenchOptions& options, const Words& words, const
 }
 
 constexpr auto kBenchMore =
-    "Sizes, algbw and busbw are counted as nccl-tests counts them; every result is verified. The "
-    "verdict compares busbw with what the hosts' links say, or with --expect.\n\n"
-    "Ends with 0 when nothing failed, 3 when a verdict did, 125 when it could not begin or was cut "
-    "short, 130 on Ctrl-C (what was measured is shown).\n\n"
-    "Example: muster bench all-reduce -H n[1-4] --max 64M --report bench.html";
+    "WHAT is all-reduce, all-gather, reduce-scatter, broadcast, all-to-all, send-recv, barrier or "
+    "all (these); pairs, which measures every host with every other; ddp, a training; compare A B, "
+    "which compares two results; or show A, which prints one.\n\n"
+    "Sizes, algbw and busbw are those of nccl-tests, and every result is verified. The verdict "
+    "compares busbw with the speed of the hosts' links, or with --expect.\n\n"
+    "Exit code: 0 if all is well, 3 if a verdict is bad, 125 if the measurement could not start or "
+    "was cut short, 130 after Ctrl-C.\n\n"
+    "Examples:\n"
+    "  muster bench all-reduce -H node1,node2 --max 64M --report bench.html\n"
+    "  muster bench pairs -H 'node[01-16]' --timeout 10m";
 
 }  // namespace
 
 void add_bench(CLI::App& app, Action& action, const std::vector<std::string>& words,
                const Program& program) {
   auto options = std::make_shared<BenchOptions>();
-  CLI::App* command = app.add_subcommand(
-      "bench", "Measure what the network between the hosts gives, and say whether that is enough");
+  CLI::App* command =
+      app.add_subcommand("bench", "Measure the network between the hosts and judge its speed");
   command->footer(kBenchMore);
   add_bench_options(*command, *options);
   command->callback([options, &action, &words, &program] {

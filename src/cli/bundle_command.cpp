@@ -34,18 +34,21 @@ void add_bundle_options(CLI::App& command, BundleRequest& request) {
   constexpr auto kGroup = "Containers";
   CLI::Option* bundle = command.add_option(
       "--bundle", request.folder,
-      "Write into this folder what containers need to reach each other by ssh: launcher/ and "
-      "worker/ to be mounted as ~/.ssh, run-worker.sh and run-launcher.sh. The first host is the "
-      "launcher");
-  bundle->group(kGroup);
+      "Write ssh directories and start scripts for containers into this directory; the first "
+      "host is the launcher");
+  bundle->type_name("PATH")->group(kGroup);
   const auto add = [&](const char* name, std::string& value, const char* about) {
-    command.add_option(name, value, about)->capture_default_str()->needs(bundle)->group(kGroup);
+    return command.add_option(name, value, about)
+        ->capture_default_str()
+        ->needs(bundle)
+        ->group(kGroup);
   };
-  add("--owner", request.owner, "The container's user and group, as numbers");
-  add("--home", request.home, "That user's home folder in the container");
-  add("--image", request.image, "The container image");
-  add("--workload", request.workload, "A folder of each machine to show as /workload");
-  command.add_flag("--force", request.force, "Write a bundle's files anew; keys are kept")
+  add("--owner", request.owner, "User and group in the container, as numbers")->type_name("IDS");
+  add("--home", request.home, "Home directory of that user in the container")->type_name("PATH");
+  add("--image", request.image, "Container image");
+  add("--workload", request.workload, "Directory of each machine to mount as /workload")
+      ->type_name("PATH");
+  command.add_flag("--force", request.force, "Overwrite the files of a bundle; keys stay")
       ->needs(bundle)
       ->group(kGroup);
 }

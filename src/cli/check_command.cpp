@@ -48,12 +48,17 @@ Result<int> check(const CheckOptions& options, const Program& program) {
 void add_check(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand(
-      "check", "Look at all hosts, side by side, and say what would go wrong with a job on them");
+      "check", "Find what would make a job fail on these hosts, before you start it");
+  command->formatter(help_formatter("[PROGRAM [ARGUMENTS]]"));
   command->footer(
-      "With a program after -- it is looked at too: is it everywhere, the same, and complete?\n\n"
-      "Ends with 0 when a job would run (there may be warnings), 3 when it would not.");
+      "If you name a program, muster also checks that it is on every host, the same everywhere and "
+      "complete. Takes the flags of muster run that describe hosts and job.\n\n"
+      "Exit code: 0 if a job would run (there may be warnings), 3 if not.\n\n"
+      "Examples:\n"
+      "  muster check -H node1,node2\n"
+      "  muster check -H 'node[01-16]:4' train.py --epochs 3");
   add_job_options(*command, options->job);
-  command->add_flag("--json", options->json, "One JSON object a finding, a line each");
+  command->add_flag("--json", options->json, "Print one JSON object per finding");
   command->callback([options, &action, &program] {
     action = [options, &program] { return check(*options, program); };
   });

@@ -22,7 +22,7 @@ std::string not_empty(const std::string& value) {
 }
 
 std::string user_name(const std::string& value) {
-  return hosts::is_user(value) ? "" : "this is not the name of a user";
+  return hosts::is_user(value) ? "" : "this is not a user name";
 }
 
 // Where the list of hosts comes from, once flags and muster.yaml are weighed.
@@ -94,14 +94,17 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options) {
   const auto text = [&](const char* names, std::string& value, const char* help) {
     return command.add_option(names, value, help)->check(not_empty)->group("Hosts");
   };
-  text("-H,--host,--hosts,-w", options.expression, "Hosts, e.g. node[01-16]:4,launcher");
+  text("-H,--hosts,--host,-w", options.expression,
+       "Hosts, with slots if you like: node1:4,node2:4 or node[01-16]:4")
+      ->type_name("HOSTS");
   text("-f,--hostfile,--machinefile", options.hostfile,
-       "A file of hosts: Open MPI's, hydra's, Slurm's, DeepSpeed's or bare");
-  text("--include", options.include, "Of those hosts only these");
-  text("--exclude", options.exclude, "Of those hosts not these");
-  text("--config", options.config, "Instead of muster.yaml in this folder");
-  text("-u,--user", options.user, "Log in as this user")->check(user_name);
-  command.add_option("-p,--port", options.port, "The hosts' ssh port")
+       "File that lists the hosts, as for mpirun, Slurm or DeepSpeed")
+      ->type_name("PATH");
+  text("--include", options.include, "Use only these of the hosts")->type_name("HOSTS");
+  text("--exclude", options.exclude, "Leave these hosts out")->type_name("HOSTS");
+  text("--config", options.config, "Read this file instead of ./muster.yaml")->type_name("PATH");
+  text("-u,--user", options.user, "User to log in as")->check(user_name);
+  command.add_option("-p,--port", options.port, "ssh port of the hosts")
       ->check(CLI::Range(1, 65535))
       ->group("Hosts");
 }
@@ -129,6 +132,7 @@ Result<hosts::Cluster> read_cluster(const ClusterOptions& options, WithoutHosts 
                          .user = options.user.empty() ? config.user : options.user,
                          .port = options.port == 0 ? config.port : options.port,
                          .activate = config.activate,
+                         .sync = config.sync,
                          .source = std::move(origin.source)};
   if (wanted && !chosen) {
     MUSTER_TRY(cluster.hosts, hosts::include(std::move(cluster.hosts), *wanted));

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.hpp"
+#include "cli/help.hpp"
 
 namespace muster::cli {
 
@@ -18,14 +19,14 @@ using Action = std::function<Result<int>()>;
 // The exit code for an Error; main.cpp has the one table.
 [[nodiscard]] int exit_code(ErrorCode code);
 
-// The words after "--". They never pass through the parser, which would read "[a]" as a list.
+// The program to run and its arguments. They never pass through the parser, which would read "[a]"
+// as a list.
 using Program = std::vector<std::string>;
 
-// The Error for a command that wants a program after "--" and got none.
+// The Error for a command that wants a program and got none.
 [[nodiscard]] inline Error no_program(const std::string& example) {
-  return {.code = ErrorCode::kUsage,
-          .what = "no command was given",
-          .hint = "put it after --: " + example};
+  return {
+      .code = ErrorCode::kUsage, .what = "no command was given", .hint = "for example: " + example};
 }
 
 // Each adds its command to `app`; parsing that command sets `action`.
@@ -36,7 +37,7 @@ void add_setup(CLI::App& app, Action& action);
 void add_exec(CLI::App& app, Action& action, const Program& program);
 void add_sync(CLI::App& app, Action& action);
 void add_check(CLI::App& app, Action& action, const Program& program);
-// `words` are the whole line up to "--", for the commands that hand it on to Slurm.
+// `words` are the whole line up to the program, for the commands that hand it on to Slurm.
 void add_run(CLI::App& app, Action& action, const std::vector<std::string>& words,
              const Program& program);
 void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& words,

@@ -8,11 +8,13 @@
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
 #include "cli/this_machine.hpp"
+#include "cli/usage.hpp"
 #include "remote/grouped.hpp"
 #include "remote/labels.hpp"
 #include "remote/outcome.hpp"
 #include "remote/ssh.hpp"
 #include "sys/print.hpp"
+#include "trainflags/duration_option.hpp"
 
 namespace muster::cli {
 namespace {
@@ -25,17 +27,6 @@ struct ExecOptions {
   std::chrono::seconds::rep timeout_s = 86400;
   std::size_t fan_out = 64;
 };
-
-// `extras` is what the parser could not place: without "--" it is the command itself.
-Result<void> check_usage(const ExecOptions& options, const std::vector<std::string>& extras) {
-  constexpr auto kExample = "muster exec -H n[1-3] -- uname -r";
-  if (options.words.empty()) return unexpected(no_program(kExample));
-  if (extras.empty()) return {};
-  return unexpected(
-      Error{.code = ErrorCode::kUsage,
-            .what = fmt::format("'{}' is no flag of muster exec", extras.front()),
-            .hint = fmt::format("hosts go to -H, the command after --: {}", kExample)});
-}
 
 // Ends the process when its reader has left, since the commands may run for hours.
 void show(sys::Stream stream, const std::string& text) {
@@ -85,8 +76,8 @@ void print_grouped(std::span<const remote::Outcome> outcomes) {
   for (const remote::Group& group : remote::group_equal(err)) sys::write_err(to_text(group));
 }
 
-Result<int> exec(const ExecOptions& options, const std::vector<std::string>& extras) {
-  MUSTER_CHECK(check_usage(options, extras));
+Result<int> exec(const ExecOptions& options) {
+  if (options.words.empty()) return unexpected(no_program("muster exec -H n[1-3] uname -r"));
   MUSTER_TRY(hosts::Cluster cluster, read_cluster(options.cluster));
   MUSTER_TRY(const std::string here, find_this_machine(cluster, NamedTwice::kOverSsh));
   std::vector<remote::Task> tasks;
@@ -110,40 +101,44 @@ Result<int> exec(const ExecOptions& options, const std::vector<std::string>& ext
   return verdict.failure ? exit_code(*verdict.failure) : verdict.code;
 }
 
-constexpr auto kAbout = "Run the command after -- on all hosts; equal output is shown once";
+constexpr auto kAbout = "Run a shell command on all hosts; show equal output once";
 
 constexpr auto kMoreOfExec =
-    "One word after -- is a line for the hosts' shell, as it is:\n"
-    "  muster exec -H n[1-3] -- 'ls *.py | wc -l'\n"
-    "Several words are a program and its arguments, each quoted for the shell:\n"
-    "  muster exec -H n[1-3] -- ls '*.py'\n\n"
-    "The command reads no input. Ends with 0 when it ended well everywhere, 4 when a host was not "
-    "reached, 124 when --timeout passed, otherwise with the highest exit code of the hosts (128+n "
-    "for signal n).";
+    "The command begins at the first word that belongs to no flag. A single word is a line for the "
+    "hosts' shell, which expands it there. Several words are a program and its arguments; muster "
+    "quotes each. The command gets no input.\n\n"
+    "Exit code: 0 if the command succeeded everywhere, 4 if a host was not reached, 124 if "
+    "--timeout passed, else the highest exit code of all hosts (128+N for signal N).\n\n"
+    "Examples:\n"
+    "  muster exec -H node1,node2 nvidia-smi -L\n"
+    "  muster exec -H 'node[01-16]' 'ls *.py | wc -l'";
 
 }  // namespace
 
 void add_exec(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<ExecOptions>();
   CLI::App* command = app.add_subcommand("exec", kAbout);
+  command->formatter(help_formatter("COMMAND [ARGUMENTS]"));
   command->footer(kMoreOfExec);
-  command->allow_extras();  // `exec uname -a` gets our own error, which says what is missing
+  command->allow_extras();  // an unknown flag gets our own error, which names the nearest
   add_cluster_options(*command, options->cluster);
   auto* label = command->add_flag("-l,--label", options->label,
-                                  "Show each line as it comes, as 'host: line'");
-  command->add_flag("--json", options->json, "One JSON object a host, a line each")
-      ->excludes(label);
-  command
-      ->add_option("--timeout", options->timeout_s,
-                   "Seconds after which a host is given up; what runs there may go on")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 30));
-  command->add_option("--fan-out", options->fan_out, "Hosts at a time")
+                                  "Print each line as it arrives, as 'host: line'");
+  command->add_flag("--json", options->json, "Print one JSON object per host")->excludes(label);
+  trainflags::takes_duration(
+      command->add_option("--timeout", options->timeout_s,
+                          "Give up on a host after this time; the command may still run there"),
+      1)
+      ->capture_default_str();
+  command->add_option("--fan-out", options->fan_out, "Number of hosts to work on at once")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
   command->callback([options, command, &action, &program] {
     options->words = program;
-    action = [options, extras = command->remaining()] { return exec(*options, extras); };
+    action = [options, command, extras = command->remaining()]() -> Result<int> {
+      if (!extras.empty()) return unexpected(unknown_flag(*command, extras.front()));
+      return exec(*options);
+    };
   });
 }
 

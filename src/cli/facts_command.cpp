@@ -29,15 +29,22 @@ Result<int> show_facts(FactsOptions& options) {
 void add_facts(CLI::App& app, Action& action) {
   auto options = std::make_shared<FactsOptions>();
   facts::Request& request = options->request;
-  CLI::App* command = app.add_subcommand("facts", "Show what this host is, as muster sees it");
-  command->add_flag("--json", options->json, "All of it, as JSON");
-  command->add_option(
-      "--activate", request.activate,
-      "Shell lines that make the environment ready, e.g. 'source ~/venv/bin/activate'");
-  command->add_option("--program", request.program, "Look at this program too, and its libraries");
+  CLI::App* command = app.add_subcommand("facts", "Show what muster sees on this machine");
+  command->footer(
+      "Examples:\n"
+      "  muster facts\n"
+      "  muster facts --json --activate 'source ~/venv/bin/activate' --program python3");
+  command->add_flag("--json", options->json, "Print everything as JSON");
   command
-      ->add_option("--launcher", request.launchers,
-                   "Look at this mpirun too; may be given several times")
+      ->add_option("--activate", request.activate,
+                   "Shell lines to run first, such as 'source ~/venv/bin/activate'")
+      ->type_name("LINES");
+  command
+      ->add_option("--program", request.program, "Look at this program and its libraries as well")
+      ->type_name("PATH");
+  command
+      ->add_option("--launcher", request.launchers, "Look at this mpirun as well; may be repeated")
+      ->type_name("PATH")
       ->check(CLI::Validator(
           [](const std::string& path) {
             return path.starts_with('/') ? std::string() : "the path must begin with /";

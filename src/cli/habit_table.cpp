@@ -10,23 +10,13 @@
 namespace muster::cli {
 namespace {
 
-Words split(std::string_view text, char mark) {
-  Words parts;
-  while (true) {
-    const std::size_t end = std::min(text.find(mark), text.size());
-    if (end > 0) parts.emplace_back(text.substr(0, end));
-    if (end == text.size()) return parts;
-    text.remove_prefix(end + 1);
-  }
-}
-
 std::string name_of(const Given& given) {
   return given.typed.front().substr(0, given.typed.front().find('='));
 }
 
 unexpected<Error> refusal(const Given& given, std::string hint) {
   return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = fmt::format("{} is a flag of another launcher's", name_of(given)),
+                          .what = fmt::format("{} belongs to another launcher", name_of(given)),
                           .hint = std::move(hint)});
 }
 
@@ -45,7 +35,7 @@ Result<Words> done(const Habit& habit, const Given& given) {
   if (is_so) return Words();
   return unexpected(
       Error{.code = ErrorCode::kUsage,
-            .what = fmt::format("{} {} cannot be had", name_of(given), given.values.front()),
+            .what = fmt::format("{} {} is not supported", name_of(given), given.values.front()),
             .hint = std::string(habit.text)});
 }
 
@@ -165,7 +155,7 @@ constexpr std::array kHabits = {
     Habit{"--tag-output -l --label --prepend-rank --unbuffered --kill-on-bad-exit -K", 0, done},
     Habit{"--output", 1, done, kLogs, "tag"},
     Habit{"--tee", 1, done, kLogs, "3"},
-    Habit{"-t", 1, refuse, "torchrun's: --tee 3; srun's time limit: --timeout SECONDS"},
+    Habit{"-t", 1, refuse, "torchrun's: --tee 3; srun's time limit: --timeout 2h"},
     Habit{"--log-dir --redirects -r --output-filename --outfile-pattern --errfile-pattern -o -e "
           "--error",
           1, refuse, kLogs},
@@ -193,7 +183,7 @@ constexpr std::array kHabits = {
     Habit{"--app --configfile --multi-prog", 1, refuse, kOneProgram},
     Habit{"--run-path", 0, refuse, "leave it out: train.py is started with python3"},
     Habit{"--time", 1, refuse,
-          "--timeout SECONDS; Slurm's own: --engine slurm --slurm-arg=--time=LIMIT"},
+          "--timeout 2h; Slurm's own: --engine slurm --slurm-arg=--time=LIMIT"},
     Habit{"--pty", 0, refuse, "a terminal on a host is ssh -t HOST"},
     Habit{"-p", 1, port_or_partition},
     // An engine's own.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/meant.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::cli {
@@ -16,12 +17,8 @@ unexpected<Error> refused(std::string what, std::string hint) {
 }
 
 bool among(std::string_view word, std::string_view listed) {
-  while (!listed.empty()) {
-    const std::size_t end = std::min(listed.find(' '), listed.size());
-    if (listed.substr(0, end) == word) return true;
-    listed.remove_prefix(std::min(end + 1, listed.size()));
-  }
-  return false;
+  const Words words = split(listed, ' ');
+  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 const Habit* find_habit(std::string_view name) {
@@ -38,13 +35,15 @@ bool is_flag(std::string_view word) {
 // Reads a line from left to right.
 class Reader {
  public:
-  Reader(const Line& line, const Flags& own) : line_(line), own_(own) {}
+  Reader(const Words& words, const Flags& own) : words_(words), own_(own) {}
 
   Result<Line> read() {
-    result_ = {.words = {line_.words.front()}, .dashes = line_.dashes, .program = line_.program};
-    for (at_ = 1; at_ < line_.words.size(); ++at_) {
-      if (is_flag(line_.words[at_])) {
-        MUSTER_CHECK(read_flag(with_dashes(line_.words[at_])));
+    result_.words = {words_.front()};
+    for (at_ = 1; at_ < words_.size(); ++at_) {
+      if (words_[at_] == "--") {
+        take_program(at_ + 1);
+      } else if (is_flag(words_[at_])) {
+        MUSTER_CHECK(read_flag(with_dashes(words_[at_])));
       } else {
         MUSTER_CHECK(read_program());
       }
@@ -68,23 +67,37 @@ class Reader {
       if (longer != own_.end()) return take("-" + word, longer->second);
       if (own_.contains(word.substr(0, 2))) return take(word, false);  // -n4, -qd
     }
+    return unknown(name, word);
+  }
+
+  // Flags of other launchers are suggested too.
+  [[nodiscard]] Result<void> unknown(const std::string& name, const std::string& word) const {
+    Words known;
+    for (const auto& [flag, has_value] : own_) {
+      if (flag.starts_with("--")) known.push_back(flag);
+    }
+    for (const Habit& habit : habits()) {
+      for (const std::string& flag : split(habit.names, ' ')) known.push_back(flag);
+    }
+    const std::string& command = words_.front();
+    const std::string what = fmt::format("muster {} has no flag {}", command, name);
+    const std::string right = meant(name, known);
+    if (!right.empty()) return refused(what, fmt::format("did you mean {}?", right));
     return refused(
-        fmt::format("{} is not known to muster {}", name, line_.words.front()),
-        fmt::format("muster {} --help has all flags, docs/habits.md what those of other launchers "
-                    "become; a word for the engine itself: {}",
-                    line_.words.front(), sys::quote(std::string_view("--engine-arg=" + word))));
+        what, fmt::format("muster {} --help lists the flags; flags of your program go after its "
+                          "name; a flag for the engine: {}",
+                          command, sys::quote(std::string_view("--engine-arg=" + word))));
   }
 
   // A flag of muster's own, and its value where that is the next word.
   Result<void> take(const std::string& word, bool has_value) {
     result_.words.push_back(word);
     const bool follows = has_value && word.find('=') == std::string::npos;
-    const bool last = at_ + 1 >= line_.words.size();
     if (word == "--again") {  // its ID may be left out
-      const bool named = !last && !is_flag(line_.words[at_ + 1]);
-      result_.words.back() += "=" + (named ? line_.words[++at_] : "last");
-    } else if (follows && !last) {
-      result_.words.push_back(line_.words[++at_]);
+      const bool named = has_next() && !is_flag(words_[at_ + 1]);
+      result_.words.back() += "=" + (named ? words_[++at_] : "last");
+    } else if (follows && has_next()) {
+      result_.words.push_back(words_[++at_]);
     }
     return {};
   }
@@ -97,12 +110,12 @@ class Reader {
       return refused(fmt::format("{} takes no value", word.substr(0, equals)), "leave it out");
     }
     while (given.values.size() < static_cast<std::size_t>(habit.values)) {
-      if (at_ + 1 >= line_.words.size()) {
+      if (!has_next()) {
         return refused(
-            fmt::format("{} wants {} value{}", word, habit.values, habit.values == 1 ? "" : "s"),
+            fmt::format("{} needs {} value{}", word, habit.values, habit.values == 1 ? "" : "s"),
             "docs/habits.md has the flags of other launchers");
       }
-      given.values.push_back(line_.words[++at_]);
+      given.values.push_back(words_[++at_]);
       given.typed.push_back(given.values.back());
     }
     MUSTER_TRY(const Words words, habit.read(habit, given));
@@ -110,54 +123,48 @@ class Reader {
     return {};
   }
 
-  // A word that belongs to no flag: the module after -m, or the program.
+  // A word that belongs to no flag: the program, or the module after -m.
   Result<void> read_program() {
-    const std::string& before = line_.words[at_ - 1];
-    const bool is_module = before == "-m" || before == "--module";
-    if (is_module && line_.dashes) {
-      result_.program.insert(result_.program.begin(), line_.words[at_]);
-      return {};
+    const std::string& command = words_.front();
+    if (!among(command, "run check submit")) {
+      return refused(fmt::format("'{}' belongs to no flag of muster {}", words_[at_], command),
+                     fmt::format("muster {} --help has all flags", command));
     }
-    if (!line_.dashes && among(line_.words.front(), "run check submit")) {
-      result_.program.assign(line_.words.begin() + static_cast<std::ptrdiff_t>(at_),
-                             line_.words.end());
-      at_ = line_.words.size();
-      return {};
+    const bool is_module = std::any_of(result_.words.begin(), result_.words.end(),
+                                       [](const auto& word) { return among(word, "-m --module"); });
+    take_program(at_);
+    const auto second = result_.program.begin() + 1;
+    // -m package.train -- --epochs 3
+    if (is_module && second != result_.program.end() && *second == "--") {
+      result_.program.erase(second);
     }
-    Words right = {"muster"};
-    const auto here = line_.words.begin() + static_cast<std::ptrdiff_t>(at_);
-    right.insert(right.end(), line_.words.begin(), here);
-    hide_values(right);
-    const std::string flags = sys::quote(right);
-    right.assign(here, line_.words.end());
-    right.insert(right.end(), line_.program.begin(), line_.program.end());
-    return refused(
-        fmt::format("'{}' comes before --", line_.words[at_]),
-        fmt::format("put the whole program after --:\n  {} -- {}", flags, sys::quote(right)));
+    return {};
   }
 
-  // Of variables: they may be secrets.
-  static void hide_values(Words& words) {
-    for (std::size_t i = 1; i < words.size(); ++i) {
-      const bool follows = among(words[i - 1], "-x --env --export");
-      const std::size_t flag = among(words[i].substr(0, words[i].find('=')), "--env --export")
-                                   ? words[i].find('=') + 1
-                                   : 0;
-      const std::size_t equals = words[i].find('=', flag);
-      const bool inside = flag != 0 || words[i].starts_with("-x");
-      if ((follows || inside) && equals != std::string::npos) {
-        words[i] = words[i].substr(0, equals + 1) + "...";
-      }
-    }
+  void take_program(std::size_t first) {
+    result_.program.assign(words_.begin() + static_cast<std::ptrdiff_t>(first), words_.end());
+    at_ = words_.size();
   }
 
-  const Line& line_;
+  [[nodiscard]] bool has_next() const { return at_ + 1 < words_.size() && words_[at_ + 1] != "--"; }
+
+  const Words& words_;
   const Flags& own_;
   Line result_ = {};
   std::size_t at_ = 0;
 };
 
 }  // namespace
+
+Words split(std::string_view text, char mark) {
+  Words parts;
+  while (true) {
+    const std::size_t end = std::min(text.find(mark), text.size());
+    if (end > 0) parts.emplace_back(text.substr(0, end));
+    if (end == text.size()) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
 
 std::string with_dashes(std::string word) {
   if (word.starts_with("--")) {
@@ -166,8 +173,38 @@ std::string with_dashes(std::string word) {
   return word;
 }
 
-Result<Line> in_own_words(const Line& line, const Flags& own) {
-  return Reader(line, own).read();
+Result<Line> in_own_words(const Words& words, const Flags& own) {
+  return Reader(words, own).read();
+}
+
+namespace {
+
+// Whether the flag's value is the next word: of "-H", "--hosts" and "-lH", not of "-Hn1".
+bool wants_next(const std::string& word, const Flags& own) {
+  if (const auto flag = own.find(word); flag != own.end()) return flag->second;
+  if (word.starts_with("--")) return false;
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    const auto flag = own.find(std::string("-") + word[i]);
+    if (flag == own.end()) return false;
+    if (flag->second) return i + 1 == word.size();
+  }
+  return false;
+}
+
+}  // namespace
+
+Line split_program(const Words& words, const Flags& own) {
+  std::size_t first = 1;
+  while (first < words.size() && is_flag(words[first]) && words[first] != "--") {
+    const bool takes_next = wants_next(with_dashes(words[first]), own);
+    const bool has_next = first + 1 < words.size() && words[first + 1] != "--";
+    first += takes_next && has_next ? 2 : 1;
+  }
+  const auto end_of_flags =
+      words.begin() + static_cast<std::ptrdiff_t>(std::min(first, words.size()));
+  const bool dashes = end_of_flags != words.end() && *end_of_flags == "--";
+  return {.words = {words.begin(), end_of_flags},
+          .program = {end_of_flags + (dashes ? 1 : 0), words.end()}};
 }
 
 }  // namespace muster::cli

@@ -17,11 +17,8 @@ using Words = std::vector<std::string>;
 
 // A command line, without the name of the binary.
 struct Line {
-  Words words;          // for muster: the command, its flags, perhaps the program
-  bool dashes = false;  // a "--" follows
-  Words program = {};   // what stands after it: another program's words, untouched
-
-  friend bool operator==(const Line&, const Line&) = default;
+  Words words;         // for muster: the command and its flags
+  Words program = {};  // the program and all that follows it, untouched
 };
 
 // A flag as it was met.
@@ -42,16 +39,21 @@ struct Habit {
 [[nodiscard]] std::span<const Habit> habits();
 [[nodiscard]] bool refuses(const Habit& habit);  // whatever its value
 
+// The parts between the marks; empty parts are left out.
+[[nodiscard]] Words split(std::string_view text, char mark);
+
 // muster's own flags of a command, each spelling ("-H", "--host"), and whether a value follows.
 using Flags = std::map<std::string, bool, std::less<>>;
 
 // --nproc_per_node and --nproc-per-node are the same flag. The value does not change.
 [[nodiscard]] std::string with_dashes(std::string word);
 
-// Translates the line into muster's own flags, for a command that runs a program. Without "--" the
-// program begins at the first word that belongs to no flag. Fails if a flag is unknown or asks for
-// something that muster cannot do, or if a word that belongs to no flag precedes "--". The error
-// shows no values of variables.
-[[nodiscard]] Result<Line> in_own_words(const Line& line, const Flags& own);
+// Translates the flags of a command that runs a job into muster's own. The program begins after
+// "--" or at the first word that belongs to no flag; all words from there on are its own. Fails if
+// a flag is unknown or asks for something that muster cannot do.
+[[nodiscard]] Result<Line> in_own_words(const Words& words, const Flags& own);
+
+// The same split for a command that has no habits to translate.
+[[nodiscard]] Line split_program(const Words& words, const Flags& own);
 
 }  // namespace muster::cli

@@ -1,3 +1,4 @@
+#include <array>
 #include <map>
 #include <memory>
 
@@ -70,14 +71,24 @@ Result<int> show_hosts(const HostsOptions& options) {
 
 void add_hosts(CLI::App& app, Action& action) {
   auto options = std::make_shared<HostsOptions>();
-  CLI::App* command = app.add_subcommand("hosts", "Show the hosts that were understood, folded");
+  CLI::App* command =
+      app.add_subcommand("hosts", "Show which hosts a host list or host file means");
+  command->footer(
+      "Examples:\n"
+      "  muster hosts -H 'node[01-16]:4' --expand\n"
+      "  muster hosts -f hosts.txt --to slurm");
   add_cluster_options(*command, options->cluster);
-  CLI::Option_group* form = command->add_option_group("Output", "At most one of");
-  form->add_flag("--expand", options->expand, "One name a line, in the order given");
-  form->add_flag("--count", options->count, "How many");
-  form->add_flag("--json", options->json, "Names, slots and all else as JSON");
-  form->add_option("--to", options->dialect, "As a host file")->check(CLI::IsMember(dialects()));
-  form->require_option(0, 1);
+  const std::array<CLI::Option*, 4> forms = {
+      command->add_flag("--expand", options->expand, "One host per line, in the order given"),
+      command->add_flag("--count", options->count, "Only how many there are"),
+      command->add_flag("--json", options->json, "Names, slots, user and port as JSON"),
+      command->add_option("--to", options->dialect, "As a host file for")
+          ->check(CLI::IsMember(dialects()))
+          ->type_name("FORMAT")};
+  for (std::size_t i = 0; i < forms.size(); ++i) {
+    forms[i]->group("Output (one of)");
+    for (std::size_t j = 0; j < i; ++j) forms[i]->excludes(forms[j]);
+  }
   command->callback([options, &action] { action = [options] { return show_hosts(*options); }; });
 }
 

@@ -14,6 +14,7 @@
 #include "base/environment.hpp"
 #include "cli/python_program.hpp"
 #include "sys/process.hpp"
+#include "trainflags/duration_option.hpp"
 
 namespace muster::cli {
 namespace {
@@ -42,7 +43,7 @@ Result<std::string> export_variable(const std::string& given) {
           std::string::npos;
   if (!plain) {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("-x: '{}' is no variable's name", name),
+                            .what = fmt::format("-x: '{}' is not a variable name", name),
                             .hint = "-x NAME, or -x NAME=value"});
   }
   if (equals != std::string::npos) {
@@ -57,7 +58,8 @@ Result<std::string> export_variable(const std::string& given) {
   return name;
 }
 
-constexpr const char* kGroup = "Job";
+constexpr const char* kRanks = "Ranks";
+constexpr const char* kProgram = "Program and environment";
 constexpr int kMostRanks = 1'000'000;
 
 // 1 to kMostRanks.
@@ -93,64 +95,69 @@ void read_ranks_per_host(const std::string& text, layout::Job& job) {
 }
 
 void add_engine_options(CLI::App& command, layout::Job& job) {
-  command.add_option("--engine", job.engine, "What starts the ranks; default: found out")
+  command
+      .add_option("--engine", job.engine,
+                  "What starts the ranks; chosen automatically unless you name one of")
       ->check(CLI::IsMember({"openmpi", "mpich", "intel", "torchrun", "slurm", "pods"}))
-      ->group(kGroup);
+      ->group(kEngineGroup);
   command
-      .add_option(
-          "--launcher", job.launcher,
-          "The engine's mpirun here; default: that of the program's MPI, else the one in PATH")
-      ->group(kGroup);
+      .add_option("--launcher", job.launcher,
+                  "mpirun on this machine; default: the one of the program's MPI, else from PATH")
+      ->type_name("PATH")
+      ->group(kEngineGroup);
   command
-      .add_option("--engine-arg", job.engine_args, "A word more for the engine; may be repeated")
+      .add_option("--engine-arg", job.engine_args, "Extra argument for the engine; may be repeated")
       ->take_all()
       ->expected(1)
-      ->group(kGroup);
+      ->group(kEngineGroup);
   command
       .add_option("--master-addr", job.master_address,
-                  "Default: the first host's, in the job's network")
-      ->group(kGroup);
+                  "Address where ranks meet; default: that of the first host")
+      ->type_name("ADDRESS")
+      ->group(kEngineGroup);
   command
-      .add_option("--master-port", job.master_port,
-                  "Default: a free one outside ip_local_port_range")
+      .add_option("--master-port", job.master_port, "Port where ranks meet; default: a free one")
       ->check(CLI::Range(1, 65535))
-      ->group(kGroup);
+      ->group(kEngineGroup);
   command
       .add_option("--max-restarts", job.max_restarts,
-                  "How often the job is started again after a lost rank or host, or a stall; it "
-                  "resumes from its own checkpoint (TORCHELASTIC_RESTART_COUNT)")
+                  "Start the job again up to N times after a rank or host is lost or the job "
+                  "stalls; the program must resume from its own checkpoint")
       ->check(CLI::Range(0, kMostRanks))
       ->group(kBreaksGroup);
   command
       .add_option("--min-nodes", job.min_nodes,
-                  "Where no spare is left, bad hosts are left out down to so many; default: all")
+                  "Restart on fewer hosts, but at least N, if no spare is left; default: all")
       ->check(CLI::Range(1, kMostRanks))
       ->group(kBreaksGroup);
-  command.add_option("--bind-to", job.bind_to, "As the engine has it; default: none")
-      ->group(kGroup);
-  command.add_option("--map-by", job.map_by, "As the engine has it")->group(kGroup);
+  command
+      .add_option("--bind-to", job.bind_to,
+                  "CPUs to pin each rank to, in the engine's words; default: none")
+      ->type_name("WHAT")
+      ->group(kRanks);
+  command.add_option("--map-by", job.map_by, "Placement of the ranks, in the engine's words")
+      ->type_name("WHAT")
+      ->group(kRanks);
   command
       .add_option("--threads", job.threads,
-                  "OMP_NUM_THREADS; default: a host's CPUs over its ranks")
+                  "Threads per rank (OMP_NUM_THREADS); default: CPUs divided by ranks")
       ->check(CLI::Range(1, kMostRanks))
-      ->group(kGroup);
+      ->group(kRanks);
 }
 
 void add_program_options(CLI::App& command, JobOptions& options) {
   command
       .add_flag("-m,--module", options.module,
-                "The program is a module of Python's: -m package.train -- --epochs 3")
-      ->group(kGroup);
-  command
-      .add_flag("--no-python", options.no_python,
-                "Start it as it is; else train.py is started with python3")
-      ->group(kGroup);
+                "The program is a Python module: -m package.train --epochs 3")
+      ->group(kProgram);
+  command.add_flag("--no-python", options.no_python, "Do not start .py files with python3")
+      ->group(kProgram);
   command
       .add_option("--node-rank", options.node_rank,
-                  "Only in a pod, whose number it must be; hosts are numbered as they are listed")
+                  "This pod's number, for scripts that pass it; only in pods")
       ->check(CLI::Range(0, kMostRanks))
-      ->group(kGroup);
-  command.add_flag("-v,--verbose", options.verbose, "Say what was decided, and why")->group(kGroup);
+      ->group(kRanks);
+  command.add_flag("-v,--verbose", options.verbose, "Show what muster decided, and why");
 }
 
 // Nothing of it need be here: then it is a script of the hosts'.
@@ -202,44 +209,58 @@ void add_job_options(CLI::App& command, JobOptions& options) {
       .add_option_function<std::string>(
           "--nproc-per-node,--ppn,--ntasks-per-node",
           [&job](const std::string& text) { read_ranks_per_host(text, job); },
-          "Ranks on each host, or auto (one for each GPU, else CPU), gpu, cpu; default: its slots, "
-          "else 1")
+          "Ranks per host: a number, gpu (one per GPU), cpu, or auto (gpu, else cpu); default: "
+          "the host's slots, else 1")
       ->type_name("N")
-      ->group(kGroup);
+      ->group(kRanks);
   command
-      .add_option("-n,--np,--ntasks", job.ranks, "Ranks in all, filling one host after the other")
+      .add_option("-n,--np,--ntasks", job.ranks,
+                  "Ranks in total; each host is filled before the next")
       ->check(count)
-      ->group(kGroup);
+      ->group(kRanks);
   command
       .add_option_function<std::string>(
           "-N,--nnodes,--nodes", [&job](const std::string& text) { read_nodes(text, job); },
-          "Hosts, the first of the list (as srun's -N); MIN:MAX: up to MAX, and on with MIN")
+          "Use the first N hosts of the list; MIN:MAX with torchrun only")
       ->type_name("N")
-      ->group(kGroup);
+      ->group(kRanks);
   command
-      .add_flag("--oversubscribe", job.oversubscribe,
-                "More ranks than the hosts have slots are wanted")
-      ->group(kGroup);
+      .add_flag("--oversubscribe", job.oversubscribe, "Allow more ranks than the hosts have slots")
+      ->group(kRanks);
   command
       .add_option("-x,--env", options.variables,
-                  "Hand this variable to the ranks: NAME or NAME=value. NCCL_*, TORCH_*, GLOO_*, "
-                  "UCX_*, FI_*, CCL_* and OMP_* are handed on anyway")
+                  "Variable for the ranks: NAME or NAME=value; may be repeated. NCCL_*, TORCH_*, "
+                  "GLOO_*, UCX_*, FI_*, CCL_* and OMP_* are always passed on")
       ->take_all()
       ->expected(1)
-      ->group(kGroup);
+      ->type_name("NAME")
+      ->group(kProgram);
   command
       .add_option("--activate", job.activate,
-                  "Shell lines that make the environment ready, run once on each host: "
-                  "'source ~/venv/bin/activate'")
-      ->group(kGroup);
+                  "Shell lines to run on each host first, such as 'source ~/venv/bin/activate' "
+                  "(conda, oneAPI: see docs/run.md)")
+      ->type_name("LINES")
+      ->group(kProgram);
+  auto* sync = command
+                   .add_flag_callback(
+                       "--sync", [&options] { options.sync = true; },
+                       "First copy the current directory to all hosts, except what .gitignore and "
+                       ".musterignore exclude")
+                   ->group(kProgram);
+  command
+      .add_flag_callback(
+          "--no-sync", [&options] { options.sync = false; },
+          "Copy nothing, although muster.yaml has 'sync: true'")
+      ->excludes(sync)
+      ->group(kProgram);
   add_program_options(command, options);
   add_engine_options(command, job);
-  command
-      .add_option("--answer-within", options.answer_within_s,
-                  "Seconds after which a host that says nothing is given up")
+  trainflags::takes_duration(
+      command.add_option("--answer-within", options.answer_within_s,
+                         "Give up on a host that has not answered in this time"),
+      1, 3600)
       ->capture_default_str()
-      ->check(CLI::Range(1, 3600))
-      ->group(kGroup);
+      ->group("Hosts");
 }
 
 Result<layout::Job> read_job(const JobOptions& options, const Program& program) {

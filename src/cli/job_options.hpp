@@ -16,17 +16,19 @@ namespace muster::cli {
 
 struct JobOptions {
   ClusterOptions cluster;
-  layout::Job job;                     // without program and environment
-  std::vector<std::string> variables;  // -x: NAME or NAME=value
-  int answer_within_s = 15;            // a host, without its activation
-  bool module = false;                 // the program is a module of Python's
-  bool no_python = false;              // and never a script of its
+  layout::Job job;                          // without program and environment
+  std::vector<std::string> variables;       // -x: NAME or NAME=value
+  std::optional<bool> sync = std::nullopt;  // --sync, --no-sync; else as muster.yaml says
+  int answer_within_s = 15;                 // a host, without its activation
+  bool module = false;                      // the program is a module of Python's
+  bool no_python = false;                   // and never a script of its
   bool verbose = false;
   std::optional<int> node_rank = std::nullopt;  // --node-rank, which only a pod has
 };
 
-// Under which --help lists what is done when a rank or a host fails.
-constexpr const char* kBreaksGroup = "When something breaks";
+// Groups of flags in --help that other commands add to.
+constexpr const char* kEngineGroup = "Engine";
+constexpr const char* kBreaksGroup = "Time limits and restarts";
 
 void add_job_options(CLI::App& command, JobOptions& options);
 

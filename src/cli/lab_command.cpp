@@ -180,10 +180,13 @@ Result<int> lab_link(const LabOptions& options) {
   });
 }
 
+// `examples` are two lines.
 CLI::App* add(CLI::App& lab, const Options& options, Action& action, const char* name,
-              const char* help, std::function<Result<int>(const LabOptions&)> run) {
+              const char* help, const char* examples,
+              std::function<Result<int>(const LabOptions&)> run) {
   CLI::App* command = lab.add_subcommand(name, help);
-  command->add_option("--name", options->spec.name, "The lab, if there are several")
+  command->footer(fmt::format("Examples:\n{}", examples));
+  command->add_option("--name", options->spec.name, "Name of the lab, if there are several")
       ->capture_default_str();
   command->callback([options, &action, run = std::move(run)] {
     action = [options, run]() -> Result<int> {
@@ -196,31 +199,43 @@ CLI::App* add(CLI::App& lab, const Options& options, Action& action, const char*
 }
 
 void add_up(CLI::App& lab, const Options& options, Action& action) {
-  CLI::App* up = add(lab, options, action, "up", "Make hosts n1..nN and launcher", lab_up);
-  up->add_option("--hosts", options->spec.hosts, "How many hosts besides the launcher")->required();
-  up->add_option("--nics", options->spec.nics, "Networks that every host is on, 1 or 2")
-      ->capture_default_str();
+  CLI::App* up = add(lab, options, action, "up", "Create a lab: hosts n1 to nN and a launcher",
+                     "  muster lab up --hosts 3\n"
+                     "  muster lab up --hosts 2 --nics 2 --share /data",
+                     lab_up);
+  up->add_option("--hosts", options->spec.hosts, "Number of hosts besides the launcher")
+      ->required();
+  up->add_option("--nics", options->spec.nics, "Networks per host, 1 or 2")->capture_default_str();
   up->add_option("--nic-names", options->spec.nic_names,
-                 "Names of the first interface, dealt out in turn, e.g. eth0,ens5,eno1")
+                 "Names for the first interface, given to the hosts in turn: eth0,ens5,eno1")
       ->delimiter(',');
-  up->add_option("--user", options->spec.user, "The ordinary user on every host")
+  up->add_option("--user", options->spec.user, "Ordinary user on every host")
       ->capture_default_str();
   up->add_option("--share", options->spec.shares,
-                 "A folder that all hosts see as one, as on NFS (repeatable)");
+                 "Directory that all hosts share, as over NFS; may be repeated")
+      ->type_name("PATH");
   up->add_option("--launcher-lacks", options->spec.launcher_lacks,
-                 "A folder that looks empty on the launcher (repeatable)");
-  up->add_flag("-n,--dry-run", options->dry_run, "Print what would be done, and do nothing");
+                 "Directory that looks empty on the launcher; may be repeated")
+      ->type_name("PATH");
+  up->add_flag("-n,--dry-run", options->dry_run, "Show what would be done; do nothing");
 }
 
 void add_inside(CLI::App& lab, const Options& options, Action& action, const Program& program) {
   CLI::App* exec =
-      add(lab, options, action, "exec", "Run the command after -- on a host's console", lab_exec);
+      add(lab, options, action, "exec", "Run a command on a host's console, without ssh",
+          "  muster lab exec n1 -- hostname\n"
+          "  muster lab exec launcher -- muster check -H n1,n2",
+          lab_exec);
+  exec->formatter(help_formatter("-- COMMAND [ARGUMENTS]"));
   exec->preparse_callback([options, &program](std::size_t) { options->words = program; });
-  CLI::App* shell = add(lab, options, action, "shell", "Open a shell on a host", lab_exec);
+  CLI::App* shell = add(lab, options, action, "shell", "Open a shell on a host",
+                        "  muster lab shell launcher\n"
+                        "  muster lab shell n1 --root",
+                        lab_exec);
   shell->preparse_callback([options](std::size_t) { options->words = {"bash", "-l"}; });
   for (CLI::App* command : {exec, shell}) {
-    command->add_option("host", options->hosts, "n1, n2, ... or launcher")->required();
-    command->add_flag("--root", options->root, "As root instead of the ordinary user");
+    command->add_option("HOST", options->hosts, "n1, n2, ... or launcher")->required();
+    command->add_flag("--root", options->root, "Act as root instead of the ordinary user");
   }
 }
 
@@ -231,51 +246,62 @@ void add_faults(CLI::App& lab, const Options& options, Action& action) {
     Result<void> (*apply)(const lab::Spec&, int);
   };
   constexpr Fault kFaults[] = {
-      {"cut", "Lose every frame to and from a host; the carrier stays", lab::cut},
+      {"cut", "Drop all frames to and from a host; its links stay up", lab::cut},
       {"mend", "Undo cut", lab::mend},
-      {"kill", "End all processes of a host; its connections are closed", lab::kill},
-      {"crash", "Power loss: end all processes; nothing is sent any more", lab::crash},
+      {"kill", "Kill all processes of a host; its connections are closed", lab::kill},
+      {"crash", "Simulate a power loss: the host falls silent", lab::crash},
       {"restart", "Boot a host again, with its disk", lab::restart},
   };
   for (const Fault& fault : kFaults) {
     const auto apply = fault.apply;
-    CLI::App* command = add(lab, options, action, fault.name, fault.help,
+    const std::string examples =
+        fmt::format("  muster lab {0} n2\n  muster lab {0} 'n[1-3]'", fault.name);
+    CLI::App* command = add(lab, options, action, fault.name, fault.help, examples.c_str(),
                             [apply](const LabOptions& given) { return on_hosts(given, apply); });
-    command->add_option("hosts", options->hosts, "Hosts, e.g. n2 or n[1-3]")->required();
+    command->add_option("HOSTS", options->hosts, "Hosts, such as n2 or n[1-3]")->required();
   }
 }
 
 void add_link(CLI::App& lab, const Options& options, Action& action) {
-  CLI::App* link = add(lab, options, action, "link", "Slow a host's cable down", lab_link);
-  link->add_option("hosts", options->hosts, "Hosts, e.g. n2 or n[1-3]")->required();
-  link->add_option("--rate", options->rate, "Each way, e.g. 1gbit");
-  link->add_option("--delay", options->delay,
-                   "Added to the round trip, half of it each way, e.g. 2ms");
-  CLI::Option* loss =
-      link->add_option("--loss", options->loss, "Share of frames lost, each way, e.g. 1%");
+  CLI::App* link =
+      add(lab, options, action, "link", "Limit the speed of a host's link, delay it or lose frames",
+          "  muster lab link n2 --rate 1gbit --delay 2ms\n"
+          "  muster lab link n2 --clear",
+          lab_link);
+  link->add_option("HOSTS", options->hosts, "Hosts, such as n2 or n[1-3]")->required();
+  link->add_option("--rate", options->rate, "Speed in each direction, such as 1gbit");
+  link->add_option("--delay", options->delay, "Added round-trip time, such as 2ms")
+      ->type_name("TIME");
+  CLI::Option* loss = link->add_option("--loss", options->loss,
+                                       "Share of frames lost in each direction, such as 1%")
+                          ->type_name("PERCENT");
   link->add_option("--between", options->between,
-                   "Of the frames to and from this host only, as on one bad path")
+                   "Lose only frames to and from this host, as on one bad path")
+      ->type_name("HOST")
       ->needs(loss);
-  link->add_option("--nic", options->nic, "Which network, 0 or 1")->capture_default_str();
-  link->add_flag("--clear", options->clear, "As fast as it was");
+  link->add_option("--nic", options->nic, "Network, 0 or 1")->capture_default_str();
+  link->add_flag("--clear", options->clear, "Remove all limits");
 }
 
 void add_break(CLI::App& lab, const Options& options, Action& action) {
-  CLI::App* command =
-      add(lab, options, action, "break", "Break one thing on a host", [](const LabOptions& given) {
-        return on_hosts(given, [&](const lab::Spec& spec, int host) {
-          return lab::break_host(spec, host, given.what, given.argument);
-        });
-      });
-  command->add_option("hosts", options->hosts, "Hosts, e.g. n2 or n[1-3]")->required();
-  std::string known = "What to break:";
+  CLI::App* command = add(lab, options, action, "break", "Break one thing on a host", "",
+                          [](const LabOptions& given) {
+                            return on_hosts(given, [&](const lab::Spec& spec, int host) {
+                              return lab::break_host(spec, host, given.what, given.argument);
+                            });
+                          });
+  command->add_option("HOSTS", options->hosts, "Hosts, such as n2 or n[1-3]")->required();
+  std::string known = "WHAT is one of:";
   for (const lab::Breakage& breakage : lab::breakages()) {
-    known += fmt::format("\n  {:<20} {}", fmt::format("{} {}", breakage.name, breakage.argument),
+    known += fmt::format("\n  {:<23} {}", fmt::format("{} {}", breakage.name, breakage.argument),
                          breakage.what);
   }
-  command->add_option("what", options->what, "See below")->required();
-  command->add_option("argument", options->argument, "Where it takes one");
-  command->footer(known);
+  command->add_option("WHAT", options->what, "What to break; see below")->required();
+  command->add_option("ARGUMENT", options->argument, "For those that take one");
+  command->footer(known +
+                  "\n\nExamples:\n"
+                  "  muster lab break n2 docker0\n"
+                  "  muster lab break n2 limit nofile=256");
 }
 
 }  // namespace
@@ -283,13 +309,20 @@ void add_break(CLI::App& lab, const Options& options, Action& action) {
 void add_lab(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<LabOptions>();
   CLI::App* lab = app.add_subcommand(
-      "lab", "Hosts out of namespaces on this machine, to rehearse and to test on (needs root)");
+      "lab", "Simulate a cluster on this machine to try things out (needs root)");
   lab->require_subcommand(1);
+  lab->footer(
+      "muster lab COMMAND --help shows a command's flags.\n\n"
+      "Examples:\n"
+      "  muster lab up --hosts 3\n"
+      "  muster lab shell launcher");
   add_up(*lab, options, action);
-  CLI::App* down = add(*lab, options, action, "down", "Remove a lab, whole or half made", lab_down);
-  down->add_flag("--all", options->all, "Every lab on this machine");
-  CLI::App* status = add(*lab, options, action, "status", "Show a lab's hosts", lab_status);
-  status->add_flag("--json", options->json, "For programs");
+  CLI::App* down = add(*lab, options, action, "down", "Remove a lab",
+                       "  muster lab down\n  muster lab down --all", lab_down);
+  down->add_flag("--all", options->all, "Remove every lab on this machine");
+  CLI::App* status = add(*lab, options, action, "status", "Show the hosts of a lab",
+                         "  muster lab status\n  muster lab status --json", lab_status);
+  status->add_flag("--json", options->json, "Print JSON");
   add_inside(*lab, options, action, program);
   add_faults(*lab, options, action);
   add_link(*lab, options, action);

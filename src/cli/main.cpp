@@ -17,6 +17,7 @@
 #include "agent/rank.hpp"
 #include "cli/command.hpp"
 #include "cli/habits.hpp"
+#include "cli/usage.hpp"
 #include "run/keeper.hpp"
 #include "setup/askpass.hpp"
 #include "sys/print.hpp"
@@ -42,13 +43,11 @@ int exit_code(ErrorCode code) {
 
 namespace {
 
-Line split(int argc, char** argv) {
-  Line line{.words = std::vector<std::string>(argv + 1, argv + argc)};
-  const auto dashes = std::find(line.words.begin(), line.words.end(), "--");
-  line.dashes = dashes != line.words.end();
-  if (line.dashes) line.program.assign(dashes + 1, line.words.end());
-  line.words.erase(dashes, line.words.end());
-  return line;
+Line split_at_dashes(const Words& words) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  const bool has_program = dashes != words.end();
+  return {.words = {words.begin(), dashes},
+          .program = {dashes + (has_program ? 1 : 0), words.end()}};
 }
 
 // The value of -x NAME=value may be a secret; what is in argv, everybody can see.
@@ -66,12 +65,12 @@ void hide_values(int argc, char** argv) {
   }
 }
 
-// The flags of a command that runs a program as a job; none: it is no such command.
-Flags job_flags(const CLI::App& app, const std::string& name) {
+bool runs_a_job(const std::string& name) {
+  return name == "run" || name == "check" || name == "submit" || name == "train" || name == "bench";
+}
+
+Flags flags_of(const CLI::App& app, const std::string& name) {
   Flags flags;
-  if (name != "run" && name != "check" && name != "submit" && name != "train" && name != "bench") {
-    return flags;
-  }
   for (const CLI::App* command :
        app.get_subcommands([&](const CLI::App* one) { return one->get_name() == name; })) {
     for (const CLI::Option* option : command->get_options()) {
@@ -84,16 +83,16 @@ Flags job_flags(const CLI::App& app, const std::string& name) {
 }
 
 // The words by themselves that follow `train` (the model) and `bench` (what, and files).
-Line without_leading_words(Line line, std::vector<std::string>& leading) {
-  const std::string name = line.words.front();
-  if (name != "train" && name != "bench") return line;
-  const auto first = line.words.begin() + 1;
-  auto last = std::find_if(first, line.words.end(),
+Words without_leading_words(Words words, Words& leading) {
+  const std::string name = words.front();
+  if (name != "train" && name != "bench") return words;
+  const auto first = words.begin() + 1;
+  auto last = std::find_if(first, words.end(),
                            [](const std::string& word) { return word.starts_with("-"); });
   if (name == "train" && last != first) last = first + 1;
   leading.assign(first, last);
-  line.words.erase(first, last);
-  return line;
+  words.erase(first, last);
+  return words;
 }
 
 Line spelled_with_dashes(Line line) {
@@ -102,16 +101,15 @@ Line spelled_with_dashes(Line line) {
 }
 
 // The line in muster's own words.
-Result<Line> translated(const Line& line, const Flags& own) {
-  const std::string name = line.words.front();
-  std::vector<std::string> leading;
-  const Line rest = without_leading_words(line, leading);
-  const bool asks_for_help =
-      line.words.size() < 2 || line.words[1] == "-h" || line.words[1] == "--help";
+Result<Line> translated(const Words& words, const Flags& own) {
+  const std::string& name = words.front();
+  Words leading;
+  const Words rest = without_leading_words(words, leading);
+  const bool asks_for_help = words.size() < 2 || words[1] == "-h" || words[1] == "--help";
   if ((name == "train" || name == "bench") && leading.empty() && !asks_for_help) {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = name == "train" ? "muster train wants the model first"
-                                                    : "muster bench wants what to measure first",
+                            .what = name == "train" ? "muster train needs the model first"
+                                                    : "muster bench needs what to measure first",
                             .hint = name == "train"
                                         ? "muster train mnist|resnet18|resnet50 FLAGS"
                                         : "muster bench all-reduce|all|pairs|ddp FLAGS"});
@@ -119,11 +117,19 @@ Result<Line> translated(const Line& line, const Flags& own) {
   // These two read files: nobody's habits bear on that.
   if (name == "bench" && !leading.empty() &&
       (leading.front() == "compare" || leading.front() == "show")) {
-    return spelled_with_dashes(line);
+    return spelled_with_dashes(split_at_dashes(words));
   }
   MUSTER_TRY(Line own_words, in_own_words(rest, own));
   own_words.words.insert(own_words.words.begin() + 1, leading.begin(), leading.end());
   return own_words;
+}
+
+// Where muster's words end and the program begins.
+Result<Line> split(const Words& words, const CLI::App& app) {
+  const std::string name = words.empty() ? "" : words.front();
+  if (runs_a_job(name)) return translated(words, flags_of(app, name));
+  if (name == "exec") return spelled_with_dashes(split_program(words, flags_of(app, name)));
+  return spelled_with_dashes(split_at_dashes(words));
 }
 
 int report(const Error& error) {
@@ -140,42 +146,56 @@ int output_checked(int code) {
   return code == 0 ? lost : code;
 }
 
-int run(int argc, char** argv) {
-  CLI::App app("muster takes a list of hosts to a checked, running, distributed PyTorch job.");
+void describe(CLI::App& app) {
   app.name("muster");
-  app.set_version_flag("--version", "muster " MUSTER_VERSION);
+  app.description("muster checks your machines, then launches your PyTorch job on all of them.");
+  app.formatter(help_formatter());
+  app.set_help_flag("-h,--help", "Show this help");
+  app.set_version_flag("--version", "muster " MUSTER_VERSION, "Show the version");
   app.require_subcommand(1);
+  app.footer(
+      "muster COMMAND --help shows a command's flags and examples.\n\n"
+      "Examples:\n"
+      "  muster run -n 2 train.py --epochs 3             # on this machine\n"
+      "  muster setup -H node1,node2                     # once\n"
+      "  muster check -H node1,node2 train.py\n"
+      "  muster run -H node1,node2 train.py --epochs 3   # on both");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app;
+  describe(app);
   Action action;
-  Line line = split(argc, argv);
+  Line line;
+  const Words words(argv + 1, argv + argc);
   hide_values(argc, argv);
-  add_lab(app, action, line.program);
-  add_hosts(app, action);
+  // In the order of --help.
   add_setup(app, action);
-  add_exec(app, action, line.program);
-  add_sync(app, action);
-  add_facts(app, action);
   add_check(app, action, line.program);
   add_run(app, action, line.words, line.program);
-  add_submit(app, action, line.words, line.program);
-  add_train(app, action, line.program);
-  add_bench(app, action, line.words, line.program);
   add_runs(app, action);
-  if (const Flags own = job_flags(app, line.words.empty() ? "" : line.words.front());
-      !own.empty()) {
-    auto own_words = translated(line, own);
-    if (!own_words) return report(own_words.error());
-    line = *std::move(own_words);
-  } else {
-    line = spelled_with_dashes(std::move(line));
+  add_exec(app, action, line.program);
+  add_sync(app, action);
+  add_hosts(app, action);
+  add_facts(app, action);
+  add_bench(app, action, line.words, line.program);
+  add_train(app, action, line.program);
+  add_submit(app, action, line.words, line.program);
+  add_lab(app, action, line.program);
+  for (const char* first : {"setup", "check", "run", "logs"}) {
+    app.get_subcommand(first)->group("Start here");
   }
+  auto split_line = split(words, app);
+  if (!split_line) return report(split_line.error());
+  line = *std::move(split_line);
   try {
     app.parse(std::vector<std::string>(line.words.rbegin(), line.words.rend()));
   } catch (const CLI::ParseError& error) {
-    std::ostringstream out, err;
-    const int code = app.exit(error, out, err);
+    if (error.get_exit_code() != 0) return report(usage_error(app, line.words, error));
+    std::ostringstream out;  // help, or the version
+    (void)app.exit(error, out, out);
     sys::write_out(out.str());
-    sys::write_err(err.str());
-    return code == 0 ? 0 : exit_code(ErrorCode::kUsage);
+    return 0;
   }
   const Result<int> code = action();
   if (code) return *code;

@@ -96,9 +96,11 @@ Result<Gathered> Members::gather(const Turn& turn) {
   int waits = 0;
   for (const auto begin = std::chrono::steady_clock::now();;) {
     drop(gathered);  // before others are asked: its sessions are the same hosts'
-    MUSTER_TRY(gathered.all,
-               survey(job(), program_,
-                      {.run_id = turn.id(), .earlier = turn.earlier(), .attempt = turn.number}));
+    MUSTER_TRY(gathered.all, survey(job(), program_,
+                                    {.run_id = turn.id(),
+                                     .earlier = turn.earlier(),
+                                     .attempt = turn.number,
+                                     .quiet = options_.quiet}));
     enlist(*gathered.all);
     gathered.missing = find_bad(*gathered.all, options_.force);
     // Of all hosts, at a restart: a file server that is away, say. It is waited for as a host is.

@@ -243,7 +243,7 @@ Result<std::optional<int>> RunJob::follow_up(const AttemptEnd& end) {
 
 Result<int> run_job(const RunOptions& options, const launch::Words& words, const Program& program,
                     const Turn& turn) {
-  if (program.empty()) return unexpected(no_program("muster run -H n[1-3] -- python train.py"));
+  if (program.empty()) return unexpected(no_program("muster run -H n[1-3] train.py"));
   if (options.job.job.engine == "slurm") {
     MUSTER_TRY(const bool there, in_allocation());
     if (!there && turn.number > 0) {
@@ -262,13 +262,13 @@ Result<int> run_job(const RunOptions& options, const launch::Words& words, const
 void declare(CLI::App& command, RunOptions& options) {
   add_run_options(command, options);
   auto* dry_run = add_start_options(command, options);
-  command.add_flag("--json", options.json, "Print it as JSON, with what else belongs to it")
+  command.add_flag("--json", options.json, "With --dry-run: print all that was decided as JSON")
       ->needs(dry_run);
   command
       .add_option(
           "--again", options.again,
-          "Start a run again, with the command line that its folder keeps; ID may be left out: "
-          "the last one. Of other flags only --max-restarts, --spares, -d and -q go with it")
+          "Start an earlier run again, the last one if you give no ID; may be combined only with "
+          "--max-restarts, --spares, -d and -q")
       ->type_name("ID");
 }
 
@@ -380,15 +380,14 @@ Result<int> run_command(const RunOptions& options, const launch::Words& words,
 }
 
 constexpr auto kMoreOfRun =
-    "The ranks' output is shown as '[host:rank] line', and kept: muster logs. Ends as the first "
-    "rank "
-    "that failed did (128+n for signal n); with 124 when --timeout passed or the job stalled, 125 "
-    "when a host was "
-    "lost or "
-    "muster or the engine failed, 126/127 when the program cannot be run/is not there, 130 on "
-    "Ctrl-C.\n\n"
-    "Flags of torchrun, mpirun, hydra and srun are understood, or refused with the spelling to "
-    "use.";
+    "Without -H, --hostfile or muster.yaml the job runs on this machine. Flags of torchrun, "
+    "mpirun and srun work too, or muster names its own.\n\n"
+    "Exit code: that of the first rank that failed (128+N for signal N); 124 if a time limit "
+    "passed, 125 if a host was lost or muster failed, 126 or 127 if the program could not be "
+    "started, 130 after Ctrl-C.\n\n"
+    "Examples:\n"
+    "  muster run -n 2 train.py --epochs 3\n"
+    "  muster run -H node1,node2 --nproc-per-node 4 --timeout 2h train.py";
 
 }  // namespace
 
@@ -408,7 +407,8 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& word
              const Program& program) {
   auto options = std::make_shared<RunOptions>();
   CLI::App* command =
-      app.add_subcommand("run", "Run a program on all hosts, as one distributed job");
+      app.add_subcommand("run", "Run a program on all hosts as one distributed job");
+  command->formatter(help_formatter("PROGRAM [ARGUMENTS]"));
   command->footer(kMoreOfRun);
   declare(*command, *options);
   command->callback([options, command, &action, &words, &program] {

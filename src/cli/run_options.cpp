@@ -1,26 +1,23 @@
 #include "cli/run_options.hpp"
 
+#include "trainflags/duration_option.hpp"
+
 namespace muster::cli {
 
 namespace {
 
+using trainflags::takes_duration;
+
 void add_restart_options(CLI::App& command, RunOptions& options) {
-  constexpr double kForever = 1e9;
   command
       .add_option("--spares", options.spares,
-                  "Hosts that take the place of bad ones, as -H has them; left alone until then")
+                  "Hosts that replace lost ones at a restart; not used until then")
+      ->type_name("HOSTS")
       ->group(kBreaksGroup);
-  command
-      .add_option("--stall-after", options.patience.stall_after_s,
-                  "Seconds without a word of any rank after which the job is stalled, and ended; "
-                  "default: never")
-      ->check(CLI::Range(1.0, kForever))
-      ->group(kBreaksGroup);
-  command
-      .add_option("--back-off", options.back_off_s,
-                  "At most so many seconds between an end and the next start; it begins with 1")
+  takes_duration(command.add_option("--back-off", options.back_off_s,
+                                    "Longest wait before a restart; the first one is 1 s"),
+                 0, 3600)
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 3600.0))
       ->group(kBreaksGroup);
 }
 
@@ -28,35 +25,41 @@ void add_restart_options(CLI::App& command, RunOptions& options) {
 
 void add_run_options(CLI::App& command, RunOptions& options) {
   add_job_options(command, options.job);
-  constexpr double kLong = 1e9;
-  command
-      .add_option("--timeout", options.patience.timeout_s, "Seconds after which the run is ended")
-      ->check(CLI::Range(0.1, kLong));
-  command
-      .add_option("--lost-after", options.patience.lost_after_s,
-                  "Seconds without a sign of life after which a host is lost, and the run ended")
+  takes_duration(command.add_option("--timeout", options.patience.timeout_s,
+                                    "End the run after this time; restarts do not extend it"),
+                 0.1)
+      ->group(kBreaksGroup);
+  takes_duration(command.add_option("--stall-after", options.patience.stall_after_s,
+                                    "End the run when no rank has printed anything for this long"),
+                 1)
+      ->group(kBreaksGroup);
+  takes_duration(command.add_option("--lost-after", options.patience.lost_after_s,
+                                    "End the run when a host has been silent for this long"),
+                 3 * agent::kBeatEverySeconds)
       ->capture_default_str()
-      ->check(CLI::Range(3 * agent::kBeatEverySeconds, kLong));
-  command
-      .add_option("--orphan-after", options.patience.orphan_after_s,
-                  "Seconds after which hosts that cannot reach the launcher end their ranks")
+      ->group(kBreaksGroup);
+  takes_duration(
+      command.add_option("--orphan-after", options.patience.orphan_after_s,
+                         "On a host that cannot reach this machine, end the ranks after this long"),
+      2.5 * agent::kBeatEverySeconds)
       ->capture_default_str()
-      ->check(CLI::Range(2.5 * agent::kBeatEverySeconds, kLong));
+      ->group(kBreaksGroup);
   command
       .add_option("--slurm-arg", options.slurm_args,
-                  "A word more for salloc or sbatch, '--partition=gpu'; may be repeated")
+                  "Extra argument for salloc or sbatch, such as --partition=gpu; may be repeated")
       ->take_all()
-      ->expected(1);
+      ->expected(1)
+      ->group(kEngineGroup);
   add_restart_options(command, options);
-  command.add_flag("--force", options.force, "Start in spite of errors that were found");
-  command.add_flag("-q,--quiet", options.quiet, "Only the ranks' output, and what went wrong");
+  command.add_flag("--force", options.force, "Start even if the checks found errors");
+  command.add_flag("-q,--quiet", options.quiet, "Print only the ranks' output and errors");
 }
 
 CLI::Option* add_start_options(CLI::App& command, RunOptions& options) {
   auto* detach = command.add_flag("-d,--detach", options.detach,
-                                  "Return once it runs; muster attach ID comes back to it");
+                                  "Return once the job runs; muster attach follows it");
   return command
-      .add_flag("--dry-run", options.dry_run, "Print the engine's command and start nothing")
+      .add_flag("--dry-run", options.dry_run, "Print the engine's command; start nothing")
       ->excludes(detach);
 }
 

@@ -18,6 +18,7 @@
 #include "sys/file.hpp"
 #include "sys/loop.hpp"
 #include "sys/print.hpp"
+#include "trainflags/duration_option.hpp"
 
 namespace muster::cli {
 namespace {
@@ -240,31 +241,35 @@ std::pair<CLI::App*, std::shared_ptr<RunsOptions>> add_verb(CLI::App& app, Actio
 }
 
 void take_run(CLI::App* command, const std::shared_ptr<RunsOptions>& options) {
-  command->add_option("run", options->run, "The run's id, the beginning of it, or 'last'")
-      ->required();
+  command->add_option("RUN", options->run, "Run id, its first letters, or 'last'")->required();
 }
 
 }  // namespace
 
 void add_runs(CLI::App& app, Action& action) {
   auto [runs, runs_options] =
-      add_verb(app, action, "runs", "List the runs that were started here", list);
-  runs->add_flag("--json", runs_options->json, "The records of finished runs, a line each");
+      add_verb(app, action, "runs", "List the runs that were started on this machine", list);
+  runs->footer("Examples:\n  muster runs\n  muster runs --json");
+  runs->add_flag("--json", runs_options->json,
+                 "Print the record of each finished run, one per line");
   auto [show, show_options] =
-      add_verb(app, action, "logs", "Show what the ranks of a run said", logs);
+      add_verb(app, action, "logs", "Show the output of a run, of all ranks or of one", logs);
+  show->footer("Examples:\n  muster logs last\n  muster logs last --rank 3 --err");
   take_run(show, show_options);
-  show->add_option("--rank", show_options->rank, "Of this rank only, byte for byte")
+  show->add_option("--rank", show_options->rank, "Print only this rank's output, unlabelled")
       ->check(CLI::Range(0, 100'000'000));
-  show->add_flag("--err", show_options->errors, "Standard error instead of standard output");
+  show->add_flag("--err", show_options->errors, "Print stderr instead of stdout");
   auto [again, again_options] = add_verb(
-      app, action, "attach",
-      "Follow a run, from its first line, as if it ran in the foreground: Ctrl-C ends it", attach);
+      app, action, "attach", "Follow a run from its first line; Ctrl-C ends the run", attach);
+  again->footer(
+      "Exit code: that of the run.\n\nExamples:\n  muster attach last\n  muster attach 20261116");
   take_run(again, again_options);
-  auto [end, end_options] = add_verb(app, action, "stop", "End a run in order", stop);
+  auto [end, end_options] = add_verb(app, action, "stop", "End a run cleanly on all hosts", stop);
+  end->footer("Examples:\n  muster stop last\n  muster stop last --timeout 5m");
   take_run(end, end_options);
-  end->add_option("--timeout", end_options->timeout_s, "Seconds to wait for its end")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 30));
+  trainflags::takes_duration(
+      end->add_option("--timeout", end_options->timeout_s, "Longest time to wait for its end"), 1)
+      ->capture_default_str();
 }
 
 }  // namespace muster::cli

@@ -156,42 +156,45 @@ Result<int> run(const SetupOptions& options) {
 }
 
 void add_flags(CLI::App& command, SetupOptions& options) {
+  constexpr auto kLogin = "First login";
   command
       .add_option("--key", options.key,
-                  "Use this private key of yours; default: a key for the cluster, made if "
-                  "missing (~/.ssh/muster/id_ed25519)")
-      ->type_name("FILE");
+                  "Private key to use; default: ~/.ssh/muster/id_ed25519, made if missing")
+      ->type_name("PATH")
+      ->group(kLogin);
   command
       .add_option("--identity", options.identity,
-                  "A private key that already opens the hosts, for the first login")
-      ->type_name("FILE");
+                  "Private key that the hosts already accept, for the first login")
+      ->type_name("PATH")
+      ->group(kLogin);
   command
       .add_option("--password-file", options.password_file,
-                  "The password for the first login; mode 0600, '-': standard input. Without "
-                  "it the password is asked for when a host wants it")
-      ->type_name("FILE");
+                  "File with the password for the first login (mode 0600), or - for stdin; "
+                  "default: muster asks")
+      ->type_name("PATH")
+      ->group(kLogin);
   auto* fingerprints =
       command
           .add_option("--fingerprints", options.fingerprints,
-                      "Accept exactly these host keys: lines 'host SHA256:...', or as "
-                      "ssh-keygen -lf or known_hosts have them")
-          ->type_name("FILE");
+                      "File of the host keys to accept: 'host SHA256:...' lines, or output of "
+                      "ssh-keygen -lf or ssh-keyscan")
+          ->type_name("PATH")
+          ->group(kLogin);
   command
       .add_flag("--yes", options.yes,
-                "Accept the host keys shown, unseen: only where the network is trusted")
-      ->excludes(fingerprints);
+                "Accept the hosts' keys without asking; only in a network that you trust")
+      ->excludes(fingerprints)
+      ->group(kLogin);
   command.add_flag("--host-to-host", options.host_to_host,
-                   "Let every host reach every other one too, by a key that only works between "
-                   "them");
+                   "Let the hosts reach each other too, with a key that works only between them");
   command
       .add_option(
           "--forget", options.forget,
-          "Show and drop the pinned key of HOST; with --undo: take HOST off the list without "
-          "reaching it, and undo nothing else unless hosts are named")
+          "Show and drop the pinned key of HOST; with --undo: forget a host that is gone for good")
       ->type_name("HOST");
   command.add_flag("--undo", options.undo,
-                   "Take back what setup did, on these hosts or, with none named, on all");
-  command.add_flag("--dry-run", options.dry_run, "Say what would be changed, change nothing");
+                   "Undo what setup did on these hosts, or on all if you name none");
+  command.add_flag("--dry-run", options.dry_run, "Show what would change; change nothing");
   command.add_flag("--json", options.json, "Print the result as JSON");
 }
 
@@ -205,7 +208,11 @@ std::string absolute(const std::string& path) {
 void add_setup(CLI::App& app, Action& action) {
   auto options = std::make_shared<SetupOptions>();
   CLI::App* command =
-      app.add_subcommand("setup", "Make passwordless ssh to the hosts work, with pinned host keys");
+      app.add_subcommand("setup", "Set up passwordless ssh to your hosts, with pinned host keys");
+  command->footer(
+      "Examples:\n"
+      "  muster setup -H node1,node2\n"
+      "  muster setup -H 'node[01-16]' --user alice --host-to-host");
   add_cluster_options(*command, options->cluster);
   const std::vector<const CLI::Option*> host_flags =
       std::as_const(*command).get_options([](const CLI::Option* flag) {

@@ -61,7 +61,7 @@ Result<std::string> submit_script(const std::string& path) {
 
 Result<int> submit(const SubmitOptions& options, const launch::Words& words,
                    const Program& program) {
-  if (program.empty()) return unexpected(no_program("muster submit -N 2 -- python train.py"));
+  if (program.empty()) return unexpected(no_program("muster submit -N 2 train.py"));
   const std::string name = job_name(program);
   launch::Batch batch{.name = name, .output = fmt::format("{}-%j.out", name)};
   MUSTER_TRY(batch.flags, slurm_flags(options.run, program));
@@ -87,14 +87,20 @@ Result<int> submit(const SubmitOptions& options, const launch::Words& words,
 void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& words,
                 const Program& program) {
   auto options = std::make_shared<SubmitOptions>();
-  CLI::App* command = app.add_subcommand(
-      "submit", "Write a Slurm batch script that runs the program after --, and submit it");
+  CLI::App* command = app.add_subcommand("submit", "Submit a program to Slurm as a batch job");
+  command->formatter(help_formatter("PROGRAM [ARGUMENTS]"));
   command->footer(
-      "Takes the flags of muster run, which the script runs; the job's number is "
-      "printed. --slurm-arg adds to what Slurm is asked for.");
+      "Writes a batch script that calls muster run with your flags, submits it and prints the "
+      "job's number.\n\n"
+      "Examples:\n"
+      "  muster submit -N 2 --nproc-per-node 4 train.py --epochs 3\n"
+      "  muster submit -N 2 --slurm-arg=--partition=gpu --dry-run train.py");
   add_run_options(*command, options->run);
-  command->add_option("-o,--script", options->script, "The script; default: PROGRAM.sbatch here");
-  command->add_flag("--dry-run", options->run.dry_run, "Print the script and submit nothing");
+  command
+      ->add_option("-o,--script", options->script,
+                   "Where to write the script; default: ./PROGRAM.sbatch")
+      ->type_name("PATH");
+  command->add_flag("--dry-run", options->run.dry_run, "Print the script; submit nothing");
   command->callback([options, &action, &words, &program] {
     action = [options, &words, &program] {
       return submit(*options, {words.begin() + 1, words.end()}, program);

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "cli/project_sync.hpp"
 #include "cli/reach.hpp"
 #include "facts/gather.hpp"
 #include "facts/interfaces.hpp"
@@ -150,6 +151,31 @@ Result<void> take_pod(const hosts::Pod& pod, std::optional<int> node_rank, layou
   return {};
 }
 
+Result<void> take_reach(Reach reach, std::optional<int> node_rank, Surveyed& all) {
+  all.cluster = std::move(reach.cluster);
+  all.transport = std::move(reach.transport);
+  all.allocation = std::move(reach.allocation);
+  if (!reach.engine.empty()) {
+    all.job.engine = reach.engine;
+    all.job.engine_why = reach.why;
+  }
+  if (reach.pod) MUSTER_CHECK(take_pod(*reach.pod, node_rank, all.job));
+  return keep_first(all.cluster, all.job);
+}
+
+Result<HostErrors> sync_if_wanted(const JobOptions& options, Surveyed& all,
+                                  const SurveyFor& purpose) {
+  if (!options.sync.value_or(all.cluster.sync)) return HostErrors{};
+  if (all.job.pods > 0) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "--sync cannot reach the other pods of the job",
+                            .hint = "leave it out; the project belongs in the pods' image, or on a "
+                                    "volume that they share"});
+  }
+  return sync_project(all.job.folder, all.cluster, *all.transport,
+                      {.all_hosts = purpose.attempt == 0, .quiet = purpose.quiet});
+}
+
 // Also considers launchers later in PATH that the hosts found beside their program's own MPI, since
 // these suit the program better than the first in PATH. Looking at a launcher may execute it, so a
 // host's report only selects among paths that we found ourselves.
@@ -193,15 +219,8 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   MUSTER_TRY(all->job, read_job(options, program));
   all->job.attempt = purpose.attempt;
   MUSTER_TRY(Reach reach, find_reach(options));
-  all->cluster = std::move(reach.cluster);
-  all->transport = std::move(reach.transport);
-  all->allocation = std::move(reach.allocation);
-  if (!reach.engine.empty()) {
-    all->job.engine = reach.engine;
-    all->job.engine_why = reach.why;
-  }
-  if (reach.pod) MUSTER_CHECK(take_pod(*reach.pod, options.node_rank, all->job));
-  MUSTER_CHECK(keep_first(all->cluster, all->job));
+  MUSTER_CHECK(take_reach(std::move(reach), options.node_rank, *all));
+  MUSTER_TRY(const HostErrors not_synced, sync_if_wanted(options, *all, purpose));
   if (all->job.activate.empty()) all->job.activate = all->cluster.activate;
   facts::Request request = request_for(all->job);
   request.answer_within_s = options.answer_within_s;
@@ -236,6 +255,10 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   all->surveys = all->crew->survey([&] {
     if (all->launcher.hostname.empty()) look_here();
   });
+  for (facts::Survey& survey : all->surveys) {
+    const auto failed = not_synced.find(survey.host);
+    if (survey.facts && failed != not_synced.end()) survey.facts = unexpected(failed->second);
+  }
   look_at_launchers_of_hosts(*all);
   MUSTER_TRY(all->layout, layout::decide(all->job, all->cluster, all->surveys, all->launcher));
   all->findings = checks::judge({.job = all->job,

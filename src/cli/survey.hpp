@@ -43,6 +43,7 @@ struct SurveyFor {
   std::vector<std::string> earlier = {};  // ids of the attempts before, which the hosts end first
   int attempt = 0;
   bool compare_clocks = false;  // costs a round trip more
+  bool quiet = false;           // do not say what --sync has sent
 };
 [[nodiscard]] Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options,
                                                        const Program& program,

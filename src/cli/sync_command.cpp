@@ -7,14 +7,14 @@
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
 #include "cli/this_machine.hpp"
+#include "remote/distribute.hpp"
 #include "remote/grouped.hpp"
-#include "remote/local.hpp"
 #include "remote/outcome.hpp"
 #include "remote/ssh.hpp"
 #include "remote/sync.hpp"
 #include "sys/print.hpp"
-#include "sys/quote.hpp"
 #include "sys/tree.hpp"
+#include "trainflags/duration_option.hpp"
 
 namespace muster::cli {
 namespace {
@@ -43,14 +43,6 @@ Result<void> check_source(const std::string& folder) {
             .hint = "make them readable for you, or move them out of the folder"});
 }
 
-// What rsync --version prints here.
-Result<std::string> ask_rsync_here() {
-  if (auto asked = sys::run({.argv = {"rsync", "--version"}})) return std::move(asked->out);
-  return unexpected(Error{.code = ErrorCode::kEngineMissing,
-                          .what = "rsync is not installed here",
-                          .hint = "install it, for example: apt-get install rsync"});
-}
-
 Result<remote::SyncOptions> sync_options(const SyncRequest& request) {
   std::error_code code;
   const auto from = std::filesystem::absolute(request.folder, code).lexically_normal();
@@ -60,69 +52,6 @@ Result<remote::SyncOptions> sync_options(const SyncRequest& request) {
                               .dry_run = request.dry_run};
   MUSTER_TRY(options.to, remote::target_folder(options.from, request.to, request.remove));
   return options;
-}
-
-// An Error in place of an unhappy end of the preparation.
-remote::Outcome prepared(remote::Outcome outcome) {
-  if (!outcome.ended || outcome.ended->ok()) return outcome;
-  Error error{.what = "cannot make the folder there", .where = {.host = outcome.host}};
-  if (outcome.ended->code == remote::kNoRsync) {
-    error = {.code = ErrorCode::kEngineMissing,
-             .what = "rsync is not installed there",
-             .where = {.host = outcome.host},
-             .hint = "install it on the host, for example: apt-get install rsync"};
-  } else if (outcome.ended->code == remote::kHoldsHome) {
-    error = {.code = ErrorCode::kUsage,
-             .what = "--delete would clear the home folder there",
-             .where = {.host = outcome.host},
-             .hint = "name a folder of its own with --to"};
-  } else if (!outcome.ended->err.empty()) {
-    error.cause = std::make_shared<const Error>(
-        Error{.what = outcome.ended->err.substr(0, outcome.ended->err.find('\n'))});
-  }
-  return {outcome.host, unexpected(std::move(error))};
-}
-
-// Opens the connections, so that rsync finds them, and makes the folder.
-std::vector<remote::Outcome> prepare(const remote::SyncOptions& options, remote::Ssh& ssh,
-                                     const hosts::Cluster& cluster) {
-  std::vector<remote::Task> tasks;
-  for (const hosts::Host& host : cluster.hosts) {
-    tasks.push_back({.host = host.name, .command = remote::prepare_line(options)});
-  }
-  auto outcomes = ssh.run(tasks, std::chrono::minutes(1));
-  for (remote::Outcome& outcome : outcomes) outcome = prepared(std::move(outcome));
-  return outcomes;
-}
-
-// Runs rsync for every host that is ready and puts its end in the place of the preparation's.
-void transfer(const SyncRequest& request, remote::SyncOptions options,
-              const std::string& rsync_here, const remote::SshOptions& ssh,
-              std::vector<remote::Outcome>& outcomes) {
-  const std::vector<std::string> ssh_words = remote::ssh_words(ssh);
-  std::vector<sys::Command> commands;
-  std::vector<remote::Outcome*> places;
-  for (remote::Outcome& outcome : outcomes) {
-    if (!outcome.ended) continue;
-    options.exact =
-        remote::compares_exactly(rsync_here) && remote::compares_exactly(outcome.ended->out);
-    std::vector<std::string> words = remote::rsync_words(
-        options, ssh_words, outcome.host == ssh.this_machine ? "" : outcome.host);
-    if (outcome.host == ssh.this_machine) {
-      words = remote::shell_words("cd && exec " + sys::quote(words));
-    }
-    commands.push_back({.argv = std::move(words),
-                        .env = {"LC_ALL=C"},
-                        .deadline = std::chrono::seconds(request.timeout_s)});
-    places.push_back(&outcome);
-  }
-  auto results = sys::run_all(commands, request.fan_out);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    places[i]->ended = std::move(results[i]);
-    if (places[i]->ended && !places[i]->ended->ok()) {
-      places[i]->ended = unexpected(remote::sync_failure(places[i]->host, *places[i]->ended));
-    }
-  }
 }
 
 void print_changes(const remote::SyncOptions& options, std::span<const remote::Outcome> outcomes) {
@@ -147,23 +76,29 @@ Result<int> sync(const SyncRequest& request) {
   MUSTER_CHECK(check_source(options.from));
   MUSTER_TRY(hosts::Cluster cluster, read_cluster(request.cluster));
   MUSTER_TRY(const std::string here, find_this_machine(cluster, NamedTwice::kOverSsh));
-  MUSTER_TRY(const std::string rsync_here, ask_rsync_here());
-  const remote::SshOptions ssh_options{
-      .user = cluster.user, .port = cluster.port, .this_machine = here};
-  remote::Ssh ssh(ssh_options);
-  std::vector<remote::Outcome> outcomes = prepare(options, ssh, cluster);
-  transfer(request, options, rsync_here, ssh_options, outcomes);
+  std::vector<std::string> names;
+  for (const hosts::Host& host : cluster.hosts) names.push_back(host.name);
+  remote::Ssh ssh({.user = cluster.user, .port = cluster.port, .this_machine = here});
+  MUSTER_TRY(const std::vector<remote::Outcome> outcomes,
+             remote::distribute({.options = options,
+                                 .this_machine = here,
+                                 .timeout = std::chrono::seconds(request.timeout_s),
+                                 .fan_out = request.fan_out},
+                                ssh, names));
   print_changes(options, outcomes);
   sys::write_err(remote::failures_text(outcomes));
   const remote::Verdict verdict = remote::verdict(outcomes);
   return verdict.failure ? exit_code(*verdict.failure) : 0;
 }
 
-constexpr auto kAbout = "Put the content of a folder on all hosts, sending only what differs";
+constexpr auto kAbout = "Copy a directory to all hosts, sending only what changed";
 
 constexpr auto kMoreOfSync =
-    "The folder has the same path there unless --to says another. A slash at the end of a path\n"
-    "changes nothing. rsync carries it, over the connections that are open already.";
+    "The directory gets the same path on the hosts unless you pass --to. A slash at the end of a "
+    "path changes nothing. muster uses rsync.\n\n"
+    "Examples:\n"
+    "  muster sync -H node1,node2 .\n"
+    "  muster sync -H 'node[01-16]' --delete --dry-run ~/project";
 
 }  // namespace
 
@@ -172,16 +107,19 @@ void add_sync(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("sync", kAbout);
   command->footer(kMoreOfSync);
   add_cluster_options(*command, request->cluster);
-  command->add_option("folder", request->folder, "The folder here")->required();
-  command->add_option("--to", request->to,
-                      "The folder there; if not absolute, below the home folder");
-  command->add_flag("--delete", request->remove, "Remove there what is not in the folder here");
-  command->add_flag("--checksum", request->checksum, "Compare contents, not sizes and times");
-  command->add_flag("-n,--dry-run", request->dry_run, "Change nothing; list what would change");
-  command->add_option("--timeout", request->timeout_s, "Seconds after which a host is given up")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1 << 30));
-  command->add_option("--fan-out", request->fan_out, "Hosts at a time")
+  command->add_option("DIRECTORY", request->folder, "Directory on this machine")->required();
+  command
+      ->add_option("--to", request->to,
+                   "Directory on the hosts; a relative path starts in the home directory")
+      ->type_name("PATH");
+  command->add_flag("--delete", request->remove,
+                    "Delete files on the hosts that are not in the directory here");
+  command->add_flag("--checksum", request->checksum, "Compare contents instead of sizes and times");
+  command->add_flag("-n,--dry-run", request->dry_run, "Show what would change; change nothing");
+  trainflags::takes_duration(
+      command->add_option("--timeout", request->timeout_s, "Give up on a host after this time"), 1)
+      ->capture_default_str();
+  command->add_option("--fan-out", request->fan_out, "Number of hosts to work on at once")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
   command->callback([request, &action] { action = [request] { return sync(*request); }; });

@@ -54,18 +54,18 @@ Result<int> train_command(const TrainCommand& given, const CLI::App& command,
 
 void add_train(CLI::App& app, Action& action, const Program& program) {
   auto given = std::make_shared<TrainCommand>();
-  CLI::App* command = app.add_subcommand(
-      "train", "Train a model on all hosts: mnist, resnet18 or resnet50; flags of run and its own");
-  command->footer(
-      "Example: muster train resnet18 -H n[1-3] --nproc-per-node 2 --dataset-dir "
-      "/data/cifar10\n\n" +
-      trainflags::defaults_text());
+  CLI::App* command =
+      app.add_subcommand("train", "Train MNIST or a ResNet on all hosts with muster's own trainer");
+  command->footer(trainflags::defaults_text() +
+                  "\n\nExamples:\n"
+                  "  muster train mnist -n 2 --dataset-dir /data/mnist\n"
+                  "  muster train resnet18 -H node1,node2 --dataset-dir /data/cifar10");
   trainflags::add_train_options(*command, given->train);
   command
       ->add_option(kTrainerFlag, given->trainer,
-                   "The program that trains, on the hosts; default: muster-train beside this "
-                   "binary, else in their PATH")
-      ->group("Job");
+                   "muster-train on the hosts; default: beside this binary, else in their PATH")
+      ->type_name("PATH")
+      ->group(kEngineGroup);
   add_run_options(*command, given->run);
   add_start_options(*command, given->run);
   command->callback([given, command, &action, &program] {

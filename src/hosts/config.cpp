@@ -89,8 +89,14 @@ Result<std::string> read_user(const Source& file, const YamlScalar& scalar) {
 
 Result<std::string> read_lines(const Source& file, const YamlScalar& scalar) {
   if (!scalar.text.empty() && scalar.text.find('\0') == std::string::npos) return scalar.text;
-  return unexpected(refuse(file, scalar, "these are no shell lines",
-                           "write what makes the environment ready: source ~/venv/bin/activate"));
+  return unexpected(refuse(file, scalar, "the value is empty, or not text",
+                           "write shell lines: source ~/venv/bin/activate"));
+}
+
+Result<bool> read_bool(const Source& file, const YamlScalar& scalar) {
+  if (scalar.text == "true" || scalar.text == "false") return scalar.text == "true";
+  return unexpected(
+      refuse(file, scalar, fmt::format("{} is neither true nor false", excerpt(scalar.text))));
 }
 
 Result<int> read_port(const Source& file, const YamlScalar& scalar) {
@@ -115,13 +121,16 @@ Result<void> read_entry(const Source& file, const YamlEntry& entry, Config& conf
   } else if (key == "activate") {
     MUSTER_TRY(const YamlScalar* value, only_value(file, entry));
     MUSTER_TRY(config.activate, read_lines(file, *value));
+  } else if (key == "sync") {
+    MUSTER_TRY(const YamlScalar* value, only_value(file, entry));
+    MUSTER_TRY(config.sync, read_bool(file, *value));
   } else if (key == "port") {
     MUSTER_TRY(const YamlScalar* value, only_value(file, entry));
     MUSTER_TRY(config.port, read_port(file, *value));
   } else {
     return unexpected(refuse(file, entry.key, fmt::format("{} is not known here", excerpt(key)),
                              did_you_mean(key, {"hosts", "hostfile", "user", "port", "include",
-                                                "exclude", "activate"})));
+                                                "exclude", "activate", "sync"})));
   }
   if (config.hosts.empty() || config.hostfile.empty()) return {};
   return unexpected(

@@ -20,6 +20,7 @@ struct Config {
   std::string user = {};
   int port = 0;
   std::string activate = {};  // shell lines that make the environment ready on a host
+  bool sync = false;          // a job brings the project folder to the hosts first
   std::optional<Selection> include = std::nullopt;
   std::optional<Selection> exclude = std::nullopt;
 };

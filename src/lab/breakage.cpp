@@ -161,17 +161,17 @@ Result<void> duplicate_address(const Spec& spec, int host, const std::string& ot
 }
 
 constexpr std::array<Breakage, 11> kBreakages = {{
-    {"docker0", "", "a bridge docker0 with the same address wherever it is made", docker0},
+    {"docker0", "", "a bridge docker0, with the same address on every host", docker0},
     {"loopback-name", "", "/etc/hosts gives the host's own name 127.0.1.1", loopback_name},
     {"no-such-binary", "PATH", "this file is missing on the host", no_such_binary},
-    {"ssh-modes", "", "everybody may write to the user's home and ~/.ssh", ssh_modes},
-    {"host-key", "", "sshd has another host key, as after a reinstallation", host_key},
+    {"ssh-modes", "", "the user's home and ~/.ssh are writable by everybody", ssh_modes},
+    {"host-key", "", "sshd has a new host key, as after a reinstallation", host_key},
     {"port", "PORT", "a process of the user listens on this TCP port", hold_port},
-    {"fake-rdma", "", "/sys shows a RoCE card mlx5_bond_0 (it carries nothing)", fake_rdma},
+    {"fake-rdma", "", "/sys shows a RoCE card that carries nothing", fake_rdma},
     {"small-shm", "", "/dev/shm has 64 MB, as in a container", small_shm},
-    {"limit", "NAME=N", "logins from now on have this limit, e.g. nofile=256", login_limit},
+    {"limit", "NAME=N", "new logins have this limit, such as nofile=256", login_limit},
     {"other-cpu", "", "/proc/cpuinfo shows a CPU without AVX, FMA, SVE", other_cpu},
-    {"duplicate-address", "HOST", "on its last network it has the address of HOST",
+    {"duplicate-address", "HOST", "its address in the last network is that of HOST",
      duplicate_address},
 }};
 

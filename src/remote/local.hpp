@@ -18,6 +18,7 @@ class Local : public Transport {
                                          std::chrono::milliseconds deadline) override;
   [[nodiscard]] std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) override;
   void forget(const std::string& /*host*/) override {}
+  [[nodiscard]] std::vector<std::string> shell() const override { return {}; }
   [[nodiscard]] Silence silence(const std::string& /*host*/) const override { return {}; }
 };
 

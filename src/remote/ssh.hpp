@@ -41,6 +41,7 @@ class Ssh : public Transport {
   void forget(const std::string& host) override {
     if (!is_here(host)) disconnect({&host, 1});
   }
+  [[nodiscard]] std::vector<std::string> shell() const override { return ssh_words(options_); }
   [[nodiscard]] Silence silence(const std::string& host) const override {
     if (is_here(host)) return {};
     return {"ssh-connect-refused-or-timeout", "ssh " + host + " true"};

@@ -32,6 +32,8 @@ class Steps : public Transport {
                                          std::chrono::milliseconds deadline) override;
   [[nodiscard]] std::shared_ptr<Session> open(sys::Loop& loop, SessionPlan plan) override;
   void forget(const std::string& host) override;
+  // srun holds output back until the end of a line, which rsync's protocol does not have.
+  [[nodiscard]] std::vector<std::string> shell() const override { return {}; }
   [[nodiscard]] Silence silence(const std::string& host) const override;
 
  private:

@@ -17,6 +17,8 @@ std::string with_slash(std::string path) {
   return path;
 }
 
+constexpr std::chrono::seconds kStalled{60};  // without a byte
+
 // rsync takes what stands before the first colon for the host.
 std::string place(const std::string& host, const std::string& path) {
   if (host.empty()) return path.starts_with('/') ? path : "./" + path;  // "a:b" would name a host
@@ -48,9 +50,16 @@ std::string size_text(std::uint64_t bytes) {
 
 }  // namespace
 
-std::string rsync_shell(std::span<const std::string> ssh_words) {
+std::shared_ptr<const std::string> path_list(std::span<const std::string> paths) {
+  std::string list;
+  // rsync takes a line that begins with '#' or ';' for a comment, hence "./".
+  for (const std::string& path : paths) list += "./" + path + '\0';
+  return std::make_shared<const std::string>(std::move(list));
+}
+
+std::string rsync_shell(std::span<const std::string> shell) {
   std::string line;
-  for (const std::string& word : ssh_words) {
+  for (const std::string& word : shell) {
     if (!line.empty()) line += ' ';
     if (!word.empty() && word.find_first_of(" '\"\t") == std::string::npos) {
       line += word;
@@ -79,8 +88,7 @@ bool compares_exactly(std::string_view version_text) {
   return version >= kFirst;
 }
 
-std::vector<std::string> rsync_words(const SyncOptions& options,
-                                     std::span<const std::string> ssh_words,
+std::vector<std::string> rsync_words(const SyncOptions& options, std::span<const std::string> shell,
                                      const std::string& host) {
   std::vector<std::string> words = {"rsync", "-a", "--protect-args", "--stats",
                                     "--no-human-readable"};
@@ -89,13 +97,29 @@ std::vector<std::string> rsync_words(const SyncOptions& options,
   if (options.remove) words.emplace_back("--delete");
   if (options.checksum) words.emplace_back("--checksum");
   if (options.dry_run) words.insert(words.end(), {"--dry-run", "--out-format=%i %n%L"});
-  words.insert(words.end(), {"-e", rsync_shell(ssh_words), "--", with_slash(options.from),
+  if (options.paths) {
+    // A folder's time changes whenever a rank writes a file into it. Folders are not sent by
+    // themselves (--no-implied-dirs): rsync would put them in the place of a rank's file or link.
+    words.insert(words.end(),
+                 {"--files-from=-", "--from0", "--no-implied-dirs", "--omit-dir-times",
+                  "--ignore-missing-args", fmt::format("--timeout={}", kStalled.count())});
+    if (options.only_new) {
+      words.emplace_back("--ignore-existing");
+    } else {
+      words.insert(words.end(), {"--update", "--info=skip"});
+    }
+  }
+  words.insert(words.end(), {"-e", rsync_shell(shell), "--", with_slash(options.from),
                              place(host, with_slash(options.to))});
   return words;
 }
 
 std::string prepare_line(const SyncOptions& options) {
-  std::string script =
+  std::string script;
+  if (!options.shared_mark.empty()) {
+    script += fmt::format("[ ! -e \"$1/$2\" ] || exit {}; ", kShared);
+  }
+  script +=
       fmt::format("command -v rsync >/dev/null || exit {}; rsync --version | head -n 1", kNoRsync);
   if (!options.dry_run) script += "; mkdir -p -- \"$1\" || exit 1";
   if (options.remove) {
@@ -104,7 +128,8 @@ std::string prepare_line(const SyncOptions& options) {
         "case \"$home/\" in \"${{to%/}}/\"*) exit {};; esac; fi",
         kHoldsHome);
   }
-  return fmt::format("sh -c {} sh {}", sys::quote(script), sys::quote(options.to));
+  return fmt::format("sh -c {} sh {} {}", sys::quote(script), sys::quote(options.to),
+                     sys::quote(options.shared_mark));
 }
 
 Result<std::string> target_folder(const std::string& from, const std::string& to, bool remove) {
@@ -145,6 +170,18 @@ std::string to_text(const Changes& changes) {
   if (changes.others > 0) text += fmt::format(", {} folders or links", changes.others);
   if (changes.deleted > 0) text += fmt::format(", {} deleted", changes.deleted);
   return text;
+}
+
+std::vector<std::string> newer_there(std::string_view out) {
+  constexpr std::string_view kSaid = " is newer";
+  std::vector<std::string> names;
+  while (!out.empty()) {
+    const std::size_t end = std::min(out.find('\n'), out.size());
+    const std::string_view line = out.substr(0, end);
+    if (line.ends_with(kSaid)) names.emplace_back(line.substr(0, line.size() - kSaid.size()));
+    out.remove_prefix(std::min(end + 1, out.size()));
+  }
+  return names;
 }
 
 std::string_view listing(std::string_view out) {

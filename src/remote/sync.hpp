@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,25 +22,34 @@ struct SyncOptions {
   bool checksum = false;  // compare contents, not sizes and times
   bool dry_run = false;   // change nothing, list what would change
   bool exact = false;     // compare times to the nanosecond, if both sides can (compares_exactly)
+  // Only these paths below `from`, each followed by a zero byte; files that are newer there stay.
+  // Null: everything.
+  std::shared_ptr<const std::string> paths = nullptr;
+  bool only_new = false;         // of these paths, those for which nothing of that name is there
+  std::string shared_mark = {};  // name of a file in `from`: a host that sees it in `to` shares it
 };
+
+// The value of SyncOptions::paths.
+[[nodiscard]] std::shared_ptr<const std::string> path_list(std::span<const std::string> paths);
 
 // The value of rsync's -e: words parted by blanks. rsync reads quotes as no shell does: a quote
 // inside a quoted word is doubled.
-[[nodiscard]] std::string rsync_shell(std::span<const std::string> ssh_words);
+[[nodiscard]] std::string rsync_shell(std::span<const std::string> shell);
 
 // Whether the rsync whose --version prints this text can compare times to the nanosecond. Before
 // 3.1.3 rsync treats some different files as equal, or does not know the flag.
 [[nodiscard]] bool compares_exactly(std::string_view version_text);
 
-// What to run here for one host; an empty `host` is this machine, from the home folder. The content
-// of `from` ends up in `to`, with or without a slash at the end of either. No shell on either side
-// interprets the paths.
+// What to run here for one host, with SyncOptions::paths as input; an empty `host` is this machine,
+// from the home folder. The content of `from` ends up in `to`, with or without a slash at the end
+// of either. No shell on either side interprets the paths.
 [[nodiscard]] std::vector<std::string> rsync_words(const SyncOptions& options,
-                                                   std::span<const std::string> ssh_words,
+                                                   std::span<const std::string> shell,
                                                    const std::string& host);
 
-// The command that prepares a host: exits with kNoRsync if rsync is not installed, otherwise prints
-// its version and makes the folder (not in a dry run).
+// The command that prepares a host: exits with kShared if it sees the shared mark, with kNoRsync if
+// rsync is not installed, otherwise prints its version and makes the folder (not in a dry run).
+constexpr int kShared = 120;
 constexpr int kNoRsync = 127;
 // With --delete it ends with this when the folder is the home there or holds it: that would clear
 // everything the user has, the keys included. Only the host knows where that is.
@@ -64,6 +74,9 @@ struct Changes {
 
 // "3 files (1.2 MB), 1 deleted" or "the same already".
 [[nodiscard]] std::string to_text(const Changes& changes);
+
+// The files that rsync says are newer there and were left alone.
+[[nodiscard]] std::vector<std::string> newer_there(std::string_view out);
 
 // What a dry run lists before the statistics: one line for each thing that would change.
 [[nodiscard]] std::string_view listing(std::string_view out);

@@ -83,6 +83,10 @@ class Transport {
   // The shared connection to this host is given up, if there is one.
   virtual void forget(const std::string& host) = 0;
 
+  // Words that run a command on a host when its name and the command follow them; rsync's -e.
+  // Empty: files cannot be sent this way.
+  [[nodiscard]] virtual std::vector<std::string> shell() const = 0;
+
   [[nodiscard]] virtual Silence silence(const std::string& host) const = 0;
 
   // Callbacks come from loop.run() only, also when it fails at once. Cost: one process here.

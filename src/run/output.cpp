@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/printable.hpp"
-#include "run/cut_off.hpp"
+#include "run/last_words.hpp"
 
 namespace muster::run {
 namespace {

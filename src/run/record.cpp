@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,16 +26,22 @@ const agent::RankEnd& end_of(const RankRecord& rank) {
   return rank.end ? *rank.end : none;
 }
 
+// Its wait status, or the one that it was about to end with.
+int status_of(const RankRecord& rank) {
+  return rank.aborted_with ? W_EXITCODE(*rank.aborted_with, 0) : end_of(rank).status;
+}
+
 bool failed(const RankRecord& rank) {
   return end_of(rank).status != 0;
 }
 
 // Not for lack of a connection, and not by the signals with which engines end the others.
 bool failed_by_itself(const RankRecord& rank) {
-  const int status = end_of(rank).status;
+  const int status = status_of(rank);
   const bool ended_by_others =
       WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
-  return failed(rank) && !rank.cut_off && !end_of(rank).by_engine && !ended_by_others;
+  const bool by_engine = end_of(rank).by_engine && !rank.aborted_with;
+  return failed(rank) && !rank.cut_off && !by_engine && !ended_by_others;
 }
 
 // A beat on its way tells less about a clock than NTP keeps, so small differences do not count. A
@@ -61,11 +68,11 @@ std::string rank_list(const std::vector<int>& ranks) {
 }
 
 std::string describe_failure(const RankRecord& rank) {
-  if (!end_of(rank).failure.empty()) {
+  if (!end_of(rank).failure.empty() && !rank.aborted_with) {
     return fmt::format("rank {} on {}: {}", rank.rank, rank.host, end_of(rank).failure);
   }
   return fmt::format("rank {} on {} ended with {}", rank.rank, rank.host,
-                     describe_status(end_of(rank).status));
+                     describe_status(status_of(rank)));
 }
 
 // What else ended badly, in words; the first is told already.
@@ -108,9 +115,10 @@ Verdict gave_up_waiting(const Record& record, const RankRecord& waiter, const Ra
 Verdict rank_failed(const Record& record, const RankRecord& first) {
   const RankRecord* cause = first.timed_out ? kept_waiting(record, first) : nullptr;
   if (cause) return gave_up_waiting(record, first, *cause);
-  return {.code = code_of(end_of(first).status),
+  const bool says_why = !end_of(first).failure.empty() && !first.aborted_with;
+  return {.code = code_of(status_of(first)),
           .text = describe_failure(first) + others_text(record, first),
-          .hint = end_of(first).failure.empty() ? log_hint(record, first.rank) : std::string(),
+          .hint = says_why ? std::string() : log_hint(record, first.rank),
           .first_failed_rank = first.rank};
 }
 
@@ -276,6 +284,7 @@ nlohmann::json rank_json(const RankRecord& rank) {
     value["left_over"] = rank.end->left_over;
     value["cut_off"] = rank.cut_off;
     value["timed_out"] = rank.timed_out;
+    if (rank.aborted_with) value["aborted_with"] = *rank.aborted_with;
     value["by_engine"] = rank.end->by_engine;
   }
   return value;
@@ -287,9 +296,19 @@ nlohmann::json rank_json(const RankRecord& rank) {
 const RankRecord* first_failed(const Record& record) {
   const RankRecord* first = nullptr;
   const RankRecord* first_by_itself = nullptr;
+  double aborted_at = std::numeric_limits<double>::infinity();
+  for (const RankRecord& rank : record.ranks) {
+    if (rank.aborted_with) aborted_at = std::min(aborted_at, corrected_end(record, rank));
+  }
+  const auto is_consequence = [&](const RankRecord& rank) {
+    constexpr double kTogetherSeconds = 1;
+    const bool killed_with_it = was_killed(end_of(rank).status) &&
+                                corrected_end(record, rank) > aborted_at - kTogetherSeconds;
+    return !rank.aborted_with && (end_of(rank).by_engine || killed_with_it);
+  };
   const auto is_before = [&](const RankRecord& rank, const RankRecord* other) {
     const auto order = [&](const RankRecord& one) {
-      return std::pair(end_of(one).by_engine, corrected_end(record, one));
+      return std::pair(is_consequence(one), corrected_end(record, one));
     };
     return !other || order(rank) < order(*other);
   };
@@ -298,6 +317,10 @@ const RankRecord* first_failed(const Record& record) {
     if (failed_by_itself(rank) && is_before(rank, first_by_itself)) first_by_itself = &rank;
   }
   return first && first->cut_off && first_by_itself ? first_by_itself : first;
+}
+
+bool was_killed(int wait_status) {
+  return WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
 }
 
 std::string describe_status(int wait_status) {

@@ -19,6 +19,8 @@ struct RankRecord {
   std::optional<agent::RankEnd> end = std::nullopt;
   bool cut_off = false;    // it says that it lost the connection to another rank
   bool timed_out = false;  // it says that it waited for others until a timeout
+  // The exit code of its MPI_Abort, if the engine killed it in the middle of that.
+  std::optional<int> aborted_with = std::nullopt;
 };
 
 enum class Reason {
@@ -76,6 +78,9 @@ struct Verdict {
 
 // The first failing rank of the record; null: none failed.
 [[nodiscard]] const RankRecord* first_failed(const Record& record);
+
+// By SIGKILL.
+[[nodiscard]] bool was_killed(int wait_status);
 
 // "exit code 3", "signal 11 (Segmentation fault)".
 [[nodiscard]] std::string describe_status(int wait_status);

@@ -18,7 +18,9 @@
 namespace muster::setup {
 namespace {
 
-constexpr std::chrono::seconds kCheckDeadline{30};
+// A dead host does not take this long: ssh gives up connecting much earlier. But 64 logins at a
+// time keep a small launcher busy.
+constexpr std::chrono::minutes kCheckDeadline{2};
 
 // A key that is not there, or that ssh would refuse, must stop us before anything is changed.
 Result<void> check_private(const std::string& file, std::string hint) {

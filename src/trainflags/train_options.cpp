@@ -1,7 +1,16 @@
 #include "trainflags/train_options.hpp"
 
+#include "trainflags/duration_option.hpp"
+
 namespace muster::trainflags {
 namespace {
+
+// All begin with kTrainGroup, by which given_words knows the trainers' flags.
+constexpr const char* kPlaces = "Training (data and checkpoints)";
+constexpr const char* kSteps = "Training (steps)";
+constexpr const char* kRate = "Training (optimizer and learning rate)";
+constexpr const char* kModel = "Training (model)";
+constexpr const char* kMachine = "Training (devices and communication)";
 
 constexpr int64_t kMany = 1'000'000'000;
 constexpr int kFew = 1'000'000;
@@ -10,153 +19,152 @@ constexpr const char* kLogits = "--logits";  // shown in no help
 void add_place_options(CLI::App& command, TrainOptions& options) {
   command
       .add_option("--dataset-dir", options.dataset_dir,
-                  "Folder of the data set, on every host: MNIST's four IDX files, or CIFAR-10's "
-                  "six .bin files")
-      ->group(kTrainGroup);
+                  "Data set on every host: the four IDX files of MNIST or the six .bin files of "
+                  "CIFAR-10")
+      ->type_name("PATH")
+      ->group(kPlaces);
   command
       .add_option("--output-dir", options.output_dir,
-                  "Folder for checkpoints, metrics, plot and model; is made")
+                  "Directory for checkpoints, metrics, plot and model")
+      ->type_name("PATH")
       ->capture_default_str()
-      ->group(kTrainGroup);
+      ->group(kPlaces);
   command
-      .add_option("--save-every", options.save_every,
-                  "Steps between checkpoints; 0: one at the end of each epoch")
+      .add_option("--save-every", options.save_every, "Steps between checkpoints; 0: one per epoch")
       ->capture_default_str()
       ->check(CLI::Range(int64_t{0}, kMany))
-      ->group(kTrainGroup);
-  command.add_option("--keep", options.keep, "How many checkpoints stay")
+      ->group(kPlaces);
+  command.add_option("--keep", options.keep, "Number of checkpoints to keep")
       ->capture_default_str()
       ->check(CLI::Range(1, kFew))
-      ->group(kTrainGroup);
+      ->group(kPlaces);
   command
       .add_option("--resume", options.resume,
-                  "auto: go on from the newest checkpoint in the output folder, if there is one; "
-                  "never: refuse a folder that has one")
+                  "auto: continue from the newest checkpoint, if there is one; never: refuse a "
+                  "directory that has one")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "never"}))
-      ->group(kTrainGroup);
-  command
-      .add_flag("--sync-save", options.sync_save, "Wait for each checkpoint until it is on disk")
-      ->group(kTrainGroup);
+      ->group(kPlaces);
+  command.add_flag("--sync-save", options.sync_save, "Wait until each checkpoint is on disk")
+      ->group(kPlaces);
   command
       .add_flag("--save-model", options.save_model,
-                "Accepted for the habit of it: model.safetensors is always written at the end")
-      ->group(kTrainGroup);
+                "Accepted for compatibility; model.safetensors is always written")
+      ->group(kPlaces);
 }
 
 void add_step_options(CLI::App& command, TrainOptions& options) {
-  command
-      .add_option("--epochs", options.epochs, "How often the data set is seen; 0: evaluate only")
+  command.add_option("--epochs", options.epochs, "Passes over the data set; 0: only evaluate")
       ->check(CLI::Range(int64_t{0}, kMany))
-      ->group(kTrainGroup);
-  command
-      .add_option("--batch-size", options.batch_size,
-                  "Samples a step of all ranks together: another number of ranks trains alike")
+      ->group(kSteps);
+  command.add_option("--batch-size", options.batch_size, "Samples per step of all ranks together")
       ->check(CLI::Range(int64_t{1}, kMany))
-      ->group(kTrainGroup);
+      ->group(kSteps);
   command
       .add_option("--accumulate", options.accumulate,
-                  "Parts in which a rank computes its share of a batch, for less memory")
+                  "Parts in which a rank computes its share of a batch, to save memory")
       ->capture_default_str()
       ->check(CLI::Range(1, kFew))
-      ->group(kTrainGroup);
-  command.add_option("--max-steps", options.max_steps, "Stop after so many steps; 0: do not")
+      ->group(kSteps);
+  command.add_option("--max-steps", options.max_steps, "Stop after N steps; 0: no limit")
       ->check(CLI::Range(int64_t{0}, kMany))
-      ->group(kTrainGroup);
+      ->group(kSteps);
   command.add_option("--log-every", options.log_every, "Steps between lines of metrics")
       ->capture_default_str()
       ->check(CLI::Range(int64_t{1}, kMany))
-      ->group(kTrainGroup);
+      ->group(kSteps);
   command
-      .add_option("--seed", options.seed, "Weights, order of the samples, augmentation, dropout")
+      .add_option("--seed", options.seed,
+                  "Seed for weights, sample order, augmentation and dropout")
       ->capture_default_str()
-      ->group(kTrainGroup);
+      ->group(kSteps);
   command.add_flag("--bf16", options.bf16, "Compute in bfloat16 where that is safe (autocast)")
-      ->group(kTrainGroup);
+      ->group(kSteps);
 }
 
 void add_rate_options(CLI::App& command, TrainOptions& options) {
   command.add_option("--lr", options.lr, "Learning rate for a batch of 256")
       ->check(CLI::Range(0.0, 1e6))
-      ->group(kTrainGroup);
+      ->group(kRate);
   command
       .add_option("--lr-scaling", options.lr_scaling,
-                  "linear: --lr times batch size over 256; none: --lr as it is")
+                  "linear: --lr times batch size / 256; none: --lr unchanged")
       ->capture_default_str()
       ->check(CLI::IsMember({"linear", "none"}))
-      ->group(kTrainGroup);
+      ->group(kRate);
   command
       .add_option("--warmup-epochs", options.warmup_epochs,
-                  "Epochs, or parts of one, in which the learning rate rises to its full height")
+                  "Epochs until the learning rate is at its full height; may be a fraction")
       ->check(CLI::Range(0.0, 1e6))
-      ->group(kTrainGroup);
+      ->group(kRate);
   command
-      .add_option("--schedule", options.schedule,
-                  "The learning rate after that; step: a tenth after half, a hundredth after three "
-                  "quarters of all steps")
+      .add_option(
+          "--schedule", options.schedule,
+          "Learning rate after warm-up; step divides it by 10 after 1/2 and again after 3/4 "
+          "of all steps")
       ->capture_default_str()
       ->check(CLI::IsMember({"cosine", "step", "constant"}))
-      ->group(kTrainGroup);
-  command.add_option("--optimizer", options.optimizer, "How weights are changed")
+      ->group(kRate);
+  command.add_option("--optimizer", options.optimizer, "Optimizer")
       ->capture_default_str()
       ->check(CLI::IsMember({"sgd", "adamw"}))
-      ->group(kTrainGroup);
-  command.add_option("--momentum", options.momentum, "Of sgd")
+      ->group(kRate);
+  command.add_option("--momentum", options.momentum, "Momentum of sgd")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 1.0))
-      ->group(kTrainGroup);
-  command.add_option("--weight-decay", options.weight_decay, "Pull of the weights towards zero")
+      ->group(kRate);
+  command.add_option("--weight-decay", options.weight_decay, "Weight decay")
       ->check(CLI::Range(0.0, 1e6))
-      ->group(kTrainGroup);
+      ->group(kRate);
 }
 
 void add_model_options(CLI::App& command, TrainOptions& options) {
   command
       .add_option("--weights", options.weights,
-                  "Begin with these: a .safetensors file with torchvision's names, on rank 0's "
-                  "host. A classifier of another size is left out")
-      ->group(kTrainGroup);
-  command.add_option("--freeze", options.freeze, "backbone: only the classifier learns")
+                  "Start from this .safetensors file with torchvision's names, on rank 0's host; "
+                  "a classifier of a different size is skipped")
+      ->type_name("PATH")
+      ->group(kModel);
+  command.add_option("--freeze", options.freeze, "Train only the classifier")
       ->check(CLI::IsMember({"backbone"}))
-      ->group(kTrainGroup);
+      ->group(kModel);
   command
       .add_option("--stem", options.stem,
-                  "First layer of a ResNet: torchvision's, or small (3x3, no pooling); auto: small "
-                  "for images below 64 without --weights")
+                  "First layer of a ResNet; small: 3x3 without pooling; auto: small for images "
+                  "under 64 pixels without --weights; one of")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "small", "torchvision"}))
-      ->group(kTrainGroup);
+      ->group(kModel);
   command
       .add_option("--image-size", options.image_size,
-                  "Enlarge images to this; 0: as they are. For ResNets")
+                  "Scale images to N pixels (ResNets); 0: leave them as they are")
       ->capture_default_str()
       ->check(CLI::Range(0, 4096))
-      ->group(kTrainGroup);
+      ->group(kModel);
   command
       .add_flag("--augment,!--no-augment", options.augment,
-                "Random shifts, and for CIFAR-10 mirror images; on for CIFAR-10")
-      ->group(kTrainGroup);
+                "Random shifts, and mirror images for CIFAR-10; default: only for CIFAR-10")
+      ->group(kModel);
 }
 
 void add_machine_options(CLI::App& command, TrainOptions& options) {
-  command.add_option("--device", options.device, "auto: CUDA where there is a device")
+  command.add_option("--device", options.device, "Where to train; auto: CUDA if there is a device")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
-      ->group(kTrainGroup);
-  command.add_option("--backend", options.backend, "What carries the gradients")
+      ->group(kMachine);
+  command.add_option("--backend", options.backend, "What exchanges the gradients")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "mpi", "gloo", "nccl"}))
-      ->group(kTrainGroup);
-  command.add_option("--workers", options.workers, "Threads of a rank that prepare batches")
+      ->group(kMachine);
+  command.add_option("--workers", options.workers, "Threads per rank that prepare batches")
       ->capture_default_str()
       ->check(CLI::Range(0, 1024))
-      ->group(kTrainGroup);
-  command
-      .add_option("--collective-timeout", options.collective_timeout_s,
-                  "Seconds after which a rank that does not answer is named and the job ends")
+      ->group(kMachine);
+  takes_duration(command.add_option("--collective-timeout", options.collective_timeout_s,
+                                    "End the job if a rank has not answered for this long"),
+                 1)
       ->capture_default_str()
-      ->check(CLI::Range(1.0, 1e9))
-      ->group(kTrainGroup);
+      ->group(kMachine);
   // For tests: the outputs of the model for rank 0's part of the held-out images.
   command.add_option(kLogits, options.logits)->group("");
 }
@@ -175,9 +183,9 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
 }
 
 void add_threads_option(CLI::App& command, TrainOptions& options) {
-  command.add_option("--threads", options.threads, "PyTorch's threads; default: OMP_NUM_THREADS")
+  command.add_option("--threads", options.threads, "Threads of PyTorch; default: OMP_NUM_THREADS")
       ->check(CLI::Range(1, kFew))
-      ->group(kTrainGroup);
+      ->group(kMachine);
 }
 
 std::vector<std::string> given_words(const CLI::App& command, bool of_trainer) {
@@ -187,7 +195,7 @@ std::vector<std::string> given_words(const CLI::App& command, bool of_trainer) {
     if (!named || option->count() == 0) continue;
     const std::string name = option->get_lnames().empty() ? "-" + option->get_snames().front()
                                                           : "--" + option->get_lnames().front();
-    const bool trainers = option->get_group() == kTrainGroup || name == kLogits;
+    const bool trainers = option->get_group().starts_with(kTrainGroup) || name == kLogits;
     if (trainers != of_trainer) continue;
     if (option->get_items_expected_max() == 0) {  // a flag; "false": its opposite was given
       const bool off = option->results().back() == "false";
@@ -207,12 +215,14 @@ std::vector<std::string> given_words(const CLI::App& command, bool of_trainer) {
 
 std::string defaults_text() {
   return "Defaults of the models:\n"
-         "  mnist     5 epochs, batch 64, lr 0.1 (for 256), 0.2 warm-up epochs, weight decay 0\n"
-         "  resnet18  30 epochs, batch 128, lr 0.1, 1 warm-up epoch, weight decay 0.0005\n"
-         "  resnet50  30 epochs, batch 128, lr 0.1, 1 warm-up epoch, weight decay 0.0001\n"
-         "  with --weights both ResNets: 5 epochs, lr 0.02\n\n"
-         "The output folder then holds model.safetensors (torchvision's names), metrics.jsonl,\n"
-         "training.svg, result.json and checkpoints/, from which an interrupted job goes on.";
+         "            epochs  batch  lr (for 256)  warm-up epochs  weight decay\n"
+         "  mnist          5     64           0.1             0.2             0\n"
+         "  resnet18      30    128           0.1               1        0.0005\n"
+         "  resnet50      30    128           0.1               1        0.0001\n"
+         "  With --weights both ResNets take 5 epochs and lr 0.02.\n\n"
+         "The output directory then holds model.safetensors (torchvision's names),\n"
+         "metrics.jsonl, training.svg, result.json and checkpoints/, from which an\n"
+         "interrupted job continues.";
 }
 
 }  // namespace muster::trainflags

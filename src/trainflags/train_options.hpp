@@ -48,7 +48,7 @@ struct TrainOptions {
   std::string logits;
 };
 
-inline constexpr const char* kTrainGroup = "Training";
+inline constexpr const char* kTrainGroup = "Training";  // its groups in --help begin so
 inline constexpr const char* kModels[] = {"mnist", "resnet18", "resnet50"};
 
 // The model, as a word of its own, and all flags but --threads, which `muster run` has already.

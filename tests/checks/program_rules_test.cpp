@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "checks/activation_advice.hpp"
 #include "checks/judged.hpp"
 #include "sys/hash.hpp"
 
@@ -206,7 +207,8 @@ TEST(Folder, IsMissing) {
   world.job.folder = "/data/my job";
   for (int number : {2, 3}) world.host(number).folder_exists = false;
   ASSERT_EQ(brief(world), "warning n[2-3] remote-cwd-missing");
-  EXPECT_EQ(judged(world).front().fix, "  muster sync -H 'n[2-3]' '/data/my job'");
+  EXPECT_EQ(judged(world).front().fix,
+            "run it with --sync, or copy the folder:\n  muster sync -H 'n[2-3]' '/data/my job'");
   world.job.folder = "/home/alice";  // where the ranks start without it
   EXPECT_EQ(brief(world), "");
   world.job.folder = "/data/my job";
@@ -272,6 +274,64 @@ TEST(Activation, Failed) {
   EXPECT_EQ(judged(world).front().evidence, "no such file");
   EXPECT_TRUE(
       has(judged(world).front().fix, "\n  muster exec -H n2 -- '. /opt/venv/bin/activate'"));
+}
+
+TEST(Activation, AdviceKnowsVenvCondaAndOneapi) {
+  const auto advice = [](const std::string& lines, const std::string& failure) {
+    World world = activated(1);
+    world.job.activate = lines;
+    world.host(1).environment = {.failure = failure};
+    return judged(world).front().fix;
+  };
+  constexpr auto kVenv = "source ~/venv/bin/activate";
+  EXPECT_TRUE(has(advice(kVenv, "/home/dev/venv/bin/activate: No such file or directory"),
+                  "create the venv on these hosts at the same path"));
+  EXPECT_TRUE(has(advice("~/venv/bin/activate", "/home/dev/venv/bin/activate: Permission denied"),
+                  "put 'source' before the path"));
+  constexpr auto kLoadConda =
+      "--activate 'source ~/miniconda3/etc/profile.d/conda.sh && conda activate ml'";
+  for (const char* failure :
+       {"line 1 ended with exit code 127: bash: line 1: conda: command not found",
+        "CondaError: Run 'conda init' before 'conda activate'",
+        "CommandNotFoundError: Your shell has not been properly configured to use 'conda "
+        "activate'."}) {
+    EXPECT_TRUE(has(advice("conda activate ml; export A=1", failure), kLoadConda)) << failure;
+  }
+  EXPECT_TRUE(has(advice("source ~/miniconda3/etc/profile.d/conda.sh && conda activate ml",
+                         "EnvironmentNameNotFound: Could not find conda environment: ml"),
+                  "create the conda environment ml on these hosts too"));
+  constexpr auto kOneapi = "source /opt/intel/oneapi/setvars.sh";
+  EXPECT_TRUE(has(advice(kOneapi, "WARNING: setvars.sh has already been run."), "--force"));
+  EXPECT_TRUE(has(advice(kOneapi, "/opt/intel/oneapi/setvars.sh: No such file or directory"),
+                  "install oneAPI on these hosts"));
+  EXPECT_TRUE(has(advice("conda activate ml; false", "line 1 ended with exit code 1"),
+                  "make the same environment available"));
+}
+
+TEST(Activation, IsNamedAfterWhatIsActiveHere) {
+  const auto advice = [](const std::map<std::string, std::string>& seen) {
+    World world = good_world(1);
+    world.launcher.environment.seen = seen;
+    return how_to_activate(world.launcher);
+  };
+  EXPECT_EQ(advice({{"VIRTUAL_ENV", "/home/me/v"}}), "--activate 'source /home/me/v/bin/activate'");
+  EXPECT_EQ(advice({{"CONDA_PREFIX", "/opt/conda/envs/ml"}}),
+            "--activate 'source /opt/conda/etc/profile.d/conda.sh && conda activate ml'");
+  EXPECT_EQ(advice({{"CONDA_PREFIX", "/opt/conda"}}),
+            "--activate 'source /opt/conda/etc/profile.d/conda.sh && conda activate base'");
+  EXPECT_TRUE(has(advice({}), "for a venv"));
+  EXPECT_TRUE(has(advice({}), "for conda"));
+}
+
+TEST(Activation, ComesBeforeWhatItCauses) {
+  World world = activated(1);
+  world.host(1).environment = {.failure = "no such file"};
+  world.job.program = {"python3", "train.py"};
+  world.host(1).program = facts::Program{};
+  const std::vector<Finding> findings = judged(world);
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].what, "--activate failed there");
+  EXPECT_EQ(findings[1].what, "python3 is not there");
 }
 
 TEST(Activation, IsUndoneByVariablesFromHere) {

@@ -36,6 +36,7 @@ TEST(Script, IsMissing) {
   ASSERT_EQ(brief(world), "error n[2-3] remote-exe-not-found");
   EXPECT_EQ(judged(world).front().what, "the script train.py is not there");
   EXPECT_TRUE(has(judged(world).front().fix, "\n  muster sync -H 'n[2-3]' ."));
+  EXPECT_TRUE(has(judged(world).front().fix, "run it with --sync"));
   world.job.program[1] = "/data/my job/train.py";
   EXPECT_TRUE(has(judged(world).front().fix, "\n  muster sync -H 'n[2-3]' '/data/my job'"));
   world.job.program[1] = "train.py";

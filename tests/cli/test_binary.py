@@ -1,4 +1,4 @@
-"""The binary as a file and as a command line: what holds for every command there is."""
+"""The binary as a file, and the words that it hands on."""
 import os
 import re
 import subprocess
@@ -14,25 +14,6 @@ pytestmark = pytest.mark.smoke
 
 def run(muster, *words, **options):
     return subprocess.run([muster, *words], capture_output=True, text=True, timeout=patient(30), **options)
-
-
-def section(text, title):
-    """The lines below "Title:" of a help text, up to the next empty line."""
-    match = re.search(rf"^{title}:\n((?:.+\n)+)", text, flags=re.M)
-    return match[1] if match else ""
-
-
-def commands_below(muster, words):
-    listed = re.findall(r"^  (\S+)", section(run(muster, *words, "--help").stdout, "Subcommands"), flags=re.M)
-    for name in listed:
-        yield [*words, name]
-        yield from commands_below(muster, [*words, name])
-
-
-@pytest.fixture(scope="module")
-def commands(muster):
-    """Every command there is, e.g. ["exec"], ["lab", "up"]; [] is muster itself."""
-    return [[], *commands_below(muster, [])]
 
 
 def test_is_fully_static(muster):
@@ -52,6 +33,34 @@ def test_links_no_torch_mpi_or_python(muster):
     libraries = [Path(w).name for w in link.split() if re.search(r"\.(a|so)\b|^-l", w)]
     assert any("libmuster_base" in name for name in libraries), link
     assert not [n for n in libraries if re.search(r"torch|c10|mpi|python", n, flags=re.I)]
+
+
+def packages_in(muster, tmp_path):
+    """The Debian packages whose archives the linker takes, or whose headers the binary's objects include."""
+    build = muster.parent.parent
+
+    def ninja(*words):
+        return subprocess.run(["ninja", "-C", build, "-t", *words], capture_output=True, text=True, check=True, timeout=patient(30)).stdout
+
+    link = ninja("commands", "-s", "bin/muster").splitlines()[-1].replace("-o bin/muster", f"-Wl,--trace -o {tmp_path}/muster")
+    linked = subprocess.run(["sh", "-c", link], cwd=build, capture_output=True, text=True, check=True, timeout=patient(60)).stdout
+    archives = re.findall(r"^\(?(/[^()\n]+?\.a)\b", linked, flags=re.M)
+    headers = []
+    for entry in ninja("deps").split("\n\n"):
+        if re.match(r"src/(?!torch/)|CMakeFiles/muster_precompiled_module", entry):
+            headers += re.findall(r"^ +(/usr/include/.+)$", entry, flags=re.M)
+    files = {os.path.realpath(file) for file in archives + headers}
+    assert any(file.endswith("/libc.a") for file in files) and "/usr/include/tl/expected.hpp" in files, "the build tells too little"
+    owners = subprocess.run(["dpkg-query", "--search", *sorted(files)], capture_output=True, text=True, timeout=patient(30))
+    assert owners.returncode == 0, owners.stderr
+    return {re.split("[:,]", line)[0] for line in owners.stdout.splitlines()}
+
+
+def test_notice_names_every_library_in_the_binary(root, muster, tmp_path):
+    if not (muster.parent.parent / "build.ninja").is_file():
+        pytest.skip(f"{muster} is in no build tree, so what it is made of cannot be looked at")
+    named = {name for line in re.findall(r"^Debian package: (.+)$", (root / "NOTICE").read_text(), flags=re.M) for name in line.split(", ")}
+    assert named == packages_in(muster, tmp_path)
 
 
 def test_holds_no_torch_types(muster):
@@ -80,51 +89,6 @@ def test_version_is_quick(muster, most_s):
     assert min(seconds() for _ in range(10)) < most_s
 
 
-def test_every_command_has_help(muster, commands):
-    assert ["exec"] in commands
-    for words in commands:
-        ended = run(muster, *words, "--help")
-        assert ended.returncode == 0, words
-        assert f"Usage: {' '.join(['muster', *words])}" in ended.stdout
-        for line in section(ended.stdout, "Options").splitlines():
-            assert re.match(r"^  -\S+( [A-Z]\S*.*?)?(  +\S|$)|^ {10,}\S", line), f"{words}: no description: {line}"
-
-
-def flags_in_source(root):
-    """Every flag that the sources hand to the parser, as (file, flag)."""
-    for file in sorted((root / "src/cli").glob("*.cpp")):
-        for names in re.findall(r'add_(?:option|flag)\w*\(\s*"([^"]+)"', file.read_text()):
-            for name in re.split(r"[,!]", names):
-                if name.startswith("-"):
-                    yield file.name, name.split("{")[0]
-
-
-def test_help_names_every_flag(root, muster, commands):
-    helped = " ".join(run(muster, *words, "--help").stdout for words in commands)
-    named = set(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", helped))
-    flags = list(flags_in_source(root))
-    assert flags
-    assert not [(file, flag) for file, flag in flags if flag not in named]
-
-
-def test_unknown_flag_is_a_usage_error(muster, commands):
-    for words in commands:
-        ended = run(muster, *words, "--no-such-flag")
-        assert (ended.returncode, ended.stdout) == (2, ""), words
-        assert ended.stderr, words
-
-
-def test_no_command_and_unknown_command_are_usage_errors(muster):
-    assert run(muster).returncode == 2
-    assert run(muster, "no-such-command").returncode == 2
-
-
-def test_underscores_in_flags_are_dashes(muster):
-    with_dashes = run(muster, "exec", "--no-such-flag=a_b", "--", "true")
-    assert "--no-such-flag=a_b" in with_dashes.stderr
-    assert run(muster, "exec", "--no_such_flag=a_b", "--", "true").stderr == with_dashes.stderr
-
-
 def test_the_other_programs_words_are_left_alone(muster, tmp_path):
     """What stands after "--" reaches the host as it was typed. ssh is played by a script that repeats its last word."""
     ssh = tmp_path / "ssh"
@@ -141,5 +105,6 @@ def test_install_puts_the_binary_in_place(muster, tmp_path):
     if not (build / "cmake_install.cmake").is_file():
         pytest.skip(f"{muster} lies in no build tree")
     subprocess.run(["cmake", "--install", build, "--prefix", tmp_path, "--component", "muster"], check=True, capture_output=True, timeout=patient(60))
-    assert [str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file()] == ["bin/muster"]
+    installed = sorted(str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*") if p.is_file())
+    assert installed == ["bin/muster", "share/doc/muster/LICENSE", "share/doc/muster/NOTICE"]
     assert run(tmp_path / "bin/muster", "--version").stdout == run(muster, "--version").stdout

@@ -25,10 +25,13 @@ def test_the_docs_have_every_habit(root):
 
 
 REFUSED = [
-    ("-H n1 train.py -- --epochs 3", "  muster run -H n1 -- train.py --epochs 3\n"),
     ("-H n1 --mca btl tcp -- true", "--engine-arg=--mca --engine-arg=btl --engine-arg=tcp"),
     ("-H n1 --log_dir d -- true", "muster logs ID --rank N"),
     ("-H n1 --no_such_flag -- true", "--engine-arg=--no-such-flag"),
+    ("-H n1 --nproc-per-nod 2 -- true", "did you mean --nproc-per-node?"),
+    ("-H n1 --rdzv-endpont a -- true", "did you mean --rdzv-endpoint?"),
+    ("-H n1 --timeout 5x -- true", "--timeout: '5x' is not a length of time; write 90 (seconds), 30s, 5m or 2h"),
+    ("-H n1 --timeout -- true", "--timeout needs a value: --timeout SECONDS"),
     ("-H n1 --node-rank 1 -- true", "--node-rank 1 was asked for, and this is no pod"),
     ("-H n1 --nnodes 3:2 -- true", "'3:2' is neither a number of hosts nor torchrun's MIN:MAX"),
     ("-H n1 --nnodes 2:3 -- true", "2 hosts are wanted and 1 are named"),
@@ -37,7 +40,7 @@ REFUSED = [
     ("-H n1 -m --no-python -- train", "-m and --no-python contradict each other"),
     ("-H n1 -x n3 -- true", "--exclude n3"),
     ("-H n1 --json -- true", "--json requires --dry-run"),
-    ("-H n1 --engine lsf -- true", "{openmpi,mpich,intel,torchrun,slurm,pods}"),
+    ("-H n1 --engine lsf -- true", "--engine: lsf is not one of openmpi, mpich, intel, torchrun, slurm, pods"),
 ]
 
 
@@ -46,7 +49,6 @@ def test_what_is_refused_names_the_spelling(muster, line, said):
     ended = run(muster, *line.split())
     assert (ended.returncode, ended.stdout) == (2, ""), ended.stderr
     assert said in ended.stderr
-    assert "Run with --help" not in ended.stderr or said in ended.stderr.splitlines()[0]
 
 
 def test_check_has_the_same_habits_and_other_commands_none(muster):

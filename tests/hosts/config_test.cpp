@@ -24,6 +24,11 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config->include->hosts.size(), 3U);
   EXPECT_EQ(config->exclude->hosts.size(), 2U);
   EXPECT_EQ(parse("hostfile: my hosts.txt\n")->hostfile, "my hosts.txt");
+  EXPECT_FALSE(config->sync);
+  EXPECT_TRUE(parse("sync: true\n")->sync);
+  EXPECT_FALSE(parse("sync: false\n")->sync);
+  EXPECT_EQ(refusal(parse("sync: sometimes\n")),
+            "muster.yaml:1:7: 'sometimes' is neither true nor false");
 }
 
 TEST(Config, ReadsAListOfExpressions) {
@@ -61,7 +66,7 @@ TEST(Config, RefusesUnknownKeysWithTheNearest) {
             "muster.yaml:3:1: 'host_file' is not known here\n  hint: did you mean 'hostfile'?");
   EXPECT_EQ(refusal(parse("zzzzzzzz: 1\n")),
             "muster.yaml:1:1: 'zzzzzzzz' is not known here\n"
-            "  hint: known are: hosts, hostfile, user, port, include, exclude, activate");
+            "  hint: known are: hosts, hostfile, user, port, include, exclude, activate, sync");
 }
 
 TEST(Config, RefusesAKeyGivenTwice) {

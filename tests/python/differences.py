@@ -1,21 +1,21 @@
-"""Where the MPI backend and Gloo do not do the same: {case: {backend that refuses: why}}. The document's table is made of it."""
+"""Where the MPI backend and Gloo differ: {case: {backend that refuses: why}}. The table in docs/python.md is made from it."""
 DIFFERENCES = {
-    "all_reduce[int16]": {"gloo": "no such type"},
-    "broadcast[int16]": {"gloo": "no such type"},
-    "all_gather[int16]": {"gloo": "no such type"},
-    "broadcast[float8]": {"gloo": "no such type"},
-    "all_reduce[premul_sum]": {"gloo": "no such reduction"},
-    "all_gather_into_tensor_stacked": {"gloo": "wants an output of one dimension"},
-    "all_to_all_uneven": {"gloo": "wants tensors of one size; `all_to_all_single` takes splits"},
-    "split_group": {"gloo": "PyTorch splits no CPU backend's groups"},
-    "split_group_that_leaves_ranks_out": {"gloo": "the same"},
-    "split_of_a_split": {"gloo": "the same"},
-    "splits_of_the_same_ranks": {"gloo": "the same"},
-    "all_reduce[not contiguous]": {"mpi": "refused in words: pass `tensor.contiguous()`"},
-    "all_reduce[channels last]": {"mpi": "the same"},
-    "all_reduce[sparse]": {"mpi": "refused in words: `to_dense()`"},
-    "reduce_scatter_uneven": {"mpi": "refused in words: tensors of one size"},
-    "monitored_barrier": {"mpi": "PyTorch allows it to Gloo alone; here every operation's time-out names the missing ranks"},
+    "all_reduce[int16]": {"gloo": "type not supported"},
+    "broadcast[int16]": {"gloo": "type not supported"},
+    "all_gather[int16]": {"gloo": "type not supported"},
+    "broadcast[float8]": {"gloo": "type not supported"},
+    "all_reduce[premul_sum]": {"gloo": "reduction not supported"},
+    "all_gather_into_tensor_stacked": {"gloo": "output must have one dimension"},
+    "all_to_all_uneven": {"gloo": "tensors must have equal sizes; use `all_to_all_single` with splits"},
+    "split_group": {"gloo": "not supported for CPU groups"},
+    "split_group_that_leaves_ranks_out": {"gloo": "not supported for CPU groups"},
+    "split_of_a_split": {"gloo": "not supported for CPU groups"},
+    "splits_of_the_same_ranks": {"gloo": "not supported for CPU groups"},
+    "all_reduce[not contiguous]": {"mpi": "error: pass `tensor.contiguous()`"},
+    "all_reduce[channels last]": {"mpi": "error: pass `tensor.contiguous()`"},
+    "all_reduce[sparse]": {"mpi": "error: pass `tensor.to_dense()`"},
+    "reduce_scatter_uneven": {"mpi": "error: tensors must have equal sizes"},
+    "monitored_barrier": {"mpi": "not needed: every timeout names the missing ranks"},
 }
 
 

@@ -47,6 +47,21 @@ def test_the_sdist_has_what_it_needs_and_nothing_of_the_tool(sdist):
     assert {"src/mpi", "python/module.cpp", "include/muster"} <= tops and "src/cli" not in tops and not [top for top in tops if top.startswith("tests")]
 
 
+def test_a_build_without_pytorch_says_what_to_do(root, tmp_path):
+    """As in the environment that pip makes for a build: with scikit-build-core, without PyTorch."""
+    (site,) = DEPS.glob("torch/lib/python3*/site-packages")
+    for path in site.iterdir():
+        if not path.name.startswith("torch"):
+            (tmp_path / path.name).symlink_to(path)
+    done = subprocess.run([DEPS / "torch/bin/python", "-S", "-c", "import build_backend; build_backend.get_requires_for_build_wheel()"], cwd=root,
+                          env={"PATH": SYSTEM_PATH, "PYTHONPATH": f"{tmp_path}:{root}/python", "PYTHONDONTWRITEBYTECODE": "1"},
+                          capture_output=True, text=True, timeout=patient(30))
+    assert (done.returncode, done.stdout) == (1, "")
+    said = done.stderr.strip().splitlines()
+    assert said[0] == "`pip install .` builds the Python package muster-torch, not the muster command."
+    assert [line.split(":")[0] for line in said[1:]] == ["The command", "muster-torch"]
+
+
 def test_it_is_on_with_no_import(python):
     assert says(python, ASKS) == "True True"
 

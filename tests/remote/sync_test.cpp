@@ -1,8 +1,12 @@
 #include "remote/sync.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <set>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "remote/ssh.hpp"
 
@@ -45,6 +49,72 @@ TEST(RsyncWords, NothingIsRemovedUnlessAsked) {
   EXPECT_TRUE(has(rsync_words({.from = "/a", .to = "/a", .remove = true}, ssh, "n1"), "--delete"));
 }
 
+TEST(RsyncWords, OfListedPathsAnyNameIsSentAndNewerFilesStay) {
+  namespace fs = std::filesystem;
+  std::string name = testing::TempDir() + "sync-XXXXXX";
+  const fs::path folder = ::mkdtemp(name.data());
+  fs::create_directories(folder / "from/empty");
+  fs::create_directories(folder / "to");
+  const std::vector<std::string> names = {"#a", "-rf", ";b", "c\nd", "e ", "*", "checkpoint"};
+  for (const std::string& one : names) std::ofstream(folder / "from" / one) << "from";
+  std::ofstream(folder / "from/ignored") << "from";
+  for (const char* const one : {"checkpoint", "only there"}) std::ofstream(folder / "to" / one);
+  fs::last_write_time(folder / "from/checkpoint",
+                      fs::last_write_time(folder / "to/checkpoint") - std::chrono::hours(1));
+  std::vector<std::string> paths = names;
+  paths.emplace_back("empty");
+  const SyncOptions options{
+      .from = folder / "from", .to = folder / "to", .paths = path_list(paths)};
+  const auto ended = sys::run({.argv = rsync_words(options, {}, ""), .input = options.paths});
+  ASSERT_TRUE(ended && ended->ok()) << ended->err;
+  std::set<std::string> there;
+  for (const auto& entry : fs::directory_iterator(folder / "to")) {
+    there.insert(entry.path().filename());
+  }
+  std::set<std::string> expected(paths.begin(), paths.end());
+  expected.insert("only there");
+  EXPECT_EQ(there, expected);
+  EXPECT_EQ(fs::file_size(folder / "to/-rf"), 4U);
+  EXPECT_EQ(fs::file_size(folder / "to/checkpoint"), 0U);
+  EXPECT_EQ(newer_there(ended->out), std::vector<std::string>{"checkpoint"});
+  EXPECT_EQ(parse_stats(ended->out)->files, names.size() - 1);
+  fs::remove_all(folder);
+}
+
+// As `run --sync` sends a project. What a rank put in the place of a link or a folder stays.
+TEST(RsyncWords, LinksAndFoldersReplaceNothing) {
+  namespace fs = std::filesystem;
+  std::string name = "/tmp/rsync_words.XXXXXX";
+  const fs::path folder = ::mkdtemp(name.data());
+  fs::create_directories(folder / "from/empty");
+  fs::create_directories(folder / "from/data");
+  fs::create_directories(folder / "to/scratch");
+  std::ofstream(folder / "from/data/readme") << "from";
+  for (const char* const link : {"latest", "last.pt", "new"}) {
+    fs::create_symlink("from", folder / "from" / link);
+  }
+  fs::create_symlink("there", folder / "to/latest");
+  for (const char* const file : {"last.pt", "empty"})
+    std::ofstream(folder / "to" / file) << "there";
+  fs::create_symlink("scratch", folder / "to/data");
+  const auto send = [&](const std::vector<std::string>& paths, bool only_new) {
+    const SyncOptions options{.from = folder / "from",
+                              .to = folder / "to",
+                              .paths = path_list(paths),
+                              .only_new = only_new};
+    return sys::run({.argv = rsync_words(options, {}, ""), .input = options.paths})->code;
+  };
+  EXPECT_EQ(send({"empty", "last.pt", "latest", "new"}, true), 0);
+  (void)send({"data/readme"}, false);  // some versions of rsync follow the link, others refuse
+  EXPECT_EQ(send({"vanished"}, false), 0);
+  EXPECT_EQ(fs::read_symlink(folder / "to/latest"), "there");
+  EXPECT_EQ(fs::read_symlink(folder / "to/data"), "scratch");
+  EXPECT_EQ(fs::read_symlink(folder / "to/new"), "from");
+  EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder / "to/last.pt")));
+  EXPECT_TRUE(fs::is_regular_file(folder / "to/empty"));
+  fs::remove_all(folder);
+}
+
 TEST(RsyncWords, AnAddressWithColonsIsBracketed) {
   const std::vector<std::string> ssh = {"ssh"};
   EXPECT_EQ(rsync_words({.from = "/a", .to = "/a"}, ssh, "fd00::1").back(), "[fd00::1]:/a/");
@@ -84,6 +154,21 @@ TEST(PrepareLine, TellsThatRsyncIsMissing) {
   const auto ended = sys::run({.argv = {"/bin/sh", "-c", "PATH=/none; " + prepare_line(options)}});
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->code, kNoRsync);
+}
+
+TEST(PrepareLine, RecognisesAFolderThatIsShared) {
+  std::string mark = testing::TempDir() + "mark-XXXXXX";
+  ::close(::mkstemp(mark.data()));
+  const std::size_t slash = mark.rfind('/');
+  const auto code = [&](const std::string& name) {
+    const SyncOptions options{
+        .from = "/a", .to = mark.substr(0, slash), .dry_run = true, .shared_mark = name};
+    return sys::run({.argv = {"sh", "-c", prepare_line(options)}})->code;
+  };
+  EXPECT_EQ(code(mark.substr(slash + 1)), kShared);
+  EXPECT_EQ(code("not there"), 0);
+  EXPECT_EQ(code(""), 0);
+  std::filesystem::remove(mark);
 }
 
 TEST(TargetFolder, IsTheSamePathUnlessSaid) {

@@ -32,11 +32,11 @@ def test_one_word_is_the_shells_and_several_are_quoted(open_lab):
     assert quoted.stdout == "--- n1 ---\na  b\n$HOME;\nit's\n"
 
 
-def test_without_dashes_it_says_what_to_write(open_lab):
-    done = muster_exec(open_lab, "-H", "n1", "ls", "-l")
-    assert done.returncode == 2
-    assert "put it after --: muster exec -H" in done.stderr
-    assert done.stdout == ""
+def test_the_command_begins_after_the_flags(open_lab):
+    done = muster_exec(open_lab, "-H", "n1", "echo", "-H", "--", "n2")
+    assert (done.returncode, done.stdout) == (0, "--- n1 ---\n-H -- n2\n"), done.stderr
+    missing = muster_exec(open_lab, "-H", "n1")
+    assert missing.returncode == 2 and "for example: muster exec -H" in missing.stderr
 
 
 def test_the_exit_code_is_the_highest_and_says_signals(open_lab):

@@ -115,6 +115,25 @@ Record one_sleeps() {
   return record;
 }
 
+// As Slurm does with MPICH, whichever rank process it kills first.
+TEST(Verdict, ARankThatWasKilledInTheMiddleOfMpiAbortIsTheCause) {
+  Record record = six_ranks();
+  for (RankRecord& rank : record.ranks) {
+    rank.end->status = SIGKILL;
+    rank.end->failure = "it was killed together with muster's rank process";
+  }
+  for (RankRecord& rank : record.ranks) rank.end->time_s = 100 + 0.1 * rank.rank;
+  record.ranks[4].aborted_with = 7;
+  const Verdict verdict = judge(record);
+  EXPECT_EQ(verdict.code, 7);
+  EXPECT_EQ(verdict.first_failed_rank, 4);
+  EXPECT_EQ(verdict.text,
+            "rank 4 on n3 ended with exit code 7; after it 5 ranks of 6 ended badly too");
+  EXPECT_EQ(verdict.hint, "its output: muster logs r1 --rank 4");
+  record.ranks[2].end->time_s = 70;  // killed half a minute before the other gave up
+  EXPECT_EQ(judge(record).first_failed_rank, 2);
+}
+
 TEST(Verdict, TheRankForWhichOthersWaitedInVainIsNamed) {
   const Verdict verdict = judge(one_sleeps());
   EXPECT_EQ(verdict.code, 1);

@@ -47,7 +47,7 @@ for daemon; do "$daemon"; done
 
 def crashed_as_open_mpi_does(code, errors):
     """Open MPI under srun, on a busy machine: a rank that is still in MPI_Init dies of a message from one that has left it
-    (docs/engines.md). The test recognises it by Open MPI's own report and repeats the run."""
+    (docs/slurm.md). The test recognises it by Open MPI's own report and repeats the run."""
     words = ("mca_pml_ob1_recv_frag_callback_match+0x",  # 5.0.11
              "Failing at address: (nil)", "Open MPI failed to TCP connect to a peer MPI process")  # 4.1.4
     return code == 139 and "*** Process received signal ***" in errors and any(one in errors for one in words)

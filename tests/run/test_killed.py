@@ -42,3 +42,17 @@ def test_a_stopped_rank(cluster, engine, ended_by):
         run.signal("INT")
     assert run.end(25) == (124 if ended_by == "timeout" else 130), run.said()
     cluster.settles(before, 5)
+
+
+def test_what_a_killed_rank_had_said_is_not_lost(cluster, engines):
+    """Slurm kills a rank of MPICH, and its shim, while the rank is in MPI_Abort. The shim has not read the words then."""
+    abort = "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort(MPI_COMM_WORLD, 7) - process 1"
+    cluster.lab.shell("n2", "rm -f ~/go ~/said; mkfifo ~/go ~/said")
+    run = cluster.start(engines["openmpi5"], "--", "sh", "-c",
+                        f"echo up; [ $RANK = 1 ] || exec sleep 1000; read line < ~/go; echo last words; echo '{abort}' >&2; echo > ~/said; sleep 1000")
+    run.wait_for("up", 3)
+    shim = cluster.pid_of("n2", run.id, "shim")
+    cluster.lab.shell("n2", f"kill -STOP {shim}; timeout 60 sh -c 'echo > ~/go; read line < ~/said' && kill -KILL {shim}")
+    assert run.end(25) == 7, run.said()
+    assert "[n2:1] last words" in run.out and f"[n2:1] {abort}\n" in run.errors, run.said()
+    assert "muster: rank 1 on n2 ended with exit code 7" in run.errors, run.said()

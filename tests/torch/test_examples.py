@@ -89,4 +89,4 @@ def test_toy_ddp_goes_on_from_its_snapshot(build, ranks, tmp_path):
     assert last_loss < first_loss / 2
     assert whole[1].split()[-1] == whole[0].split()[-1]
     train("parts", 3)  # of which the third is lost
-    assert train("parts", 4) == ["\n".join(["going on after epoch 2", *whole[0].splitlines()[2:]]) + "\n", whole[1]]
+    assert train("parts", 4) == ["\n".join(["resuming after epoch 2", *whole[0].splitlines()[2:]]) + "\n", whole[1]]

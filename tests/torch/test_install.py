@@ -81,3 +81,12 @@ def test_unknown_component_is_refused(prefix, tmp_path):
     done = configure(prefix, tmp_path, "torch;teleport")
     assert done.returncode != 0
     assert "there is no component teleport; there are torch and mpi" in " ".join(done.stderr.split())
+
+
+def test_pytorch_of_another_minor_version_is_refused(prefix, tmp_path):
+    header = tmp_path / "torch/include/torch/headeronly/version.h"
+    header.parent.mkdir(parents=True)
+    header.write_text("#define TORCH_VERSION_MAJOR 2\n#define TORCH_VERSION_MINOR 99\n#define TORCH_VERSION_PATCH 1\n")
+    done = configure(f"{prefix};{tmp_path}/torch", tmp_path / "build", "torch")
+    assert done.returncode != 0
+    assert f"and {tmp_path}/torch is 2.99.1: name a PyTorch 2.13 in CMAKE_PREFIX_PATH" in " ".join(done.stderr.split())

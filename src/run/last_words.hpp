@@ -1,8 +1,9 @@
-// Finds ranks whose output says that they ended because of another rank: they were cut off when the
-// connection to it broke, or they waited for it until a timeout. That other rank is the cause, even
-// if it ends later or has to be killed.
+// What the last output of a rank says about its end. A rank that was cut off when the connection to
+// another broke, or that waited for another until a timeout, is not the cause: the other rank is,
+// even if it ends later or has to be killed.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string_view>
 
@@ -11,6 +12,8 @@ namespace muster::run {
 // `errors`: the end of a rank's standard error. Pure.
 [[nodiscard]] bool says_cut_off(std::string_view errors);
 [[nodiscard]] bool says_timed_out(std::string_view errors);
+// The exit code with which the rank called MPI_Abort, as MPICH and Intel MPI report it.
+[[nodiscard]] std::optional<int> said_abort_code(std::string_view errors);
 
 // `words`: the engine's own. Open MPI reports the errors of its ranks there. Pure.
 [[nodiscard]] std::set<int> reported_cut_off(std::string_view words);

@@ -1,9 +1,10 @@
-#include "run/cut_off.hpp"
+#include "run/last_words.hpp"
 
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <span>
+#include <string>
 
 namespace muster::run {
 namespace {
@@ -39,6 +40,21 @@ bool says_cut_off(std::string_view errors) {
 
 bool says_timed_out(std::string_view errors) {
   return has_any(errors, kTimeOuts);
+}
+
+std::optional<int> said_abort_code(std::string_view errors) {
+  // "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort(...) - process 1"
+  constexpr std::string_view kAbort = "\nAbort(";
+  const std::string lines = "\n" + std::string(errors);
+  const std::size_t at = lines.rfind(kAbort);
+  if (at == std::string::npos) return std::nullopt;
+  const std::string_view rest = std::string_view(lines).substr(at + kAbort.size());
+  long long number = 0;  // MPI_Abort(comm, -1) is common
+  const auto [stop, bad] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  const auto after = rest.substr(static_cast<std::size_t>(stop - rest.data()));
+  if (bad != std::errc() || !after.starts_with(") on node ")) return std::nullopt;
+  const int code = static_cast<int>(number & 0xff);  // all that a process can exit with
+  return code == 0 ? std::nullopt : std::optional(code);
 }
 
 std::set<int> reported_cut_off(std::string_view words) {

@@ -1,0 +1,24 @@
+# PyTorch by its files. PyTorch's own CMake package needs a CUDA toolkit where PyTorch is a CUDA build, such as the one that pip
+# installs by default. Also part of the installed package.
+
+# muster_find_pytorch(FOLDER): defines the target muster::pytorch and muster_pytorch_version. FOLDER is the Python package torch or
+# an unpacked libtorch.
+function(muster_find_pytorch folder)
+  set(version "")
+  foreach(part MAJOR MINOR PATCH)
+    file(STRINGS "${folder}/include/torch/headeronly/version.h" number REGEX "#define TORCH_VERSION_${part} ")
+    string(REGEX MATCH "[0-9]+$" number "${number}")
+    list(APPEND version ${number})
+  endforeach()
+  list(JOIN version . version)
+  set(muster_pytorch_version ${version} PARENT_SCOPE)
+  if(NOT TARGET muster::pytorch)
+    add_library(muster::pytorch INTERFACE IMPORTED)
+    # libtorch.so has no code; it loads the CUDA part of a CUDA build, so it must stay linked.
+    set_target_properties(muster::pytorch PROPERTIES
+      INTERFACE_INCLUDE_DIRECTORIES "${folder}/include;${folder}/include/torch/csrc/api/include"
+      INTERFACE_COMPILE_DEFINITIONS "USE_DISTRIBUTED;USE_C10D_GLOO"
+      INTERFACE_LINK_LIBRARIES
+        "-Wl,--push-state,--no-as-needed,${folder}/lib/libtorch.so,--pop-state;${folder}/lib/libtorch_cpu.so;${folder}/lib/libc10.so")
+  endif()
+endfunction()

@@ -1,0 +1,18 @@
+"""scikit-build-core's build backend, which stops before pip downloads PyTorch for a package that it could not build."""
+import importlib.util
+
+from scikit_build_core.build import *  # noqa: F403
+from scikit_build_core.build import get_requires_for_build_wheel as _requires
+
+_WITHOUT_PYTORCH = """
+`pip install .` builds the Python package muster-torch, not the muster command.
+The command:  cmake -B build -G Ninja && cmake --build build && cmake --install build --prefix ~/.local
+muster-torch: pip install torch scikit-build-core cmake ninja && pip install --no-build-isolation --no-cache-dir .
+"""
+
+
+def get_requires_for_build_wheel(config_settings=None):
+    # In the environment that pip makes for a build there is no PyTorch; with --no-build-isolation it is the user's.
+    if importlib.util.find_spec("torch") is None:
+        raise SystemExit(_WITHOUT_PYTORCH)
+    return _requires(config_settings)

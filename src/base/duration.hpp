@@ -1,0 +1,37 @@
+// Lengths of time as people write them. Only a header and without {fmt}, so that muster-train can
+// have it too.
+#pragma once
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <system_error>
+
+namespace muster {
+
+// The seconds of "90", "0.5", "30s", "5m", "2h" or "1h30m"; units go from large to small. Nothing
+// for any other text.
+[[nodiscard]] inline std::optional<double> parse_duration(std::string_view text) {
+  double total = 0;
+  double last_unit = 1e9;
+  while (true) {
+    double number = 0;
+    const char* end = text.data() + text.size();
+    const auto parsed = std::from_chars(text.data(), end, number, std::chars_format::fixed);
+    if (parsed.ec != std::errc() || !std::isfinite(number) || std::signbit(number)) return {};
+    text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
+    if (text.empty() && last_unit == 1e9) return number;  // a number alone is seconds
+    double unit = 0;
+    if (text.starts_with('h')) unit = 3600;
+    if (text.starts_with('m')) unit = 60;
+    if (text.starts_with('s')) unit = 1;
+    if (unit == 0 || unit >= last_unit) return {};
+    total += number * unit;
+    last_unit = unit;
+    text.remove_prefix(1);
+    if (text.empty()) return std::round(total * 1000) / 1000;  // 1.1h is 3960 s
+  }
+}
+
+}  // namespace muster

@@ -1,0 +1,209 @@
+#include "cli/help.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "report/wrap.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::size_t kWidth = 80;
+constexpr std::size_t kTextColumn = 28;   // where descriptions begin
+constexpr std::size_t kLongestWord = 20;  // of a value; longer choices are listed in the text
+// CLI11's groups for what has none; such options are shown last.
+constexpr const char* kOther = "Options";
+constexpr const char* kOtherCommands = "Subcommands";
+
+// The values that the option accepts: "a,b,c" of CLI11's "TEXT:{a,b,c}". Empty: any.
+std::string choices(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const std::size_t begin = type.find('{');
+  const std::size_t end = type.find('}');
+  if (begin == std::string::npos || end == std::string::npos) return {};
+  return type.substr(begin + 1, end - begin - 1);
+}
+
+std::string joined(std::string text, std::string_view separator) {
+  for (std::size_t at = text.find(','); at != std::string::npos;
+       at = text.find(',', at + separator.size())) {
+    text.replace(at, 1, separator);
+  }
+  return text;
+}
+
+bool choices_are_short(const CLI::Option& option) {
+  const std::string all = choices(option);
+  return !all.empty() && all.size() <= kLongestWord;
+}
+
+// "-H, --hosts HOSTS"; a flag without a short name is indented as if it had one.
+std::string left_side(const CLI::Option& option) {
+  if (option.get_positional()) return option.get_name(true);
+  const auto& shorts = option.get_snames();
+  const auto& longs = option.get_lnames();
+  std::string text = shorts.empty() ? "    " : "-" + shorts.front();
+  if (!longs.empty()) text += fmt::format("{}--{}", shorts.empty() ? "" : ", ", longs.front());
+  const std::string word = value_word(option);
+  return word.empty() ? text : text + " " + word;
+}
+
+// " (also --host, -w)", and for a flag that has an opposite " (off: --no-augment)".
+std::string other_names(const CLI::Option& option) {
+  std::vector<std::string> names;
+  std::string off;
+  const auto& shorts = option.get_snames();
+  const auto& longs = option.get_lnames();
+  const auto& negative = option.get_fnames();
+  for (std::size_t i = 1; i < longs.size(); ++i) {
+    const bool is_off = std::find(negative.begin(), negative.end(), longs[i]) != negative.end();
+    if (is_off) off = fmt::format(" (off: --{})", longs[i]);
+    if (!is_off) names.push_back("--" + longs[i]);
+  }
+  for (std::size_t i = 1; i < shorts.size(); ++i) names.push_back("-" + shorts[i]);
+  return (names.empty() ? "" : fmt::format(" (also {})", fmt::join(names, ", "))) + off;
+}
+
+// The description, and what the option itself knows: choices, default, other spellings.
+std::string right_side(const CLI::Option& option) {
+  std::string text = option.get_description();
+  if (!choices(option).empty() && !choices_are_short(option) && !option.get_positional()) {
+    text += ": " + joined(choices(option), ", ");
+  }
+  if (!option.get_default_str().empty())
+    text += fmt::format(" [default: {}]", option.get_default_str());
+  if (option.get_required() && !option.get_positional()) text += " (required)";
+  return text + other_names(option);
+}
+
+std::string row(const std::string& left, const std::string& right, std::size_t column) {
+  std::string start = "  " + left;
+  std::string text;
+  if (start.size() + 2 > column) {
+    text = start + "\n";
+    start.clear();
+  }
+  start.resize(column, ' ');
+  return text + report::indented(start, right, kWidth);
+}
+
+using OptionList = std::vector<const CLI::Option*>;
+
+OptionList options_of(const CLI::App& app, const std::string& group, bool positional) {
+  return app.get_options([&](const CLI::Option* option) {
+    return option->get_positional() == positional && option->get_group() == group;
+  });
+}
+
+std::string options_text(const std::string& title, const OptionList& options) {
+  if (options.empty()) return {};
+  std::string text = fmt::format("\n{}:\n", title);
+  for (const CLI::Option* option : options) {
+    text += row(left_side(*option), right_side(*option), kTextColumn);
+  }
+  return text;
+}
+
+std::string all_options(const CLI::App& app) {
+  std::string text = options_text("Arguments", options_of(app, kOther, true));
+  for (const std::string& group : app.get_groups()) {
+    if (group.empty() || group == kOther) continue;
+    text += options_text(group, options_of(app, group, false));
+  }
+  OptionList others = options_of(app, kOther, false);
+  std::stable_partition(others.begin(), others.end(), [&](const CLI::Option* option) {
+    return option != app.get_help_ptr();  // last
+  });
+  text += options_text(app.get_groups().size() > 1 ? "Other flags" : "Flags", others);
+  const bool has_durations =
+      !app.get_options([](const CLI::Option* option) { return value_word(*option) == "SECONDS"; })
+           .empty();
+  if (has_durations) text += "\nSECONDS may have a unit: 90, 30s, 5m, 2h, 1h30m.\n";
+  return text;
+}
+
+std::string commands_text(const CLI::App& app) {
+  const auto commands = app.get_subcommands({});
+  std::vector<std::string> groups;
+  std::size_t longest = 0;
+  for (const CLI::App* command : commands) {
+    longest = std::max(longest, command->get_name().size());
+    const bool known =
+        std::find(groups.begin(), groups.end(), command->get_group()) != groups.end();
+    if (!known) groups.push_back(command->get_group());
+  }
+  std::string text;
+  for (const std::string& group : groups) {
+    const bool has_no_group = group == kOtherCommands;
+    text += fmt::format("\n{}:\n", has_no_group && groups.size() > 1 ? "More commands"
+                                   : has_no_group                    ? "Commands"
+                                                                     : group);
+    for (const CLI::App* command : commands) {
+      if (command->get_group() != group) continue;
+      text += row(command->get_name(), command->get_description(), longest + 4);
+    }
+  }
+  return text;
+}
+
+std::string footer_text(std::string_view footer) {
+  std::string text;
+  while (!footer.empty()) {
+    const std::size_t end = std::min(footer.find('\n'), footer.size());
+    const std::string_view line = footer.substr(0, end);
+    footer.remove_prefix(std::min(end + 1, footer.size()));
+    text += line.empty() || line.starts_with(' ') ? fmt::format("{}\n", line)
+                                                  : report::indented("", line, kWidth);
+  }
+  return text.empty() ? text : "\n" + text;
+}
+
+class HelpFormatter : public CLI::Formatter {
+ public:
+  explicit HelpFormatter(std::string program) : program_(std::move(program)) {}
+
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode /*mode*/) const override {
+    std::string usage = name;
+    const bool has_commands = !app->get_subcommands({}).empty();
+    if (has_commands) usage += " COMMAND";
+    for (const CLI::Option* option : options_of(*app, kOther, true)) {
+      const bool many = option->get_expected_max() > 1;
+      const std::string word = option->get_name(true) + (many ? "..." : "");
+      usage += option->get_required() ? " " + word : fmt::format(" [{}]", word);
+    }
+    usage += " [FLAGS]";
+    if (!program_.empty()) usage += " " + program_;
+    return report::indented("", app->get_description(), kWidth) + "\nUsage: " + usage + "\n" +
+           commands_text(*app) + all_options(*app) + footer_text(app->get_footer());
+  }
+
+ private:
+  std::string program_;
+};
+
+}  // namespace
+
+std::string value_word(const CLI::Option& option) {
+  if (option.get_items_expected_max() == 0) return {};
+  const std::string full = option.get_type_name();
+  std::string word = full.substr(0, full.find(':'));
+  if (word == "INT" || word == "UINT") return "N";
+  if (word == "FLOAT") return "NUMBER";
+  if (word != "TEXT") return word;
+  if (choices_are_short(option)) return joined(choices(option), "|");
+  // --engine ENGINE
+  std::string name = option.get_lnames().empty() ? "VALUE" : option.get_lnames().front();
+  name = name.substr(name.rfind('-') + 1);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+  return name;
+}
+
+std::shared_ptr<CLI::Formatter> help_formatter(std::string program) {
+  return std::make_shared<HelpFormatter>(std::move(program));
+}
+
+}  // namespace muster::cli

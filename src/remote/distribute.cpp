@@ -1,0 +1,150 @@
+#include "remote/distribute.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include "remote/local.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::remote {
+
+bool is_shared(const Outcome& outcome) {
+  return outcome.ended && outcome.ended->signal == 0 && outcome.ended->code == kShared;
+}
+
+namespace {
+
+// What rsync --version prints here.
+Result<std::string> ask_rsync_here() {
+  if (auto asked = sys::run({.argv = {"rsync", "--version"}})) return std::move(asked->out);
+  return unexpected(Error{.code = ErrorCode::kEngineMissing,
+                          .what = "rsync is not installed here",
+                          .hint = "install it, for example: apt-get install rsync"});
+}
+
+bool needs_transfer(const Outcome& outcome) {
+  return outcome.ended && !is_shared(outcome);
+}
+
+// An Error in place of an unhappy end of the preparation.
+Outcome prepared(Outcome outcome) {
+  if (!outcome.ended || outcome.ended->ok() || is_shared(outcome)) return outcome;
+  Error error{.what = "cannot make the folder there", .where = {.host = outcome.host}};
+  if (outcome.ended->code == kNoRsync) {
+    error = {.code = ErrorCode::kEngineMissing,
+             .what = "rsync is not installed there",
+             .where = {.host = outcome.host},
+             .hint = "install it on the host, for example: apt-get install rsync"};
+  } else if (outcome.ended->code == kHoldsHome) {
+    error = {.code = ErrorCode::kUsage,
+             .what = "--delete would clear the home folder there",
+             .where = {.host = outcome.host},
+             .hint = "name a folder of its own with --to"};
+  } else if (!outcome.ended->err.empty()) {
+    error.cause = std::make_shared<const Error>(
+        Error{.what = outcome.ended->err.substr(0, outcome.ended->err.find('\n'))});
+  }
+  return {outcome.host, unexpected(std::move(error))};
+}
+
+// Opens the connections, so that rsync finds them, and makes the folder.
+std::vector<Outcome> prepare(const SyncOptions& options, Transport& transport,
+                             std::span<const std::string> hosts) {
+  std::vector<Task> tasks;
+  for (const std::string& host : hosts) {
+    tasks.push_back({.host = host, .command = prepare_line(options)});
+  }
+  auto outcomes = transport.run(tasks, std::chrono::minutes(1));
+  for (Outcome& outcome : outcomes) outcome = prepared(std::move(outcome));
+  return outcomes;
+}
+
+// Several hosts that share a folder among themselves get in each other's way: those that failed are
+// tried again, one after the other.
+std::vector<Result<sys::Ended>> run_rsync(const std::vector<sys::Command>& commands,
+                                          std::size_t fan_out) {
+  constexpr int kPartly = 23;
+  constexpr int kVanished = 24;  // files that were listed, which then is how it should be
+  auto results = sys::run_all(commands, fan_out);
+  std::vector<sys::Command> again;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    if (!results[i] || results[i]->code != kPartly || fan_out == 1) continue;
+    again.push_back(commands[i]);
+    places.push_back(i);
+  }
+  auto second = sys::run_all(again, 1);
+  for (std::size_t i = 0; i < places.size(); ++i) results[places[i]] = std::move(second[i]);
+  for (auto& result : results) {
+    if (result && result->code == kVanished) result->code = 0;
+  }
+  return results;
+}
+
+// Runs rsync for every host that is ready and puts its end in the place of the preparation's.
+void transfer(const Distribution& what, SyncOptions options, const std::string& rsync_here,
+              const std::vector<std::string>& shell, std::vector<Outcome>& outcomes) {
+  std::vector<sys::Command> commands;
+  std::vector<Outcome*> places;
+  for (Outcome& outcome : outcomes) {
+    if (!needs_transfer(outcome)) continue;
+    options.exact = compares_exactly(rsync_here) && compares_exactly(outcome.ended->out);
+    const bool is_here = outcome.host == what.this_machine;
+    std::vector<std::string> words = rsync_words(options, shell, is_here ? "" : outcome.host);
+    if (is_here) words = shell_words("cd && exec " + sys::quote(words));
+    commands.push_back({.argv = std::move(words),
+                        .env = {"LC_ALL=C"},
+                        .input = options.paths,
+                        .deadline = what.timeout});
+    places.push_back(&outcome);
+  }
+  auto results = run_rsync(commands, what.fan_out);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    places[i]->ended = std::move(results[i]);
+    if (places[i]->ended && !places[i]->ended->ok()) {
+      places[i]->ended = unexpected(sync_failure(places[i]->host, *places[i]->ended));
+    }
+  }
+}
+
+std::vector<Outcome> only_shared(std::vector<Outcome> outcomes) {
+  for (Outcome& outcome : outcomes) {
+    if (!needs_transfer(outcome)) continue;
+    outcome.ended = unexpected(Error{.what = "the folder is not shared, and Slurm carries no files",
+                                     .where = {.host = outcome.host},
+                                     .hint = "work in a folder that all hosts of the job share"});
+  }
+  return outcomes;
+}
+
+}  // namespace
+
+Result<std::vector<Outcome>> distribute(const Distribution& what, Transport& transport,
+                                        std::span<const std::string> hosts) {
+  std::vector<Outcome> outcomes = prepare(what.options, transport, hosts);
+  if (what.on_prepared) what.on_prepared();
+  if (transport.shell().empty()) return only_shared(std::move(outcomes));
+  if (std::none_of(outcomes.begin(), outcomes.end(), needs_transfer)) return outcomes;
+  MUSTER_TRY(const std::string rsync_here, ask_rsync_here());
+  SyncOptions options = what.options;
+  if (!what.list_project) {
+    transfer(what, options, rsync_here, transport.shell(), outcomes);
+    return outcomes;
+  }
+  MUSTER_TRY(const Project project, what.list_project());
+  if (!project.others.empty()) {
+    options.paths = path_list(project.others);
+    options.only_new = true;
+    auto first = outcomes;
+    transfer(what, options, rsync_here, transport.shell(), first);
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+      if (needs_transfer(outcomes[i]) && !first[i].ended) outcomes[i] = std::move(first[i]);
+    }
+  }
+  options.paths = path_list(project.files);
+  options.only_new = false;
+  transfer(what, options, rsync_here, transport.shell(), outcomes);
+  return outcomes;
+}
+
+}  // namespace muster::remote

@@ -1,0 +1,51 @@
+"""A terminal on a lab's host, in which commands are typed as a person would."""
+import os
+import pty
+import re
+import select
+import signal
+import time
+
+PROMPT = "[dev@launcher job]$ "
+
+
+class Terminal:
+    """`words` start a shell. `password` answers every question for one; any other question is answered with yes."""
+
+    def __init__(self, words, password, columns=100, within=120):
+        self.password, self.within, self.text, self.heard = password, within, "", 0
+        self.pid, self.master = pty.fork()
+        if self.pid == 0:
+            os.execvp(words[0], [str(word) for word in words])
+        self._read_until(r"[$#] ")
+        self._type(f"mkdir -p ~/job; cd ~/job; stty cols {columns}; bind 'set enable-bracketed-paste off'; PROMPT_COMMAND= PS1='{PROMPT}'; clear")
+        self._read_until(r"\n[^\n]*" + re.escape(PROMPT))
+        self.text = PROMPT
+
+    def _read_until(self, *patterns):
+        """The number of the pattern that matches the end of what came after the last line that was typed."""
+        deadline = time.monotonic() + self.within
+        while True:
+            for number, pattern in enumerate(patterns):
+                if re.search(pattern + r"\Z", self.text[self.heard:]):
+                    return number
+            left = deadline - time.monotonic()
+            assert left > 0 and select.select([self.master], [], [], left)[0], f"none of {patterns} within {self.within} s in:\n{self.text}"
+            self.text += os.read(self.master, 65536).decode()
+
+    def _type(self, line):
+        self.heard = len(self.text)
+        os.write(self.master, line.encode() + b"\n")
+
+    def run(self, command):
+        """What the command printed, and what was typed meanwhile."""
+        start = len(self.text)
+        self._type(command)
+        while asked := self._read_until(re.escape(PROMPT), r"\(yes/no\) ", r"password: "):
+            self._type("yes" if asked == 1 else self.password)
+        return self.text[start:].replace("\r\n", "\n").removesuffix(PROMPT)
+
+    def close(self):
+        os.kill(self.pid, signal.SIGHUP)
+        os.waitpid(self.pid, 0)
+        os.close(self.master)

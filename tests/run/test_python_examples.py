@@ -1,0 +1,210 @@
+"""The examples in Python, under every engine, on hosts with different interface names.
+
+With MUSTER_WRITE_EXAMPLES=1 the table of what passed is written to docs/results/examples.md.
+"""
+import math
+import os
+import re
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from tests.conftest import made_once
+from tests.run.launchers import DEPS, LAUNCHERS, Slurm
+from tests.run.result_table import write_table
+from tests.run.slurm import Slurm as SlurmDaemons
+from tests.train.conftest import digits  # noqa: F401  a fixture
+from tests.waiting import patient
+
+EXAMPLES = ("message_passing", "pi", "mnist_ddp", "resnet")
+RANKS, EACH = 2, 1
+EPOCHS = 2
+(MPICH,) = [launcher for launcher in LAUNCHERS if launcher.name == "mpich"]  # starts faster than the others
+ENGINES = pytest.mark.parametrize("launcher", [pytest.param(launcher, id=str(launcher), marks=[] if launcher is MPICH else pytest.mark.campaign)
+                                               for launcher in LAUNCHERS])
+RESUMED = "mnist_ddp.py, killed and resumed"
+INTRO = f"""Seconds of `muster run` with the scripts in [examples/python](../../examples), {RANKS // EACH} hosts, {RANKS} ranks, on the CPU. Written by
+`MUSTER_WRITE_EXAMPLES=1 pytest -m "campaign or not campaign" tests/run/test_python_examples.py`.
+
+A cell passed when every rank printed what it must. `mnist_ddp.py` trained on 4,000 real digits of MNIST for {EPOCHS} epochs, `resnet.py` for 3 steps on made-up images.
+In the last column rank 0 was killed with SIGKILL while it saved its second checkpoint, and `--max-restarts 1` started the job again. It printed the same last loss and
+wrote the same checkpoint, bit for bit, as the job that was not killed. The hosts have different interface names, a docker0 with the same address, and names that
+resolve to 127.0.1.1. The launcher has no PyTorch."""
+
+
+@pytest.fixture(scope="module")
+def scripts(root, muster, shared_folder):
+    """The examples in a folder that every host of a lab sees that comes up later."""
+
+    def copy(folder):
+        for file in [*(root / "examples/python").glob("*.py"), Path(__file__).parent / "programs/die_in_second_save.py", muster]:
+            shutil.copy(file, folder)
+
+    return made_once(shared_folder / "python_examples", copy)
+
+
+@pytest.fixture(scope="module")
+def hosts(module_lab_up, make_cluster, scripts, digits, tmp_path_factory):  # noqa: F811
+    shared = tmp_path_factory.mktemp("slurm")
+    lab = module_lab_up(hosts=RANKS // EACH, nic_names="eth0,ens5", launcher_lacks="/opt/muster-deps/torch", share=shared)
+    for what in ("docker0", "loopback-name"):
+        lab.command("break", "n[1-2]", what)
+    cluster = make_cluster(lab, SimpleNamespace(muster=str(scripts / "muster")))
+    cluster.shared = shared
+    return cluster
+
+
+@pytest.fixture(scope="module")
+def slurm(hosts):
+    return SlurmDaemons(hosts.lab, hosts.shared)
+
+
+@pytest.fixture
+def launched(request, launcher):
+    """The launcher, with the daemons that it needs."""
+    if isinstance(launcher, Slurm):
+        request.getfixturevalue("slurm")
+    return launcher
+
+
+@pytest.fixture(scope="module")
+def passed():
+    """Seconds of every cell that passed."""
+    seconds = {}
+    yield seconds
+    if os.environ.get("MUSTER_WRITE_EXAMPLES") == "1":
+        columns = [*(f"{example}.py" for example in EXAMPLES), RESUMED]
+        rows = {str(launcher): [f"{seconds[launcher, column]:.1f}" if (launcher, column) in seconds else "FAILED" for column in columns] for launcher in LAUNCHERS}
+        write_table("examples.md", "The examples in Python under every engine", INTRO, columns, rows)
+
+
+@pytest.fixture(scope="module")
+def output(hosts, scripts):
+    """output(launcher, script, argument..., flags=[...]) -> what the ranks printed, without labels; and the seconds it took."""
+
+    def run(launcher, script, *arguments, flags=()):
+        activate, python = launcher.program(SimpleNamespace(ddp=str(scripts / script)), "ddp")
+        started = time.monotonic()
+        job = launcher.start(hosts, [*python, *map(str, arguments)], *activate, "--threads", "1", *flags, each=EACH)
+        assert job.end(100) == 0, job.said()
+        return [line.split("] ", 1)[1] for line in job.out if line.startswith("[")], time.monotonic() - started
+
+    return run
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(hosts, output, digits):  # noqa: F811
+    """uninterrupted(launcher) -> (lines, seconds, hash of the checkpoint) of a training that nothing disturbs, done once for each launcher."""
+    done = {}
+
+    def train(launcher):
+        if launcher not in done:
+            checkpoint = f"/tmp/{launcher}.pt"
+            lines, seconds = output(launcher, "mnist_ddp.py", *mnist_arguments(digits, checkpoint))
+            done[launcher] = lines, seconds, hash_on_rank_0(hosts, checkpoint)
+        return done[launcher]
+
+    return train
+
+
+def mnist_arguments(digits, checkpoint):  # noqa: F811
+    return ["--data", digits / "mnist", "--epochs", EPOCHS, "--checkpoint", checkpoint]
+
+
+def hash_on_rank_0(hosts, path):
+    return hosts.lab.shell("n1", f"sha256sum < {path}")
+
+
+@pytest.mark.lab
+@ENGINES
+def test_message_passing(output, passed, launched):
+    lines, seconds = output(launched, "message_passing.py")
+    assert sorted(lines) == [f"rank {rank} of {RANKS} has 0.5 1 1.5" for rank in range(RANKS)]
+    passed[launched, "message_passing.py"] = seconds
+
+
+@pytest.mark.lab
+@ENGINES
+def test_pi(output, passed, launched):
+    (line,), seconds = output(launched, "pi.py", 100_000)
+    value = re.fullmatch(rf"pi is about ([\d.]+): {RANKS} ranks, {RANKS * 100_000} points", line)
+    assert value and abs(float(value[1]) - math.pi) < 0.02, line
+    passed[launched, "pi.py"] = seconds
+
+
+@pytest.mark.lab
+@ENGINES
+def test_resnet(output, passed, launched):
+    lines, seconds = output(launched, "resnet.py", "--steps", 3, "--batch-size", 8)
+    assert [re.sub(r"[\d.]+( images/s|%)|loss [\d.]+", "N", line) for line in lines] == [
+        "2000 made-up images (for CIFAR-10: --data DIR)", "step 3 of 3: N on rank 0, N on all ranks", "accuracy N on 200 test images"]
+    passed[launched, "resnet.py"] = seconds
+
+
+@pytest.mark.lab
+@ENGINES
+def test_mnist(uninterrupted, passed, launched):
+    lines, seconds, _ = uninterrupted(launched)
+    assert [re.sub("(images from|loss) .*", r"\1", line) for line in lines] == ["4000 images from", *(f"epoch {i + 1} of {EPOCHS}: loss" for i in range(EPOCHS))]
+    first, last = (float(re.search(r"loss ([\d.]+)", lines[i])[1]) for i in (1, -1))
+    assert last < first / 2, lines
+    passed[launched, "mnist_ddp.py"] = seconds
+
+
+@pytest.mark.lab
+@ENGINES
+def test_mnist_resumes_where_it_was_killed(hosts, output, uninterrupted, passed, launched, scripts, digits):  # noqa: F811
+    """Rank 0 dies while it saves the second epoch. The restarted job repeats that epoch, and ends as a job that nothing disturbed."""
+    checkpoint = f"/tmp/{launched}-killed.pt"
+    lines, seconds = output(launched, "die_in_second_save.py", scripts / "mnist_ddp.py", *mnist_arguments(digits, checkpoint), flags=["--max-restarts", "1"])
+    begin, *epochs = uninterrupted(launched)[0]
+    assert lines == [begin, *epochs[:2], begin, f"resuming after epoch 1 of {EPOCHS}", *epochs[1:]]
+    assert hash_on_rank_0(hosts, checkpoint) == uninterrupted(launched)[2]
+    passed[launched, RESUMED] = seconds
+
+
+def alone(script, *arguments):
+    """(exit code, standard error) of an example that no launcher started."""
+    environment = {name: value for name, value in os.environ.items() if name != "RANK"}
+    ended = subprocess.run([DEPS / "torch/bin/python", Path("examples/python") / script, *arguments], cwd=Path(__file__).parents[2], env=environment,
+                           capture_output=True, text=True, timeout=patient(30))
+    return ended.returncode, ended.stderr
+
+
+def test_what_is_wrong_is_said_in_one_line(tmp_path):
+    (tmp_path / "train-images-idx3-ubyte").write_bytes(bytes.fromhex("00000803 00000002 0000001c 0000001c") + bytes(1000))
+    assert alone("mnist_ddp.py", "--data", tmp_path) == (
+        1, f"mnist_ddp.py: cannot read the data: {tmp_path}/train-images-idx3-ubyte is damaged or not an unpacked IDX file\n")
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("script", [f"{example}.py" for example in EXAMPLES])
+def test_a_launcher_is_asked_for(script):
+    assert alone(script) == (1, f"{script}: RANK is not set; use a launcher: muster run -n 2 {script}\n")
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("script, file", [("mnist_ddp.py", "train-images-idx3-ubyte"), ("resnet.py", "data_batch_1.bin")])
+def test_missing_data_is_named(tmp_path, script, file):
+    assert alone(script, "--data", tmp_path) == (1, f"{script}: cannot read the data: [Errno 2] No such file or directory: '{tmp_path}/{file}'\n")
+
+
+@pytest.mark.campaign
+@pytest.mark.lab
+def test_a_damaged_checkpoint_is_named(hosts, scripts):
+    hosts.lab.write("n1", "/tmp/damaged.pt", "no checkpoint")
+    activate, python = MPICH.program(SimpleNamespace(ddp=str(scripts / "mnist_ddp.py")), "ddp")
+    job = MPICH.start(hosts, [*python, "--checkpoint", "/tmp/damaged.pt"], *activate, "--threads", "1")
+    assert job.end(60) == 1
+    assert "mnist_ddp.py: cannot read the checkpoint /tmp/damaged.pt (delete it to start over): " in job.said(), job.said()
+    assert "muster: rank 0 on n1 ended with exit code 1" in job.errors, job.said()
+
+
+@pytest.mark.campaign
+@pytest.mark.lab
+def test_data_in_the_form_of_cifar10(output, digits):  # noqa: F811
+    lines, _ = output(MPICH, "resnet.py", "--steps", 1, "--data", digits / "cifar10")
+    assert lines[0] == f"4000 images from {digits}/cifar10" and lines[-1].endswith("on 1000 test images"), lines

@@ -1,0 +1,74 @@
+"""`muster run --sync`: the hosts run what was edited here."""
+import pytest
+
+pytestmark = pytest.mark.lab
+
+TRAIN = """import os, sys
+rank = os.environ["RANK"]
+print("{version}", os.getcwd(), *sys.argv[1:])
+open("checkpoint-" + rank, "w").write("{version}")
+open("state.txt", "w").write("of a rank")
+"""
+
+
+@pytest.fixture(scope="module")
+def module_cluster(module_lab_up, make_cluster, engines, tmp_path_factory):
+    share = tmp_path_factory.mktemp("share")
+    share.chmod(0o1777)
+    cluster = make_cluster(module_lab_up(hosts=2, share=share))
+    cluster.share = share
+    return cluster
+
+
+def run_in(cluster, engine, folder, *words):
+    run = cluster.launch(["env", "-C", folder, "muster", "run", "--engine", "openmpi", *words], engine)
+    assert run.end(30) == 0, run.said()
+    return run
+
+
+def ranks_said(run):
+    return sorted(line for line in run.out if line.startswith("["))
+
+
+def test_hosts_run_what_was_edited_and_keep_what_ranks_wrote(cluster, engines):
+    lab, engine = cluster.lab, engines["openmpi5"]
+    project = f"/home/{lab.user}/project"
+    lab.shell("launcher", f"""mkdir -p {project}/package {project}/build && cd {project} && printf 'build/\\n*.log\\n' > .gitignore
+        echo secret.txt > .musterignore; touch package/model.py build/big run.log secret.txt -- "-rf
+x"; touch -d '1 hour ago' state.txt""")
+    lab.write("launcher", f"{project}/train.py", TRAIN.format(version="one"))
+    first = run_in(cluster, engine, project, "-H", "n1,n2", "--sync", "train.py", "--sync", "--", "-H", "x")
+    assert ranks_said(first) == [f"[n{i + 1}:{i}] one {project} --sync -- -H x" for i in range(2)], first.said()
+    assert "muster: sync: n[1-2] (2 hosts): 6 files" in first.errors, first.said()
+    for host in lab.hosts:
+        there = lab.exec(host, "env", "-C", project, "find", ".", "-mindepth", "1", "-print0").stdout.split("\0")
+        assert {"./package/model.py", "./train.py", "./-rf\nx"} <= set(there)
+        assert not {"./build", "./run.log", "./secret.txt"} & set(there)
+
+    lab.write("launcher", f"{project}/train.py", TRAIN.format(version="two").replace("open(", "# "))
+    lab.shell("launcher", f"cd {project} && rm package/model.py && echo 'sync: true' > muster.yaml")
+    second = run_in(cluster, engine, project, "-H", "n1,n2", "train.py")
+    assert ranks_said(second) == [f"[n{i + 1}:{i}] two {project}" for i in range(2)], second.said()
+    assert "muster: sync: n[1-2] (2 hosts): 2 files" in second.errors and "newer there and kept: state.txt" in second.errors, second.said()
+    for rank, host in enumerate(lab.hosts):
+        assert lab.shell(host, f"cat {project}/checkpoint-{rank} {project}/state.txt") == "oneof a rank"
+        lab.shell(host, f"test -e {project}/package/model.py")
+
+    lab.write("launcher", f"{project}/train.py", TRAIN.format(version="three"))
+    third = run_in(cluster, engine, project, "-H", "n1,n2", "--no-sync", "train.py")
+    assert "two" in ranks_said(third)[0] and "muster: sync" not in third.errors, third.said()
+
+
+def test_a_shared_folder_is_not_copied_onto_itself(cluster, engines):
+    """Without rsync, so that a copy would fail; this machine is a host too."""
+    lab, folder = cluster.lab, str(cluster.share)
+    lab.write("launcher", f"{folder}/train.py", "import os; print(os.getcwd())\n")
+    lab.shell("n1", "mv $(command -v rsync) /root/", root=True)
+    run = run_in(cluster, engines["openmpi5"], folder, "-H", "localhost,n1", "--sync", "train.py")
+    assert ranks_said(run) == [f"[localhost:0] {folder}", f"[n1:1] {folder}"], run.said()
+    assert "muster: sync: n1: the same folder as here" in run.errors, run.said()
+    assert lab.shell("launcher", f"ls -A {folder}") == "train.py\n"
+    elsewhere = f"/home/{lab.user}/elsewhere"
+    lab.shell("launcher", f"mkdir {elsewhere} && cp {folder}/train.py {elsewhere}")
+    refused = cluster.launch(["env", "-C", elsewhere, "muster", "run", "--engine", "openmpi", "-H", "n1,n2", "--sync", "train.py"], engines["openmpi5"])
+    assert refused.end(30) == 125 and "rsync is not installed there" in refused.errors, refused.said()
