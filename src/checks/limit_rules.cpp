@@ -106,8 +106,9 @@ Findings find_nofile(const Scene& scene) {
     finding.evidence = fmt::format("ulimit -n is {}, and at most {}", limit_text(limit.soft),
                                    limit_text(limit.hard));
     if (may_raise)
-      finding.fix = fmt::format("ulimit -n {} before the program, or for good:\n{}",
-                                std::max<std::int64_t>(needed, 4096), finding.fix);
+      finding.fix =
+          fmt::format("run ulimit -n {} before the program, or raise the limit permanently:\n{}",
+                      std::max<std::int64_t>(needed, 4096), finding.fix);
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -73,8 +73,10 @@ Finding lacks_libraries(const facts::Program& program) {
           .severity = Severity::kError,
           .what = fmt::format("{} cannot start there: libraries are missing", program.path),
           .evidence = listed(program.missing_libraries),
-          .fix = "install them there, or set LD_LIBRARY_PATH by activation; to look:\n" +
-                 command_on_hosts("ldd " + sys::quote(std::string_view(program.path)))};
+          .fix =
+              "install them there, or set LD_LIBRARY_PATH with --activate; to see which are "
+              "missing:\n" +
+              command_on_hosts("ldd " + sys::quote(std::string_view(program.path)))};
 }
 
 // At most one: what is missing has no mode and no libraries.

@@ -100,7 +100,7 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options) {
   text("-f,--hostfile,--machinefile", options.hostfile,
        "File that lists the hosts, as for mpirun, Slurm or DeepSpeed")
       ->type_name("PATH");
-  text("--include", options.include, "Use only these of the hosts")->type_name("HOSTS");
+  text("--include", options.include, "Use only these hosts from the list")->type_name("HOSTS");
   text("--exclude", options.exclude, "Leave these hosts out")->type_name("HOSTS");
   text("--config", options.config, "Read this file instead of ./muster.yaml")->type_name("PATH");
   text("-u,--user", options.user, "User to log in as")->check(user_name);

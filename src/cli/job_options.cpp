@@ -173,9 +173,10 @@ ScriptHere look_at(const std::string& name) {
 
 Result<Program> program_words(const JobOptions& options, const Program& program) {
   if (options.module && options.no_python) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "-m and --no-python contradict each other",
-                            .hint = "a module of Python's needs it: leave --no-python out"});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "-m and --no-python contradict each other",
+              .hint = "-m runs a Python module, which needs python3: leave out --no-python"});
   }
   if (program.empty() || options.no_python) return program;
   return with_interpreter(program, options.module,

@@ -102,7 +102,9 @@ Error unreachable(const std::string& host, std::string_view stderr_text) {
     error.hint = known->hint;
   } else {  // a session on a shared connection that breaks ends without a word from ssh
     error.what = "the connection to it failed or was lost";
-    error.hint = "the host went down, or the network to it; what was started there may still run";
+    error.hint =
+        "the host or the network to it went down; processes that were started there may still be "
+        "running";
   }
   if (std::string said = printable(last_line(stderr_text)); !said.empty()) {
     said.insert(0, known ? "ssh said: " : "the last that came: ");

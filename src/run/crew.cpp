@@ -26,7 +26,7 @@ Error no_answer(const std::string& host, std::chrono::milliseconds deadline,
           .what = fmt::format("no answer within {:.0f} s",
                               std::chrono::duration<double>(deadline).count()),
           .where = {.host = host},
-          .hint = "is it up, and is its network?" + (trial.empty() ? "" : " try: " + trial)};
+          .hint = "are the host and its network up?" + (trial.empty() ? "" : " try: " + trial)};
 }
 
 Error too_slow(const std::string& host, std::chrono::milliseconds deadline) {

@@ -311,9 +311,11 @@ void Supervisor::look_after(std::size_t index) {
   Host& host = hosts_[index];
   if (host.done || host.lost) return;
   const double silent_s = seconds_since(crew_.heard(index));
-  if (silent_s > (alone() ? std::max(patience_.orphan_after_s, patience_.lost_after_s)
-                          : patience_.lost_after_s)) {
-    return lose(host);
+  if (alone()) {
+    alone_ = Clock::now();
+    if (silent_s > std::max(patience_.orphan_after_s, patience_.lost_after_s)) return lose(host);
+  } else if (std::min(silent_s, seconds_since(alone_)) > patience_.lost_after_s) {
+    return lose(host);  // once our own network is back, all hosts have that long to be heard
   }
   if (crew_.connected(index) && silent_s < kSilenceSeconds) return;
   if (seconds_since(host.tried) < kTryAgainSeconds) return;

@@ -107,6 +107,7 @@ class Supervisor {
   std::unique_ptr<Keeper> keeper_;
   std::vector<Engine> engines_;                                 // the running ones
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // an engine may outlive us
+  Clock::time_point alone_ = {};         // the last time that no host was heard
   std::set<std::string> cut_off_hosts_;  // whose engine still runs although its ssh ended
   std::vector<std::shared_ptr<sys::Timer>> timers_;
   Clock::time_point beat_ = {};  // ours, last

@@ -160,9 +160,10 @@ void add_machine_options(CLI::App& command, TrainOptions& options) {
       ->capture_default_str()
       ->check(CLI::Range(0, 1024))
       ->group(kMachine);
-  takes_duration(command.add_option("--collective-timeout", options.collective_timeout_s,
-                                    "End the job if a rank has not answered for this long"),
-                 1)
+  takes_duration(
+      command.add_option("--collective-timeout", options.collective_timeout_s,
+                         "End the job if a collective operation waits this long for a rank"),
+      1)
       ->capture_default_str()
       ->group(kMachine);
   // For tests: the outputs of the model for rank 0's part of the held-out images.

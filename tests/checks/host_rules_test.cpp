@@ -71,7 +71,7 @@ TEST(Nofile, MustSufficeForTheJob) {
   ASSERT_EQ(brief(world), "warning n[1-2] nofile-limit");
   EXPECT_EQ(judged(world).front().what, "a rank may open 1024 files, and 193 ranks need 1028");
   EXPECT_EQ(judged(world).front().fix,
-            "ulimit -n 4096 before the program, or for good:\n"
+            "run ulimit -n 4096 before the program, or raise the limit permanently:\n"
             "  muster exec -H 'n[1-2]' -- 'echo '\\''* - nofile 65536'\\'' | sudo tee "
             "/etc/security/limits.d/muster-nofile.conf'\n"
             "then log in anew; muster's open connection to a host keeps the old limit until it is "

@@ -149,6 +149,15 @@ def test_a_host_that_fails_twice_is_replaced_by_another_of_the_allocation(slurm)
     slurm.settles(before, 10)
 
 
+def test_sync_finds_the_folder_shared_and_elsewhere_sends_nothing(slurm):
+    run = slurm.run("--sync", "-N2", "--", "true")
+    assert run.code == 0 and "muster: sync: n[1-2] (2 hosts): the same folder as here" in run.errors, run.said()
+    folder = f"/home/{slurm.lab.user}/project"
+    slurm.lab.shell("launcher", f"mkdir -p {folder}")
+    run = slurm.begin(["env", "-C", folder, "salloc", "-Q", "-N2", "muster", "run", "--sync", "true"])
+    assert run.end(30) == 125 and "the folder is not shared, and Slurm carries no files" in run.errors, run.said()
+
+
 def test_a_crashed_host(slurm):
     """The last test: the host comes back without Slurm."""
     run = slurm.start("--lost-after", "10", "--", "sh", "-c", "echo up; exec sleep 1000")
@@ -158,12 +167,3 @@ def test_a_crashed_host(slurm):
     assert re.search(r"muster: (host )?n2 ", run.errors), run.said()
     left = [one for one in slurm.processes() if re.search("sleep|muster|srun|salloc", one[2])]
     assert left == [], left
-
-
-def test_sync_finds_the_folder_shared_and_elsewhere_sends_nothing(slurm):
-    run = slurm.run("--sync", "-N2", "--", "true")
-    assert run.code == 0 and "muster: sync: n[1-2] (2 hosts): the same folder as here" in run.errors, run.said()
-    folder = f"/home/{slurm.lab.user}/project"
-    slurm.lab.shell("launcher", f"mkdir -p {folder}")
-    run = slurm.begin(["env", "-C", folder, "salloc", "-Q", "-N2", "muster", "run", "--sync", "true"])
-    assert run.end(30) == 125 and "the folder is not shared, and Slurm carries no files" in run.errors, run.said()

@@ -85,7 +85,7 @@ def test_results_stay_where_folders_are_not_shared(hosts, programs, digits):
 
 
 @pytest.mark.parametrize("words, said", [(["mnist"], "--dataset-dir is missing"), (["--epochs", "3", "mnist"], "needs the model first"),
-                                         (["vgg", "--dataset-dir", "/data"], "vgg not in"), (["mnist", "--dataset-dir", "/d", "--", "true"], "takes no program")])
+                                         (["vgg", "--dataset-dir", "/data"], "vgg is not one of"), (["mnist", "--dataset-dir", "/d", "--", "true"], "takes no program")])
 def test_lines_that_make_no_sense_are_refused(words, said, hosts, programs):
     done = hosts.lab.exec("launcher", str(programs / "muster"), "train", *words)
     assert done.returncode == 2 and said in done.stdout + done.stderr, done
