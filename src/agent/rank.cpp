@@ -126,8 +126,7 @@ Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const 
                        .environment = std::move(prepared.environment),
                        .rank = prepared.rank,
                        .remarks = std::move(prepared.remarks),
-                       .record = files.record(prepared.rank.rank),
-                       .over_mark = files.over_mark(),
+                       .files = files,
                        .daemon = daemon},
                       guard, **voice, front);
   } else {

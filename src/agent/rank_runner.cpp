@@ -16,6 +16,7 @@
 
 #include "agent/descendants.hpp"
 #include "agent/descriptors.hpp"
+#include "agent/processes.hpp"
 #include "agent/stream.hpp"
 #include "base/printable.hpp"
 #include "sys/clock.hpp"
@@ -28,7 +29,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kDrain{2000};       // for output that a child process keeps open
 constexpr milliseconds kTell{10'000};      // for the last reports, once the front is gone
-constexpr milliseconds kNoWarden{90'000};  // for a new warden to appear
+constexpr milliseconds kOrphanEnds{2000};  // by itself, after SIGTERM
 constexpr milliseconds kLookAgain{1000};
 constexpr milliseconds kCleanUp{2000};   // for killed descendants to go away
 constexpr milliseconds kFrontGone{500};  // for a program to end by itself, as in MPI_Abort
@@ -50,11 +51,19 @@ std::string cannot_run(const std::string& program, int error) {
       no_interpreter ? " (the file exists, but its interpreter or loader does not)" : "");
 }
 
+// The warden is gone, and the launcher has not started another in time: nobody will end this rank.
+bool is_orphan(const RankVoice& voice, const RunFiles& files) {
+  const auto since = voice.alone_since();
+  return since && Clock::now() - *since >= files.orphan_after();
+}
+
 class Runner {
  public:
-  Runner(pid_t program, RankVoice& voice, int front, int signals, sys::Fd out, sys::Fd err)
+  Runner(pid_t program, RankVoice& voice, const RunFiles& files, int front, int signals,
+         sys::Fd out, sys::Fd err)
       : program_(program),
         voice_(voice),
+        files_(files),
         front_(front),
         signals_(signals),
         out_(sys::Stream::kOut, std::move(out)),
@@ -81,6 +90,7 @@ class Runner {
 
   pid_t program_;
   RankVoice& voice_;
+  const RunFiles& files_;
   int front_;  // -1: gone
   int signals_;
   Stream out_;
@@ -91,7 +101,9 @@ class Runner {
   bool ended_ = false;
   bool by_engine_ = false;
   double end_time_s_ = 0;
-  Clock::time_point give_up_ = Clock::time_point::max();  // output, or a program without front
+  bool orphan_ = false;
+  // When to stop reading the output, or to kill a program whose front or warden is gone.
+  Clock::time_point give_up_ = Clock::time_point::max();
 };
 
 void Runner::look_at_children() {
@@ -157,7 +169,13 @@ void Runner::step() {
   if (entries[2].revents != 0 || entries[2].fd < 0) voice_.go_on();
   if (entries[3].revents != 0) out_.read_some(take_);
   if (entries[4].revents != 0) err_.read_some(take_);
-  if (!ended_ && Clock::now() >= give_up_) {  // the engine has killed the front
+  if (!ended_ && !orphan_ && is_orphan(voice_, files_)) {
+    orphan_ = true;
+    pass_on(SIGTERM);
+    pass_on(SIGCONT);  // a stopped one cannot end
+    give_up_ = std::min(give_up_, Clock::now() + kOrphanEnds);
+  }
+  if (!ended_ && Clock::now() >= give_up_) {
     by_engine_ = true;
     give_up_ = Clock::time_point::max();
     (void)::kill(-program_, SIGKILL);
@@ -174,15 +192,13 @@ void Runner::run() {
 
 // Sends what is left; the engine waits meanwhile, as long as the launcher needs. Gives up after a
 // while if the front is gone or there is no warden.
-void say_the_rest(RankVoice& voice, int front) {
-  const auto began = Clock::now();
+void say_the_rest(RankVoice& voice, const RunFiles& files, int front) {
   auto give_up = Clock::time_point::max();
   while (!voice.finish(kLookAgain)) {
     bool closed = false;
     (void)receive_note(front, closed);
     if (closed) give_up = std::min(give_up, Clock::now() + kTell);
-    if (voice.descriptor() < 0) give_up = std::min(give_up, began + kNoWarden);
-    if (Clock::now() >= give_up) return;
+    if (Clock::now() >= give_up || is_orphan(voice, files)) return;
   }
 }
 
@@ -223,15 +239,17 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
                   .daemon = job.daemon,
                   .time_s = sys::unix_time(),
                   .remarks = job.remarks};
-  if (!job.record.empty()) (void)sys::write_file(job.record, to_line(start), 0600);
+  if (const std::string record = job.files.record(start.rank); !record.empty()) {
+    (void)sys::write_file(record, to_line(start), 0600);
+  }
   voice.start(start, out.our_end.get(), err.our_end.get());
   // A warden that is ending the run has either seen the start or already left this mark.
-  if (!job.over_mark.empty() && sys::exists(job.over_mark)) (void)::kill(launched.pid, SIGKILL);
+  if (job.files.over()) (void)::kill(launched.pid, SIGKILL);
   RankEnd end{.rank = job.rank.rank};
   if (const int error = launch_error(launched); error != 0) {
     end.failure = cannot_run(job.program.front(), error);
   }
-  Runner runner(launched.pid, voice, front, signals.get(), std::move(out.our_end),
+  Runner runner(launched.pid, voice, job.files, front, signals.get(), std::move(out.our_end),
                 std::move(err.our_end));
   runner.run();
   rusage usage{};
@@ -248,7 +266,12 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
   end.err_bytes = runner.err_bytes();
   end.by_engine = runner.by_engine() && end.status != 0;
   voice.end(end);
-  say_the_rest(voice, front);
+  say_the_rest(voice, job.files, front);
+  if (is_orphan(voice, job.files)) {
+    for (const ProcessId& engine : engine_daemons(job.files.run_id(), {&start, 1})) {
+      send_signal(engine, SIGKILL);  // its launcher will not tell it to leave
+    }
+  }
   return end.status;
 }
 

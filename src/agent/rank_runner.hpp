@@ -13,6 +13,7 @@
 
 #include "agent/program.hpp"
 #include "agent/rank_voice.hpp"
+#include "agent/run_files.hpp"
 #include "agent/signals.hpp"
 #include "base/environment.hpp"
 #include "base/error.hpp"
@@ -37,9 +38,8 @@ struct RankJob {
   Environment environment;
   rankenv::Rank rank;
   std::vector<std::string> remarks = {};
-  std::string record = {};     // file to record the start in, for a later clean-up
-  std::string over_mark = {};  // file that exists once the run is ending; empty: none
-  ProcessId daemon = {};       // the engine's
+  RunFiles files = {};
+  ProcessId daemon = {};  // the engine's
 };
 
 // Returns the program's raw wait status once all is reported. `front`: a socket to the front.

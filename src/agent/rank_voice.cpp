@@ -60,6 +60,9 @@ class ToWarden : public RankVoice {
     warden_.receive();  // it sends nothing; this only notices its end
     if (!warden_.open()) come_back(milliseconds(0));
   }
+  [[nodiscard]] std::optional<Clock::time_point> alone_since() const override {
+    return alone_since_;
+  }
   [[nodiscard]] bool finish(milliseconds patience) override {
     const auto give_up = Clock::now() + patience;
     while (true) {
@@ -80,7 +83,11 @@ class ToWarden : public RankVoice {
   // Connects to a new warden, which replaces one that was killed.
   void come_back(milliseconds patience) {
     sys::Fd connection = knock(folder_, patience);
-    if (!connection.valid()) return;
+    if (!connection.valid()) {
+      if (!alone_since_) alone_since_ = Clock::now();
+      return;
+    }
+    alone_since_.reset();
     warden_ = Channel(std::move(connection));
     if (!start_.empty()) say_start();
     if (!end_.empty()) warden_.send(end_);
@@ -97,6 +104,7 @@ class ToWarden : public RankVoice {
   sys::Fd err_;
   std::string start_;  // as sent, to repeat to a later warden
   std::string end_;
+  std::optional<Clock::time_point> alone_since_;
 };
 
 class Aloud : public RankVoice {
@@ -131,6 +139,9 @@ class Aloud : public RankVoice {
   [[nodiscard]] int descriptor() const override { return -1; }
   [[nodiscard]] short events() const override { return 0; }
   void go_on() override {}
+  [[nodiscard]] std::optional<Clock::time_point> alone_since() const override {
+    return std::nullopt;
+  }
   [[nodiscard]] bool finish(milliseconds /*patience*/) override { return true; }
 
  private:

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -33,6 +34,9 @@ class RankVoice {
   [[nodiscard]] virtual short events() const = 0;
   // To be called after each poll.
   virtual void go_on() = 0;
+  // Since when nobody has listened; nothing: somebody does.
+  [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point> alone_since()
+      const = 0;
   // Waits up to `patience` until everything is sent. False if something is left.
   [[nodiscard]] virtual bool finish(std::chrono::milliseconds patience) = 0;
 };

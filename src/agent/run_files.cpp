@@ -1,6 +1,8 @@
 #include "agent/run_files.hpp"
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <utility>
 
 #include <fcntl.h>
@@ -16,6 +18,8 @@ namespace muster::agent {
 namespace {
 
 constexpr std::size_t kMaxName = 255;
+constexpr double kOrphanAfterSeconds = 60;  // where the warden has left no word
+constexpr double kLongestSeconds = 1e9;
 constexpr std::size_t kMaxEnvironment = std::size_t{16} << 20;
 
 std::string own_name() {
@@ -30,6 +34,7 @@ std::string own_name() {
 Result<RunFiles> RunFiles::open(const std::string& run_id) {
   RunFiles files;
   if (run_id.empty()) return files;
+  files.run_id_ = run_id;
   MUSTER_TRY(files.folder_, run_folder(run_id));
   MUSTER_CHECK(sys::make_private_folder(files.folder_.substr(0, files.folder_.rfind('/'))));
   MUSTER_CHECK(sys::make_private_folder(files.folder_));
@@ -80,15 +85,20 @@ std::optional<Placement> RunFiles::placement() const {
 }
 
 bool RunFiles::over() const {
-  return !folder_.empty() && sys::exists(over_mark());
+  return !folder_.empty() && sys::exists(folder_ + "/" + kOverMark);
 }
 
 std::string RunFiles::record(int rank) const {
   return folder_.empty() ? std::string() : fmt::format("{}/rank.{}.jsonl", folder_, rank);
 }
 
-std::string RunFiles::over_mark() const {
-  return folder_.empty() ? std::string() : folder_ + "/" + kOverMark;
+std::chrono::milliseconds RunFiles::orphan_after() const {
+  constexpr std::size_t kMaxNumber = 64;
+  const auto text = sys::read_file(folder_ + "/" + kOrphanAfterFile, kMaxNumber);
+  double seconds = kOrphanAfterSeconds;
+  if (text) (void)std::from_chars(text->data(), text->data() + text->size(), seconds);
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::duration<double>(std::clamp(seconds, 0.0, kLongestSeconds)));
 }
 
 }  // namespace muster::agent

@@ -15,6 +15,9 @@ namespace muster::agent {
 // In the run's folder once its warden ends it.
 constexpr const char* kOverMark = "over";
 
+// For how many seconds the run goes on while nobody watches it, as its warden was told.
+constexpr const char* kOrphanAfterFile = "orphan_after_s";
+
 // Exit codes of muster's own processes on a host.
 constexpr int kUsageCode = 2;
 constexpr int kOwnFault = 125;  // the program was not even tried
@@ -40,14 +43,16 @@ class RunFiles {
   // The warden has begun to end the run: nothing more may start. A rank that was recorded before
   // this is asked is seen by the warden; any other sees this.
   [[nodiscard]] bool over() const;
-  // The file that marks this; empty if there is no run.
-  [[nodiscard]] std::string over_mark() const;
+  // How long a rank goes on without a warden.
+  [[nodiscard]] std::chrono::milliseconds orphan_after() const;
   // The file with the rank's start, for a clean-up after muster was killed.
   [[nodiscard]] std::string record(int rank) const;
   // The run's folder; empty if there is no run.
   [[nodiscard]] const std::string& folder() const { return folder_; }
+  [[nodiscard]] const std::string& run_id() const { return run_id_; }
 
  private:
+  std::string run_id_;
   std::string folder_;
 };
 

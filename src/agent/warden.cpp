@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include <fmt/format.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -102,7 +103,7 @@ Result<void> Warden::prepare() {
 
 void Warden::serve(Channel launcher, double orphan_after_s) {
   launcher_ = std::move(launcher);
-  orphan_after_s_ = orphan_after_s;
+  be_patient(orphan_after_s);
   begin();
   while (!over_) {
     wait();
@@ -131,6 +132,13 @@ void Warden::serve(Channel launcher, double orphan_after_s) {
   }
 }
 
+void Warden::be_patient(double orphan_after_s) {
+  orphan_after_s_ = orphan_after_s;
+  // For ranks that outlive us.
+  (void)sys::write_file(folder_ + "/" + kOrphanAfterFile, fmt::format("{}\n", orphan_after_s),
+                        0600);
+}
+
 void Warden::wait() {
   std::vector<pollfd> watched = {{listener_.get(), POLLIN, 0}, {terminated_.get(), POLLIN, 0}};
   links_.watch(watched, spool_);
@@ -156,7 +164,7 @@ void Warden::admit() {
 void Warden::obey(const Order& order) {
   switch (order.kind) {
     case Order::Kind::kBegin:
-      orphan_after_s_ = order.orphan_after_s;
+      be_patient(order.orphan_after_s);
       spool_.forget(order.taken);
       return begin();
     case Order::Kind::kEnd:

@@ -32,6 +32,7 @@ class Warden {
   void wait();
   void admit();
   void obey(const Order& order);
+  void be_patient(double orphan_after_s);
   void begin();
   void pass_on_news(RankLinks::Reads how);
   [[nodiscard]] bool is_shim(const ProcessId& process) const;

@@ -31,7 +31,7 @@ class FakeWarden:
     """Listens where the run's warden would, and records what ranks report. While `held` is set it reads nothing."""
 
     def __init__(self, folder):
-        self.ranks, self.changed, self.held = {}, threading.Condition(), threading.Event()
+        self.ranks, self.changed, self.held, self.connections = {}, threading.Condition(), threading.Event(), []
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(folder / "ranks"))
         self.listener.listen(64)
@@ -43,6 +43,7 @@ class FakeWarden:
                 connection, _ = self.listener.accept()
             except OSError:
                 return
+            self.connections.append(connection)
             threading.Thread(target=self._listen, args=(connection.makefile("rb"),), daemon=True).start()
 
     def _listen(self, stream):
@@ -79,7 +80,13 @@ class FakeWarden:
             return self.ranks[rank]
 
     def close(self):
+        """As if it were killed."""
         self.held.clear()
+        for one in [self.listener, *self.connections]:
+            try:
+                one.shutdown(socket.SHUT_RDWR)  # close() alone leaves the thread that waits at it, and the socket with it
+            except OSError:  # closed already, or the rank has gone
+                pass
         self.listener.close()
 
 

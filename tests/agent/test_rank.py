@@ -215,6 +215,21 @@ def test_a_warden_that_does_not_read_holds_the_program_up_and_loses_nothing(plac
     shim.stderr.close()
 
 
+def test_a_rank_without_a_warden_ends_after_a_while(place, tmp_path):
+    """Nobody else would end it: Slurm, for one, may forget the tasks of a step that it ends while they start."""
+    (place.folder / "orphan_after_s").write_text("3\n")
+    shim = place.start(["sh", "-c", f"trap 'echo told > {tmp_path}/mark' TERM; setsid sleep 1000 & echo up; while :; do sleep 0.1; done"])
+    place.lines(1)
+    place.warden.close()
+    closed = time.monotonic()
+    assert shim.wait(TIMEOUT) == -signal.SIGKILL
+    assert time.monotonic() - closed >= 3, "it did not wait for another warden"
+    assert (tmp_path / "mark").read_text() == "told\n", "it was killed without a warning"
+    wait_until(lambda: not place.processes(), "something is left")
+    shim.stdout.close()
+    shim.stderr.close()
+
+
 def test_program_that_closes_its_output_goes_on(place, tmp_path):
     mark = tmp_path / "mark"
     assert place.run(["sh", "-c", f"echo a; exec >&- 2>&-; echo done > {mark}; exit 4"])[:2] == (4, b"a\n")
