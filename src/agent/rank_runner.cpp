@@ -122,6 +122,7 @@ void Runner::look_at_children() {
 }
 
 void Runner::pass_on(int signal) {
+  look_at_children();  // one that has ended by itself was not ended by the engine
   if (ended_) return;
   if (ends_programs(signal)) by_engine_ = true;
   if (::kill(-program_, signal) != 0) (void)::kill(program_, signal);  // if it has left its group

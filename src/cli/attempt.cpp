@@ -109,14 +109,15 @@ void forget_old_master(const Surveyed& all) {
   }
 }
 
+constexpr std::size_t kLines = 200;  // that are searched for what MPI said
+
 // Finds ranks that failed because of another, and those that were killed in the middle of
 // MPI_Abort, from the last output of those that failed.
 void read_last_words(run::Record& record, const run::Output& output) {
-  constexpr std::size_t kLines = 200;
   const auto text = [](const std::vector<std::string>& lines) {
     return fmt::format("{}\n", fmt::join(lines, "\n"));
   };
-  const std::set<int> reported = run::reported_cut_off(text(output.last_of_engine(kLines)));
+  const std::set<int> reported = run::reported_cut_off(output.last_of_engine(kLines));
   for (run::RankRecord& rank : record.ranks) {
     if (!rank.end || rank.end->status == 0) continue;
     const std::string errors = text(output.last_errors(rank.rank, kLines));
@@ -166,11 +167,19 @@ void keep(const run::Record& record, const run::Verdict& verdict, run::Output& o
 }
 
 constexpr std::size_t kQuotedLines = 12;
+constexpr std::ptrdiff_t kReportLines = 24;  // of Open MPI, which explains its errors
 
 void quote_last_words(const run::Output& output, run::Verdict& verdict) {
   if (verdict.first_failed_rank >= 0) {
     verdict.quoted = output.last_errors(verdict.first_failed_rank, kQuotedLines);
     verdict.quoted_above = output.shown_last(verdict.first_failed_rank);
+    const std::vector<std::string> engine = output.last_of_engine(kLines);
+    const auto report = run::reported_error(engine, verdict.first_failed_rank);
+    if (!report.empty()) {
+      verdict.quoted.assign(report.end() - std::min(std::ssize(report), kReportLines),
+                            report.end());
+      verdict.quoted_above = false;
+    }
   } else if (verdict.of_engine) {
     verdict.quoted = output.last_of_engine(kQuotedLines);
   }

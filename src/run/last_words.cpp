@@ -3,16 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <span>
-#include <string>
+#include <utility>
 
 namespace muster::run {
 namespace {
 
-constexpr std::string_view kOpenMpi = "*** An error occurred in Socket closed";
+constexpr std::string_view kOpenMpiError = "*** An error occurred in ";
+constexpr std::string_view kOpenMpiCutOff = "*** An error occurred in Socket closed";
 
 constexpr std::array kSayings = {
-    kOpenMpi,
+    kOpenMpiCutOff,
     std::string_view("Connection closed by peer"),         // Gloo
     std::string_view("Connection reset by peer"),          // Gloo, Open MPI, libfabric
     std::string_view("Communication error with rank"),     // MPICH
@@ -30,6 +30,21 @@ bool has_any(std::string_view text, std::span<const std::string_view> sayings) {
   return std::any_of(sayings.begin(), sayings.end(), [&](std::string_view saying) {
     return text.find(saying) != std::string_view::npos;
   });
+}
+
+// The rank in "[n1:00000] *** reported by process [1639514113,0]".
+std::optional<int> reporter(std::string_view line) {
+  constexpr std::string_view kReporter = "*** reported by process [";
+  const std::size_t at = line.find(kReporter);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view process = line.substr(at + kReporter.size());
+  const std::size_t comma = process.find(',');
+  const std::size_t end = process.find(']');
+  if (end == std::string_view::npos || comma >= end) return std::nullopt;
+  int rank = -1;
+  const char* const last = process.data() + end;
+  const auto [stop, bad] = std::from_chars(process.data() + comma + 1, last, rank);
+  return bad == std::errc() && stop == last && rank >= 0 ? std::optional(rank) : std::nullopt;
 }
 
 }  // namespace
@@ -57,26 +72,38 @@ std::optional<int> said_abort_code(std::string_view errors) {
   return code == 0 ? std::nullopt : std::optional(code);
 }
 
-std::set<int> reported_cut_off(std::string_view words) {
-  constexpr std::string_view kReporter = "*** reported by process [";
+std::set<int> reported_cut_off(std::span<const std::string> words) {
   std::set<int> ranks;
-  for (std::size_t at = 0; (at = words.find(kOpenMpi, at)) != std::string_view::npos;) {
-    at += kOpenMpi.size();
-    // "[n1:00000] *** reported by process [1639514113,0]" is the next line.
-    const std::string_view rest = words.substr(at, words.find(kOpenMpi, at) - at);
-    const std::size_t reporter = rest.find(kReporter);
-    if (reporter == std::string_view::npos) continue;
-    std::string_view process = rest.substr(reporter + kReporter.size());
-    if (process.find(']') == std::string_view::npos) continue;
-    process = process.substr(0, process.find(']'));
-    if (process.find(',') == std::string_view::npos) continue;
-    process.remove_prefix(process.find(',') + 1);
-    int rank = -1;
-    const char* last = process.data() + process.size();
-    const auto [stop, bad] = std::from_chars(process.data(), last, rank);
-    if (bad == std::errc() && stop == last && rank >= 0) ranks.insert(rank);
+  bool cut_off = false;
+  for (const std::string& line : words) {
+    if (line.find(kOpenMpiError) != std::string::npos) {
+      cut_off = line.find(kOpenMpiCutOff) != std::string::npos;
+    }
+    const auto rank = reporter(line);
+    if (rank && std::exchange(cut_off, false)) ranks.insert(*rank);
   }
   return ranks;
+}
+
+std::vector<std::string> reported_error(std::span<const std::string> words, int rank) {
+  const auto is_report = [](const std::string& line) {
+    return line.find("] *** ") != std::string::npos;
+  };
+  std::vector<std::string> report;
+  bool has_rank = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& line = words[i];
+    // Help about the error, which begins with no [host:pid], may stand before the report.
+    const bool is_help = !line.starts_with('[') && line.find_first_not_of('-') != std::string::npos;
+    if (is_help || is_report(line)) report.push_back(line);
+    has_rank = has_rank || reporter(line) == rank;
+    const bool goes_on = i + 1 < words.size() && is_report(words[i + 1]) &&
+                         words[i + 1].find(kOpenMpiError) == std::string::npos;
+    if (!is_report(line) || goes_on) continue;
+    if (has_rank) return report;
+    report.clear();
+  }
+  return {};
 }
 
 }  // namespace muster::run

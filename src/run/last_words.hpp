@@ -5,7 +5,10 @@
 
 #include <optional>
 #include <set>
+#include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace muster::run {
 
@@ -15,7 +18,9 @@ namespace muster::run {
 // The exit code with which the rank called MPI_Abort, as MPICH and Intel MPI report it.
 [[nodiscard]] std::optional<int> said_abort_code(std::string_view errors);
 
-// `words`: the engine's own. Open MPI reports the errors of its ranks there. Pure.
-[[nodiscard]] std::set<int> reported_cut_off(std::string_view words);
+// `words`: the engine's own lines. Open MPI reports the errors of its ranks there. Pure.
+[[nodiscard]] std::set<int> reported_cut_off(std::span<const std::string> words);
+// What Open MPI reports about an error of this rank, without rulers and empty lines.
+[[nodiscard]] std::vector<std::string> reported_error(std::span<const std::string> words, int rank);
 
 }  // namespace muster::run

@@ -8,18 +8,48 @@ namespace muster::run {
 namespace {
 
 TEST(LastWords, OpenMpiReportsWhichRanksLostAConnection) {
-  EXPECT_EQ(reported_cut_off("[n1:00000] *** An error occurred in Socket closed\n"
-                             "[n1:00000] *** reported by process [1639514113,0]\n"
-                             "[n1:00000] *** on a NULL communicator\n"
-                             "[n3:00000] *** An error occurred in Socket closed\n"
-                             "[n3:00000] *** reported by process [1639514113,12]\n"),
-            (std::set{0, 12}));
+  const std::vector<std::string> words = {"[n1:00000] *** An error occurred in Socket closed",
+                                          "[n1:00000] *** reported by process [1639514113,0]",
+                                          "[n1:00000] *** on a NULL communicator",
+                                          "[n3:00000] *** An error occurred in Socket closed",
+                                          "[n3:00000] *** reported by process [1639514113,12]"};
+  EXPECT_EQ(reported_cut_off(words), (std::set{0, 12}));
 }
 
 TEST(LastWords, OtherErrorsOfOpenMpiAreTheRanksOwn) {
-  EXPECT_TRUE(reported_cut_off("[n1:00000] *** An error occurred in MPI_Send\n"
-                               "[n1:00000] *** reported by process [1639514113,0]\n")
-                  .empty());
+  const std::vector<std::string> words = {"[n1:00000] *** An error occurred in MPI_Send",
+                                          "[n1:00000] *** reported by process [1639514113,0]"};
+  EXPECT_TRUE(reported_cut_off(words).empty());
+}
+
+TEST(LastWords, OpenMpiReportsWhyARankFailed) {
+  const std::vector<std::string> words = {
+      "[n1:00001] *** An error occurred in Socket closed",
+      "[n1:00001] *** reported by process [7,0]",
+      "[n3:00001] *** An error occurred in Socket closed",
+      "[n3:00001] *** reported by process [7,2]",
+      "[launcher:00117] plm:rsh: Warning: setpgid(123,123) failed",
+      "----------------------------------------------------",
+      "A requested component was not found.",
+      "",
+      "Component: none_such",
+      "----------------------------------------------------",
+      "[n2:00160] *** An error occurred in MPI_Init",
+      "[n2:00160] *** reported by process [7,1]",
+      "[n2:00160] ***    and potentially your MPI job)",
+      "----------------------------------------------------",
+      "mpirun has exited due to process rank 1",
+      "----------------------------------------------------"};
+  EXPECT_EQ(
+      reported_error(words, 1),
+      (std::vector<std::string>{"A requested component was not found.", "Component: none_such",
+                                "[n2:00160] *** An error occurred in MPI_Init",
+                                "[n2:00160] *** reported by process [7,1]",
+                                "[n2:00160] ***    and potentially your MPI job)"}));
+  EXPECT_EQ(reported_error(words, 2),
+            (std::vector<std::string>{"[n3:00001] *** An error occurred in Socket closed",
+                                      "[n3:00001] *** reported by process [7,2]"}));
+  EXPECT_TRUE(reported_error(words, 3).empty());
 }
 
 TEST(LastWords, TornReportsNameNobody) {
@@ -28,9 +58,8 @@ TEST(LastWords, TornReportsNameNobody) {
         "\n*** reported by process [1,", "\n*** reported by process [1,x]",
         "\n*** reported by process [1,-2]", "\n*** reported by process [1,3",
         "\n*** reported by process [1,99999999999]"}) {
-    EXPECT_TRUE(
-        reported_cut_off("*** An error occurred in Socket closed" + std::string(end)).empty())
-        << end;
+    const std::vector<std::string> words = {"*** An error occurred in Socket closed", end};
+    EXPECT_TRUE(reported_cut_off(words).empty()) << end;
   }
 }
 

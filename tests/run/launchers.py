@@ -92,6 +92,7 @@ class Slurm(Launcher):
 
     def __init__(self, pmi, mpi):
         super().__init__(f"slurm-{pmi}", "slurm", "Slurm", mpi)
+        self.pmi = pmi
         self.path = SYSTEM_PATH
 
     def start(self, cluster, words, *flags, each=1):
@@ -158,7 +159,7 @@ class PodRuns:
             time.sleep(0.02)
         for run in self.runs if self.failed else []:
             if run.process.poll() is None:
-                run.signal("TERM")
+                run.lab.shell(run.host, f"kill -TERM {run.owner} || true")  # it may end just now
         codes = {run: run.end(within) for run in self.runs}
         return codes[self.failed] if self.failed else next((code for code in codes.values() if code), 0)
 

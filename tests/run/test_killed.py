@@ -40,7 +40,7 @@ def test_a_stopped_rank(cluster, engine, ended_by):
     cluster.lab.shell("n2", f"kill -STOP {shim} {program}")
     if ended_by == "INT":
         run.signal("INT")
-    assert run.end(25) == (124 if ended_by == "timeout" else 130), run.said()
+    assert run.end(30) == (124 if ended_by == "timeout" else 130), run.said()
     cluster.settles(before, 5)
 
 

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 
 import pytest
 from tests.conftest import made_once
-from tests.run.launchers import DEPS, LAUNCHERS, Slurm
+from tests.run.example_hosts import example_hosts, launched, slurm  # noqa: F401  fixtures
+from tests.run.launchers import DEPS, LAUNCHERS
 from tests.run.result_table import write_table
-from tests.run.slurm import Slurm as SlurmDaemons
 from tests.train.conftest import digits  # noqa: F401  a fixture
 from tests.waiting import patient
 
@@ -47,27 +47,8 @@ def scripts(root, muster, shared_folder):
 
 
 @pytest.fixture(scope="module")
-def hosts(module_lab_up, make_cluster, scripts, digits, tmp_path_factory):  # noqa: F811
-    shared = tmp_path_factory.mktemp("slurm")
-    lab = module_lab_up(hosts=RANKS // EACH, nic_names="eth0,ens5", launcher_lacks="/opt/muster-deps/torch", share=shared)
-    for what in ("docker0", "loopback-name"):
-        lab.command("break", "n[1-2]", what)
-    cluster = make_cluster(lab, SimpleNamespace(muster=str(scripts / "muster")))
-    cluster.shared = shared
-    return cluster
-
-
-@pytest.fixture(scope="module")
-def slurm(hosts):
-    return SlurmDaemons(hosts.lab, hosts.shared)
-
-
-@pytest.fixture
-def launched(request, launcher):
-    """The launcher, with the daemons that it needs."""
-    if isinstance(launcher, Slurm):
-        request.getfixturevalue("slurm")
-    return launcher
+def hosts(module_lab_up, scripts, digits, tmp_path_factory):  # noqa: F811
+    return example_hosts(module_lab_up, RANKS // EACH, scripts / "muster", tmp_path_factory.mktemp("slurm"))
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,10 @@
-"""The examples under `muster run`: every kind of engine, on hosts with other interface names, a docker0 with one address on all, and names that mean 127.0.1.1."""
+"""The examples in C++ under `muster run` and every kind of engine."""
 import math
 import re
-from types import SimpleNamespace
 
 import pytest
-from tests.run.conftest import Cluster
-from tests.run.launchers import LAUNCHERS, Slurm
-from tests.run.slurm import Slurm as SlurmDaemons
+from tests.run.example_hosts import example_hosts, launched, slurm  # noqa: F401  fixtures
+from tests.run.launchers import LAUNCHERS
 from tests.staging import staged
 
 RANKS, EACH = 6, 2
@@ -25,26 +23,7 @@ def examples(build, muster):
 
 @pytest.fixture(scope="module")
 def hosts(module_lab_up, examples, tmp_path_factory):
-    shared = tmp_path_factory.mktemp("slurm")
-    lab = module_lab_up(hosts=3, nic_names="eth0,ens5,eno1", launcher_lacks="/opt/muster-deps/torch", share=shared)
-    for what in ("docker0", "loopback-name"):
-        lab.command("break", "n[1-3]", what)
-    cluster = Cluster(lab, SimpleNamespace(muster=str(examples / "muster")))
-    cluster.shared = shared
-    return cluster
-
-
-@pytest.fixture(scope="module")
-def slurm(hosts):
-    return SlurmDaemons(hosts.lab, hosts.shared)
-
-
-@pytest.fixture
-def launched(request, launcher):
-    """The launcher, with the daemons that it needs."""
-    if isinstance(launcher, Slurm):
-        request.getfixturevalue("slurm")
-    return launcher
+    return example_hosts(module_lab_up, RANKS // EACH, examples / "muster", tmp_path_factory.mktemp("slurm"))
 
 
 def output(hosts, launcher, *words):
