@@ -17,9 +17,10 @@ namespace {
 // What rsync --version prints here.
 Result<std::string> ask_rsync_here() {
   if (auto asked = sys::run({.argv = {"rsync", "--version"}})) return std::move(asked->out);
-  return unexpected(Error{.code = ErrorCode::kEngineMissing,
-                          .what = "rsync is not installed here",
-                          .hint = "install it, for example: apt-get install rsync"});
+  return unexpected(
+      Error{.code = ErrorCode::kEngineMissing,
+            .what = "rsync is not installed on this machine",
+            .hint = "install rsync on this machine, for example: apt-get install rsync"});
 }
 
 bool needs_transfer(const Outcome& outcome) {
@@ -29,17 +30,17 @@ bool needs_transfer(const Outcome& outcome) {
 // An Error in place of an unhappy end of the preparation.
 Outcome prepared(Outcome outcome) {
   if (!outcome.ended || outcome.ended->ok() || is_shared(outcome)) return outcome;
-  Error error{.what = "cannot make the folder there", .where = {.host = outcome.host}};
+  Error error{.what = "cannot create the directory on the host", .where = {.host = outcome.host}};
   if (outcome.ended->code == kNoRsync) {
     error = {.code = ErrorCode::kEngineMissing,
-             .what = "rsync is not installed there",
+             .what = "rsync is not installed on the host",
              .where = {.host = outcome.host},
-             .hint = "install it on the host, for example: apt-get install rsync"};
+             .hint = "install rsync on the host, for example: apt-get install rsync"};
   } else if (outcome.ended->code == kHoldsHome) {
     error = {.code = ErrorCode::kUsage,
-             .what = "--delete would clear the home folder there",
+             .what = "--delete would delete the home directory on the host",
              .where = {.host = outcome.host},
-             .hint = "name a folder of its own with --to"};
+             .hint = "pass --to with a directory that holds nothing else"};
   } else if (!outcome.ended->err.empty()) {
     error.cause = std::make_shared<const Error>(
         Error{.what = outcome.ended->err.substr(0, outcome.ended->err.find('\n'))});
@@ -110,9 +111,11 @@ void transfer(const Distribution& what, SyncOptions options, const std::string& 
 std::vector<Outcome> only_shared(std::vector<Outcome> outcomes) {
   for (Outcome& outcome : outcomes) {
     if (!needs_transfer(outcome)) continue;
-    outcome.ended = unexpected(Error{.what = "the folder is not shared, and Slurm carries no files",
-                                     .where = {.host = outcome.host},
-                                     .hint = "work in a folder that all hosts of the job share"});
+    outcome.ended = unexpected(Error{
+        .what =
+            "the host does not share this directory, and muster cannot copy files through Slurm",
+        .where = {.host = outcome.host},
+        .hint = "work in a directory that all hosts of the job share"});
   }
   return outcomes;
 }

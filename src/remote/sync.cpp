@@ -138,10 +138,11 @@ Result<std::string> target_folder(const std::string& from, const std::string& to
   path = std::filesystem::path(path).lexically_normal().string();
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   if (remove && (path == "/" || path == "." || path.rfind("..", 0) == 0)) {
-    return unexpected(Error{
-        .code = ErrorCode::kUsage,
-        .what = fmt::format("--delete would clear '{}' on every host", to.empty() ? from : to),
-        .hint = "name a folder of its own with --to"});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = fmt::format("--delete would delete everything in '{}' on every host",
+                                  to.empty() ? from : to),
+              .hint = "pass --to with a directory that holds nothing else"});
   }
   return path;
 }
@@ -167,7 +168,7 @@ std::string to_text(const Changes& changes) {
   if (changes == Changes{}) return "the same already";
   std::string text = fmt::format("{} file{} ({})", changes.files, changes.files == 1 ? "" : "s",
                                  size_text(changes.bytes));
-  if (changes.others > 0) text += fmt::format(", {} folders or links", changes.others);
+  if (changes.others > 0) text += fmt::format(", {} directories or links", changes.others);
   if (changes.deleted > 0) text += fmt::format(", {} deleted", changes.deleted);
   return text;
 }
@@ -191,7 +192,9 @@ std::string_view listing(std::string_view out) {
 
 Error sync_failure(const std::string& host, const sys::Ended& ended) {
   if (ended.timed_out) {
-    return {.code = ErrorCode::kTimeout, .what = "not done in time", .where = {.host = host}};
+    return {.code = ErrorCode::kTimeout,
+            .what = "the copy did not finish within the time limit",
+            .where = {.host = host}};
   }
   if (ended.code == kSshFailed) return unreachable(host, ended.err);
   Error error{.what = fmt::format("rsync failed with {}", sys::to_text(ended)),
