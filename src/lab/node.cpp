@@ -141,7 +141,8 @@ Result<std::string> read_all(int fd) {
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
     pollfd event{.fd = fd, .events = POLLIN, .revents = 0};
     if (left.count() <= 0 || ::poll(&event, 1, static_cast<int>(left.count())) == 0) {
-      return unexpected(Error{.code = ErrorCode::kTimeout, .what = "a host does not start"});
+      return unexpected(
+          Error{.code = ErrorCode::kTimeout, .what = "a host of the lab does not start"});
     }
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
@@ -190,7 +191,7 @@ Result<pid_t> first_process(const Spec& spec, std::string_view node) {
   return unexpected(Error{.code = ErrorCode::kUnreachable,
                           .what = "the host is down",
                           .where = {.host = std::string(node)},
-                          .hint = fmt::format("muster lab restart {}", node)});
+                          .hint = fmt::format("run: muster lab restart {}", node)});
 }
 
 std::vector<std::string> in_network_of(pid_t pid, std::vector<std::string> words) {
@@ -203,8 +204,8 @@ namespace {
 Result<sys::Ended> ip_in_switch(std::string_view lab, const std::string& lines, bool force) {
   const auto pid = node_pid(lab, kSwitch);
   if (!pid) {
-    return unexpected(
-        Error{.what = "the lab's switch does not run", .hint = "muster lab down, then up"});
+    return unexpected(Error{.what = "the lab's network switch is not running",
+                            .hint = "create the lab again: muster lab down, then muster lab up"});
   }
   std::vector<std::string> words = {"ip", "-batch", "-"};
   if (force) words.insert(words.begin() + 1, "-force");
@@ -219,7 +220,7 @@ Result<sys::Ended> ip_in_switch(std::string_view lab, const std::string& lines, 
 Result<void> in_switch(std::string_view lab, const std::string& ip_lines) {
   MUSTER_TRY(const sys::Ended ended, ip_in_switch(lab, ip_lines, false));
   if (ended.ok()) return {};
-  return unexpected(Error{.what = fmt::format("the lab's network refused: {}", ended.err)});
+  return unexpected(Error{.what = fmt::format("cannot set up the lab's network: {}", ended.err)});
 }
 
 void try_in_switch(std::string_view lab, const std::string& ip_lines) {
@@ -244,7 +245,7 @@ Result<unsigned long> wait_for_sshd(pid_t host, unsigned long old_socket) {
     const unsigned long socket = listening_socket(host, 22);
     if (socket != 0 && socket != old_socket) return socket;
     if (start_time(host).empty()) {
-      return unexpected(Error{.what = "the host ended while its sshd was starting"});
+      return unexpected(Error{.what = "the host stopped while its sshd was starting"});
     }
     if (steady_clock::now() > deadline) {
       return unexpected(Error{.code = ErrorCode::kTimeout, .what = "its sshd does not listen"});
@@ -260,7 +261,8 @@ Result<void> start_hosts(const Spec& spec, std::span<const int> hosts) {
   report.write = sys::Fd();
   MUSTER_CHECK(in_switch(spec.name, plan_cables(spec, cables)));
   for (std::size_t i = 0; i < cables.size(); ++i) {
-    if (::write(go.write.get(), "g", 1) != 1) return unexpected(system_error("a host ended early"));
+    if (::write(go.write.get(), "g", 1) != 1)
+      return unexpected(system_error("a host of the lab stopped while it was starting"));
   }
   MUSTER_TRY(const std::string complaints, read_all(report.read.get()));  // ends when all exec'ed
   if (!complaints.empty()) {

@@ -29,25 +29,25 @@ unexpected<Error> refuse(std::string what, std::string hint = {}) {
 
 Result<void> validate(const Spec& spec) {
   if (!is_word(spec.name, 32)) {
-    return refuse(fmt::format("'{}' is no name for a lab", spec.name),
-                  "a-z, 0-9, - and _, at most 32");
+    return refuse(fmt::format("'{}' cannot be the name of a lab", spec.name),
+                  "use at most 32 of the characters a-z, 0-9, - and _");
   }
   if (spec.hosts < 1 || spec.hosts > kMaxHosts) {
     return refuse(fmt::format("a lab has 1 to {} hosts, not {}", kMaxHosts, spec.hosts));
   }
   if (spec.nics < 1 || spec.nics > 2) return refuse("a lab has 1 or 2 networks (--nics)");
   if (!is_word(spec.user, 32) || spec.user == "root") {
-    return refuse(fmt::format("'{}' is no name for the lab's ordinary user", spec.user));
+    return refuse(fmt::format("'{}' cannot be the name of the lab's ordinary user", spec.user));
   }
   if (spec.nic_names.empty()) return refuse("--nic-names is empty");
   for (const std::string& name : spec.nic_names) {
     if (!is_word(name, kMaxInterfaceName - 1) || name == "lo") {
-      return refuse(fmt::format("'{}' is no name for a network interface", name));
+      return refuse(fmt::format("'{}' cannot be the name of a network interface", name));
     }
   }
   for (const std::string& folder : spec.shares) {
     if (folder.empty() || folder.front() != '/') {
-      return refuse(fmt::format("--share takes an absolute folder, not '{}'", folder));
+      return refuse(fmt::format("--share needs an absolute path, not '{}'", folder));
     }
   }
   return {};
@@ -66,7 +66,7 @@ Result<int> host_number(const Spec& spec, std::string_view name) {
   }
   if (number < 1 || number > spec.hosts || host_name(number) != name) {
     return refuse(fmt::format("lab '{}' has no host '{}'", spec.name, name),
-                  fmt::format("its hosts are launcher and n1 to n{}", spec.hosts));
+                  fmt::format("the lab has the hosts launcher and n1 to n{}", spec.hosts));
   }
   return number;
 }
@@ -155,8 +155,9 @@ Result<Spec> from_json(std::string_view text) {
     MUSTER_CHECK(validate(spec));
     return spec;
   } catch (const nlohmann::json::exception& error) {
-    return unexpected(Error{.code = ErrorCode::kSystem,
-                            .what = fmt::format("not a lab's description: {}", error.what())});
+    return unexpected(
+        Error{.code = ErrorCode::kSystem,
+              .what = fmt::format("this is not the description of a lab: {}", error.what())});
   }
 }
 
