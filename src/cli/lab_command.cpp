@@ -211,6 +211,9 @@ void add_up(CLI::App& lab, const Options& options, Action& action) {
       ->delimiter(',');
   up->add_option("--user", options->spec.user, "Ordinary user on every host")
       ->capture_default_str();
+  up->add_option("--root", options->spec.root,
+                 "Root file system of the hosts, except the launcher; default: this machine's")
+      ->type_name("PATH");
   up->add_option("--share", options->spec.shares,
                  "Directory that all hosts share, as over NFS; may be repeated")
       ->type_name("PATH");

@@ -63,7 +63,7 @@ Result<Machine> look_at_machine(const Spec& spec) {
 // What the lab starts, looked for before anything is made.
 Result<void> check_programs() {
   for (const char* name :
-       {"tini", "nsenter", "ip", "tc", "ethtool", "ssh-keygen", "/usr/sbin/sshd"}) {
+       {"tini-static", "nsenter", "ip", "tc", "ethtool", "ssh-keygen", "/usr/sbin/sshd"}) {
     if (sys::find_program(name)) continue;
     return unexpected(Error{.code = ErrorCode::kEngineMissing,
                             .what = fmt::format("the lab needs '{}', which is not installed", name),
@@ -99,6 +99,23 @@ Result<void> settle_shares(std::vector<std::string>& shares) {
   return {};
 }
 
+Result<void> settle_root(std::string& root) {
+  if (root == "/") return {};
+  std::error_code bad;
+  const std::string real = std::filesystem::canonical(root, bad);
+  if (bad || !sys::exists(real + "/usr/sbin/sshd")) {
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "there is no root file system with /usr/sbin/sshd in this folder",
+              .where = {.file = root},
+              .hint = "make one: mmdebstrap --variant=minbase --include=openssh-server,python3 "
+                      "bookworm " +
+                      root});
+  }
+  root = real;
+  return {};
+}
+
 Result<void> settle_hidden(std::vector<std::string>& folders) {
   for (std::string& folder : folders) {
     std::error_code bad;
@@ -116,6 +133,7 @@ Result<void> settle_hidden(std::vector<std::string>& folders) {
 // Completes the spec with what is chosen here, and looks at what the plan needs of the machine.
 Result<Machine> prepare(Spec& spec) {
   if (spec.password.empty()) spec.password = random_text(12, kPasswordLetters);
+  MUSTER_CHECK(settle_root(spec.root));
   MUSTER_CHECK(validate(spec));
   MUSTER_CHECK(check_programs());
   MUSTER_CHECK(settle_shares(spec.shares));

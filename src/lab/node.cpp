@@ -77,7 +77,16 @@ void detach_from_terminal() {
   ::setsid();
 }
 
-[[noreturn]] void exec_with_mark(const std::string& lab, std::vector<const char*> argv) {
+// The first process of a node. It is static and opened before the host's root hides it, so that it
+// runs whatever that root holds.
+Result<sys::Fd> open_init() {
+  const auto path = sys::find_program("tini-static");
+  sys::Fd init(path ? ::open(path->c_str(), O_RDONLY | O_CLOEXEC) : -1);
+  if (!init.valid()) return unexpected(system_error("cannot open tini-static"));
+  return init;
+}
+
+[[noreturn]] void exec_init(const std::string& lab, int init, std::vector<const char*> argv) {
   detach_from_terminal();
   // Whatever our caller had open or stood in must not be held for the life of the lab. Our lock
   // stays until the exec.
@@ -86,10 +95,11 @@ void detach_from_terminal() {
   const std::string marked = mark(lab);
   const char* env[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                        "HOME=/root", marked.c_str(), nullptr};
+  argv.insert(argv.begin(), {"tini", "--"});
   argv.push_back(nullptr);
   // From here on the mark in the environment finds us, not our parent's death.
   ::prctl(PR_SET_PDEATHSIG, 0);
-  ::execvpe(argv[0], const_cast<char* const*>(argv.data()), const_cast<char* const*>(env));
+  ::fexecve(init, const_cast<char* const*>(argv.data()), const_cast<char* const*>(env));
   ::_exit(127);
 }
 
@@ -121,7 +131,7 @@ Result<Pipe> make_pipe() {
 }
 
 // The life of a host's first process up to exec. What goes wrong is told through `report`.
-[[noreturn]] void host_main(const Spec& spec, int host, Pipe& go, Pipe& report) {
+[[noreturn]] void host_main(const Spec& spec, int host, int init, Pipe& go, Pipe& report) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // until exec: an `up` that dies takes half-made hosts along
   go.write = sys::Fd();                // or we would never see the end of our parent in `go`
   if (auto ready = become_host(spec, host, go.read.get()); !ready) {
@@ -129,7 +139,7 @@ Result<Pipe> make_pipe() {
     (void)!::write(report.write.get(), text.data(), text.size());
     ::_exit(1);
   }
-  exec_with_mark(spec.name, {"tini", "--", "/usr/sbin/sshd", "-D", "-E", "/var/log/sshd.log"});
+  exec_init(spec.name, init, {"/usr/sbin/sshd", "-D", "-E", "/var/log/sshd.log"});
 }
 
 // Up to the end: every process that holds the other end has executed its program or ended.
@@ -153,11 +163,12 @@ Result<std::string> read_all(int fd) {
 
 Result<std::vector<Cable>> clone_hosts(const Spec& spec, std::span<const int> hosts, Pipe& go,
                                        Pipe& report) {
+  MUSTER_TRY(const sys::Fd init, open_init());
   std::vector<Cable> cables;
   for (const int host : hosts) {
     const pid_t pid = clone_into(kHostNamespaces);
     if (pid < 0) return unexpected(system_error("cannot make a host's namespaces"));
-    if (pid == 0) host_main(spec, host, go, report);
+    if (pid == 0) host_main(spec, host, init.get(), go, report);
     MUSTER_CHECK(record_process(pid_file(spec.name, host_name(host)), pid));
     cables.push_back({host, pid});
   }
@@ -229,9 +240,10 @@ void try_in_switch(std::string_view lab, const std::string& ip_lines) {
 Result<void> start_switch(const Spec& spec) {
   MUSTER_CHECK(sys::make_folders(host_folder(spec.name, kSwitch), 0755));
   MUSTER_TRY(Pipe started, make_pipe());
+  MUSTER_TRY(const sys::Fd init, open_init());
   const pid_t pid = clone_into(kSwitchNamespaces);
   if (pid < 0) return unexpected(system_error("cannot make the switch's namespaces"));
-  if (pid == 0) exec_with_mark(spec.name, {"tini", "--", "sleep", "infinity"});
+  if (pid == 0) exec_init(spec.name, init.get(), {"sleep", "infinity"});
   started.write = sys::Fd();
   MUSTER_TRY(const std::string nothing, read_all(started.read.get()));  // returns at the exec
   MUSTER_CHECK(record_process(pid_file(spec.name, kSwitch), pid));

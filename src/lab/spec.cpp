@@ -45,6 +45,10 @@ Result<void> validate(const Spec& spec) {
       return refuse(fmt::format("'{}' is no name for a network interface", name));
     }
   }
+  if (spec.root.find_first_of(":,\\") != std::string::npos) {
+    return refuse(fmt::format("--root cannot be '{}'", spec.root),
+                  "move it to a path without ':', ',' and '\\', which mount options cannot hold");
+  }
   for (const std::string& folder : spec.shares) {
     if (folder.empty() || folder.front() != '/') {
       return refuse(fmt::format("--share takes an absolute folder, not '{}'", folder));
@@ -128,15 +132,11 @@ std::string mark(std::string_view lab) {
 }
 
 std::string to_json(const Spec& spec) {
-  const nlohmann::json value = {{"name", spec.name},
-                                {"hosts", spec.hosts},
-                                {"nics", spec.nics},
-                                {"nic_names", spec.nic_names},
-                                {"user", spec.user},
-                                {"uid", spec.uid},
-                                {"password", spec.password},
-                                {"shares", spec.shares},
-                                {"launcher_lacks", spec.launcher_lacks}};
+  const nlohmann::json value = {{"name", spec.name},     {"hosts", spec.hosts},
+                                {"nics", spec.nics},     {"nic_names", spec.nic_names},
+                                {"root", spec.root},     {"user", spec.user},
+                                {"uid", spec.uid},       {"password", spec.password},
+                                {"shares", spec.shares}, {"launcher_lacks", spec.launcher_lacks}};
   return value.dump(2) + "\n";
 }
 
@@ -147,6 +147,7 @@ Result<Spec> from_json(std::string_view text) {
               .hosts = value.at("hosts"),
               .nics = value.at("nics"),
               .nic_names = value.at("nic_names"),
+              .root = value.at("root"),
               .user = value.at("user"),
               .uid = value.at("uid"),
               .password = value.at("password"),
