@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.bare_root import make_bare_root
 from tests.waiting import given_time, patient
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -123,6 +124,13 @@ def made_once(folder: Path, make) -> Path:
 def muster_on_hosts(muster, shared_folder) -> Path:
     """A copy of the binary that lab hosts see wherever the source tree is; labs come up after this."""
     return made_once(shared_folder / "binary", lambda folder: shutil.copy(muster, folder)) / muster.name
+
+
+@pytest.fixture(scope="session")
+def bare_root(shared_folder) -> Path:
+    """A minimal Debian with sshd and Python: $MUSTER_BARE_ROOT, else from the packages of this machine."""
+    named = os.environ.get("MUSTER_BARE_ROOT")
+    return Path(named) if named else made_once(shared_folder / "bare-root", make_bare_root)
 
 
 @pytest.fixture(scope="session")

@@ -87,7 +87,7 @@ class Choice {
       over_gloo_ = true;
     } catch (const std::exception& error) {
       throw std::runtime_error(
-          "the ranks cannot agree on which backends all of them have, as --optional needs: " +
+          "the ranks cannot find out which backends all of them have, which --optional needs: " +
           (over_mpi.empty() ? "" : "not over MPI: " + over_mpi + "; ") +
           "not over Gloo: " + one_line(error.what()));
     }
@@ -155,7 +155,8 @@ class Choice {
         if (made_[i] && made_[i].get() == meeting_) spare_ = std::move(made_[i]);
       }
     }
-    if (found.names.empty()) throw std::runtime_error("no backend is left to measure: " + all);
+    if (found.names.empty())
+      throw std::runtime_error("there is no backend that all ranks can use: " + all);
     found.meeting = std::move(spare_);
     return found;
   }

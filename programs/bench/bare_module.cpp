@@ -23,14 +23,15 @@ void check_call(int code, const char* call) {
   int length = 0;
   MPI_Error_string(code, text, &length);
   throw std::runtime_error(std::string(call) + " failed: " + text +
-                           "; see what else MPI has printed, and try with fewer ranks");
+                           "; see MPI's own messages, and try fewer ranks");
 }
 
 int as_count(std::size_t count) {
   if (count <= INT_MAX) return static_cast<int>(count);
   throw std::runtime_error(
-      "MPI's own calls take 2147483647 elements at most, not " + std::to_string(count) +
-      "; measure sizes like that with the mpi backend, and bare with a smaller --max");
+      "MPI's own calls cannot send more than 2147483647 elements, and this would be " +
+      std::to_string(count) +
+      "; measure this size with the mpi backend, or pass a smaller --max for bare");
 }
 
 // As c10 aligns its tensors: the backends are compared on equal memory.
@@ -168,8 +169,8 @@ bool begin_mpi() {
     // The backend for MPI has a thread that calls it too.
     if (level < MPI_THREAD_MULTIPLE)
       throw std::runtime_error(
-          "this MPI cannot be called from several threads, as bare beside mpi needs; measure them "
-          "one after the other: --backends bare, then --backends mpi");
+          "this MPI cannot be called from several threads, which measuring bare and mpi together "
+          "needs; measure them separately: --backends bare, then --backends mpi");
   }
   MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
   return begun == 0;
@@ -187,9 +188,9 @@ extern "C" __attribute__((visibility("default"))) Fabric* muster_bench_fabric(
   if (rank != request.world.rank || size != request.world.size)
     throw std::runtime_error(
         "MPI says that this is rank " + std::to_string(rank) + " of " + std::to_string(size) +
-        ", the launcher: rank " + std::to_string(request.world.rank) + " of " +
+        ", but the launcher says rank " + std::to_string(request.world.rank) + " of " +
         std::to_string(request.world.size) +
-        "; start this with an mpirun or srun of that MPI, or take --backend gloo");
+        "; start muster-bench with an mpirun or srun of this MPI, or use --backend gloo");
   return new Bare(rank, size, ours);
 }
 

@@ -95,8 +95,9 @@ class Collectives {
       for (std::size_t i = 0; i < backends_.names.size(); ++i) {
         std::string why = refusal(*backends_.fabrics[i], operation);
         if (why.empty() && sizes.empty())
-          why = "no size from " + size_text(options_.min) + " to " + size_text(options_.max) +
-                " has an element for each of " + std::to_string(world_.size) + " ranks";
+          why = "no message size from " + size_text(options_.min) + " to " +
+                size_text(options_.max) + " has at least one element for each of " +
+                std::to_string(world_.size) + " ranks";
         if (why.empty())
           able.push_back(i);
         else
@@ -120,8 +121,8 @@ class Collectives {
       if (!sizes.empty() && sizes.back() > most(i))
         skip(name_of(operation), backends_.names[i],
              "sizes above " + size_text(most(i)) +
-                 " were left out: MPI's own calls count elements in 31 bits; the mpi backend takes "
-                 "them");
+                 " were left out: MPI's own calls cannot send more than 2147483647 elements; the "
+                 "mpi backend can");
   }
 
   void skip(const std::string& operation, const std::string& backend,
@@ -141,7 +142,7 @@ class Collectives {
       fabric.run(operation);
     } catch (const Unsupported& error) {
       why = one_line(error.what());
-      if (why.empty()) why = "the backend does not have it";
+      if (why.empty()) why = "the backend does not support this operation";
     }
     fabric.allocate({});
     const auto all = gather_texts(fabric, why);

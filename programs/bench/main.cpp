@@ -29,6 +29,7 @@
 #include "programs/bench/words.hpp"
 #include "programs/flag_words.hpp"
 #include "rankenv/rank.hpp"
+#include "trainflags/help.hpp"
 
 namespace {
 
@@ -82,8 +83,12 @@ void say(const World& world, const std::string& message) {
 
 int run(int count, char** words, World& world) {
   world = read_world();
-  CLI::App app("Measures operations, links or a training on all ranks of the job that it is in.");
+  CLI::App app(
+      "Measure operations, links or a training on all ranks of the job that this process belongs "
+      "to");
   app.name("muster-bench");
+  app.formatter(muster::trainflags::help_formatter());
+  app.set_help_flag("-h,--help", "Show this help");
   Options options;
   add_options(app, options);
   try {
@@ -107,7 +112,8 @@ int main(int count, char** words) {
   try {
     return run(count, words, world);
   } catch (const std::bad_alloc&) {
-    say(world, "there is not enough memory for the buffers; give a smaller --max, or fewer ranks");
+    say(world,
+        "there is not enough memory for the buffers; pass a smaller --max, or use fewer ranks");
   } catch (const std::exception& error) {
     say(world, error.what());
   }

@@ -35,8 +35,8 @@ Function of_torch(const char* name, const std::string& wanted_by) {
   return load_function<Function>(
       "torch", name,
       wanted_by +
-          " needs the PyTorch that muster was built with on every host; --backend bare "
-          "(collectives and pairs) needs none");
+          " needs, on every host, the PyTorch that muster was built with; --backend bare (for "
+          "collectives and pairs) works without PyTorch");
 }
 
 // Of the MPI that this process has: looked for once.
@@ -45,15 +45,15 @@ std::string mpi_abi() {
   static const std::string abi = mpi::loaded_library().abi;
   if (!abi.empty()) return abi;
   throw std::runtime_error(
-      "no MPI library can be used; start this with mpirun or srun, or set "
-      "MUSTER_MPI_LIBRARY=/path/to/libmpi.so. Tried:" +
+      "muster-bench found no MPI library that it can use; start it with mpirun or srun, or set "
+      "MUSTER_MPI_LIBRARY=/path/to/libmpi.so. It tried:" +
       mpi::loaded_library().tried);
 }
 
 MakeFabric of_bare() {
-  return load_function<MakeFabric>("bare_" + mpi_abi(), kMakeFabric,
-                                   "build muster with an MPI of that kind (-DMUSTER_OPENMPI=, "
-                                   "-DMUSTER_MPICH=)");
+  return load_function<MakeFabric>(
+      "bare_" + mpi_abi(), kMakeFabric,
+      "build muster with support for this MPI (-DMUSTER_OPENMPI=, -DMUSTER_MPICH=)");
 }
 
 }  // namespace
@@ -61,8 +61,8 @@ MakeFabric of_bare() {
 std::string missing_here(const std::string& backend, const World& world) try {
   const bool over_mpi = backend == "bare" || backend == "mpi";
   if (over_mpi && world.size > 1 && !world.mpi)
-    return "no MPI launcher has started the ranks, so that MPI would not find the others; start "
-           "this with mpirun or srun";
+    return "no MPI launcher started the ranks, so MPI could not find the other ranks; start "
+           "muster-bench with mpirun or srun";
   if (backend == "bare") {
     static_cast<void>(of_bare());
     return "";

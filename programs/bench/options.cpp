@@ -20,103 +20,120 @@ constexpr int kLargestImage = 4096;
 void add_collectives(CLI::App& app, Options& options) {
   CollectivesOptions& own = options.collectives;
   CLI::App& command = *app.add_subcommand(
-      "collectives", "Measures collective operations at growing sizes, each with every backend");
+      "collectives",
+      "Measure collective operations at growing message sizes, each with every backend");
   command.callback([&options] { options.kind = Options::Kind::kCollectives; });
-  command.add_option("--operations", own.operations, "With commas: " + operation_names())
+  command
+      .add_option("--operations", own.operations, "Comma-separated list of " + operation_names())
       ->delimiter(',')
       ->capture_default_str();
-  command.add_option("--backends", own.backends, "With commas: bare (MPI itself), mpi, gloo, nccl")
+  command
+      .add_option("--backends", own.backends,
+                  "Comma-separated list of bare (MPI itself), mpi, gloo and nccl")
       ->delimiter(',')
       ->check(CLI::IsMember({"bare", "mpi", "gloo", "nccl"}))
       ->capture_default_str();
-  command.add_option("--min", own.min, "Smallest size, bytes as nccl-tests counts them")
+  command.add_option("--min", own.min, "Smallest message in bytes, counted as in nccl-tests")
       ->check(CLI::Range(std::int64_t{1}, kMostBytes))
       ->capture_default_str();
-  command.add_option("--max", own.max, "Largest size, bytes")
+  command.add_option("--max", own.max, "Largest message in bytes")
       ->check(CLI::Range(std::int64_t{1}, kMostBytes))
       ->capture_default_str();
-  command.add_option("--factor", own.factor, "Each size is so many times the one before")
+  command.add_option("--factor", own.factor, "Each message size is N times the previous one")
       ->check(CLI::Range(2, kManyTimes))
       ->capture_default_str();
-  command.add_option("--iterations", own.iterations, "Of each size, whatever time they take")
+  command
+      .add_option("--iterations", own.iterations,
+                  "Repetitions per message size; default: as many as fit into --seconds")
       ->check(CLI::Range(1, kManyTimes));
-  command.add_option("--warmup", own.warmup, "Iterations before those that count")
+  command.add_option("--warmup", own.warmup, "Repetitions before the ones that count")
       ->check(CLI::Range(0, kManyTimes));
-  command.add_option("--seconds", own.seconds, "How long each size is measured with each backend")
+  command
+      .add_option("--seconds", own.seconds, "Time to spend on each message size with each backend")
       ->check(CLI::Range(0.001, 3600.0))
       ->capture_default_str();
   command.add_flag("--optional", own.optional,
-                   "Measure what there is: a backend that some rank cannot use is reported as "
-                   "skipped, and so are sizes that bare cannot take");
-  command.add_option("--system", own.system, "Where class/net and class/infiniband are")->group("");
+                   "Skip backends that some rank cannot use, and sizes that bare cannot send, "
+                   "instead of failing");
+  command.add_option("--system", own.system, "Directory with class/net and class/infiniband")
+      ->group("");
 }
 
 void add_pairs(CLI::App& app, Options& options) {
   PairsOptions& own = options.pairs;
   CLI::App& command = *app.add_subcommand(
-      "pairs", "Measures latency and bandwidth between pairs of ranks, both ways");
+      "pairs", "Measure latency and bandwidth between pairs of ranks, in both directions");
   command.callback([&options] { options.kind = Options::Kind::kPairs; });
   command
       .add_option("--rounds", own.rounds,
-                  "Pairs that measure at the same time, round after round: 0-1,2-3;0-2,1-3")
+                  "Pairs of ranks that measure at the same time; rounds are separated by "
+                  "semicolons: 0-1,2-3;0-2,1-3")
       ->required();
-  command.add_option("--backend", own.backend, "bare (MPI itself), gloo or mpi")
+  command.add_option("--backend", own.backend, "Backend: bare (MPI itself), gloo or mpi")
       ->check(CLI::IsMember({"bare", "gloo", "mpi"}))
       ->capture_default_str();
-  command.add_option("--seconds", own.seconds, "How long each direction is measured")
+  command.add_option("--seconds", own.seconds, "Time to spend on each direction")
       ->check(CLI::Range(0.001, 3600.0))
       ->capture_default_str();
-  command.add_flag("--again", own.again, "Say in the results that this is a second look");
+  command.add_flag("--again", own.again, "Mark the results as a repeated measurement");
 }
 
 void add_ddp(CLI::App& app, Options& options) {
   TrainingRequest& own = options.training;
   CLI::App& command = *app.add_subcommand(
-      "ddp", "Trains a model on made-up data, with and without the exchange of gradients");
+      "ddp", "Train a model on random data, with and without the exchange of gradients");
   command.callback([&options] { options.kind = Options::Kind::kDdp; });
   own = {.model = "resnet50", .backend = "mpi", .device = "cpu"};
-  command.add_option("--model", own.model, "resnet50 or mlp")
+  command.add_option("--model", own.model, "Model to train: resnet50 or mlp")
       ->check(CLI::IsMember({"resnet50", "mlp"}))
       ->capture_default_str();
-  command.add_option("--backend", own.backend, "mpi, gloo or nccl")
+  command.add_option("--backend", own.backend, "Backend: mpi, gloo or nccl")
       ->check(CLI::IsMember({"mpi", "gloo", "nccl"}))
       ->capture_default_str();
-  command.add_option("--steps", own.steps, "With the exchange, and as many without; else by time")
+  command
+      .add_option(
+          "--steps", own.steps,
+          "Steps with the exchange of gradients, and as many without; default: chosen by time")
       ->check(CLI::Range(1, kManyTimes));
-  command.add_option("--batch", own.batch, "Samples of a rank in a step (resnet50: 4, mlp: 64)")
+  command
+      .add_option("--batch", own.batch, "Batch size per rank; default: 4 for resnet50, 64 for mlp")
       ->check(CLI::Range(1, kManyTimes));
-  command.add_option("--image-size", own.image_size, "Width and height for resnet50 (64)")
+  command
+      .add_option("--image-size", own.image_size,
+                  "Image width and height for resnet50; default: 64")
       ->check(CLI::Range(32, kLargestImage));
-  command.add_option("--hosts", own.hosts, "How many hosts the ranks are on, for the results")
+  command
+      .add_option("--hosts", own.hosts, "Number of hosts that the ranks run on, for the results")
       ->check(CLI::Range(1, kManyTimes));
-  command.add_option("--device", own.device, "cpu or cuda")
+  command.add_option("--device", own.device, "Where to train: cpu or cuda")
       ->check(CLI::IsMember({"cpu", "cuda"}))
       ->capture_default_str();
 }
 
 void check_training(const TrainingRequest& request) {
   if (request.backend == "nccl" && request.device != "cuda")
-    throw std::invalid_argument("nccl moves the memory of CUDA devices only; add --device cuda");
+    throw std::invalid_argument("nccl works only with CUDA devices; add --device cuda");
 }
 
 void check_collectives(const CollectivesOptions& options) {
   for (const auto& name : options.operations) {
     if (!operation_of(name))
       throw std::invalid_argument("there is no operation '" + name +
-                                  "'; --operations takes: " + operation_names());
+                                  "'; --operations accepts: " + operation_names());
   }
   if (options.min > options.max)
     throw std::invalid_argument("--min " + std::to_string(options.min) + " is more than --max " +
-                                std::to_string(options.max) + "; give a smaller --min");
+                                std::to_string(options.max) + "; pass a smaller --min");
   std::set<std::string> seen;
   for (const auto& backend : options.backends) {
     if (!seen.insert(backend).second)
       throw std::invalid_argument("--backends names " + backend + " twice; name it once");
     if (!options.optional && options.max > most_bytes(backend))
       throw std::invalid_argument(
-          "MPI's own calls count elements in 31 bits; leave bare out of --backends, give --max " +
+          "MPI's own calls cannot send more than 2147483647 elements; leave bare out of "
+          "--backends, pass --max " +
           std::to_string(most_bytes(backend)) +
-          " at most, or --optional to leave larger sizes out for bare");
+          " or less, or pass --optional to skip larger sizes for bare");
   }
 }
 
@@ -125,11 +142,11 @@ int parse_rank(const std::string& text, int ranks, const std::string& pair) {
   const char* end = text.data() + text.size();
   const auto parsed = std::from_chars(text.data(), end, rank);
   if (parsed.ec != std::errc() || parsed.ptr != end || rank < 0)
-    throw std::invalid_argument("'" + pair +
-                                "' in --rounds is no pair of ranks; write them as in 0-1,2-3;0-2");
+    throw std::invalid_argument(
+        "'" + pair + "' in --rounds is not a pair of ranks; write pairs as in 0-1,2-3;0-2");
   if (rank >= ranks)
-    throw std::invalid_argument("--rounds names rank " + text + ", and the job has " +
-                                std::to_string(ranks) + "; ranks count from 0");
+    throw std::invalid_argument("--rounds names rank " + text + ", but the job has " +
+                                std::to_string(ranks) + " ranks; the first is rank 0");
   return rank;
 }
 
@@ -152,12 +169,12 @@ std::vector<Round> parse_rounds(const std::string& text, int ranks) {
       const int one = parse_rank(pair.substr(0, dash), ranks, pair);
       const int other = parse_rank(pair.substr(std::min(dash + 1, pair.size())), ranks, pair);
       if (!busy.insert(one).second || !busy.insert(other).second)
-        throw std::invalid_argument("a rank is twice in the round '" + round +
-                                    "' of --rounds; put the pairs into two rounds, with ; between");
+        throw std::invalid_argument("a rank occurs twice in the round '" + round +
+                                    "' of --rounds; put its pairs into two rounds, separated by ;");
       rounds.back().emplace_back(one, other);
     }
   }
-  if (rounds.empty()) throw std::invalid_argument("--rounds is empty; give pairs as in 0-1,2-3");
+  if (rounds.empty()) throw std::invalid_argument("--rounds is empty; write pairs as in 0-1,2-3");
   return rounds;
 }
 

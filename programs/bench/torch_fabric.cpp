@@ -36,8 +36,8 @@ at::Device device_of(const std::string& name, const c10d::ProcessGroup& group, i
   if (name != "cuda") return at::kCPU;
   if (!at::hasCUDA())
     throw std::runtime_error(
-        "this PyTorch sees no CUDA device; take a PyTorch with CUDA on a host with a GPU, or "
-        "another backend than nccl (ddp: and --device cpu)");
+        "this PyTorch sees no CUDA device; use a CUDA build of PyTorch on a host with a GPU, or a "
+        "backend other than nccl (for ddp also --device cpu)");
   // The member: a const group's getter is not const.
   const auto bound = const_cast<c10d::ProcessGroup&>(group).getBoundDeviceId();
   return bound ? *bound : at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(local_rank));
@@ -114,7 +114,7 @@ TorchFabric::WorkPtr TorchFabric::begin(Operation operation) {
 void TorchFabric::send_and_receive() {
   const int next = (rank() + 1) % size();
   const int before = (rank() + size() - 1) % size();
-  if (size() == 1) throw Unsupported("c10d's backends send nothing from a rank to itself");
+  if (size() == 1) throw Unsupported("c10d's backends cannot send from a rank to itself");
   // NCCL has to learn of both before it begins either.
   const bool together = data_->supportsCoalescing() && !device_.is_cpu();
   if (together) data_->startCoalescing();
@@ -182,12 +182,12 @@ extern "C" MUSTER_API Fabric* muster_bench_fabric(const FabricRequest& request) 
 extern "C" MUSTER_API std::string muster_bench_missing(const FabricRequest& request) {
   if (request.backend != "nccl") return "";
   if (muster::join().group_choice().backend != "nccl")
-    return "there is no NCCL here: this PyTorch has none, or sees no CUDA device; take a PyTorch "
-           "with CUDA on hosts with GPUs";
+    return "NCCL is not available: this PyTorch was built without it or sees no CUDA device; use a "
+           "CUDA build of PyTorch on hosts with GPUs";
   const int devices = at::detail::getCUDAHooks().deviceCount();
   if (devices == 1 || request.world.local_rank < devices) return "";
   return "there are more ranks on this host than its " + std::to_string(devices) +
-         " CUDA devices; start as many ranks as devices";
+         " CUDA devices; start at most as many ranks as devices";
 }
 
 }  // namespace muster::programs::bench

@@ -54,11 +54,11 @@ void check_same_files(const Group& group, const std::vector<DataFile>& files) {
       };
       if (line(texts[rank]) == line(texts[0])) continue;
       differing += "\n  rank " + std::to_string(rank) + " on " + first_part(texts[rank]) +
-                   " has another " + file.name;
+                   " has a different " + file.name;
     }
   }
   if (differing.empty()) return;
-  throw AgreedError("the data set is not the same on all ranks, beside rank 0's on " +
+  throw AgreedError("the data set is not the same on all ranks; compared with rank 0 on " +
                     first_part(texts[0]) + ":" + differing +
                     "\n  Copy it again, for example with: muster sync");
 }

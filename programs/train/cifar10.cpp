@@ -18,15 +18,15 @@ void read_records(const std::string& folder, const std::string& name, ImageSet& 
   const auto size = static_cast<int64_t>(bytes.size());
   if (size == 0 || size % kRecord != 0) {
     throw BadFile(path + " has " + std::to_string(size) +
-                  " bytes, which are not whole records of " + std::to_string(kRecord) +
-                  ": it is cut off or no CIFAR-10 batch, copy it again");
+                  " bytes, which is not a multiple of the record size " + std::to_string(kRecord) +
+                  ": the file is cut off or not a CIFAR-10 batch, copy it again");
   }
   set.pixels.reserve(set.pixels.size() + bytes.size());
   for (int64_t at = 0; at < size; at += kRecord) {
     const uint8_t label = bytes[static_cast<size_t>(at)];
     if (label >= kClasses) {
       throw BadFile(path + ": offset " + std::to_string(at) + ": the label is " +
-                    std::to_string(label) + ", and there are 0 to 9");
+                    std::to_string(label) + ", but labels are 0 to 9");
     }
     set.labels.push_back(label);
     set.pixels.insert(set.pixels.end(), bytes.begin() + at + 1, bytes.begin() + at + kRecord);

@@ -52,16 +52,16 @@ std::vector<uint8_t> read_data_file(const std::string& folder, const std::string
   if (file.get() < 0) {
     const int why = errno;
     if (why == ENOENT && std::filesystem::exists(path + ".gz")) {
-      throw BadFile(path + " is not there, but " + name + ".gz is: gunzip it");
+      throw BadFile(path + " does not exist, but " + name + ".gz does: unpack it with gunzip");
     }
     throw BadFile("cannot open " + path + ": " + std::strerror(why) +
-                  "; --dataset-dir names the folder that holds it, on every host");
+                  "; --dataset-dir must name the directory with this file, on every host");
   }
   struct stat status{};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    throw BadFile(path + " is no regular file");
+    throw BadFile(path + " is not a regular file");
   }
-  if (status.st_size > kMostBytes) throw BadFile(path + " is too large for a file of its kind");
+  if (status.st_size > kMostBytes) throw BadFile(path + " is too large for this kind of file");
   std::vector<uint8_t> bytes(static_cast<size_t>(status.st_size));
   size_t have = 0;
   while (have < bytes.size()) {
@@ -81,14 +81,14 @@ void verify_checksums(const std::string& folder, const std::vector<DataFile>& fi
   if (!stream) return;
   const auto sums = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
   if (!sums.is_object()) {
-    throw BadFile(path + " is no JSON object of names and hashes: correct or remove it");
+    throw BadFile(path + " is not a JSON object of file names and hashes: correct or remove it");
   }
   for (const DataFile& file : files) {
     const auto found = sums.find(file.name);
     if (found == sums.end()) continue;
     if (found->is_string() && found->get<std::string>() == file.hash) continue;
     throw BadFile(folder + "/" + file.name + " has the XXH3-128 hash " + file.hash +
-                  ", and not the one in checksums.json: copy the file again");
+                  ", not the one in checksums.json: copy the file again");
   }
 }
 

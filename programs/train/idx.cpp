@@ -29,26 +29,27 @@ int64_t check_header(const std::string& path, const std::vector<uint8_t>& bytes,
   }
   if (big_endian(bytes, 0) != magic) {
     const bool packed = bytes[0] == 0x1f && bytes[1] == 0x8b;
-    throw BadFile(path + ": offset 0: the magic number is " + number(big_endian(bytes, 0)) +
-                  " and not " + number(magic) +
-                  (packed ? ": this is a gzip file, gunzip it" : ": this is no such IDX file"));
+    throw BadFile(
+        path + ": offset 0: the magic number is " + number(big_endian(bytes, 0)) + ", not " +
+        number(magic) +
+        (packed ? ": this is a gzip file, gunzip it" : ": this is not the expected IDX file"));
   }
   int64_t item = 1;
   for (size_t i = 0; i < shape.size(); ++i) {
     const int64_t given = big_endian(bytes, 8 + 4 * i);
     if (given != shape[i]) {
       throw BadFile(path + ": offset " + number(static_cast<int64_t>(8 + 4 * i)) +
-                    ": images have a side of " + number(given) + " and not " + number(shape[i]));
+                    ": images have a side of " + number(given) + ", not " + number(shape[i]));
     }
     item *= shape[i];
   }
   const int64_t count = big_endian(bytes, 4);
   const auto there = static_cast<int64_t>(bytes.size() - header);
-  if (count == 0) throw BadFile(path + ": offset 4: it holds nothing");
+  if (count == 0) throw BadFile(path + ": offset 4: the file holds no items");
   if (count * item != there) {  // a count has 32 bits: no overflow
-    throw BadFile(path + ": offset 4: it claims " + number(count) + " items, which need " +
-                  number(count * item) + " bytes, and " + number(there) +
-                  " follow: it is cut off or damaged, copy it again");
+    throw BadFile(path + ": offset 4: it claims " + number(count) + " items, which would need " +
+                  number(count * item) + " bytes, but " + number(there) +
+                  " follow: the file is cut off or damaged, copy it again");
   }
   return count;
 }
@@ -72,7 +73,7 @@ ImageSet read_part(const std::string& folder, const std::string& part,
                                 [](uint8_t label) { return label >= kClasses; });
   if (bad != set.labels.end()) {
     throw BadFile(folder + "/" + labels + ": offset " + number(8 + (bad - set.labels.begin())) +
-                  ": the label is " + number(*bad) + ", and there are 0 to 9");
+                  ": the label is " + number(*bad) + ", but labels are 0 to 9");
   }
   return set;
 }

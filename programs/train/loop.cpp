@@ -44,7 +44,8 @@ torch::Device device_for(const TrainOptions& options, const Job& job) {
       options.device == "cuda" || (options.device == "auto" && torch::cuda::is_available());
   if (!wanted) return torch::kCPU;
   if (!torch::cuda::is_available()) {
-    throw std::runtime_error("--device cuda: PyTorch sees no CUDA device here; --device cpu");
+    throw std::runtime_error(
+        "--device cuda: PyTorch sees no CUDA device on this host; use --device cpu");
   }
   const auto devices = static_cast<int>(torch::cuda::device_count());
   return {torch::kCUDA, static_cast<c10::DeviceIndex>(job.local_rank % devices)};
@@ -57,8 +58,8 @@ Settings settings_for(const TrainOptions& options, const Recipe& recipe, const J
   s.batch = options.batch_size.value_or(recipe.batch_size);
   if (s.batch < job.size) {
     throw std::runtime_error("--batch-size " + std::to_string(s.batch) +
-                             " is for all ranks together, and leaves some of " +
-                             std::to_string(job.size) + " without a sample; give at least " +
+                             " is for all ranks together and leaves some of the " +
+                             std::to_string(job.size) + " ranks without a sample; pass at least " +
                              std::to_string(job.size));
   }
   s.batches_an_epoch = (samples + s.batch - 1) / s.batch;
@@ -152,7 +153,7 @@ Training::Training(const Job& job, const Group& group, const Recipe& recipe,
       progress_(!job.told_by.empty()) {
   together(group_, [&] {
     if (options_.dataset_dir.empty()) {
-      throw std::runtime_error("--dataset-dir is missing: the folder of the data set");
+      throw std::runtime_error("--dataset-dir is missing: pass the directory of the data set");
     }
     data_ = recipe_.read(options_.dataset_dir);
     settings_ = settings_for(options_, recipe_, job_, data_.train.size());
@@ -191,7 +192,7 @@ void Training::begin_with_weights() {
     if (!first()) return;  // the others get rank 0's
     if (load_weights(*model_, options_.weights, recipe_.head)) {
       progress_.say("muster-train: " + options_.weights + " has a classifier (" + recipe_.head +
-                    ") of another size: it begins anew");
+                    ") of a different size: it is initialised at random instead");
     }
   });
 }
@@ -228,14 +229,14 @@ void Training::resume() {
   if (!found) return;
   if (options_.resume == "never") {
     throw AgreedError("--resume never: " + output("checkpoints") + " has a checkpoint of step " +
-                      std::to_string(found->step) + "; remove it, or name another --output-dir");
+                      std::to_string(found->step) + "; remove it, or pass another --output-dir");
   }
   check_values(found->values);
   step_ = resumed_at_ = saved_at_ = found->step;
   const auto best = found->values.find("best_accuracy");
   if (best != found->values.end()) best_accuracy_ = std::stod(best->second);
   if (first()) {
-    progress_.say("muster-train: going on after step " + std::to_string(step_) + " of " +
+    progress_.say("muster-train: continuing after step " + std::to_string(step_) + " of " +
                   std::to_string(settings_.steps));
   }
 }
@@ -259,9 +260,9 @@ void Training::check_values(const CheckpointValues& values) const {
   for (const auto& [name, now] : values_of(recipe_.name, options_, settings_, data_)) {
     const auto then = values.find(name);
     if (then == values.end() || then->second == now) continue;
-    throw AgreedError(output("checkpoints") + " is of a job with another " + flags.at(name) + ": " +
-                      then->second + ", and now " + now +
-                      ". Give the same, or another --output-dir");
+    throw AgreedError(output("checkpoints") + " comes from a job with a different " +
+                      flags.at(name) + ": " + then->second + ", and now " + now +
+                      ". Use the same value, or another --output-dir");
   }
 }
 
@@ -419,7 +420,7 @@ void Training::evaluate_model(bool to_metrics) {
   const int64_t epoch = step_ == 0 ? 0 : (step_ - 1) / settings_.batches_an_epoch + 1;
   char text[160];
   std::snprintf(text, sizeof text,
-                "step %lld: %lld of %lld held-out images right, %.2f %%, loss %.4f",
+                "step %lld: %lld of %lld held-out images correct, %.2f %%, loss %.4f",
                 static_cast<long long>(step_), static_cast<long long>(last_evaluation_.correct),
                 static_cast<long long>(last_evaluation_.count), 100 * last_evaluation_.accuracy(),
                 last_evaluation_.loss);
@@ -494,7 +495,7 @@ void Training::write_result(bool shared) {
   progress_.say(
       "muster-train: model.safetensors, training.svg, metrics.jsonl and result.json are in " +
       options_.output_dir + " on " + own_host() +
-      (job_.size == 1 || shared ? "" : " only, as the hosts do not share that folder"));
+      (job_.size == 1 || shared ? "" : " only, because the hosts do not share this directory"));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "muster/job.hpp"
 #include "programs/flag_words.hpp"
 #include "programs/train/loop.hpp"
+#include "trainflags/help.hpp"
 #include "trainflags/train_options.hpp"
 
 namespace {
@@ -42,8 +43,10 @@ void run(const muster::Job& job, const TrainOptions& options) {
 }  // namespace
 
 int main(int count, char** words) {
-  CLI::App app("Trains a model on all ranks of the job that this process is part of.");
+  CLI::App app("Train a model on all ranks of the job that this process belongs to");
   app.name("muster-train");
+  app.formatter(muster::trainflags::help_formatter());
+  app.set_help_flag("-h,--help", "Show this help");
   app.footer(muster::trainflags::defaults_text());
   TrainOptions options;
   muster::trainflags::add_train_options(app, options);

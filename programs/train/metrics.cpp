@@ -58,8 +58,10 @@ void drop_beyond(const std::string& path, int64_t steps_done) {
   if (kept) std::filesystem::rename(unfinished, path, error);
   if (kept && !error) return;
   std::filesystem::remove(unfinished, error);
-  std::fprintf(stderr, "muster-train: %s keeps lines of steps that are made again: no room\n",
-               path.c_str());
+  std::fprintf(
+      stderr,
+      "muster-train: %s will contain some steps twice, because there was no space to rewrite it\n",
+      path.c_str());
 }
 
 }  // namespace
@@ -73,7 +75,7 @@ MetricsFile::MetricsFile(const std::string& path, int64_t steps_done) : path_(pa
 // A training is worth more than its metrics.
 void MetricsFile::complain() {
   if (std::exchange(complained_, true)) return;
-  std::fprintf(stderr, "muster-train: cannot write %s: %s; the training goes on\n", path_.c_str(),
+  std::fprintf(stderr, "muster-train: cannot write %s: %s; the training continues\n", path_.c_str(),
                std::strerror(errno));
 }
 

@@ -64,11 +64,11 @@ bool load_weights(Classifier& model, const std::string& path, const std::string&
     return head_left_out;
   }
   std::string text = path + " does not fit the model";
-  if (!missing.empty()) text += "; missing in it: " + listed(missing);
-  if (!unknown.empty()) text += "; unknown to the model: " + listed(unknown);
-  if (!misshapen.empty()) text += "; of another shape: " + listed(misshapen);
+  if (!missing.empty()) text += "; the file lacks: " + listed(missing);
+  if (!unknown.empty()) text += "; the model does not have: " + listed(unknown);
+  if (!misshapen.empty()) text += "; of a different shape: " + listed(misshapen);
   if (!misshapen.empty() && misshapen[0].starts_with("conv1.")) {
-    text += " (a model that was trained here on small images has --stem small)";
+    text += " (for a model that muster trained on small images, pass --stem small)";
   }
   throw std::runtime_error(text);
 }

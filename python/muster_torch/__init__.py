@@ -42,10 +42,10 @@ def _autoload() -> None:
     """Called at the end of `import torch`, which fails if this does."""
     switch = os.environ.get("MUSTER_TORCH", "1")
     if switch not in ("0", "1", "replace"):
-        _warn(f"MUSTER_TORCH={switch}: 0 turns muster_torch off, 1 is the default, replace also takes the place of a PyTorch's own MPI; taken as 1")
+        _warn(f"MUSTER_TORCH={switch} is not 0 (off), 1 (the default) or replace (also replaces PyTorch's own MPI); muster_torch treats it as 1")
     if switch == "0":
         return
     try:
         enable(replace=switch == "replace")
     except Exception as error:  # noqa: BLE001: no import of torch may fail because of us
-        _warn(f"muster_torch cannot be used with this PyTorch, which goes on without it: {error!r}")
+        _warn(f"muster_torch cannot be used with this PyTorch, which continues without it: {error!r}")

@@ -45,9 +45,9 @@ def _minor(version: str) -> list:
 def backend_module():
     """The C++ part; an ImportError says what to do."""
     if not _is_built_for_this():
-        raise ImportError(f"this muster-torch was built for PyTorch {'.'.join(_minor(_built_for.TORCH))}, and this is PyTorch {torch.__version__}; build it for this one:\n"
+        raise ImportError(f"this muster-torch was built for PyTorch {'.'.join(_minor(_built_for.TORCH))}, and this is PyTorch {torch.__version__}; rebuild it in a clone of muster's repository:\n"
                           "  pip install scikit-build-core 'cmake>=3.25' ninja\n"
-                          "  pip install --force-reinstall --no-deps --no-cache-dir --no-build-isolation --no-binary muster-torch muster-torch")
+                          "  pip install --force-reinstall --no-deps --no-build-isolation .")
     from . import _backend
 
     _backend.look_also_in(sys.prefix)
@@ -83,23 +83,23 @@ def _refuse_contradictions(mpi: dict) -> None:
     mpirun = "start the ranks with this MPI's mpirun"
     for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE"):
         if _number(name) > 1:
-            raise RuntimeError(f"{sees_one}, and {name} says {_number(name)}: whatever started the ranks belongs to another MPI than {find()['library']}, "
-                               f"which was taken because of: {find()['why']}. S{mpirun[1:]}, or name the right one: MUSTER_MPI_LIBRARY=/path/to/libmpi.so")
+            raise RuntimeError(f"{sees_one}, but {name} says {_number(name)}: the launcher belongs to a different MPI from {find()['library']}, "
+                               f"which muster chose because of: {find()['why']}. S{mpirun[1:]}, or set MUSTER_MPI_LIBRARY=/path/to/libmpi.so to the library of the launcher's MPI")
         if _number(name) == 1:
             return
     if _number("SLURM_STEP_NUM_TASKS") > 1:
-        raise RuntimeError(f"{sees_one}, and SLURM_STEP_NUM_TASKS says {_number('SLURM_STEP_NUM_TASKS')}: srun gave it no way to find the others. "
+        raise RuntimeError(f"{sees_one}, but SLURM_STEP_NUM_TASKS says {_number('SLURM_STEP_NUM_TASKS')}: srun did not tell MPI how to find the other ranks. "
                            f"Use srun --mpi=pmix or --mpi=pmi2, whichever this MPI was built with, or {mpirun}")
     if _number("WORLD_SIZE") > 1:
-        raise RuntimeError(f"{sees_one}, and WORLD_SIZE says {_number('WORLD_SIZE')}: torchrun and its like start no MPI. "
-                           f"For backend \"mpi\" {mpirun}, or with muster run --engine openmpi; under torchrun take \"gloo\"")
+        raise RuntimeError(f"{sees_one}, but WORLD_SIZE says {_number('WORLD_SIZE')}: torchrun and similar launchers do not start MPI. "
+                           f"For the backend \"mpi\", {mpirun}, or with muster run --engine openmpi; under torchrun, use \"gloo\"")
 
 
 def _refuse_other_numbers(rank: int, size: int, whose: str) -> None:
     mpi = begin()
     if (mpi["rank"], mpi["size"]) != (rank, size):
-        raise RuntimeError(f"MPI says that this is rank {mpi['rank']} of {mpi['size']}, and {whose} that it is rank {rank} of {size}: "
-                           "a group over \"mpi\" needs the same numbers")
+        raise RuntimeError(f"according to MPI this is rank {mpi['rank']} of {mpi['size']}, but according to {whose} rank {rank} of {size}: "
+                           "for a group over \"mpi\" the numbers must be the same")
 
 
 def is_mpi_available() -> bool:
@@ -154,12 +154,12 @@ def _split(original):
 
 def _split_mpi(parent, split_ranks, timeout, group_desc):
     if not split_ranks or not all(split_ranks):
-        raise ValueError("split_ranks holds a list of ranks for each new group, and none of them is empty")
+        raise ValueError("split_ranks must hold a non-empty list of ranks for each new group")
     every = [rank for ranks in split_ranks for rank in ranks]
     if len(every) != len(set(every)):
         raise ValueError(f"split_ranks has a rank twice: {split_ranks}")
     if not set(every) <= set(range(parent.size())):
-        raise ValueError(f"split_ranks are ranks of the group that is split, from 0 to {parent.size() - 1}: {split_ranks}")
+        raise ValueError(f"split_ranks must be ranks of the group that is split, from 0 to {parent.size() - 1}: {split_ranks}")
     mine = next((sorted(ranks) for ranks in split_ranks if parent.rank() in ranks), None)
     if mine is None:
         return None

@@ -27,18 +27,18 @@ def _launcher() -> str:
     for name, called in _LAUNCHERS.items():
         if name in os.environ:
             return f"{called}: {name}={os.environ[name]}"
-    return "none: init_process_group(\"mpi\") makes a job of one rank"
+    return "none: init_process_group(\"mpi\") would create a job of one rank"
 
 
 def _switch() -> str:
     if muster_torch.is_enabled():
-        return "on: \"mpi\" is muster's"
+        return "on: the backend \"mpi\" comes from muster"
     if os.environ.get("MUSTER_TORCH") == "0":
-        return "off by MUSTER_TORCH=0; muster_torch.enable() turns it on"
+        return "off because of MUSTER_TORCH=0; muster_torch.enable() turns it on"
     if os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD", "1") == "0":
-        return "off by TORCH_DEVICE_BACKEND_AUTOLOAD=0; muster_torch.enable() turns it on"
+        return "off because of TORCH_DEVICE_BACKEND_AUTOLOAD=0; muster_torch.enable() turns it on"
     if dist.is_available() and _c10d.c10d._MPI_AVAILABLE:
-        return "off: this PyTorch was built with an MPI of its own; MUSTER_TORCH=replace takes muster's"
+        return "off: this PyTorch was built with its own MPI support; MUSTER_TORCH=replace uses muster's instead"
     return "off: PyTorch did not load it; muster_torch.enable() turns it on"
 
 
@@ -57,7 +57,7 @@ def _about_library(found: dict) -> None:
 def _about_mpi(mpi: dict) -> None:
     _line("MPI", mpi["version"])
     _line("thread level", mpi["thread_level"])
-    cuda = "yes" if mpi["cuda_aware"] else "no: CUDA tensors are refused, or go through the host's memory with MUSTER_MPI_STAGE_CUDA=1"
+    cuda = "yes" if mpi["cuda_aware"] else "no: CUDA tensors are rejected unless MUSTER_MPI_STAGE_CUDA=1 copies them through the host's memory"
     _line("CUDA-aware", cuda)
 
 
@@ -79,7 +79,7 @@ def main() -> int:
     try:
         found = _c10d.find()
         if not found["library"]:
-            raise RuntimeError(f"no MPI library can be used; MUSTER_MPI_LIBRARY=/path/to/libmpi.so names one. Tried:{found['tried']}")
+            raise RuntimeError(f"muster found no MPI library that it can use; set MUSTER_MPI_LIBRARY=/path/to/libmpi.so to name one. It tried:{found['tried']}")
         if speaks:
             _about_library(found)
         mpi = _c10d.begin()

@@ -39,7 +39,7 @@ Result<Order> await_order(Channel& launcher) {
     launcher.receive();
   }
   if (auto message = launcher.next()) return parse_order(message->line);
-  return unexpected(Error{.what = "the launcher is gone"});
+  return unexpected(Error{.what = "the connection to the machine that started the run is gone"});
 }
 
 // Waits until the launcher took all of it: facts of a host can be longer than a pipe.
@@ -176,7 +176,8 @@ Result<void> serve(Channel& launcher, const Order& hello) {
   } else if (!hello.run_id.empty()) {
     // A launcher that comes back too late must not make anew what the run's warden has removed.
     MUSTER_TRY(folder, run_folder(hello.run_id));
-    if (!sys::exists(folder)) return unexpected(Error{.what = "the run is over on this host"});
+    if (!sys::exists(folder))
+      return unexpected(Error{.what = "the run has already ended on this host"});
   }
   if (hello.request) {
     // It may take a while: the launcher hears first that it has reached us.
@@ -238,7 +239,9 @@ std::optional<int> agent_main(int argc, char** argv) {
   if (argc < 2 || std::string_view(argv[1]) != "agent") return std::nullopt;
   if (argc == 3 && std::string_view(argv[2]) == "--hash") return print_hash();
   if (argc != 2) {
-    std::fprintf(stderr, "muster agent: started by muster on the hosts, not by people\n");
+    std::fprintf(
+        stderr,
+        "muster agent: muster starts this on the hosts; it is not meant to be called by hand\n");
     return 2;
   }
   return run_agent();

@@ -68,7 +68,9 @@ std::optional<int> engine_main(int argc, char** argv) {
   if (argc < 2 || std::string_view(argv[1]) != "engine") return std::nullopt;
   const std::vector<std::string> words(argv + 2, argv + argc);
   if (words.size() < 6 || words[0] != "--run" || words[2] != "--folder" || words[4] != "--") {
-    std::fprintf(stderr, "muster engine: started by muster on the hosts, not by people\n");
+    std::fprintf(
+        stderr,
+        "muster engine: muster starts this on the hosts; it is not meant to be called by hand\n");
     return kUsageCode;
   }
   return start(words[1], words[3], {words.begin() + 5, words.end()});

@@ -60,10 +60,12 @@ Result<void> end_one(const std::string& run_id) {
     left.insert(left.end(), daemons.begin(), daemons.end());
     if (left.empty()) return {};
     if (LeftoverClock::now() > until) {
-      return unexpected(Error{
-          .what =
-              fmt::format("process {} of the attempt {} does not end", left.front().pid, run_id),
-          .hint = "it may wait for a file system or a device; the host may need a reboot"});
+      return unexpected(
+          Error{.what = fmt::format(
+                    "process {} of the earlier attempt {} does not end, although it was killed",
+                    left.front().pid, run_id),
+                .hint = "the process may be waiting for a file system or a device; the host may "
+                        "need a reboot"});
     }
     for (const ProcessId& process : left) send_signal(process, SIGKILL);
     (void)::poll(nullptr, 0, kLookAgainMs);

@@ -33,7 +33,7 @@ std::optional<sockaddr_un> address_of(const std::string& path) {
 Result<sys::Fd> listen_locally(const std::string& path) {
   const auto address = address_of(path);
   if (!address) {
-    return unexpected(Error{.what = "the path of the run's folder is too long for a socket",
+    return unexpected(Error{.what = "the path of the run's directory is too long for a socket",
                             .where = {.file = path}});
   }
   sys::Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

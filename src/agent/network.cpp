@@ -68,9 +68,10 @@ Result<Subnet> parse_subnet(const std::string& text) {
            subnet.prefix <= bits;
   }
   if (good) return subnet;
-  return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = fmt::format("'{}' is no subnet", printable(text.substr(0, 60))),
-                          .hint = "write it as 198.18.0.0/16"});
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = fmt::format("'{}' is not a subnet", printable(text.substr(0, 60))),
+            .hint = "write it as 198.18.0.0/16"});
 }
 
 std::map<std::string, std::string> network_variables(const std::string& interface,
@@ -95,8 +96,8 @@ std::map<std::string, std::string> network_variables(const std::string& interfac
 Result<std::string> interface_in(const std::string& subnet) {
   MUSTER_TRY(const Subnet wanted, parse_subnet(subnet));
   if (auto interface = find_interface(wanted)) return *std::move(interface);
-  return unexpected(
-      Error{.what = fmt::format("this host has no interface in {} that is up", subnet)});
+  return unexpected(Error{
+      .what = fmt::format("this host has no interface in {}, or the interface is down", subnet)});
 }
 
 }  // namespace muster::agent

@@ -98,7 +98,8 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
   prepared.environment = std::move(composed.environment);
   if (prepared.rank.rank == 0 && !composed.kept.empty()) {
     prepared.remarks.push_back(
-        fmt::format("kept as it was set: {}", fmt::join(composed.kept, ", ")));
+        fmt::format("already set in the environment, so muster did not change it: {}",
+                    fmt::join(composed.kept, ", ")));
   }
   return prepared;
 }
@@ -206,7 +207,7 @@ int Front::run() {
 // Returns the program's raw wait status.
 Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
   MUSTER_TRY(RunFiles files, RunFiles::open(options.run_id));
-  if (files.over()) return unexpected(Error{.what = "this run has been ended already"});
+  if (files.over()) return unexpected(Error{.what = "this run has already ended"});
   MUSTER_TRY(Prepared prepared, prepare(options, files));
   // torchrun passes its own standard input to all its ranks; only rank 0 may read it.
   const bool only_first_reads = options.only_first_reads || prepared.rank.torchrun;

@@ -29,7 +29,7 @@ Result<Master> parse_master(const std::string& text) {
     const auto parsed = std::from_chars(text.data() + colon + 1, end, port);
     if (parsed.ptr != end || parsed.ec != std::errc()) port = 0;
   }
-  if (port == 0) return unexpected(usage(fmt::format("no ADDRESS:PORT: '{}'", printable(text))));
+  if (port == 0) return unexpected(usage(fmt::format("'{}' is not ADDRESS:PORT", printable(text))));
   std::string address = text.substr(0, colon);
   if (address.size() > 2 && address.front() == '[' && address.back() == ']') {
     address = address.substr(1, address.size() - 2);
@@ -46,7 +46,7 @@ Result<Restarts> parse_restarts(const std::string& text) {
   const auto most = colon ? std::from_chars(made.ptr + 1, end, restarts.most) : made;
   const bool good = colon && most.ec == std::errc() && most.ptr == end && restarts.made >= 0 &&
                     restarts.most >= 0;
-  if (!good) return unexpected(usage(fmt::format("no MADE:MOST: '{}'", printable(text))));
+  if (!good) return unexpected(usage(fmt::format("'{}' is not MADE:MOST", printable(text))));
   return restarts;
 }
 
@@ -74,7 +74,7 @@ Result<RankOptions> parse_rank_options(const std::vector<std::string>& words) {
     const bool takes_value = word == "--run" || word == "--folder" || word == "--subnet" ||
                              word == "--master" || word == "--restarts";
     if (!takes_value || i + 1 == words.size()) {
-      return unexpected(usage(fmt::format("cannot make sense of '{}'", printable(word))));
+      return unexpected(usage(fmt::format("'{}' is not a flag of muster rank", printable(word))));
     }
     const std::string& value = words[++i];
     if (word == "--run") options.run_id = value;

@@ -165,10 +165,10 @@ Result<std::unique_ptr<RankVoice>> speak_to_warden(const std::string& folder,
                                                    milliseconds patience) {
   sys::Fd connection = knock(folder, patience);
   if (!connection.valid()) {
-    return unexpected(Error{.what = "muster's watcher on this host does not answer",
+    return unexpected(Error{.what = "muster's watcher process on this host does not answer",
                             .where = {.file = folder},
-                            .hint = "start the job again; if it happens again, this host is "
-                                    "overloaded or the run's folder was removed"});
+                            .hint = "start the job again; if this happens repeatedly, the host is "
+                                    "overloaded or the run's directory was removed"});
   }
   return std::make_unique<ToWarden>(folder, std::move(connection));
 }

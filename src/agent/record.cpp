@@ -155,7 +155,7 @@ RankEnd read_end(Reader& reader) {
 
 Error not_an_event(const std::string& line, std::string_view why) {
   return {.code = ErrorCode::kSystem,
-          .what = fmt::format("not a record of a rank ({}): {}", why,
+          .what = fmt::format("this is not the record of a rank ({}): {}", why,
                               printable(std::string_view(line).substr(0, 80)))};
 }
 
@@ -219,7 +219,8 @@ Result<std::string> base_folder() {
   const std::string base =
       without_last(without_last(std::string(path.data(), static_cast<std::size_t>(length))));
   if (base.empty()) {
-    return unexpected(Error{.what = "the running binary lies in no folder of a folder"});
+    return unexpected(
+        Error{.what = "the path of muster's own binary has fewer than two directories"});
   }
   return base;
 }
@@ -234,8 +235,10 @@ Result<std::string> run_folder(const std::string& run_id) {
   if (!good) {
     return unexpected(Error{
         .code = ErrorCode::kUsage,
-        .what = fmt::format("'{}' is no name of a run", printable(run_id.substr(0, kMaxRunId))),
-        .hint = "letters, digits, '.', '_' and '-', and no '.' at the beginning"});
+        .what =
+            fmt::format("'{}' cannot be the id of a run", printable(run_id.substr(0, kMaxRunId))),
+        .hint =
+            "a run id consists of letters, digits, '.', '_' and '-', and does not begin with '.'"});
   }
   MUSTER_TRY(const std::string base, base_folder());
   return base + "/runs/" + run_id;

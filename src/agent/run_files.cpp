@@ -68,9 +68,10 @@ Result<Environment> RunFiles::await_variables(std::chrono::milliseconds patience
   const auto give_up = std::chrono::steady_clock::now() + patience;
   while (!sys::exists(folder_ + "/variables")) {
     if (folder_.empty() || std::chrono::steady_clock::now() > give_up) {
-      return unexpected(Error{.what = "the job's variables have not come from the launcher",
-                              .hint = "start it again; if it happens again, this host is "
-                                      "overloaded or the run's folder was removed"});
+      return unexpected(Error{.what = "this host did not receive the job's environment variables "
+                                      "from the machine that started the run",
+                              .hint = "start the job again; if this happens repeatedly, the host "
+                                      "is overloaded or the run's directory was removed"});
     }
     (void)::poll(nullptr, 0, kLookAgainMs);
   }

@@ -90,13 +90,13 @@ class FieldReader {
     path_.pop_back();
   }
 
-  // What is wrong and where: "interfaces.mtu is no whole number"; empty: nothing.
+  // What is wrong and where: "interfaces.mtu is not a whole number"; empty: nothing.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
 
  private:
   void read(const Json& json) {
     object_ = &json;
-    if (!json.is_object()) fail("is no object");
+    if (!json.is_object()) fail("is not an object");
   }
 
   void fail(const char* what) {
@@ -108,14 +108,14 @@ class FieldReader {
     value = json.get<bool>();
   }
   void take(const Json& json, double& value) {
-    if (!json.is_number()) return fail("is no number");
+    if (!json.is_number()) return fail("is not a number");
     value = json.get<double>();
-    if (!std::isfinite(value)) fail("is no finite number");
+    if (!std::isfinite(value)) fail("is not a finite number");
   }
   template <class T>
     requires std::is_integral_v<T>
   void take(const Json& json, T& value) {
-    if (!json.is_number_integer()) return fail("is no whole number");
+    if (!json.is_number_integer()) return fail("is not a whole number");
     const bool fits =
         json.is_number_unsigned()
             ? json.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<T>::max())
@@ -124,7 +124,7 @@ class FieldReader {
     value = json.get<T>();
   }
   void take(const Json& json, std::string& value) {
-    if (!json.is_string()) return fail("is no text");
+    if (!json.is_string()) return fail("is not text");
     const auto& text = json.get_ref<const std::string&>();
     if (text.size() > kMaxStringBytes) return fail("is too long");
     value = text;
@@ -135,11 +135,11 @@ class FieldReader {
     for (const auto& [known, text] : texts_of(value)) {
       if (json == text) return void(value = known);
     }
-    fail("is none of the words that it may be");
+    fail("is not one of the allowed words");
   }
   template <class T>
   void take(const Json& json, std::vector<T>& items) {
-    if (!json.is_array()) return fail("is no list");
+    if (!json.is_array()) return fail("is not a list");
     if (json.size() > kMaxItems) return fail("has too many items");
     items.clear();
     for (const Json& item : json) {
@@ -153,12 +153,12 @@ class FieldReader {
     take(json, value.emplace());
   }
   void take(const Json& json, std::map<std::string, std::string>& map) {
-    if (!json.is_object()) return fail("is no object");
+    if (!json.is_object()) return fail("is not an object");
     if (json.size() > kMaxItems) return fail("has too many items");
     map.clear();
     for (const auto& [name, item] : json.items()) {
       if (!wrong_.empty()) return;
-      if (name.size() > kMaxStringBytes) return fail("has too long a name");
+      if (name.size() > kMaxStringBytes) return fail("has a name that is too long");
       take(item, map[name]);
     }
   }
@@ -192,7 +192,8 @@ template <class T>
 template <class T>
 [[nodiscard]] Result<T> parse_fields(const std::string& text, const char* type) {
   const auto refused = [type](const std::string& why) {
-    return Error{.code = ErrorCode::kSystem, .what = fmt::format("these are no {}: {}", type, why)};
+    return Error{.code = ErrorCode::kSystem,
+                 .what = fmt::format("these are not {}: {}", type, why)};
   };
   if (text.size() > FieldReader::kMaxJsonBytes) return unexpected(refused("too long"));
   const auto json = FieldReader::Json::parse(text, nullptr, false);

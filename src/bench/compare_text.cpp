@@ -171,7 +171,8 @@ std::vector<std::string> clauses(const std::vector<Curves>& all, bool faster) {
 }
 
 std::string sentence(const std::vector<Change>& changes) {
-  if (changes.empty()) return "Nothing was measured in both, so there is nothing to compare.";
+  if (changes.empty())
+    return "The two results have no measurement in common, so there is nothing to compare.";
   const std::vector<Curves> all = curves_of(changes);
   const std::vector<std::string> faster = clauses(all, true), slower = clauses(all, false);
   if (faster.empty() && slower.empty()) {
@@ -221,7 +222,7 @@ std::string table_of(const Curves& curves) {
   // Thousands of pairs that are as they were tell nothing.
   constexpr std::size_t kAllPairs = 40;
   const bool some = pairs && curves.changes.size() > kAllPairs;
-  const char* of = pairs       ? "the slower of both directions"
+  const char* of = pairs       ? "the slower of the two directions"
                    : trainings ? "median of a step"
                                : "medians";
   const char* unit = pairs ? "Gbit/s" : trainings ? "ms" : "us";
@@ -261,10 +262,10 @@ std::string compare_text(const Results& a, const Results& b, const std::string& 
   for (const std::string& only : only_in(a, b)) text += note("only in A: " + only);
   for (const std::string& only : only_in(b, a)) text += note("only in B: " + only);
   if (!changes.empty()) {
-    text +=
-        note(fmt::format("times: how many times as fast B is. noise: the larger interquartile "
-                         "range, at least {} of the faster one (pairs {}, trainings {})",
-                         percent(kLeastChange), percent(kPairNoise), percent(kTrainingNoise)));
+    text += note(
+        fmt::format("times: how many times as fast B is. noise: the larger interquartile range of "
+                    "both, but at least {} of the faster result (pairs {}, trainings {})",
+                    percent(kLeastChange), percent(kPairNoise), percent(kTrainingNoise)));
   }
   return text + tables(changes);
 }

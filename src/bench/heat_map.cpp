@@ -227,7 +227,7 @@ std::string heat_map_svg(const Results& results) {
   std::vector<bool> suspect(matrix.hosts.size(), false);
   const std::string outlines = outlines_of(grid, results, suspect);
   const std::string title = fmt::format(
-      "Bandwidth between {} hosts, each sender a row, each receiver a column; the median "
+      "Bandwidth between {} hosts, with one row per sender and one column per receiver; the median "
       "of the slower directions is {}",
       grid.count, speed(matrix.median));
   const double width = std::max(grid.right() + 100, 420.0), height = grid.bottom() + 12;

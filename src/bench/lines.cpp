@@ -69,9 +69,10 @@ bool Lines::take(std::string_view line) {
     taken = unexpected(head.error());
   } else if (head->muster_bench != kLinesVersion) {
     taken = unexpected(
-        Error{.what = fmt::format("muster-bench speaks version {}, this muster {}: install the "
-                                  "same on all hosts",
-                                  head->muster_bench, kLinesVersion)});
+        Error{.what = fmt::format(
+                  "muster-bench on the hosts writes results of version {}, but this muster reads "
+                  "version {}: install the same version of muster on all hosts",
+                  head->muster_bench, kLinesVersion)});
   } else {
     taken = read(text, head->kind);
   }
@@ -83,7 +84,8 @@ Result<std::string> Lines::host(int rank) const {
   if (rank >= 0 && static_cast<std::size_t>(rank) < host_of_rank_.size()) {
     return host_of_rank_[static_cast<std::size_t>(rank)];
   }
-  return unexpected(Error{.what = fmt::format("muster-bench speaks of a rank {}", rank)});
+  return unexpected(Error{
+      .what = fmt::format("muster-bench reports on a rank {}, which the job does not have", rank)});
 }
 
 Result<void> Lines::read(const std::string& line, const std::string& kind) {

@@ -26,16 +26,17 @@ std::string few_hosts(const NeededLink& needed, int hosts) {
 std::string sentence_of(const NeededLink& needed, const Training& training, int hosts) {
   if (needed.replicated_many <= 0) {
     return fmt::format(
-        "{} here: how long its backward takes was not measured, so nobody knows "
-        "which link hides its gradients",
+        "{}: the time of the backward pass was not measured, so the link speed that would hide the "
+        "exchange of gradients is unknown",
         training.model);
   }
   const std::string sharded =
       hosts < 2 ? link(needed.sharded_many) + " on many hosts"
                 : fmt::format("{} and {}", link(needed.sharded), link(needed.sharded_many));
   return fmt::format(
-      "{} here: {} of gradients and {} of backward:{} {} on many hosts hide them "
-      "(sharded, behind {} of forward and backward: {})",
+      "{} has {} of gradients and a backward pass of {}; to hide the exchange of gradients behind "
+      "it, a link needs{} {} on many hosts (with sharded parameters, behind a forward and backward "
+      "pass of {}: {})",
       training.model, decimal_size(static_cast<double>(training.gradient_bytes)),
       duration(training.backward_s), few_hosts(needed, hosts), link(needed.replicated_many),
       duration(training.compute_s), sharded);

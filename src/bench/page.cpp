@@ -98,7 +98,7 @@ std::string verdict_box(const Verdict& verdict) {
   if (verdict.measured > 0)
     numbers.push_back(fmt::format("measured {} Gbit/s", gbit(verdict.measured)));
   if (verdict.expected > 0 && verdict.measured > 0) {
-    numbers.push_back(percent(verdict.measured / verdict.expected) + " of what was expected");
+    numbers.push_back(percent(verdict.measured / verdict.expected) + " of the expected speed");
   }
   std::string html = fmt::format(
       "<div class=\"box {}\"><p><span class=\"word\">{}</span><strong>{}</strong></p>\n", look,
@@ -140,7 +140,7 @@ std::string group_html(const Results& results, const std::vector<Series>& group,
   const bool whole = group[0].ranks == results.ranks;
   const std::string bandwidth =
       bandwidth_svg(group, verdict != nullptr && whole ? verdict->expected : 0);
-  const std::string by = fmt::format("{} by {} ranks. ", group[0].operation, group[0].ranks);
+  const std::string by = fmt::format("{} with {} ranks. ", group[0].operation, group[0].ranks);
   std::string html;
   if (one_of_many) html += fmt::format("<h3>By {} ranks</h3>\n", group[0].ranks);
   if (bandwidth.empty()) {
@@ -181,7 +181,7 @@ std::string costs_html(const Results& results) {
   std::string html;
   for (const Cost& cost : costs_of(results)) {
     std::string text = fmt::format(
-        "{} by {} ranks: the backend mpi takes {} {} than MPI itself", cost.operation, cost.ranks,
+        "{} with {} ranks: the backend mpi takes {} {} than MPI itself", cost.operation, cost.ranks,
         duration(std::abs(cost.added_s), kMicro), cost.added_s < 0 ? "less" : "more");
     if (cost.largest > cost.smallest) {
       text += fmt::format(" at {}, and {} {} at {}", size_text(cost.smallest),
@@ -240,7 +240,7 @@ std::string pairs_html(const Results& results) {
              matrix.speeds.size() / 2, speed(matrix.median), duration(matrix.latency_s, kMicro))) +
          figure(heat_map_svg(results),
                 "Bandwidth from the host of the row to the host of the column, on a scale from 0. "
-                "Outlined: suspects; dashed where it was not confirmed.");
+                "Suspects are outlined; a dashed outline means not confirmed.");
 }
 
 std::string trainings_html(const Results& results) {
@@ -267,9 +267,9 @@ std::string trainings_html(const Results& results) {
   }
   std::string html = "<h2>Trainings</h2>\n" + table_html(table) + "<div class=\"pair\">\n";
   for (const std::string& model : models) {
-    html +=
-        figure(scaling_svg(model, all),
-               model + ": samples a second; dashed: as many for each host as on the fewest hosts.");
+    html += figure(scaling_svg(model, all), model +
+                                                ": samples per second. Dashed: the same samples "
+                                                "per second and host as on the fewest hosts.");
   }
   html += "</div>\n<h3>Which link hides the communication</h3>\n";
   for (const std::string& sentence : needed_links(results)) html += paragraph(sentence + ".");
@@ -318,7 +318,7 @@ std::string numbers_html(const Results& results) {
     for (const Pair& pair : results.pairs) {
       table.rows.push_back({pair.one, pair.other, gbit(pair.forward), gbit(pair.backward),
                             microseconds(pair.latency_s),
-                            pair.again ? "again, to be sure" : "first"});
+                            pair.again ? "measured again, to confirm" : "first"});
     }
     html += table_html(table);
   } else if (!results.pairs.empty()) {
@@ -352,7 +352,7 @@ std::string hosts_html(const Results& results) {
   if (results.hosts.empty()) return "";
   const bool has_rdma = std::any_of(results.hosts.begin(), results.hosts.end(),
                                     [](const HostFacts& host) { return !host.rdma.empty(); });
-  PageTable table{.caption = "Hosts, as they told themselves",
+  PageTable table{.caption = "Hosts, as they describe themselves",
                   .columns = {{"host", "", false},
                               {"ranks"},
                               {"interface", "", false},

@@ -130,7 +130,7 @@ int colour_for(const std::string& backend, const std::vector<Curve>& curves) {
 }
 
 std::string group_name(const std::vector<Series>& group) {
-  return fmt::format("{} by {} ranks", group[0].operation, group[0].ranks);
+  return fmt::format("{} with {} ranks", group[0].operation, group[0].ranks);
 }
 
 }  // namespace
@@ -180,7 +180,7 @@ std::string latency_svg(const std::vector<Series>& group) {
 }
 
 std::string scaling_svg(const std::string& model, const std::vector<Scaled>& all) {
-  Chart chart{.title = model + ": samples a second over hosts"};
+  Chart chart{.title = model + ": samples per second by number of hosts"};
   double highest = 0, most = 1, ideal = 0;
   for (const Scaled& one : all) {
     if (one.training->model != model || one.training->hosts <= 0) continue;
@@ -206,7 +206,7 @@ std::string scaling_svg(const std::string& model, const std::vector<Scaled>& all
     std::stable_sort(curve.points.begin(), curve.points.end(),
                      [](const ChartPoint& a, const ChartPoint& b) { return a.x < b.x; });
   }
-  chart.curves.push_back({.name = "no loss by communication",
+  chart.curves.push_back({.name = "no loss to communication",
                           .points = {{.x = 0, .y = 0}, {.x = most, .y = ideal * most}},
                           .dashed = true,
                           .colour = kGrey});
@@ -215,7 +215,7 @@ std::string scaling_svg(const std::string& model, const std::vector<Scaled>& all
   std::erase_if(chart.x.ticks, [most](const Tick& tick) {
     return tick.at > most || tick.at != std::floor(tick.at);
   });
-  chart.y = linear_axis("samples a second", std::max(highest, ideal * most));
+  chart.y = linear_axis("samples per second", std::max(highest, ideal * most));
   return chart_svg(chart);
 }
 

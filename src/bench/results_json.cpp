@@ -78,15 +78,18 @@ Result<Results> parse_results(const std::string& json) {
   MUSTER_TRY(const Schema found, parse_fields<Schema>(json, kResults));
   if (found.schema != kSchema) {
     return unexpected(Error{
-        .what = fmt::format("results of schema {}; this muster reads {}", found.schema, kSchema),
-        .hint = "measure again with this muster, or read them with the one that wrote them"});
+        .what =
+            fmt::format("these results have format version {}, but this muster reads version {}",
+                        found.schema, kSchema),
+        .hint =
+            "measure again with this muster, or read the results with the muster that wrote them"});
   }
   MUSTER_TRY(Results results, parse_fields<Results>(json, kResults));
   Bounds bounds;
   fields(bounds, results);
   if (bounds.odd().empty()) return results;
-  return unexpected(Error{
-      .what = fmt::format("these are no {}: no cluster has such a {}", kResults, bounds.odd())});
+  return unexpected(Error{.what = fmt::format("these are not {}: the value of {} is impossible",
+                                              kResults, bounds.odd())});
 }
 
 }  // namespace muster::bench

@@ -108,20 +108,22 @@ std::string value_text(Aspect aspect, double value) {
 Suspect slow_host(const std::string& host, const Usual& usual, Aspect aspect) {
   const bool everyone = usual.slow(usual.of_host(host));
   const double value = everyone ? usual.of_host(host) : usual.median_of(host);
-  const char* with = everyone ? "everyone" : "most";
+  const char* with = everyone ? "all hosts" : "most hosts";
   const std::string found = value_text(aspect, value);
   const std::string others = value_text(aspect, usual.reference());
-  const char* middle = everyone ? "at best" : "in the middle";
+  const char* middle = everyone ? "at best" : "as a median";
   std::string what;
   if (aspect == Aspect::kLoss) {
-    what = fmt::format("{} loses frames with {}: {} are sent again {}, elsewhere {}", host, with,
-                       found, middle, others);
+    what = fmt::format(
+        "{} loses frames to and from {}: {} have to be sent again {}, compared with {} elsewhere",
+        host, with, found, middle, others);
   } else if (aspect == Aspect::kLatency) {
-    what = fmt::format("{} is late with {}: a message takes {} {}, elsewhere {}", host, with, found,
-                       middle, others);
+    what = fmt::format(
+        "{} has a high latency to {}: a message takes {} {}, compared with {} elsewhere", host,
+        with, found, middle, others);
   } else {
-    what = fmt::format("{} is slow with {}: it gets {} {}, where the others get {}", host, with,
-                       found, middle, others);
+    what = fmt::format("{} is slow with {}: it reaches {} {}, while the others reach {}", host,
+                       with, found, middle, others);
   }
   return {.hosts = {host}, .what = std::move(what), .aspect = aspect};
 }
@@ -133,14 +135,16 @@ Suspect slow_path(const Pair& pair, const Usual& usual, Aspect aspect) {
   const std::string link = fmt::format("the link between {} and {}", pair.one, pair.other);
   std::string what;
   if (aspect == Aspect::kLoss) {
-    what = fmt::format("{} loses frames: {} were sent again, with others {} and {}", link, found,
-                       one, other);
+    what = fmt::format(
+        "{} loses frames: {} had to be sent again; between these hosts and others {} and {}", link,
+        found, one, other);
   } else if (aspect == Aspect::kLatency) {
-    what = fmt::format("{} is late: a message takes {}, with others {} and {}", link, found, one,
-                       other);
+    what = fmt::format(
+        "{} has a high latency: a message takes {}; between these hosts and others {} and {}", link,
+        found, one, other);
   } else {
-    what = fmt::format("{} is slow: {}, where {} and {} have {} and {} with others", link, found,
-                       pair.one, pair.other, one, other);
+    what = fmt::format("{} is slow: {}, while {} and {} reach {} and {} with other hosts", link,
+                       found, pair.one, pair.other, one, other);
   }
   return {.hosts = {pair.one, pair.other}, .what = std::move(what), .aspect = aspect};
 }
@@ -180,14 +184,14 @@ std::optional<Suspect> slow_between(std::span<const Pair> good, std::span<const 
   if (all.size() < 2 || !each_has_two) return std::nullopt;
   std::vector<std::string> names;
   for (const auto& [leader, members] : all) names.push_back(hosts::fold(members));
-  return Suspect{.hosts = {bad.front().one, bad.front().other},
-                 .what = fmt::format("the hosts fall into groups, {}, which are fast within and "
-                                     "slow between ({} from {} to {}): the link between their "
-                                     "switches",
-                                     fmt::join(names, " and "),
-                                     value_text(aspect, value_of(bad.front(), aspect)),
-                                     bad.front().one, bad.front().other),
-                 .aspect = aspect};
+  return Suspect{
+      .hosts = {bad.front().one, bad.front().other},
+      .what = fmt::format(
+          "the hosts form groups, {}; links within a group are fast and links between groups are "
+          "slow ({} from {} to {}), so the link between the groups' switches is suspect",
+          fmt::join(names, " and "), value_text(aspect, value_of(bad.front(), aspect)),
+          bad.front().one, bad.front().other),
+      .aspect = aspect};
 }
 
 void find_of(std::span<const Pair> pairs, Aspect aspect, std::vector<Suspect>& found) {
@@ -346,7 +350,8 @@ void confirm_link(Suspect& suspect, const Usual& usual, const SecondLook& look) 
                                   [&](const Pair& pair) { return usual.slow(look.value(pair)); });
     if (!others.empty() && slow) {
       suspect.hosts = {end};
-      suspect.what += fmt::format("; {} was slow with a good host too: it is the host", end);
+      suspect.what +=
+          fmt::format("; {} was slow with a good host too, so the host is the cause", end);
       return;
     }
   }

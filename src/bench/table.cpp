@@ -49,7 +49,7 @@ std::string head(const Results& results) {
                              results.network.empty() ? "" : ", network ", results.network));
   text += remark(results.command);
   if (!results.cut_short.empty()) {
-    text += remark("CUT SHORT, not all was measured: " + results.cut_short, 4);
+    text += remark("CUT SHORT, not everything was measured: " + results.cut_short, 4);
   }
   return text;
 }
@@ -81,15 +81,15 @@ std::string best_line(const std::vector<Series>& group) {
     if (best != nullptr) bests.push_back(label(series, group) + " " + gbit(best->busbw));
   }
   if (bests.empty()) return "";
-  return remark(fmt::format("{} by {} ranks, best busbw in Gbit/s: {}", group[0].operation,
+  return remark(fmt::format("{} with {} ranks, best busbw in Gbit/s: {}", group[0].operation,
                             group[0].ranks, fmt::join(bests, "; ")),
                 4);
 }
 
 std::string cost_line(const Cost& cost) {
-  std::string line =
-      fmt::format("{} by {} ranks: mpi takes {} us {} than MPI itself", cost.operation, cost.ranks,
-                  microseconds(std::abs(cost.added_s)), cost.added_s < 0 ? "less" : "more");
+  std::string line = fmt::format("{} with {} ranks: mpi takes {} us {} than MPI itself",
+                                 cost.operation, cost.ranks, microseconds(std::abs(cost.added_s)),
+                                 cost.added_s < 0 ? "less" : "more");
   if (cost.largest > cost.smallest) {
     line += fmt::format(" at {}, {} {} at {}", size_text(cost.smallest),
                         percent(std::abs(cost.added_share)), cost.added_share < 0 ? "less" : "more",
@@ -109,8 +109,8 @@ std::string collectives(const Results& results) {
   for (const Measurement& m : results.measurements) wrong += m.wrong;
   if (wrong > 0) {
     text +=
-        remark(fmt::format("WRONG RESULTS: {} elements differed from what they must be; do not "
-                           "train on this before it is found out why",
+        remark(fmt::format("WRONG RESULTS: {} elements had wrong values; do not train on these "
+                           "hosts until you know why",
                            wrong));
   }
   for (const Skipped& skipped : results.skipped) {
@@ -198,10 +198,9 @@ std::string slowest_text(const PairMatrix& matrix, PairUnit unit) {
 std::string pairs_text(const Results& results) {
   const PairMatrix matrix = matrix_of(results);
   const PairUnit unit = unit_for(matrix.median);
-  std::string text =
-      "#\n" + remark(fmt::format("pairs of hosts, the slower of both directions, {}; "
-                                 "* less than {} of the median",
-                                 unit.name, percent(kMarkedShare)));
+  std::string text = "#\n" + remark(fmt::format("pairs of hosts, the slower of the two directions, "
+                                                "{}; * marks less than {} of the median",
+                                                unit.name, percent(kMarkedShare)));
   text +=
       matrix.hosts.size() <= kMatrixHosts ? matrix_text(matrix, unit) : slowest_text(matrix, unit);
   text += "#\n" + remark(fmt::format("median {}, latency {} (half a round trip, median)",
@@ -228,10 +227,10 @@ std::string suspects_text(const Results& results) {
 constexpr const char* kTrainingRow = "{:>14} {:>8} {:>6} {:>6} {:>9} {:>11} {:>10} {:>10} {:>13}\n";
 
 std::string trainings_text(const Results& results) {
-  std::string text = "#\n" + remark(
-                                 "trainings; waiting: share of a step that waits for "
-                                 "communication; efficiency: samples a second and host, by "
-                                 "those of the fewest hosts");
+  std::string text =
+      "#\n" + remark(
+                  "trainings. waiting: share of a step spent waiting for communication. "
+                  "efficiency: samples per second and host, relative to the fewest hosts");
   text += header_row(fmt::format(fmt::runtime(kTrainingRow), "model", "backend", "hosts", "ranks",
                                  "steps/s", "samples/s", "ms/step", "waiting(%)", "efficiency(%)"));
   for (const Scaled& one : scaled(results)) {

@@ -76,7 +76,9 @@ Verdict judge_operation(const Results& results, const std::string& operation,
   }
   Verdict verdict{.about = fmt::format("{} on {} hosts", operation, hosts)};
   if (best == nullptr) {
-    verdict.text = "nothing of 1 MiB or more was measured: --max 16M shows the bandwidth";
+    verdict.text =
+        "no message of 1 MiB or more was measured, so there is no bandwidth to judge; measure "
+        "larger messages with --max 16M";
     return verdict;
   }
   verdict.about += fmt::format(", {} at {}", best->backend, size_text(best->bytes));
@@ -89,19 +91,21 @@ Verdict judge_operation(const Results& results, const std::string& operation,
   const double share = verdict.measured / verdict.expected;
   const bool good = share >= kGoodShare;
   verdict.outcome = good ? Verdict::Outcome::kPass : Verdict::Outcome::kFail;
-  verdict.text = fmt::format("{}; {:.0f} % of that was measured", link.why, 100 * share);
+  verdict.text = fmt::format("{}; the measured speed is {:.0f} % of the expected speed", link.why,
+                             100 * share);
   if (!good) {
     verdict.text +=
-        ". If an address of a slower network was taken, -v says why; if one host or link holds the "
-        "others up, muster bench pairs names it; a virtual interface may say more than it has: "
-        "--expect 1gbit";
+        ". Perhaps muster chose a slower network (-v says why), one host or link slows down the "
+        "others (muster bench pairs finds it), or a virtual interface reports more than it can "
+        "carry (--expect 1gbit sets the right value)";
   } else if (share > 1.2) {
-    verdict.text += ": the link carries more than it says, or not all went through it";
+    verdict.text +=
+        ": the link carries more than it reports, or some traffic did not go through it";
   }
   for (const auto& [backend, one] : by_backend) {
     if (good && one->busbw < kGoodShare * verdict.expected) {
       verdict.text +=
-          fmt::format("; {} reaches {:.0f} % only", backend, 100 * one->busbw / verdict.expected);
+          fmt::format("; {} reaches only {:.0f} %", backend, 100 * one->busbw / verdict.expected);
     }
   }
   return verdict;
@@ -126,22 +130,22 @@ std::vector<Verdict> judge_traffic(const Results& results) {
     }
     if (plain <= rdma || plain < kLarge) continue;
     bytes[traffic.backend] += static_cast<double>(plain);
-    evidence[traffic.backend].push_back(fmt::format("{} sent {} MiB through {} and {} MiB by {}",
-                                                    traffic.host, plain >> 20, through, rdma >> 20,
-                                                    rdma_of[traffic.host]));
+    evidence[traffic.backend].push_back(
+        fmt::format("{} sent {} MiB through {} and {} MiB through {}", traffic.host, plain >> 20,
+                    through, rdma >> 20, rdma_of[traffic.host]));
   }
   std::vector<Verdict> verdicts;
   for (const auto& [backend, seen] : evidence) {
     verdicts.push_back(
         {.outcome = backend == "gloo" ? Verdict::Outcome::kUnknown : Verdict::Outcome::kFail,
-         .about = fmt::format("RDMA IS THERE AND NOT USED by {}", backend),
+         .about = fmt::format("RDMA IS AVAILABLE BUT NOT USED by {}", backend),
          .text = fmt::format(
-             "the interfaces' counters: {}. {}", fmt::join(seen, "; "),
-             backend == "gloo" ? "Gloo knows TCP only: use NCCL, or an MPI with UCX"
+             "according to the interfaces' counters, {}. {}", fmt::join(seen, "; "),
+             backend == "gloo" ? "Gloo can use only TCP: use NCCL, or an MPI with UCX"
              : backend == "nccl"
-                 ? "NCCL_DEBUG=INFO says why; look at NCCL_IB_DISABLE, NCCL_IB_HCA, "
-                   "/dev/infiniband in the container and the memlock limit"
-                 : "the MPI took TCP: it needs UCX or OFI with verbs; look at ompi_info, "
+                 ? "NCCL_DEBUG=INFO shows why; check NCCL_IB_DISABLE, NCCL_IB_HCA, /dev/infiniband "
+                   "in the container and the memlock limit"
+                 : "the MPI used TCP: for RDMA it needs UCX or OFI with verbs; check ompi_info, "
                    "OMPI_MCA_pml=ucx, /dev/infiniband and the memlock limit")});
   }
   return verdicts;
@@ -157,13 +161,13 @@ Verdict judge_correctness(const Results& results) {
   }
   if (wrong.empty()) {
     verdict.outcome = Verdict::Outcome::kPass;
-    verdict.text = "every element of every size was right";
+    verdict.text = "every element of every result was correct";
     return verdict;
   }
   verdict.outcome = Verdict::Outcome::kFail;
   verdict.text = fmt::format(
-      "WRONG RESULTS: {}. Do not train on this: a broken library, memory or network card "
-      "falsifies gradients silently",
+      "WRONG RESULTS: {}. Do not train on these hosts: faulty memory, a faulty network card or a "
+      "broken library corrupts gradients without an error",
       fmt::join(wrong, "; "));
   return verdict;
 }
@@ -182,23 +186,25 @@ Verdict judge_pairs(const Results& results, const LinkExpectation& link) {
     if (suspect.confirmed) named.push_back(fmt::format("{}", fmt::join(suspect.hosts, " - ")));
   }
   const double share = link.bytes_per_second > 0 ? verdict.measured / link.bytes_per_second : 0;
-  const std::string others = results.suspects.empty()
-                                 ? "no pair is slower than the others"
-                                 : "some pairs were slow once and not again, see above";
+  const std::string others =
+      results.suspects.empty()
+          ? "no pair is slower than the others"
+          : "some pairs were slow at first but not when measured again; see above";
   if (!named.empty()) {
     verdict.outcome = Verdict::Outcome::kFail;
     verdict.text =
-        fmt::format("slower than the others, and slow again: {}", fmt::join(named, ", "));
+        fmt::format("slower than the others, also when measured again: {}", fmt::join(named, ", "));
   } else if (rates.empty()) {
     verdict.text = "no pair was measured";
   } else if (!results.cut_short.empty()) {
-    verdict.text = "not all pairs were measured, or not again";
+    verdict.text =
+        "the measurement was cut short: some pairs were not measured, or not a second time";
   } else if (link.bytes_per_second <= 0) {
     verdict.text = fmt::format("{}; {}", others, link.why);
   } else {
     verdict.outcome = share >= kGoodShare ? Verdict::Outcome::kPass : Verdict::Outcome::kFail;
-    verdict.text = fmt::format("{}; {}, and the median pair has {:.0f} % of that", others, link.why,
-                               100 * share);
+    verdict.text = fmt::format("{}; {}; the median pair reaches {:.0f} % of the expected speed",
+                               others, link.why, 100 * share);
   }
   return verdict;
 }
@@ -208,31 +214,32 @@ Verdict judge_pairs(const Results& results, const LinkExpectation& link) {
 LinkExpectation expected_link(const Results& results, double given) {
   if (given > 0) {
     return {.bytes_per_second = given,
-            .why = fmt::format("{} were expected of a link (--expect)", speed(given))};
+            .why = fmt::format("--expect sets {} per link", speed(given))};
   }
   const bool rdma = over_rdma(results);
   const bool may_be_rdma = std::any_of(results.hosts.begin(), results.hosts.end(),
                                        [](const HostFacts& host) { return !host.rdma.empty(); });
   if (results.kind == "pairs" && may_be_rdma) {
     return {.why =
-                "which way the bytes of pairs went is not counted, and there is RDMA: --expect "
-                "100gbit says what a link should carry"};
+                "the hosts have RDMA, and muster does not know whether the bytes of pairs went "
+                "over it; pass the speed that a link should have: --expect 100gbit"};
   }
   LinkExpectation slowest;
   for (const HostFacts& host : results.hosts) {
     double bits = rdma ? rdma_rate(host.rdma) : 0;
     constexpr double kRdmaShare = 0.95;  // of the rate, as payload
-    std::string why =
-        fmt::format("{}'s {}, RDMA leaves {:.0f} % of it", host.name, host.rdma, 100 * kRdmaShare);
+    std::string why = fmt::format("{}'s {}, of which RDMA can use {:.0f} %", host.name, host.rdma,
+                                  100 * kRdmaShare);
     double share = kRdmaShare;
     if (bits <= 0) {
       if (host.speed_mbit <= 0) {
-        return {.why = fmt::format("{}'s {} does not say how fast it is: --expect 10gbit does",
-                                   host.name, host.interface.empty() ? "link" : host.interface)};
+        return {.why =
+                    fmt::format("{}'s {} does not report its speed; pass it with --expect 10gbit",
+                                host.name, host.interface.empty() ? "link" : host.interface)};
       }
       bits = kBitsPerMbit * host.speed_mbit;
       share = tcp_share(host.mtu);
-      why = fmt::format("{}'s {} says {}, TCP at MTU {} leaves {:.0f} % of it", host.name,
+      why = fmt::format("{}'s {} reports {}, of which TCP with MTU {} can use {:.0f} %", host.name,
                         host.interface, speed(bits / 8), host.mtu, 100 * share);
     }
     const double bytes = bits * share / 8;
@@ -240,7 +247,7 @@ LinkExpectation expected_link(const Results& results, double given) {
       slowest = {.bytes_per_second = bytes, .why = std::move(why)};
     }
   }
-  if (slowest.bytes_per_second == 0) slowest.why = "the hosts' links are not known";
+  if (slowest.bytes_per_second == 0) slowest.why = "the speed of the hosts' links is not known";
   return slowest;
 }
 
@@ -261,7 +268,7 @@ std::vector<Verdict> judge(const Results& results, double given) {
       if (operation == "barrier") continue;
       if (results.hosts.size() < 2) {
         verdicts.push_back(
-            {.about = operation, .text = "one host only: there is no link to judge"});
+            {.about = operation, .text = "there is only one host, so there is no link to judge"});
         break;
       }
       verdicts.push_back(judge_operation(results, operation, link));

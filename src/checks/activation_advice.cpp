@@ -36,15 +36,14 @@ std::string about_conda(std::string_view lines, std::string_view failure) {
     return fmt::format("create the conda environment {} on these hosts too", conda_name(lines));
   }
   if (has(failure, "conda.sh: No such file")) {
-    return "name the directory where conda is installed on the hosts; 'conda info --base' prints "
-           "it";
+    return "use the directory where conda is installed on the hosts; 'conda info --base' prints it";
   }
   // What `conda init` writes into ~/.bashrc is for interactive shells only.
   if (has(failure, "conda: command not found") || has(failure, "conda init") ||
       has(failure, "not been properly configured")) {
     return fmt::format(
-        "ssh does not load conda; load it first: {} (with the directory that 'conda "
-        "info --base' prints)",
+        "a shell started by ssh does not load conda by itself; load it first: {} (with the "
+        "directory that 'conda info --base' prints)",
         flag(conda_lines("~/miniconda3", conda_name(lines))));
   }
   return {};
@@ -70,17 +69,17 @@ std::string how_to_activate(const facts::Facts& launcher) {
 std::string activation_advice(std::string_view lines, std::string_view failure) {
   if (has(lines, "setvars.sh")) {
     if (has(failure, "already been run")) {
-      return "setvars.sh does not run twice; add --force: 'source "
+      return "setvars.sh refuses to run a second time; add --force: 'source "
              "/opt/intel/oneapi/setvars.sh --force'";
     }
     if (has(failure, "setvars.sh: No such file")) {
-      return "install oneAPI on these hosts at the same path, or name the path of their setvars.sh";
+      return "install oneAPI at the same path on these hosts, or use the path of setvars.sh there";
     }
   }
   if (const std::string conda = about_conda(lines, failure); !conda.empty()) return conda;
   if (has(failure, "bin/activate: No such file")) {
-    return "create the venv on these hosts at the same path (python3 -m venv), or put it into a "
-           "directory that all hosts share";
+    return "create the venv at the same path on these hosts (python3 -m venv), or in a directory "
+           "that all hosts share";
   }
   if (has(failure, "bin/activate: Permission denied")) {
     return "put 'source' before the path: 'source ~/venv/bin/activate'";

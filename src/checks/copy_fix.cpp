@@ -45,12 +45,12 @@ std::string copy_fix(const Scene& scene, const std::string& file) {
     return "install the same version, or activate the same environment, on all hosts";
   }
   if (is_too_much(folder_here(scene, file), scene.launcher.home)) {
-    return "put it into a folder of its own and copy that with muster sync";
+    return "move it into a directory of its own, and copy that directory with muster sync";
   }
   return fmt::format(
-      "{}copy the folder to these hosts; on the machine with the right version:\n  muster sync {} "
-      "{}",
-      is_in_project(scene, file) ? "run it with --sync, or " : "", kTheHosts,
+      "{}copy the directory to these hosts; on the machine that has the right version:\n  muster "
+      "sync {} {}",
+      is_in_project(scene, file) ? "add --sync to your command, or " : "", kTheHosts,
       sys::quote(std::string_view(file.substr(0, file.rfind('/')))));
 }
 

@@ -41,12 +41,14 @@ Findings odd_architectures(const HostGroups& architectures) {
   const std::string& usual = architectures.usual().key;
   const std::string usual_hosts = architectures.usual_hosts();
   for (const HostGroup& group : architectures.odd()) {
-    findings.push_back({.id = std::string(kMixedArchitecture),
-                        .severity = Severity::kError,
-                        .hosts = group.hosts,
-                        .what = fmt::format("its architecture is {}, and that of {} {}", group.key,
-                                            usual_hosts, usual),
-                        .fix = "leave it out with --exclude: one program cannot run on both"});
+    findings.push_back(
+        {.id = std::string(kMixedArchitecture),
+         .severity = Severity::kError,
+         .hosts = group.hosts,
+         .what = fmt::format("its CPU architecture is {}, but {} has {}", group.key, usual_hosts,
+                             usual),
+         .fix =
+             "leave these hosts out with --exclude: one program cannot run on both architectures"});
   }
   return findings;
 }
@@ -82,13 +84,12 @@ Findings find_cpu(const Scene& scene) {
         {.id = std::string(kMixedIsa),
          .severity = Severity::kWarning,
          .hosts = group.hosts,
-         .what = fmt::format("its CPU has other instructions than that of {}: what was built for "
-                             "the one may die of SIGILL on the other",
+         .what = fmt::format("its CPU supports different instructions from the CPU of {}: a "
+                             "program built for one may crash with SIGILL on the other",
                              usual_hosts),
          .evidence = isa_evidence(names_of[i], names_of[at]),
-         .fix =
-             "build for what all have (-march=x86-64-v2 or -v3, not native), and keep compilation "
-             "caches of hosts apart"});
+         .fix = "build for instructions that all hosts have (-march=x86-64-v2 or -v3, not native), "
+                "and do not share compilation caches between hosts"});
   }
   return findings;
 }
@@ -104,14 +105,14 @@ Findings find_oversubscription(const Scene& scene) {
         {.id = std::string(kOversubscribed),
          .severity = Severity::kWarning,
          .hosts = {host.name()},
-         .what = ranks > usable ? "there are more ranks than processors"
-                                : "the ranks have more threads than there are processors",
-         .evidence = fmt::format("{} rank{} of {} thread{}, {} usable processor{} ({})", ranks,
+         .what = ranks > usable ? "there are more ranks than CPUs"
+                                : "the ranks have more threads than there are CPUs",
+         .evidence = fmt::format("{} rank{} with {} thread{} each, {} usable CPU{} ({})", ranks,
                                  ranks == 1 ? "" : "s", scene.layout.threads,
                                  scene.layout.threads == 1 ? "" : "s", usable,
                                  usable == 1 ? "" : "s", host.facts->cpu.affinity),
-         .fix = "fewer ranks a host (--nproc-per-node), or fewer threads (--threads); it runs so, "
-                "only slower"});
+         .fix = "the job runs, only slower; to avoid that, use fewer ranks per host "
+                "(--nproc-per-node) or fewer threads (--threads)"});
   }
   return findings;
 }

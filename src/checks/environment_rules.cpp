@@ -78,14 +78,15 @@ Finding undone_activation(const std::string& host, const std::vector<std::string
       .id = std::string(kActivationFailed),
       .severity = Severity::kWarning,
       .hosts = {host},
-      .what = fmt::format("{} from this machine {} what --activate sets on the host", listed(names),
-                          names.size() == 1 ? "overrides" : "override"),
+      .what = fmt::format("this machine's value of {} overrides what --activate sets on the host",
+                          listed(names)),
       .evidence =
           "muster passes it on because you used -x, or because it is a variable of NCCL, PyTorch, "
           "Gloo, UCX, libfabric, oneCCL or OpenMP",
-      .fix = fmt::format("leave -x {} out, or unset it here; to add to what the activation sets, "
-                         "add it there: --activate '...; export {}=...'",
-                         names.front(), names.front())};
+      .fix =
+          fmt::format("leave out -x {}, or unset the variable on this machine; to change what the "
+                      "activation sets, add it to the activation: --activate '...; export {}=...'",
+                      names.front(), names.front())};
 }
 
 }  // namespace
@@ -104,8 +105,8 @@ Findings find_activation(const Scene& scene) {
         {.id = std::string(kActivationFailed),
          .severity = Severity::kError,
          .hosts = {host.name()},
-         .what = "--activate failed there",
-         .evidence = environment.failure.empty() ? "it was not tried" : environment.failure,
+         .what = "--activate failed on the host",
+         .evidence = environment.failure.empty() ? "it did not run" : environment.failure,
          .fix = fmt::format("{}\nto see it fail:\n{}",
                             activation_advice(scene.job.activate, environment.failure),
                             command_on_hosts(scene.job.activate))});
@@ -139,10 +140,11 @@ Findings find_environment(const Scene& scene) {
         {.id = std::string(kEnvironmentDiffers),
          .severity = Severity::kWarning,
          .hosts = {host.name()},
-         .what = fmt::format("activation gives it another environment than {}", usual[host.name()]),
+         .what = fmt::format("--activate produces a different environment on this host than on {}",
+                             usual[host.name()]),
          .evidence = listed(texts),
-         .fix = "activate the same on all hosts; settings of NCCL, UCX and Open MPI "
-                "that differ make the first collective hang"});
+         .fix = "activate the same environment on all hosts; if settings of NCCL, UCX or Open MPI "
+                "differ, the first collective hangs"});
   }
   return findings;
 }
@@ -150,24 +152,25 @@ Findings find_environment(const Scene& scene) {
 Findings find_not_seen(const Scene& scene) {
   Findings findings;
   if (scene.job.pods > 0) {
-    findings.push_back({.id = std::string(kFactsNotGathered),
-                        .severity = Severity::kNote,
-                        .what = "not looked at: the other pods, and so every rule that compares "
-                                "hosts",
-                        .evidence = "in pods each muster sees its own only"});
+    findings.push_back(
+        {.id = std::string(kFactsNotGathered),
+         .severity = Severity::kNote,
+         .what =
+             "muster did not examine the other pods and skipped every check that compares hosts",
+         .evidence = "in a pod muster sees only that pod"});
   }
   for (const Participant& host : participants(scene)) {
     const bool is_first = host.placement == scene.layout.placements.data();
     std::vector<facts::NotSeen> unseen = host.facts->not_seen;
     if (!scene.job.program.empty() && !host.facts->program) {
-      unseen.push_back({.what = "program", .why = "the host was not asked for it"});
+      unseen.push_back({.what = "program", .why = "the host was not asked about it"});
     }
     for (const facts::NotSeen& one : unseen) {
       if (!matters(one, is_first)) continue;
       findings.push_back({.id = std::string(kFactsNotGathered),
                           .severity = Severity::kNote,
                           .hosts = {host.name()},
-                          .what = fmt::format("not looked at: {}", one.what),
+                          .what = fmt::format("not examined: {}", one.what),
                           .evidence = one.why});
     }
   }

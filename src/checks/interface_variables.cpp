@@ -78,10 +78,10 @@ Findings find_interface_variables(const Scene& scene) {
           {.id = std::string(kOtherInterface),
            .severity = Severity::kWarning,
            .hosts = {host.name()},
-           .what = fmt::format("{}={} is passed to all ranks, but this host has no such interface",
+           .what = fmt::format("{}={} is passed to all ranks, but the host has no such interface",
                                variable, printable(value.substr(0, 100))),
-           .evidence = own.empty() ? "" : fmt::format("the job's interface there is {}", own),
-           .fix = fmt::format("unset {}: muster then sets it on each host to the name there",
+           .evidence = own.empty() ? "" : fmt::format("the job's interface on the host is {}", own),
+           .fix = fmt::format("unset {}: muster then sets it to the right interface on each host",
                               variable)});
     }
   }

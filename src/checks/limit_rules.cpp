@@ -41,8 +41,8 @@ std::string limit_text(std::int64_t limit) {
 std::string shm_fix(std::int64_t needed) {
   const std::int64_t size = std::max<std::int64_t>(1, (2 * needed + kGiB - 1) / kGiB);
   return fmt::format(
-      "in a container: docker run --shm-size={}g or --ipc=host; on a host:\n{}", size,
-      command_on_hosts(fmt::format("sudo mount -o remount,size={}G /dev/shm", size)));
+      "in a container, start it with docker run --shm-size={}g or --ipc=host; on a host, run:\n{}",
+      size, command_on_hosts(fmt::format("sudo mount -o remount,size={}G /dev/shm", size)));
 }
 
 Finding raised_limit(std::string_view id, const std::string& host, const std::string& name,
@@ -51,10 +51,9 @@ Finding raised_limit(std::string_view id, const std::string& host, const std::st
       .id = std::string(id),
       .hosts = {host},
       // "stop" and not "exit": a run that goes on over the connection keeps it.
-      .fix = fmt::format("{}\n"
-                         "then log in anew; muster's open connection to a host keeps the old limit "
-                         "until it is closed, for each of them:\n"
-                         "  ssh -o ControlPath=~/.ssh/muster/cm/%C -O stop HOST",
+      .fix = fmt::format("{}\nthe new limit applies to new logins; muster's open connection to a "
+                         "host keeps the old limit until you close it, with one command per "
+                         "host:\n  ssh -o ControlPath=~/.ssh/muster/cm/%C -O stop HOST",
                          command_on_hosts(fmt::format(
                              "echo '* - {} {}' | sudo tee /etc/security/limits.d/muster-{}.conf",
                              name, value, name)))};
@@ -70,20 +69,22 @@ Findings find_shm(const Scene& scene) {
     const std::int64_t needed = kShmOfRank * ranks;
     const std::int64_t size = host.facts->shm_bytes;
     const std::int64_t free = host.facts->shm_free_bytes;
-    const std::string rule = fmt::format("{} a rank, {} on it", bytes_text(kShmOfRank), ranks);
+    const std::string rule =
+        fmt::format("{} on the host, {} each",
+                    ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks), bytes_text(kShmOfRank));
     Finding finding{.id = std::string(kShmSmall), .hosts = {host.name()}, .fix = shm_fix(needed)};
     if (size < 0) {
       finding.what = "there is no /dev/shm";
     } else if (size <= needed) {
-      finding.what = "/dev/shm is too small for the ranks there";
-      finding.evidence = fmt::format("{}, and more than {} are wanted ({})", bytes_text(size),
-                                     bytes_text(needed), rule);
-    } else if (free >= 0 && free < needed) {
-      finding.what = "/dev/shm is too full for the ranks there";
-      finding.evidence = fmt::format("{} of {} are free, and {} are wanted ({})", bytes_text(free),
+      finding.what = "/dev/shm is too small for the host's ranks";
+      finding.evidence = fmt::format("it has {}; the ranks need more than {} ({})",
                                      bytes_text(size), bytes_text(needed), rule);
-      finding.fix =
-          "remove what killed runs left there; to look:\n" + command_on_hosts("ls -l /dev/shm");
+    } else if (free >= 0 && free < needed) {
+      finding.what = "/dev/shm is too full for the host's ranks";
+      finding.evidence = fmt::format("{} of {} are free; the ranks need {} ({})", bytes_text(free),
+                                     bytes_text(size), bytes_text(needed), rule);
+      finding.fix = "remove files that killed runs left in /dev/shm; to list them:\n" +
+                    command_on_hosts("ls -l /dev/shm");
     } else {
       continue;
     }
@@ -101,14 +102,16 @@ Findings find_nofile(const Scene& scene) {
     const bool may_raise = !is_below(limit.hard, needed);
     Finding finding = raised_limit(kNofile, host.name(), "nofile", "65536");
     finding.severity = may_raise ? Severity::kWarning : Severity::kError;
-    finding.what = fmt::format("a rank may open {} files, and {} ranks need {}", limit.soft,
-                               scene.layout.ranks, needed);
-    finding.evidence = fmt::format("ulimit -n is {}, and at most {}", limit_text(limit.soft),
+    finding.what =
+        fmt::format("a process may open {} files, but in a job of {} ranks each rank needs {}",
+                    limit.soft, scene.layout.ranks, needed);
+    finding.evidence = fmt::format("ulimit -n is {}; its hard limit is {}", limit_text(limit.soft),
                                    limit_text(limit.hard));
     if (may_raise)
-      finding.fix =
-          fmt::format("run ulimit -n {} before the program, or raise the limit permanently:\n{}",
-                      std::max<std::int64_t>(needed, 4096), finding.fix);
+      finding.fix = fmt::format(
+          "start your program from a script that runs 'ulimit -n {}' first, or raise the limit "
+          "permanently:\n{}",
+          std::max<std::int64_t>(needed, 4096), finding.fix);
     findings.push_back(std::move(finding));
   }
   return findings;
@@ -122,11 +125,12 @@ Findings find_memlock(const Scene& scene) {
     if (!host.placement->rdma || !is_known(limit) || limit.soft < 0) continue;
     Finding finding = raised_limit(kMemlock, host.name(), "memlock", "unlimited");
     finding.severity = limit.soft < kLeastLocked ? Severity::kError : Severity::kWarning;
-    finding.what = "RDMA needs locked memory, and a rank may lock too little";
+    finding.what = "RDMA needs locked memory, but the limit for a rank is too low";
     finding.evidence =
         fmt::format("ulimit -l is {}; it should be unlimited", bytes_text(limit.soft));
     finding.fix =
-        "in a container: docker run --ulimit memlock=-1 --cap-add IPC_LOCK; on a host:\n" +
+        "in a container, start it with docker run --ulimit memlock=-1 --cap-add IPC_LOCK; on a "
+        "host, run:\n" +
         finding.fix;
     findings.push_back(std::move(finding));
   }

@@ -34,9 +34,11 @@ std::string found_text(const facts::Facts& facts) {
 Finding not_there(const Scene& scene, const std::string& asked) {
   return {.id = std::string(kEngineMissing),
           .severity = Severity::kError,
-          .what = fmt::format("{} is not there on this machine, or may not be executed", asked),
+          .what = fmt::format("{} does not exist on this machine or is not executable", asked),
           .evidence = found_text(scene.launcher),
-          .fix = "give --launcher the path of an mpirun, or leave it out: then one is chosen"};
+          .fix =
+              "pass the path of an mpirun with --launcher, or leave --launcher out: muster then "
+              "chooses one"};
 }
 
 // What PyPI calls it.
@@ -53,10 +55,11 @@ Finding none_here(const Scene& scene) {
           .severity = Severity::kError,
           .what = asked.empty()
                       ? fmt::format("there is no {} on this machine that could start the job", name)
-                      : fmt::format("{} on this machine is no MPI launcher that is known", asked),
+                      : fmt::format("{} on this machine is not an MPI launcher that muster knows",
+                                    asked),
           .evidence = found_text(scene.launcher),
-          .fix = fmt::format("{}install the same {} here and on all hosts, at the same path:\n"
-                             "  pip install {}",
+          .fix = fmt::format("{}install the same {} on this machine and on all hosts, at the same "
+                             "path:\n  pip install {}",
                              kind == "intel" ? "if oneAPI is installed, add --activate 'source "
                                                "/opt/intel/oneapi/setvars.sh'; else "
                                              : "",
@@ -67,35 +70,40 @@ Finding none_there(const layout::Engine& engine, const Participant& host) {
   return {.id = std::string(kEngineMissing),
           .severity = Severity::kError,
           .hosts = {host.name()},
-          .what = fmt::format("{} is not at {} there", mpi_name(engine.kind, engine.version),
+          .what = fmt::format("{} is not at {} on the host", mpi_name(engine.kind, engine.version),
                               engine.launcher),
           .evidence = found_text(*host.facts),
-          .fix = "install it there at the same path, as on this machine"};
+          .fix = "install the same MPI on the host, at the same path as on this machine"};
 }
 
 // How the host's engine differs from the launcher's; nothing: not at all.
 std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& there) {
   const layout::Version own = layout::parse_version(here.version);
   const layout::Version other = layout::parse_version(there.version);
-  Finding finding{.id = std::string(kEngineVersion),
-                  .severity = Severity::kWarning,
-                  .evidence = fmt::format("{} there, {} here", mpi_name(there.kind, there.version),
-                                          mpi_name(here.kind, here.version)),
-                  .fix = "install the same version at the same path on all hosts and here"};
+  Finding finding{
+      .id = std::string(kEngineVersion),
+      .severity = Severity::kWarning,
+      .evidence =
+          fmt::format("{} on the host, {} on this machine", mpi_name(there.kind, there.version),
+                      mpi_name(here.kind, here.version)),
+      .fix = "install the same version at the same path on all hosts and on this machine"};
   if (there.kind.empty() || here.kind != there.kind) {
     finding.severity = Severity::kError;
-    finding.what = fmt::format("{} is another MPI than on this machine", there.launcher);
+    finding.what =
+        fmt::format("{} is a different MPI from the one on this machine", there.launcher);
   } else if (own.major != other.major || own.minor != other.minor) {
     finding.severity = Severity::kError;
-    finding.what = fmt::format("{} has another version than on this machine", there.launcher);
+    finding.what =
+        fmt::format("{} has a different version from the one on this machine", there.launcher);
   } else if (here.version != there.version) {
-    finding.what = fmt::format("{} has another patch level than on this machine", there.launcher);
+    finding.what = fmt::format("{} has a different patch version from the one on this machine",
+                               there.launcher);
   } else if (!here.library.hash.empty() && !there.library.hash.empty() &&
              here.library.hash != there.library.hash) {
-    finding.what = "its MPI has the same version as on this machine but is another build";
+    finding.what = "its MPI has the same version as this machine's but is a different build";
     finding.evidence =
-        fmt::format("{} is {}, here {}", there.library.path, there.library.hash.substr(0, 12),
-                    here.library.hash.substr(0, 12));
+        fmt::format("{} has the hash {}, on this machine {}", there.library.path,
+                    there.library.hash.substr(0, 12), here.library.hash.substr(0, 12));
   } else {
     return std::nullopt;
   }
@@ -115,22 +123,22 @@ Finding singletons(const layout::Engine& engine, const facts::Program& program,
           .severity = Severity::kError,
           .hosts = {host},
           .what =
-              "the program is linked to another MPI than the one that starts it: every rank "
-              "would be rank 0 of 1",
+              "the program is linked to a different MPI from the one that starts it: every rank "
+              "would think that it is rank 0 of 1",
           .evidence = fmt::format("{} loads {}{}; the engine is {}", program.path,
                                   mpi_name(program.libmpi_kind, program.libmpi_version),
                                   program.libmpi ? " (" + program.libmpi->path + ")" : "",
                                   mpi_name(engine.kind, engine.version)),
           .fix =
-              "start it with the mpirun of the MPI that it was linked to (--launcher PATH), or "
-              "build it again with this one's mpicxx"};
+              "start the program with the mpirun of the MPI that it is linked to (--launcher "
+              "PATH), or rebuild it with the mpicxx of the MPI that starts it"};
 }
 
 Finding no_torchrun(const Scene& scene, const std::string& host) {
   return {.id = std::string(kEngineMissing),
           .severity = Severity::kError,
           .hosts = {host},
-          .what = "torchrun is not in PATH there",
+          .what = "torchrun is not in PATH on the host",
           .fix = fmt::format("activate the environment that has PyTorch: {}, or install it:\n"
                              "  pip install torch",
                              how_to_activate(scene.launcher))};
@@ -144,10 +152,10 @@ Finding speaks_of_mpi(const Scene& scene) {
                           "backend \"mpi\" or mpi4py each rank would see a world size of 1",
                           scene.job.mpi_word),
       .evidence = found_text(scene.launcher) +
-                  " on this machine; no suitable MPI is installed on all hosts",
+                  " on this machine; no suitable MPI is installed on every host",
       .fix =
-          "install the same MPI here and on all hosts, at the same path; if the program does "
-          "not use MPI, pass --engine torchrun"};
+          "install the same MPI on this machine and on all hosts, at the same path; if the program "
+          "does not use MPI, pass --engine torchrun"};
 }
 
 // Each host uses its own torchrun.
@@ -225,7 +233,7 @@ Findings find_libmpi(const Scene& scene) {
         {.id = std::string(kEngineVersion),
          .severity = Severity::kWarning,
          .hosts = group.hosts,
-         .what = fmt::format("the program loads another libmpi than on {}", usual),
+         .what = fmt::format("the program loads a different libmpi from the one on {}", usual),
          .evidence = fmt::format("{}; on {} {}", group.key, usual, builds.usual().key),
          .fix = "install the same MPI at the same path on all hosts, or activate "
                 "the same environment"});

@@ -29,8 +29,8 @@ bool is_loopback(const std::string& address) {
 std::string own_name_fix(const Participant& host) {
   const std::string fix = "give the host's name its own address in /etc/hosts or DNS";
   return host.placement->interface.empty() ? fix
-                                           : "nothing for muster's runs, which name the interface "
-                                             "to Gloo; for other launchers, " +
+                                           : "muster run is not affected, because it tells Gloo "
+                                             "which interface to use; for other launchers, " +
                                                  fix;
 }
 
@@ -84,7 +84,8 @@ std::string shared_evidence(const Reach& reach) {
 std::string nothing_to_do(const Scene& scene) {
   const std::vector<std::string> set = interface_variables(scene.job);
   return set.empty()
-             ? "nothing: muster sets each host's own name for Gloo, NCCL and the engine"
+             ? "nothing to do: muster passes each host's own interface name to Gloo, NCCL and the "
+               "engine"
              : fmt::format("unset {}; muster then sets the right name on each host", listed(set));
 }
 
@@ -93,7 +94,7 @@ Finding differing_names(const Scene& scene, const HostGroups& names) {
   for (const HostGroup& group : names.all()) texts.push_back(on_hosts(group.key, group.hosts));
   return {.id = std::string(kOtherInterface),
           .severity = Severity::kNote,
-          .what = fmt::format("the interface in {} is not called the same on all hosts",
+          .what = fmt::format("the interface in {} has different names on different hosts",
                               scene.layout.subnet),
           .evidence = listed(texts),
           .fix = nothing_to_do(scene)};
@@ -127,15 +128,14 @@ Findings find_own_name(const Scene& scene) {
     if (!was_seen(*host.facts, "own_name")) continue;
     if (!addresses.empty() && !is_loopback(addresses.front())) continue;
     const bool is_unknown = addresses.empty();
-    findings.push_back(
-        {.id = std::string(is_unknown ? kOwnNameUnknown : kOwnNameLoopback),
-         .severity = Severity::kWarning,
-         .hosts = {host.name()},
-         .what = is_unknown ? "its own name does not resolve there"
-                            : "its own name resolves to itself only: Gloo would tell the others to "
-                              "connect to that address",
-         .evidence = is_unknown ? "no address" : addresses.front(),
-         .fix = own_name_fix(host)});
+    findings.push_back({.id = std::string(is_unknown ? kOwnNameUnknown : kOwnNameLoopback),
+                        .severity = Severity::kWarning,
+                        .hosts = {host.name()},
+                        .what = is_unknown ? "the host cannot resolve its own name"
+                                           : "the host's own name resolves to a loopback address, "
+                                             "and Gloo would tell the other hosts to connect to it",
+                        .evidence = is_unknown ? "no address" : addresses.front(),
+                        .fix = own_name_fix(host)});
   }
   return findings;
 }
@@ -151,11 +151,12 @@ Findings find_no_way_back(const Scene& scene) {
         {.id = std::string(kNoCommonSubnet),
          .severity = Severity::kError,
          .hosts = {host.name()},
-         .what = fmt::format("cannot connect to the launcher, as the daemons of {} must",
-                             layout::mpi_name(engine.kind, engine.version)),
+         .what = fmt::format(
+             "the host cannot connect to this machine, but the daemons of {} must be able to",
+             layout::mpi_name(engine.kind, engine.version)),
          .evidence = host.facts->launcher_unreachable,
-         .fix = "open the way there (route, firewall, NAT), start muster on one of the hosts, or "
-                "use --engine torchrun"});
+         .fix = "make this machine reachable from the host (route, firewall, NAT), start muster on "
+                "one of the hosts, or use --engine torchrun"});
   }
   return findings;
 }
@@ -169,11 +170,11 @@ Findings find_no_subnet(const Scene& scene) {
   if (out.empty()) return {};
   Finding finding{.id = std::string(kNoCommonSubnet),
                   .severity = Severity::kError,
-                  .what = "there is no network that all hosts share",
+                  .what = "the hosts have no network in common",
                   .evidence = shared_evidence(reach),
                   .fix =
-                      "connect the hosts named to the others' network (ip -4 addr, ip route "
-                      "there), or leave them out with --exclude"};
+                      "connect these hosts to the network of the others ('ip -4 addr' and 'ip "
+                      "route' show what they have), or leave them out with --exclude"};
   std::vector<std::string> texts;
   for (const Participant* host : out) {
     finding.hosts.push_back(host->name());
@@ -197,9 +198,9 @@ Findings find_interfaces(const Scene& scene) {
     findings.push_back({.id = std::string(kOtherInterface),
                         .severity = Severity::kNote,
                         .hosts = {host.name()},
-                        .what = fmt::format("{} is avoided: traffic goes through {}",
+                        .what = fmt::format("muster does not use {}; traffic goes through {}",
                                             listed(avoided), scene.layout.subnet),
-                        .fix = "nothing: muster does not use it"});
+                        .fix = "nothing to do"});
   }
   if (names.all().size() > 1) findings.push_back(differing_names(scene, names));
   return findings;

@@ -16,10 +16,10 @@ namespace {
 
 std::string holder_text(const facts::Listener& holder) {
   if (holder.pid == 0) {
-    return fmt::format("a process that is not ours to see{} listens on {}",
+    return fmt::format("a process that you may not inspect{} listens on {}",
                        holder.user.empty() ? "" : " (of " + holder.user + ")", holder.address);
   }
-  return fmt::format("PID {} of {}: {}, listens on {}", holder.pid,
+  return fmt::format("process {} of {} ({}) listens on {}", holder.pid,
                      holder.user.empty() ? "an unknown user" : holder.user,
                      holder.command.empty() ? "unknown command" : holder.command, holder.address);
 }
@@ -28,7 +28,8 @@ std::string other_port(std::span<const Participant> hosts) {
   std::vector<const facts::Facts*> facts;
   for (const Participant& host : hosts) facts.push_back(host.facts);
   const int port = layout::choose_master_port(facts.front(), facts);
-  return port == 0 ? "another port with --master-port" : fmt::format("--master-port {}", port);
+  return port == 0 ? "choose another port with --master-port"
+                   : fmt::format("--master-port {}", port);
 }
 
 // "eth1 (203.0.113.5)": addresses at which machines outside the job may reach the host.
@@ -64,12 +65,12 @@ Findings find_open_rendezvous(const Scene& scene, const Participant& first) {
   return {{.id = std::string(kRendezvousOpen),
            .severity = Severity::kWarning,
            .hosts = {first.name()},
-           .what = fmt::format("torchrun's elastic rendezvous listens on all interfaces: whoever "
-                               "can connect to port {} can run code as you",
+           .what = fmt::format("torchrun's elastic rendezvous listens on all interfaces: anybody "
+                               "who can connect to port {} can run code as you",
                                scene.layout.master_port),
            .evidence = fmt::format("outside the job's network: {}", listed(ways, 4)),
-           .fix = "block the port there with a firewall, or let muster itself continue with fewer "
-                  "hosts: --nnodes MAX --min-nodes MIN --max-restarts N"}};
+           .fix = "block the port on this host with a firewall, or let muster instead of torchrun "
+                  "continue with fewer hosts: --nnodes MAX --min-nodes MIN --max-restarts N"}};
 }
 
 }  // namespace
@@ -83,8 +84,8 @@ Findings find_port(const Scene& scene) {
     return {{.id = std::string(kPortInUse),
              .severity = Severity::kError,
              .hosts = {first.name()},
-             .what = "there is no port for rank 0 to listen on",
-             .evidence = "each is taken, or in the ip_local_port_range of some host",
+             .what = "muster found no free port for rank 0 to listen on",
+             .evidence = "each port is taken or lies in the ip_local_port_range of some host",
              .fix = command_on_hosts("sudo sysctl net.ipv4.ip_local_port_range='32768 60999'")}};
   }
   Findings findings = find_open_rendezvous(scene, first);
@@ -95,11 +96,11 @@ Findings find_port(const Scene& scene) {
     findings.push_back({.id = std::string(kPortInUse),
                         .severity = Severity::kError,
                         .hosts = {first.name()},
-                        .what = fmt::format("the master port {} is taken", port),
+                        .what = fmt::format("the master port {} is in use", port),
                         .evidence = holder_text(*holder),
                         .fix = other_port(hosts)});
     if (holder->pid != 0 && holder->user == first.facts->user) {
-      findings.back().fix += fmt::format(", or end the process, if it is left over:\n{}",
+      findings.back().fix += fmt::format(", or end the process if you no longer need it:\n{}",
                                          command_on_hosts(fmt::format("kill {}", holder->pid)));
     }
   }
@@ -108,10 +109,11 @@ Findings find_port(const Scene& scene) {
         {.id = std::string(kPortEphemeral),
          .severity = Severity::kWarning,
          .hosts = {first.name()},
-         .what = fmt::format("the master port {} may be given to an outgoing connection", port),
+         .what =
+             fmt::format("the kernel may give the master port {} to an outgoing connection", port),
          .evidence = fmt::format("ip_local_port_range is {} to {}", first.facts->port_range_first,
                                  first.facts->port_range_last),
-         .fix = fmt::format("{}, or reserve it:\n{}", other_port(hosts),
+         .fix = fmt::format("{}, or reserve the port:\n{}", other_port(hosts),
                             command_on_hosts(fmt::format(
                                 "sudo sysctl net.ipv4.ip_local_reserved_ports={}", port)))});
   }

@@ -28,33 +28,36 @@ Finding missing(const Scene& scene, const facts::Program& program, const facts::
   const auto path = facts.environment.seen.find("PATH");
   Finding finding{.id = std::string(kProgramMissing),
                   .severity = Severity::kError,
-                  .what = fmt::format("{} is not there", word)};
+                  .what = fmt::format("{} does not exist on the host", word)};
   if (is_path(word)) {
     finding.fix = copy_fix(scene, word);
     return finding;
   }
   if (path != facts.environment.seen.end()) finding.evidence = "PATH is " + path->second;
   if (program.only_in_folder) {
-    finding.what = fmt::format("{} is not there: the folder holds one, PATH does not", word);
+    finding.what = fmt::format("{} is in the current directory but not in PATH", word);
     finding.fix = "give its path: " + sys::quote(std::string_view("./" + word));
   } else {
     finding.fix = fmt::format(
-        "install it there, give its absolute path, or activate the environment that has it: {}",
+        "install the program on the host, pass its absolute path, or activate the environment that "
+        "has it: {}",
         how_to_activate(scene.launcher));
   }
   return finding;
 }
 
 Finding lacks_interpreter(const Scene& scene, const facts::Program& program) {
-  Finding finding{.id = std::string(kProgramMissing),
-                  .severity = Severity::kError,
-                  .what = fmt::format("{} cannot start there: its interpreter {} is missing",
-                                      program.path, program.missing_interpreter),
-                  .fix = fmt::format(
-                      "install the interpreter there, or activate the environment that has it: {}",
-                      how_to_activate(scene.launcher))};
+  Finding finding{
+      .id = std::string(kProgramMissing),
+      .severity = Severity::kError,
+      .what = fmt::format("{} cannot start on the host: its interpreter {} is missing",
+                          program.path, program.missing_interpreter),
+      .fix = fmt::format(
+          "install the interpreter on the host, or activate the environment that has it: {}",
+          how_to_activate(scene.launcher))};
   if (program.missing_interpreter.ends_with('\r')) {
-    finding.what = fmt::format("{} cannot start there: its lines end as on Windows", program.path);
+    finding.what =
+        fmt::format("{} cannot start on the host: it has Windows line endings", program.path);
     finding.fix =
         command_on_hosts("sed -i 's/\\r$//' " + sys::quote(std::string_view(program.path)));
   }
@@ -64,18 +67,19 @@ Finding lacks_interpreter(const Scene& scene, const facts::Program& program) {
 Finding not_executable(const facts::Program& program) {
   return {.id = std::string(kProgramMissing),
           .severity = Severity::kError,
-          .what = fmt::format("{} may not be executed there", program.path),
+          .what = fmt::format("{} is not executable on the host", program.path),
           .fix = command_on_hosts("chmod +x " + sys::quote(std::string_view(program.path)))};
 }
 
 Finding lacks_libraries(const facts::Program& program) {
   return {.id = std::string(kLibraryMissing),
           .severity = Severity::kError,
-          .what = fmt::format("{} cannot start there: libraries are missing", program.path),
+          .what = fmt::format("{} cannot start on the host: shared libraries are missing",
+                              program.path),
           .evidence = listed(program.missing_libraries),
           .fix =
-              "install them there, or set LD_LIBRARY_PATH with --activate; to see which are "
-              "missing:\n" +
+              "install the libraries on the host, or set LD_LIBRARY_PATH with --activate; to see "
+              "which are missing:\n" +
               command_on_hosts("ldd " + sys::quote(std::string_view(program.path)))};
 }
 
@@ -115,7 +119,7 @@ Findings find_program(const Scene& scene) {
         {.id = std::string(kProgramDiffers),
          .severity = Severity::kWarning,
          .hosts = group.hosts,
-         .what = fmt::format("the program is not the same as on {}", usual),
+         .what = fmt::format("the program file differs from the one on {}", usual),
          .evidence = fmt::format("{}; on {} {}", group.key, usual, builds.usual().key),
          .fix = copy_fix(scene, word_of(scene))});
   }
@@ -133,11 +137,12 @@ Findings find_folder(const Scene& scene) {
         {.id = std::string(kFolderMissing),
          .severity = Severity::kWarning,
          .hosts = {host.name()},
-         .what = fmt::format("the current folder {} is not there: its ranks would start in the "
-                             "home folder, and files with relative paths would not be found",
+         .what = fmt::format("the host does not have the current directory {}: ranks would start "
+                             "in the home directory and not find files by relative path",
                              folder),
-         .fix = fmt::format("run it with --sync, or copy the folder:\n  muster sync {} {}",
-                            kTheHosts, sys::quote(std::string_view(folder)))});
+         .fix =
+             fmt::format("add --sync to your command, or copy the directory:\n  muster sync {} {}",
+                         kTheHosts, sys::quote(std::string_view(folder)))});
   }
   return findings;
 }

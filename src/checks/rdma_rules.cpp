@@ -30,25 +30,26 @@ Finding lacking(const Participant& host, std::size_t having, std::size_t all) {
   return {.id = std::string(kRdmaMissing),
           .severity = Severity::kWarning,
           .hosts = {host.name()},
-          .what = fmt::format("it has no active RDMA port, as {} of {} hosts do: {}", having, all,
-                              kOverTcp),
+          .what = fmt::format("it has no active RDMA port, while {} of {} hosts have one: {}",
+                              having, all, kOverTcp),
           .evidence = ports_text(*host.facts),
           .fix =
-              "look at the cable and at ibstat there; in a container: docker run --device "
-              "/dev/infiniband --cap-add IPC_LOCK --ulimit memlock=-1; or leave the host out "
-              "with --exclude"};
+              "check the cable and the output of ibstat on the host; in a container: docker run "
+              "--device /dev/infiniband --cap-add IPC_LOCK --ulimit memlock=-1; or leave the host "
+              "out with --exclude"};
 }
 
 Finding without_gid(const Participant& host) {
   return {.id = std::string(kRoceGid),
           .severity = Severity::kWarning,
           .hosts = {host.name()},
-          .what = fmt::format("its RoCE port has no GID of type RoCE v2 for an IPv4 address: {}",
-                              kOverTcp),
+          .what = fmt::format("its RoCE port has no RoCE v2 GID for an IPv4 address: {}", kOverTcp),
           .evidence = ports_text(*host.facts),
-          .fix = "give the port's interface an IPv4 address, then look for ::ffff: and RoCE v2:\n" +
-                 command_on_hosts("grep -H . /sys/class/infiniband/*/ports/*/gids/* "
-                                  "/sys/class/infiniband/*/ports/*/gid_attrs/types/*")};
+          .fix =
+              "give the port's interface an IPv4 address; a GID that begins with ::ffff: and has "
+              "the type RoCE v2 must then appear:\n" +
+              command_on_hosts("grep -H . /sys/class/infiniband/*/ports/*/gids/* "
+                               "/sys/class/infiniband/*/ports/*/gid_attrs/types/*")};
 }
 
 }  // namespace
@@ -77,7 +78,7 @@ Findings find_rdma(const Scene& scene) {
          .severity = Severity::kWarning,
          .what = fmt::format("some hosts have InfiniBand and others RoCE: {}", kOverTcp),
          .evidence = fmt::format("{}, {}", on_hosts("InfiniBand", native), on_hosts("RoCE", roce)),
-         .fix = "run the job on the one kind or the other, with --exclude"});
+         .fix = "use hosts of one kind only: leave the others out with --exclude"});
   }
   return findings;
 }

@@ -36,16 +36,17 @@ bool are_one_machine(const Uses& uses) {
 Finding on_a_port(const std::string& address, const Uses& uses, bool is_the_jobs) {
   Finding finding{.id = std::string(kSameAddress),
                   .severity = is_the_jobs ? Severity::kError : Severity::kWarning};
-  finding.what = fmt::format("{} is the address of {} hosts", address, uses.size());
+  finding.what = fmt::format("{} hosts have the same address, {}", uses.size(), address);
   if (!is_the_jobs) finding.what += ", outside the job's subnet";
   finding.evidence = "on " + interface_names(uses);
   if (are_one_machine(uses)) {
-    finding.evidence += fmt::format("; all call themselves {}", uses.front().host->facts->hostname);
+    finding.evidence +=
+        fmt::format("; all have the host name {}", uses.front().host->facts->hostname);
   }
   finding.fix =
       are_one_machine(uses)
           ? "if they are one machine under several names, list it once"
-          : "give each host an address of its own; which one answers:\n  arping -c 3 -I " +
+          : "give each host an address of its own; to see which host answers:\n  arping -c 3 -I " +
                 sys::quote(std::string_view(uses.front().interface->name)) + " " + address;
   return finding;
 }
@@ -53,7 +54,8 @@ Finding on_a_port(const std::string& address, const Uses& uses, bool is_the_jobs
 // What somebody without muster would have to do.
 std::string bare_mpirun(const layout::Layout& layout) {
   if (layout.engine.kind != "openmpi") return "";
-  return fmt::format("; a bare mpirun hangs without --mca btl_tcp_if_include {}", layout.subnet);
+  return fmt::format("; without muster, mpirun needs --mca btl_tcp_if_include {} or it hangs",
+                     layout.subnet);
 }
 
 Finding on_a_bridge(const std::string& address, const Uses& uses, const layout::Layout& layout) {
@@ -62,11 +64,11 @@ Finding on_a_bridge(const std::string& address, const Uses& uses, const layout::
   return {.id = std::string(kSameVirtualAddress),
           .severity = is_avoided ? Severity::kNote : Severity::kWarning,
           .what = fmt::format("{} has the same address on {} hosts{}", interface_names(uses),
-                              uses.size(), is_avoided ? " and is avoided" : ""),
+                              uses.size(), is_avoided ? "; muster does not use it" : ""),
           .evidence = address,
-          .fix = is_avoided ? fmt::format("nothing: muster keeps the engine in {}{}", subnet,
-                                          bare_mpirun(layout))
-                            : "--mca btl_tcp_if_include SUBNET keeps Open MPI away from it"};
+          .fix = is_avoided ? fmt::format("nothing to do: muster restricts the engine to {}{}",
+                                          subnet, bare_mpirun(layout))
+                            : "to keep Open MPI from using it: --mca btl_tcp_if_include SUBNET"};
 }
 
 }  // namespace

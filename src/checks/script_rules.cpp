@@ -35,7 +35,7 @@ bool is_the_program(const Scene& scene, const PythonCode& code) {
 Finding missing(const Scene& scene, const PythonCode& code) {
   return {.id = std::string(kProgramMissing),
           .severity = Severity::kError,
-          .what = fmt::format("the script {} is not there", code.word),
+          .what = fmt::format("the script {} does not exist on the host", code.word),
           .fix = advice(scene, code)};
 }
 
@@ -47,7 +47,7 @@ bool is_unreadable(const Script& script) {
 Finding unreadable(const PythonCode& code, const Script& script) {
   return {.id = std::string(kProgramMissing),
           .severity = Severity::kError,
-          .what = fmt::format("the script {} cannot be read there", code.word),
+          .what = fmt::format("the script {} is not readable on the host", code.word),
           .fix = command_on_hosts("chmod u+r " + sys::quote(std::string_view(script.path)))};
 }
 
@@ -73,14 +73,14 @@ Findings stale_copies(const Scene& scene, const PythonCode& code, const Script& 
   for (const auto& [host, copy] : copies) {
     const std::vector<std::string> texts = differences(original, *copy);
     if (texts.empty()) continue;
-    findings.push_back({.id = std::string(kProgramDiffers),
-                        .severity = Severity::kWarning,
-                        .hosts = {host},
-                        .what = fmt::format("{} or a module it imports differs from this "
-                                            "machine's copy",
-                                            code.word),
-                        .evidence = listed(texts),
-                        .fix = advice(scene, code)});
+    findings.push_back(
+        {.id = std::string(kProgramDiffers),
+         .severity = Severity::kWarning,
+         .hosts = {host},
+         .what = fmt::format("{}, or a module that it imports, differs from this machine's copy",
+                             code.word),
+         .evidence = listed(texts),
+         .fix = advice(scene, code)});
   }
   return findings;
 }
@@ -106,7 +106,7 @@ Findings copies_that_differ(const Scene& scene, const PythonCode& code, const Co
     const Script& original = *examples[contents.usual().key];
     std::vector<std::string> texts = differences(original, *examples[group.key]);
     for (const auto& [name, hash] : examples[group.key]->files) {
-      if (!original.files.contains(name)) texts.push_back(printable(name) + " (only there)");
+      if (!original.files.contains(name)) texts.push_back(printable(name) + " (only on this host)");
     }
     if (texts.empty()) continue;  // only unreadable files differ
     findings.push_back(

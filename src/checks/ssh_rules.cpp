@@ -25,8 +25,8 @@ std::string fix_for(const std::string& id, const Error& error, std::span<const s
   }
   if (id == "ssh-host-key-changed") {
     return fmt::format(
-        "find out why before anything else; if the host was reinstalled, compare the new "
-        "fingerprint at its console, then:\n  muster setup --forget {}",
+        "find out why the key changed before you do anything else; if the host was reinstalled, "
+        "compare the new fingerprint at its console, then run:\n  muster setup --forget {}",
         sys::quote(std::string_view(hosts::fold(hosts))));
   }
   return error.hint;
@@ -70,7 +70,7 @@ Finding refused_file(const facts::FileMode& file) {
 
 Findings find_unreachable(const Scene& scene) {
   const SurveysByName by_name = surveys_by_name(scene);
-  const Error untold{.what = "nothing was asked of it"};
+  const Error untold{.what = "muster did not contact the host"};
   HostGroups groups;
   std::vector<std::pair<std::string, const Error*>> first;  // id and error of each group
   for (const layout::Placement& placement : scene.layout.placements) {

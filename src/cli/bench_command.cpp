@@ -255,27 +255,28 @@ Result<void> Bench::measure_pairs(const std::vector<bench::Round>& rounds) {
   job.job.ranks_per_host = 1;
   job.job.ranks_by.clear();
   const bool again = !rounds.empty();
-  return start(again ? "pairs again, to be sure" : "pairs", job,
-               [&](const Surveyed& all) -> Result<Words> {
-                 const auto hosts = static_cast<int>(all.layout.placements.size());
-                 if (hosts < 2) {
-                   return unexpected(Error{.code = ErrorCode::kUsage,
-                                           .what = "pairs needs two hosts, and there is one",
-                                           .hint = "muster bench pairs -H n[1-4]"});
-                 }
-                 const int sample = hosts > kHostsInFull ? kSampledRounds : 0;
-                 const auto wanted =
-                     again ? rounds
-                           : bench::pairs_that_fit(
-                                 hosts, options_.most_rounds > 0 ? options_.most_rounds : sample);
-                 Words words = {"pairs", "--rounds", bench::to_words(wanted), "--backend",
-                                backends_for(options_, all).front()};
-                 if (options_.seconds > 0) {
-                   words.insert(words.end(), {"--seconds", fmt::format("{}", options_.seconds)});
-                 }
-                 if (again) words.emplace_back("--again");
-                 return words;
-               });
+  return start(
+      again ? "pairs again, to be sure" : "pairs", job, [&](const Surveyed& all) -> Result<Words> {
+        const auto hosts = static_cast<int>(all.layout.placements.size());
+        if (hosts < 2) {
+          return unexpected(
+              Error{.code = ErrorCode::kUsage,
+                    .what = "muster bench pairs needs at least two hosts, but there is only one",
+                    .hint = "name more hosts: muster bench pairs -H n[1-4]"});
+        }
+        const int sample = hosts > kHostsInFull ? kSampledRounds : 0;
+        const auto wanted =
+            again ? rounds
+                  : bench::pairs_that_fit(hosts,
+                                          options_.most_rounds > 0 ? options_.most_rounds : sample);
+        Words words = {"pairs", "--rounds", bench::to_words(wanted), "--backend",
+                       backends_for(options_, all).front()};
+        if (options_.seconds > 0) {
+          words.insert(words.end(), {"--seconds", fmt::format("{}", options_.seconds)});
+        }
+        if (again) words.emplace_back("--again");
+        return words;
+      });
 }
 
 Result<void> Bench::pairs() {
@@ -367,15 +368,16 @@ Result<bench::Results> read_results(const std::string& name) {
     auto folder = run::find_run(name);
     if (!folder) {
       return unexpected(Error{.code = ErrorCode::kUsage,
-                              .what = fmt::format("{}: neither a file nor a run", name),
-                              .hint = "muster bench all-reduce ... --json > a.json makes one; "
-                                      "muster runs lists the runs"});
+                              .what = fmt::format("{} is neither a file nor a run", name),
+                              .hint = "to make a result file: muster bench all-reduce ... --json > "
+                                      "a.json; to list the runs: muster runs"});
     }
     path = *folder + kResultsFile;
     if (!std::filesystem::exists(path, failed)) {
-      return unexpected(Error{.code = ErrorCode::kUsage,
-                              .what = fmt::format("the run {} was no bench", name),
-                              .hint = "muster runs lists the runs"});
+      return unexpected(
+          Error{.code = ErrorCode::kUsage,
+                .what = fmt::format("the run {} did not come from muster bench", name),
+                .hint = "muster runs lists the runs"});
     }
   }
   MUSTER_TRY(const std::string text, sys::read_file(path));
@@ -394,8 +396,9 @@ Error usage(std::string what, std::string hint) {
 
 Result<int> compare_two(const BenchOptions& options) {
   if (options.files.size() != 2 || options.json || !options.report.empty() || options.table) {
-    return unexpected(usage("compare takes two results, and prints a text",
-                            "muster bench compare a.json b.json"));
+    return unexpected(usage(
+        "muster bench compare takes exactly two results and none of --json, --report and --table",
+        "muster bench compare a.json b.json"));
   }
   MUSTER_TRY(const bench::Results first, read_results(options.files[0]));
   MUSTER_TRY(const bench::Results second, read_results(options.files[1]));
@@ -405,7 +408,8 @@ Result<int> compare_two(const BenchOptions& options) {
 
 Result<int> show_one(const BenchOptions& options) {
   if (options.files.size() != 1) {
-    return unexpected(usage("show takes one result", "muster bench show a.json --report a.html"));
+    return unexpected(usage("muster bench show takes exactly one result",
+                            "muster bench show a.json --report a.html"));
   }
   MUSTER_TRY(bench::Results results, read_results(options.files[0]));
   MUSTER_TRY(const double expected, expected_rate(options));
@@ -429,41 +433,48 @@ Result<void> check_options(const BenchOptions& options) {
   const bool bare =
       std::find(options.backends.begin(), options.backends.end(), "bare") != options.backends.end();
   if (!options.files.empty()) {
-    return unexpected(usage(fmt::format("'{}' is one word too many", options.files[0]),
-                            "muster bench all measures all operations"));
+    return unexpected(
+        usage(fmt::format("muster bench measures one thing at a time and cannot use '{}'",
+                          options.files[0]),
+              "to measure all operations: muster bench all"));
   }
   if (options.min_bytes < 1 || options.min_bytes > options.max_bytes || options.max_bytes < 4) {
-    return unexpected(usage(
-        fmt::format("no size lies between {} and {} bytes", options.min_bytes, options.max_bytes),
-        "--min 8 --max 256M"));
+    return unexpected(usage(fmt::format("there is no message size between {} and {} bytes",
+                                        options.min_bytes, options.max_bytes),
+                            "for example: --min 8 --max 256M"));
   }
   if (options.table && options.what != "all-reduce") {
-    return unexpected(usage("--table is of all-reduce", "muster bench all-reduce --table"));
+    return unexpected(
+        usage("--table works only with all-reduce", "muster bench all-reduce --table"));
   }
   if ((options.table || options.what == "pairs" || options.what == "ddp") && job.ranks > 0) {
-    return unexpected(usage("-n does not go with this: the number of ranks is chosen here",
-                            "--nproc-per-node says how many a host takes, -N how many hosts"));
+    return unexpected(
+        usage("-n cannot be used here, because this measurement chooses the number of ranks itself",
+              "use --nproc-per-node for the ranks per host, and -N for the number of hosts"));
   }
   if (options.table && (job.nodes > 0 || !job.ranks_by.empty())) {
     return unexpected(
-        usage("--table fills the hosts that are named, and takes a number of ranks "
-              "for each",
-              "-H n[1-4] --nproc-per-node 2"));
+        usage("--table uses all hosts that you name; -N, and --nproc-per-node with a word instead "
+              "of a number, do not work with it",
+              "for example: -H n[1-4] --nproc-per-node 2"));
   }
   if (options.what == "pairs" && nccl) {
-    return unexpected(usage("pairs are measured between hosts, not between devices",
-                            "--backend bare, mpi or gloo"));
+    return unexpected(
+        usage("muster bench pairs measures between hosts, not between GPUs, so nccl does not work "
+              "with it",
+              "use --backend bare, mpi or gloo"));
   }
   if (options.what == "ddp" && bare) {
-    return unexpected(usage("bare trains nothing", "--backend mpi, gloo or nccl"));
+    return unexpected(
+        usage("the backend bare cannot train a model", "use --backend mpi, gloo or nccl"));
   }
   return {};
 }
 
 Result<int> bench_command(const BenchOptions& options, const Words& words, const Program& program) {
   if (!program.empty()) {
-    return unexpected(
-        usage("muster bench takes no program after --", "it brings its own: muster-bench"));
+    return unexpected(usage("muster bench takes no program after --",
+                            "muster bench runs its own program, muster-bench"));
   }
   if (options.what == "compare") return compare_two(options);
   if (options.what == "show") return show_one(options);
@@ -473,13 +484,14 @@ Result<int> bench_command(const BenchOptions& options, const Words& words, const
 }
 
 constexpr auto kBenchMore =
-    "WHAT is all-reduce, all-gather, reduce-scatter, broadcast, all-to-all, send-recv, barrier or "
-    "all (these); pairs, which measures every host with every other; ddp, a training; compare A B, "
-    "which compares two results; or show A, which prints one.\n\n"
-    "Sizes, algbw and busbw are those of nccl-tests, and every result is verified. The verdict "
-    "compares busbw with the speed of the hosts' links, or with --expect.\n\n"
-    "Exit code: 0 if all is well, 3 if a verdict is bad, 125 if the measurement could not start or "
-    "was cut short, 130 after Ctrl-C.\n\n"
+    "WHAT is one of: all-reduce, all-gather, reduce-scatter, broadcast, all-to-all, send-recv or "
+    "barrier (collective operations); all (all of these operations); pairs (the links between "
+    "every two hosts); ddp (a training with and without network); compare A B (compare two saved "
+    "results); show A (print a saved result).\n\n"
+    "Sizes, algbw and busbw are defined as in nccl-tests, and every result is verified. The "
+    "verdict compares busbw with the speed of the hosts' links, or with --expect.\n\n"
+    "Exit code: 0 if every verdict is good, 3 if one is bad, 125 if the measurement could not "
+    "start or was cut short, 130 after Ctrl-C.\n\n"
     "Examples:\n"
     "  muster bench all-reduce -H node1,node2 --max 64M --report bench.html\n"
     "  muster bench pairs -H 'node[01-16]' --timeout 10m";

@@ -101,7 +101,7 @@ class OtherLines {
   }
   void print(const std::string& run_id) const {
     if (dropped_ > 0) {
-      sys::print_err("({} more lines: muster logs {})\n", dropped_, run_id);
+      sys::print_err("({} more lines; to see them: muster logs {})\n", dropped_, run_id);
     }
     for (const std::string& line : lines_) sys::print_err("{}\n", line);
   }
@@ -122,17 +122,19 @@ Result<void> check_place(const JobOptions& job) {
   if (job.job.engine != "slurm") return {};
   MUSTER_TRY(const bool there, in_allocation());
   if (there) return {};
-  return unexpected(
-      Error{.code = ErrorCode::kUsage,
-            .what = "under Slurm a bench runs in an allocation, and this is not in one",
-            .hint = "salloc -N 2 muster bench all-reduce"});
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = "with --engine slurm, muster bench must run inside an allocation",
+                          .hint = "for example: salloc -N 2 muster bench all-reduce"});
 }
 
 Result<void> refuse_pods(const Surveyed& all) {
   if (all.job.pods == 0) return {};
-  return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = "a bench needs a launcher that sees all hosts; this is a pod",
-                          .hint = "in the pods: muster run -- muster-bench collectives --help"});
+  return unexpected(Error{
+      .code = ErrorCode::kUsage,
+      .what =
+          "muster bench must reach all hosts from one machine, but in a pod it sees only that pod",
+      .hint = "to measure in pods, start muster-bench in each of them; see: muster run -- "
+              "muster-bench collectives --help"});
 }
 
 // Ctrl-C while the hosts are looked at again: what was measured before must not be lost.
@@ -194,7 +196,7 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
                              bench::Results& results, LiveLine& line) {
   MUSTER_CHECK(check_place(start.job));
   const Turn turn{.base = run::new_run_id()};
-  line.show(fmt::format("bench: {}: looking at the hosts", start.what));
+  line.show(fmt::format("bench: {}: checking the hosts", start.what));
   MUSTER_TRY(const auto all, look_at_hosts(options, start, turn));
   line.clear();
   if (all == nullptr) {
@@ -236,7 +238,8 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
   end.code = whole ? 0 : ended.verdict.code;
   if (whole) return end;
   results.cut_short = !lines.wrong().empty() ? lines.wrong() : ended.verdict.text;
-  if (results.cut_short.empty()) results.cut_short = "muster-bench ended before all was measured";
+  if (results.cut_short.empty())
+    results.cut_short = "muster-bench ended before everything was measured";
   if (end.code == 0) end.code = exit_code(ErrorCode::kSystem);
   if (!end.interrupted) {
     others.print(turn.id());

@@ -16,14 +16,13 @@ void print_next_steps(const std::string& folder, const BundleRequest& request,
   const std::string quoted = sys::quote(folder);
   if (!owner_set) {
     sys::print_out(
-        "The container's user must own the two folders; as root:\n"
-        "  chown -R {} {}/launcher {}/worker\n",
+        "The container's user must own two of the directories; run as root:\n  chown -R {} "
+        "{}/launcher {}/worker\n",
         request.owner, quoted, quoted);
   }
   sys::print_out(
-      "On {}: copy {}/worker and {}/run-worker.sh there (not launcher: it holds the private "
-      "key), then ./run-worker.sh\n"
-      "On {}: {}/run-launcher.sh\n",
+      "Copy {1}/worker and {2}/run-worker.sh to {0} (but not {1}/launcher, which holds the private "
+      "key), then run ./run-worker.sh there.\nOn {3}, run {4}/run-launcher.sh\n",
       fmt::join(options.hosts.begin() + 1, options.hosts.end(), ", "), quoted, quoted,
       options.hosts.front(), quoted);
 }
@@ -32,10 +31,10 @@ void print_next_steps(const std::string& folder, const BundleRequest& request,
 
 void add_bundle_options(CLI::App& command, BundleRequest& request) {
   constexpr auto kGroup = "Containers";
-  CLI::Option* bundle = command.add_option(
-      "--bundle", request.folder,
-      "Write ssh directories and start scripts for containers into this directory; the first "
-      "host is the launcher");
+  CLI::Option* bundle =
+      command.add_option("--bundle", request.folder,
+                         "Write ssh directories and start scripts for containers to this "
+                         "directory; the first host is where jobs are started");
   bundle->type_name("PATH")->group(kGroup);
   const auto add = [&](const char* name, std::string& value, const char* about) {
     return command.add_option(name, value, about)
@@ -43,12 +42,15 @@ void add_bundle_options(CLI::App& command, BundleRequest& request) {
         ->needs(bundle)
         ->group(kGroup);
   };
-  add("--owner", request.owner, "User and group in the container, as numbers")->type_name("IDS");
-  add("--home", request.home, "Home directory of that user in the container")->type_name("PATH");
+  add("--owner", request.owner, "Numeric user and group id in the container")->type_name("IDS");
+  add("--home", request.home, "The user's home directory in the container")->type_name("PATH");
   add("--image", request.image, "Container image");
-  add("--workload", request.workload, "Directory of each machine to mount as /workload")
+  add("--workload", request.workload,
+      "Directory on each machine to mount as /workload in the container")
       ->type_name("PATH");
-  command.add_flag("--force", request.force, "Overwrite the files of a bundle; keys stay")
+  command
+      .add_flag("--force", request.force,
+                "Overwrite the files of an earlier --bundle, but keep its keys")
       ->needs(bundle)
       ->group(kGroup);
 }

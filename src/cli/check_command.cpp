@@ -31,7 +31,7 @@ void print_text(const Surveyed& all) {
   sys::print_out("{} of {} hosts answered\n", answered, all.surveys.size());
   if (answered > 0) sys::write_out(decision_text(all));  // without facts it would be made up
   if (all.findings.empty()) {
-    sys::print_out("nothing found: ready to run\n");
+    sys::print_out("no problems found: ready to run\n");
   } else {
     sys::print_out("\n{}", checks::to_text(all.findings));
   }
@@ -51,9 +51,10 @@ void add_check(CLI::App& app, Action& action, const Program& program) {
       "check", "Find what would make a job fail on these hosts, before you start it");
   command->formatter(help_formatter("[PROGRAM [ARGUMENTS]]"));
   command->footer(
-      "If you name a program, muster also checks that it is on every host, the same everywhere and "
-      "complete. Takes the flags of muster run that describe hosts and job.\n\n"
-      "Exit code: 0 if a job would run (there may be warnings), 3 if not.\n\n"
+      "If you name a program, muster also checks that every host has it, that all copies are equal "
+      "and that no library is missing. muster check takes the flags of muster run that describe "
+      "the hosts and the job.\n\n"
+      "Exit code: 0 if the job can start (there may be warnings), 3 if not.\n\n"
       "Examples:\n"
       "  muster check -H node1,node2\n"
       "  muster check -H 'node[01-16]:4' train.py --epochs 3");

@@ -74,12 +74,12 @@ Result<Origin> read_origin(const ClusterOptions& options, hosts::Config& config,
   if (config_file.empty() && without == WithoutHosts::kThisMachine) {
     return Origin{.hosts = {{.name = "localhost"}}, .source = "this machine"};
   }
-  return unexpected(
-      Error{.code = ErrorCode::kUsage,
-            .what = config_file.empty() ? "no hosts are named" : "the file names no hosts",
-            .where = {.file = config_file},
-            .hint = "name them with -H node[01-16]:4, with --hostfile FILE, or with 'hosts: "
-                    "node[01-16]:4' in a muster.yaml in this folder"});
+  return unexpected(Error{
+      .code = ErrorCode::kUsage,
+      .what = config_file.empty() ? "you have not named any hosts" : "the file names no hosts",
+      .where = {.file = config_file},
+      .hint = "name hosts with -H node[01-16]:4, with --hostfile FILE, or with 'hosts: "
+              "node[01-16]:4' in the file muster.yaml in this directory"});
 }
 
 Result<std::optional<hosts::Selection>> selection(const std::string& flag, const std::string& text,
@@ -95,10 +95,10 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options) {
     return command.add_option(names, value, help)->check(not_empty)->group("Hosts");
   };
   text("-H,--hosts,--host,-w", options.expression,
-       "Hosts, with slots if you like: node1:4,node2:4 or node[01-16]:4")
+       "Host names, with or without the number of slots: node1,node2 or node[01-16]:4")
       ->type_name("HOSTS");
   text("-f,--hostfile,--machinefile", options.hostfile,
-       "File that lists the hosts, as for mpirun, Slurm or DeepSpeed")
+       "File that lists the hosts, in the format of mpirun, Slurm or DeepSpeed")
       ->type_name("PATH");
   text("--include", options.include, "Use only these hosts from the list")->type_name("HOSTS");
   text("--exclude", options.exclude, "Leave these hosts out")->type_name("HOSTS");
@@ -111,9 +111,10 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options) {
 
 Result<hosts::Cluster> read_cluster(const ClusterOptions& options, WithoutHosts without) {
   if (!options.expression.empty() && !options.hostfile.empty()) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "-H and --hostfile both name the hosts",
-                            .hint = "give one; to choose hosts out of a file use --include"});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "-H and --hostfile cannot be used together",
+              .hint = "pass only one of them; to choose some hosts of the file, use --include"});
   }
   const std::string config_file = config_path(options);
   MUSTER_TRY(hosts::Config config, read_config(config_file));

@@ -9,9 +9,11 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.hpp"
-#include "cli/help.hpp"
+#include "trainflags/help.hpp"
 
 namespace muster::cli {
+
+using trainflags::help_formatter;
 
 // What the command that was given does; main runs it after the whole line was parsed.
 using Action = std::function<Result<int>()>;

@@ -101,12 +101,13 @@ Result<int> exec(const ExecOptions& options) {
   return verdict.failure ? exit_code(*verdict.failure) : verdict.code;
 }
 
-constexpr auto kAbout = "Run a shell command on all hosts; show equal output once";
+constexpr auto kAbout = "Run a shell command on all hosts; print equal output only once";
 
 constexpr auto kMoreOfExec =
-    "The command begins at the first word that belongs to no flag. A single word is a line for the "
-    "hosts' shell, which expands it there. Several words are a program and its arguments; muster "
-    "quotes each. The command gets no input.\n\n"
+    "The command begins at the first word that belongs to no flag. If it is a single (quoted) "
+    "word, the shell on each host expands it, including wildcards and pipes. If it is several "
+    "words, they are a program and its arguments, which reach the host unchanged. The command's "
+    "stdin is empty.\n\n"
     "Exit code: 0 if the command succeeded everywhere, 4 if a host was not reached, 124 if "
     "--timeout passed, else the highest exit code of all hosts (128+N for signal N).\n\n"
     "Examples:\n"
@@ -126,11 +127,12 @@ void add_exec(CLI::App& app, Action& action, const Program& program) {
                                   "Print each line as it arrives, as 'host: line'");
   command->add_flag("--json", options->json, "Print one JSON object per host")->excludes(label);
   trainflags::takes_duration(
-      command->add_option("--timeout", options->timeout_s,
-                          "Give up on a host after this time; the command may still run there"),
+      command->add_option(
+          "--timeout", options->timeout_s,
+          "Give up on a host after this time; the command may continue to run there"),
       1)
       ->capture_default_str();
-  command->add_option("--fan-out", options->fan_out, "Number of hosts to work on at once")
+  command->add_option("--fan-out", options->fan_out, "Number of hosts to contact at the same time")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
   command->callback([options, command, &action, &program] {

@@ -29,7 +29,7 @@ Result<int> show_facts(FactsOptions& options) {
 void add_facts(CLI::App& app, Action& action) {
   auto options = std::make_shared<FactsOptions>();
   facts::Request& request = options->request;
-  CLI::App* command = app.add_subcommand("facts", "Show what muster sees on this machine");
+  CLI::App* command = app.add_subcommand("facts", "Show what muster finds out about this machine");
   command->footer(
       "Examples:\n"
       "  muster facts\n"
@@ -39,11 +39,9 @@ void add_facts(CLI::App& app, Action& action) {
       ->add_option("--activate", request.activate,
                    "Shell lines to run first, such as 'source ~/venv/bin/activate'")
       ->type_name("LINES");
-  command
-      ->add_option("--program", request.program, "Look at this program and its libraries as well")
+  command->add_option("--program", request.program, "Also examine this program and its libraries")
       ->type_name("PATH");
-  command
-      ->add_option("--launcher", request.launchers, "Look at this mpirun as well; may be repeated")
+  command->add_option("--launcher", request.launchers, "Also examine this mpirun; may be repeated")
       ->type_name("PATH")
       ->check(CLI::Validator(
           [](const std::string& path) {

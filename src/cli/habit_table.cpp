@@ -52,13 +52,14 @@ std::string handed_on(const std::string& flag, const Given& given) {
 
 // Something of one engine's; `text` is the engine.
 Result<Words> for_engine(const Habit& habit, const Given& given) {
-  return refusal(given, fmt::format("for {} itself: --engine {}{}", habit.text, habit.text,
+  return refusal(given, fmt::format("to pass it to {}: --engine {}{}", habit.text, habit.text,
                                     handed_on("--engine-arg=", given)));
 }
 
 // What the hosts are asked from Slurm with.
 Result<Words> for_allocation(const Habit&, const Given& given) {
-  return refusal(given, "for salloc or sbatch: --engine slurm" + handed_on("--slurm-arg=", given));
+  return refusal(
+      given, "to pass it to salloc or sbatch: --engine slurm" + handed_on("--slurm-arg=", given));
 }
 
 // A variable's name and value, as two words. The value is not repeated: it may be a secret.
@@ -78,10 +79,10 @@ Result<Words> variable_names(const Habit&, const Given& given) {
 Result<Words> exported(const Habit& habit, const Given& given) {
   for (const std::string& name : split(given.values.front(), ',')) {
     if (name == "ALL" || name == "NONE" || name == "NIL") {
-      return refusal(given,
-                     "name the variables: -x NAME; NCCL_*, TORCH_*, GLOO_*, UCX_*, FI_*, "
-                     "CCL_* and OMP_* are handed on anyway, and --activate makes the "
-                     "environment on each host");
+      return refusal(
+          given,
+          "name each variable with -x NAME; NCCL_*, TORCH_*, GLOO_*, UCX_*, FI_*, CCL_* and OMP_* "
+          "are always passed on; --activate sets up the environment on each host");
     }
   }
   return variable_names(habit, given);
@@ -103,22 +104,23 @@ Result<Words> port_or_partition(const Habit&, const Given& given) {
   const bool number = value.find_first_not_of("0123456789") == std::string::npos;
   if (number && !value.empty()) return Words{"-p", value};
   return refusal(given,
-                 fmt::format("-p is the hosts' ssh port; Slurm's partition: --engine slurm "
-                             "{}",
+                 fmt::format("-p is the hosts' ssh port; for Slurm's partition: --engine slurm {}",
                              sys::quote(std::string_view("--slurm-arg=--partition=" + value))));
 }
 
 constexpr std::string_view kLogs =
-    "muster keeps what every rank says and shows it too: muster logs ID, muster logs ID --rank N; "
-    "the files are in ~/.local/state/muster/runs/ID, or below $XDG_STATE_HOME";
+    "muster shows and stores the output of every rank; to see it later: muster logs ID, or muster "
+    "logs ID --rank N; the files are in ~/.local/state/muster/runs/ID, or in "
+    "$XDG_STATE_HOME/muster/runs/ID";
 constexpr std::string_view kFolder =
-    "the ranks start in the current folder, or in their home folder where a host has none such: cd "
-    "there first";
+    "ranks start in the directory where you call muster (or in the home directory, on a host that "
+    "does not have it): change to the directory first";
 constexpr std::string_view kVariables =
-    "name the variables: -x NAME; NCCL_*, TORCH_*, GLOO_*, UCX_*, FI_*, CCL_* and OMP_* are handed "
-    "on anyway";
+    "name each variable with -x NAME; NCCL_*, TORCH_*, GLOO_*, UCX_*, FI_*, CCL_* and OMP_* are "
+    "always passed on";
 constexpr std::string_view kOneProgram =
-    "all ranks run one program; let it look at RANK, or start sh -c with a choice";
+    "all ranks run the same program; to run different ones, let a script choose by the variable "
+    "RANK";
 
 constexpr std::array kHabits = {
     // How many, and where.
@@ -129,12 +131,16 @@ constexpr std::array kHabits = {
     Habit{"--nodelist --hostlist", 1, same, "-H"},
     Habit{"--nodefile -F", 1, same, "--hostfile"},
     Habit{"--nooversubscribe --no-oversubscribe", 0, done},
-    Habit{"-c", 1, refuse, "srun's CPUs of a rank: --threads N; mpirun's number of ranks: -n N"},
+    Habit{"-c", 1, refuse,
+          "for the CPUs per rank, as in srun: --threads N; for the number of ranks, as in mpirun: "
+          "-n N"},
     Habit{"--cpus-per-task", 1, same, "--threads"},
     Habit{"--cpu-bind", 1, same, "--bind-to"},
-    Habit{"--nolocal", 0, refuse, "only the hosts of the list get ranks: leave this one out of it"},
+    Habit{"--nolocal", 0, refuse,
+          "only hosts in the list get ranks; leave this machine out of the list"},
     Habit{"--rankfile --rf --rankmap --distribution", 1, refuse,
-          "ranks fill one host after the other; --map-by has the engine's own ways"},
+          "muster fills one host after the other; for another order, use --map-by with the "
+          "engine's own values"},
     // The meeting point.
     Habit{"--rdzv-backend", 1, done,
           "leave it out: muster uses the static rendezvous, or c10d with --nnodes MIN:MAX",
@@ -142,8 +148,8 @@ constexpr std::array kHabits = {
     Habit{"--rdzv-endpoint", 1, endpoint},
     Habit{"--rdzv-id", 1, done},
     Habit{"--iface", 1, refuse,
-          "muster finds a network that all hosts share; --master-addr with the first host's "
-          "address in another one takes that"},
+          "muster chooses a network that all hosts share; to use another one, pass the first "
+          "host's address in it: --master-addr ADDRESS"},
     // The environment.
     Habit{"--genv -env", 2, variable},
     Habit{"--genvlist --envlist", 1, variable_names},
@@ -155,36 +161,38 @@ constexpr std::array kHabits = {
     Habit{"--tag-output -l --label --prepend-rank --unbuffered --kill-on-bad-exit -K", 0, done},
     Habit{"--output", 1, done, kLogs, "tag"},
     Habit{"--tee", 1, done, kLogs, "3"},
-    Habit{"-t", 1, refuse, "torchrun's: --tee 3; srun's time limit: --timeout 2h"},
+    Habit{"-t", 1, refuse,
+          "for -t of torchrun: --tee 3; for the time limit, as in srun: --timeout 2h"},
     Habit{"--log-dir --redirects -r --output-filename --outfile-pattern --errfile-pattern -o -e "
           "--error",
           1, refuse, kLogs},
     Habit{"--local-ranks-filter", 1, refuse,
-          "every rank's output is shown as [host:rank]; muster logs ID --rank N shows one"},
+          "muster shows the output of all ranks, labelled [host:rank]; for one rank: muster logs "
+          "ID --rank N"},
     Habit{"--role", 1, refuse,
-          "output is labelled [host:rank] anyway, and every rank has the role 'default': leave it "
-          "out"},
-    Habit{"--prepend-pattern", 1, refuse, "output is labelled [host:rank]: leave it out"},
+          "leave it out: muster labels output with [host:rank], and every rank has the role "
+          "'default'"},
+    Habit{"--prepend-pattern", 1, refuse, "leave it out: muster labels output with [host:rank]"},
     Habit{"--stdin --input -i -s", 1, refuse,
           "rank 0 reads muster's own standard input: muster run ... < FILE"},
     Habit{"--color", 1, done, "muster prints no colours", "auto never"},
     Habit{"--print-rank-map --display-map --display-allocation --report-bindings", 0, refuse,
-          "-v says what was decided; --dry-run shows the engine's command"},
+          "to see what muster decided: -v; to see the engine's command: --dry-run"},
     Habit{"-Q", 0, same, "-q"},
     // What muster does by itself, or has another way for.
     Habit{"--allow-run-as-root", 0, done},
     Habit{"-launcher --bootstrap", 1, done,
-          "muster reaches the hosts by ssh; --engine slurm by "
-          "Slurm",
-          "ssh"},
+          "muster starts the ranks over ssh, or through Slurm with --engine slurm", "ssh"},
     Habit{"--launcher-exec --bootstrap-exec", 1, refuse,
-          "muster takes the ssh in PATH, and your ~/.ssh/config"},
-    Habit{"--rmk", 1, refuse, "--engine slurm; without it the hosts are those of the list"},
+          "muster uses the ssh in PATH and your ~/.ssh/config"},
+    Habit{"--rmk", 1, refuse,
+          "inside a Slurm job, use --engine slurm; otherwise name the hosts with -H or --hostfile"},
     Habit{"--app --configfile --multi-prog", 1, refuse, kOneProgram},
-    Habit{"--run-path", 0, refuse, "leave it out: train.py is started with python3"},
+    Habit{"--run-path", 0, refuse, "leave it out: muster starts .py files with python3"},
     Habit{"--time", 1, refuse,
-          "--timeout 2h; Slurm's own: --engine slurm --slurm-arg=--time=LIMIT"},
-    Habit{"--pty", 0, refuse, "a terminal on a host is ssh -t HOST"},
+          "use --timeout 2h; for Slurm's own limit: --engine slurm --slurm-arg=--time=LIMIT"},
+    Habit{"--pty", 0, refuse,
+          "muster gives ranks no terminal; for a terminal on a host: ssh -t HOST"},
     Habit{"-p", 1, port_or_partition},
     // An engine's own.
     Habit{"--mca --prtemca --pmixmca --gmca", 2, for_engine, "openmpi"},
@@ -205,7 +213,8 @@ constexpr std::array kHabits = {
     Habit{"--exclusive", 0, for_allocation},
     Habit{"--mpi", 1, for_engine, "slurm"},
     Habit{"--overlap", 0, for_engine, "slurm"},
-    Habit{"--jobid", 1, refuse, "run muster inside of that job: srun --jobid ID --pty sh"},
+    Habit{"--jobid", 1, refuse,
+          "start muster inside that job; for a shell there: srun --jobid ID --pty sh"},
 };
 
 }  // namespace

@@ -83,10 +83,10 @@ class Reader {
     const std::string what = fmt::format("muster {} has no flag {}", command, name);
     const std::string right = meant(name, known);
     if (!right.empty()) return refused(what, fmt::format("did you mean {}?", right));
-    return refused(
-        what, fmt::format("muster {} --help lists the flags; flags of your program go after its "
-                          "name; a flag for the engine: {}",
-                          command, sys::quote(std::string_view("--engine-arg=" + word))));
+    return refused(what,
+                   fmt::format("muster {} --help lists the flags; flags of your program go after "
+                               "its name; to pass a flag to the engine: {}",
+                               command, sys::quote(std::string_view("--engine-arg=" + word))));
   }
 
   // A flag of muster's own, and its value where that is the next word.
@@ -113,7 +113,7 @@ class Reader {
       if (!has_next()) {
         return refused(
             fmt::format("{} needs {} value{}", word, habit.values, habit.values == 1 ? "" : "s"),
-            "docs/habits.md has the flags of other launchers");
+            "docs/habits.md lists the flags of other launchers");
       }
       given.values.push_back(words_[++at_]);
       given.typed.push_back(given.values.back());
@@ -127,8 +127,9 @@ class Reader {
   Result<void> read_program() {
     const std::string& command = words_.front();
     if (!among(command, "run check submit")) {
-      return refused(fmt::format("'{}' belongs to no flag of muster {}", words_[at_], command),
-                     fmt::format("muster {} --help has all flags", command));
+      return refused(
+          fmt::format("muster {1} does not take the argument '{0}'", words_[at_], command),
+          fmt::format("muster {} --help lists all flags", command));
     }
     const bool is_module = std::any_of(result_.words.begin(), result_.words.end(),
                                        [](const auto& word) { return among(word, "-m --module"); });

@@ -72,17 +72,17 @@ Result<int> show_hosts(const HostsOptions& options) {
 void add_hosts(CLI::App& app, Action& action) {
   auto options = std::make_shared<HostsOptions>();
   CLI::App* command =
-      app.add_subcommand("hosts", "Show which hosts a host list or host file means");
+      app.add_subcommand("hosts", "Show the hosts that a host list or host file stands for");
   command->footer(
       "Examples:\n"
       "  muster hosts -H 'node[01-16]:4' --expand\n"
       "  muster hosts -f hosts.txt --to slurm");
   add_cluster_options(*command, options->cluster);
   const std::array<CLI::Option*, 4> forms = {
-      command->add_flag("--expand", options->expand, "One host per line, in the order given"),
-      command->add_flag("--count", options->count, "Only how many there are"),
-      command->add_flag("--json", options->json, "Names, slots, user and port as JSON"),
-      command->add_option("--to", options->dialect, "As a host file for")
+      command->add_flag("--expand", options->expand, "Print one host per line, in the given order"),
+      command->add_flag("--count", options->count, "Print only the number of hosts"),
+      command->add_flag("--json", options->json, "Print names, slots, user and port as JSON"),
+      command->add_option("--to", options->dialect, "Print a host file in this format")
           ->check(CLI::IsMember(dialects()))
           ->type_name("FORMAT")};
   for (std::size_t i = 0; i < forms.size(); ++i) {

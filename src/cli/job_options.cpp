@@ -44,16 +44,17 @@ Result<std::string> export_variable(const std::string& given) {
   if (!plain) {
     return unexpected(Error{.code = ErrorCode::kUsage,
                             .what = fmt::format("-x: '{}' is not a variable name", name),
-                            .hint = "-x NAME, or -x NAME=value"});
+                            .hint = "use -x NAME, or -x NAME=value"});
   }
   if (equals != std::string::npos) {
     (void)::setenv(name.c_str(), given.c_str() + equals + 1, 1);  // NOLINT(concurrency-mt-unsafe)
   } else if (std::getenv(name.c_str()) == nullptr) {              // NOLINT(concurrency-mt-unsafe)
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("-x: {} is not set here", name),
-                            .hint = fmt::format("-x {}=value sets it; srun's -x, which leaves "
-                                                "hosts out, is --exclude {}",
-                                                name, given)});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = fmt::format("-x {0}: the variable {0} is not set on this machine", name),
+              .hint = fmt::format("to set the variable: -x {}=value; to leave a host out, as with "
+                                  "srun's -x: --exclude {}",
+                                  name, given)});
   }
   return name;
 }
@@ -97,50 +98,60 @@ void read_ranks_per_host(const std::string& text, layout::Job& job) {
 void add_engine_options(CLI::App& command, layout::Job& job) {
   command
       .add_option("--engine", job.engine,
-                  "What starts the ranks; chosen automatically unless you name one of")
+                  "Program that starts the ranks; default: muster chooses one; one of")
       ->check(CLI::IsMember({"openmpi", "mpich", "intel", "torchrun", "slurm", "pods"}))
       ->group(kEngineGroup);
   command
       .add_option("--launcher", job.launcher,
-                  "mpirun on this machine; default: the one of the program's MPI, else from PATH")
+                  "Path of mpirun on this machine; default: the mpirun of the MPI that the program "
+                  "is linked to, else from PATH")
       ->type_name("PATH")
       ->group(kEngineGroup);
   command
-      .add_option("--engine-arg", job.engine_args, "Extra argument for the engine; may be repeated")
+      .add_option("--engine-arg", job.engine_args,
+                  "Extra argument for the engine (the mpirun, srun or torchrun that starts the "
+                  "ranks); may be repeated")
       ->take_all()
       ->expected(1)
       ->group(kEngineGroup);
   command
       .add_option("--master-addr", job.master_address,
-                  "Address where ranks meet; default: that of the first host")
+                  "Address at which the ranks find each other; default: the first host's")
       ->type_name("ADDRESS")
       ->group(kEngineGroup);
   command
-      .add_option("--master-port", job.master_port, "Port where ranks meet; default: a free one")
+      .add_option("--master-port", job.master_port,
+                  "Port at which the ranks find each other; default: a free one")
       ->check(CLI::Range(1, 65535))
       ->group(kEngineGroup);
   command
       .add_option("--max-restarts", job.max_restarts,
-                  "Start the job again up to N times after a rank or host is lost or the job "
-                  "stalls; the program must resume from its own checkpoint")
+                  "Restart the job up to N times if a rank fails, a host is lost or the job "
+                  "stalls; your program must load its own checkpoint")
       ->check(CLI::Range(0, kMostRanks))
       ->group(kBreaksGroup);
   command
       .add_option("--min-nodes", job.min_nodes,
-                  "Restart on fewer hosts, but at least N, if no spare is left; default: all")
+                  "If a host is lost and no spare is left, restart on the remaining hosts if there "
+                  "are at least N; default: the restart needs all hosts")
       ->check(CLI::Range(1, kMostRanks))
       ->group(kBreaksGroup);
   command
       .add_option("--bind-to", job.bind_to,
-                  "CPUs to pin each rank to, in the engine's words; default: none")
-      ->type_name("WHAT")
-      ->group(kRanks);
-  command.add_option("--map-by", job.map_by, "Placement of the ranks, in the engine's words")
+                  "Pin each rank to CPUs: core, socket or another value of the engine's own flag; "
+                  "default: no pinning")
       ->type_name("WHAT")
       ->group(kRanks);
   command
-      .add_option("--threads", job.threads,
-                  "Threads per rank (OMP_NUM_THREADS); default: CPUs divided by ranks")
+      .add_option(
+          "--map-by", job.map_by,
+          "Order in which ranks are placed on hosts and CPUs, as a value of the engine's own flag")
+      ->type_name("WHAT")
+      ->group(kRanks);
+  command
+      .add_option(
+          "--threads", job.threads,
+          "Threads per rank (OMP_NUM_THREADS); default: the host's CPUs divided by its ranks")
       ->check(CLI::Range(1, kMostRanks))
       ->group(kRanks);
 }
@@ -148,16 +159,18 @@ void add_engine_options(CLI::App& command, layout::Job& job) {
 void add_program_options(CLI::App& command, JobOptions& options) {
   command
       .add_flag("-m,--module", options.module,
-                "The program is a Python module: -m package.train --epochs 3")
+                "Run a Python module instead of a program: -m package.train --epochs 3")
       ->group(kProgram);
-  command.add_flag("--no-python", options.no_python, "Do not start .py files with python3")
+  command
+      .add_flag("--no-python", options.no_python, "Run a .py file directly instead of with python3")
       ->group(kProgram);
   command
       .add_option("--node-rank", options.node_rank,
-                  "This pod's number, for scripts that pass it; only in pods")
+                  "This pod's number; only for scripts that already pass this flag in pods")
       ->check(CLI::Range(0, kMostRanks))
       ->group(kRanks);
-  command.add_flag("-v,--verbose", options.verbose, "Show what muster decided, and why");
+  command.add_flag("-v,--verbose", options.verbose,
+                   "Show what muster decided (hosts, network, engine) and why");
 }
 
 // Nothing of it need be here: then it is a script of the hosts'.
@@ -210,55 +223,57 @@ void add_job_options(CLI::App& command, JobOptions& options) {
       .add_option_function<std::string>(
           "--nproc-per-node,--ppn,--ntasks-per-node",
           [&job](const std::string& text) { read_ranks_per_host(text, job); },
-          "Ranks per host: a number, gpu (one per GPU), cpu, or auto (gpu, else cpu); default: "
-          "the host's slots, else 1")
+          "Ranks per host: a number, gpu (one per GPU), cpu (one per CPU) or auto (gpu where there "
+          "are GPUs, else cpu); default: the host's slots, or 1")
       ->type_name("N")
       ->group(kRanks);
   command
       .add_option("-n,--np,--ntasks", job.ranks,
-                  "Ranks in total; each host is filled before the next")
+                  "Ranks in total; muster fills each host before the next")
       ->check(count)
       ->group(kRanks);
   command
       .add_option_function<std::string>(
           "-N,--nnodes,--nodes", [&job](const std::string& text) { read_nodes(text, job); },
-          "Use the first N hosts of the list; MIN:MAX with torchrun only")
+          "Use only the first N hosts of the list; MIN:MAX lets the job continue on fewer hosts, "
+          "at least MIN")
       ->type_name("N")
       ->group(kRanks);
   command
-      .add_flag("--oversubscribe", job.oversubscribe, "Allow more ranks than the hosts have slots")
+      .add_flag("--oversubscribe", job.oversubscribe,
+                "Allow more ranks on a host than it has slots")
       ->group(kRanks);
   command
       .add_option("-x,--env", options.variables,
-                  "Variable for the ranks: NAME or NAME=value; may be repeated. NCCL_*, TORCH_*, "
-                  "GLOO_*, UCX_*, FI_*, CCL_* and OMP_* are always passed on")
+                  "Environment variable to pass to the ranks: NAME or NAME=value; may be repeated. "
+                  "NCCL_*, TORCH_*, GLOO_*, UCX_*, FI_*, CCL_* and OMP_* are always passed")
       ->take_all()
       ->expected(1)
       ->type_name("NAME")
       ->group(kProgram);
   command
       .add_option("--activate", job.activate,
-                  "Shell lines to run on each host first, such as 'source ~/venv/bin/activate' "
-                  "(conda, oneAPI: see docs/run.md)")
+                  "Shell commands that set up the environment on each host, such as 'source "
+                  "~/venv/bin/activate' (for conda and oneAPI see docs/run.md)")
       ->type_name("LINES")
       ->group(kProgram);
   auto* sync = command
                    .add_flag_callback(
                        "--sync", [&options] { options.sync = true; },
-                       "First copy the current directory to all hosts, except what .gitignore and "
-                       ".musterignore exclude")
+                       "Before the start, copy the current directory to all hosts, except files "
+                       "that .gitignore or .musterignore excludes")
                    ->group(kProgram);
   command
       .add_flag_callback(
           "--no-sync", [&options] { options.sync = false; },
-          "Copy nothing, although muster.yaml has 'sync: true'")
+          "Do not copy the directory, even if muster.yaml says 'sync: true'")
       ->excludes(sync)
       ->group(kProgram);
   add_program_options(command, options);
   add_engine_options(command, job);
   trainflags::takes_duration(
       command.add_option("--answer-within", options.answer_within_s,
-                         "Give up on a host that has not answered in this time"),
+                         "Give up on a host that has not answered within this time"),
       1, 3600)
       ->capture_default_str()
       ->group("Hosts");

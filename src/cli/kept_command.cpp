@@ -39,9 +39,10 @@ Result<KeptCommand> read_command(const std::string& run_folder) {
                        .words = value.at("words").get<launch::Words>(),
                        .program = value.at("program").get<Program>()};
   } catch (const std::exception& error) {
-    return unexpected(Error{.what = std::string("not a kept command line: ") + error.what(),
-                            .where = {.file = run_folder + kName},
-                            .hint = "give the whole command line again"});
+    return unexpected(
+        Error{.what = std::string("this is not a stored command line: ") + error.what(),
+              .where = {.file = run_folder + kName},
+              .hint = "type the whole command line again"});
   }
 }
 

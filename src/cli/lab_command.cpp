@@ -42,9 +42,10 @@ using Options = std::shared_ptr<LabOptions>;
 
 Result<void> need_root() {
   if (::geteuid() == 0) return {};
-  return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = "muster lab needs root: it makes namespaces, mounts and links",
-                          .hint = "run the same command with sudo"});
+  return unexpected(Error{
+      .code = ErrorCode::kUsage,
+      .what = "muster lab needs root, because it creates namespaces, mounts and network links",
+      .hint = "run the same command with sudo"});
 }
 
 // Where Python packages usually lie; the launcher must not have torch by accident.
@@ -87,9 +88,10 @@ Result<int> lab_down(const LabOptions& options) {
   for (const std::string& name : names) {
     const Result<bool> was_there = lab::down(name);
     if (was_there) {
-      sys::print_out("lab '{}' {}\n", name, *was_there ? "is gone" : "was not there");
+      sys::print_out("lab '{}' {}\n", name, *was_there ? "is gone" : "did not exist");
     } else {  // the others all the same
-      result = unexpected(because(was_there.error(), fmt::format("lab '{}' is still there", name)));
+      result =
+          unexpected(because(was_there.error(), fmt::format("could not remove lab '{}'", name)));
     }
   }
   return result;
@@ -167,9 +169,10 @@ Result<int> lab_link(const LabOptions& options) {
     MUSTER_TRY(shape.loss, lab::parse_loss(options.loss));
   }
   if ((shape == lab::Shape{}) != options.clear) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "say how the link shall be",
-                            .hint = "--rate 1gbit, --delay 2ms, --loss 1%, or --clear alone"});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "muster lab link needs to know what to change",
+              .hint = "pass --rate 1gbit, --delay 2ms or --loss 1%, or only --clear"});
   }
   return on_hosts(options, [&](const lab::Spec& spec, int host) -> Result<void> {
     std::optional<int> peer;
@@ -199,25 +202,30 @@ CLI::App* add(CLI::App& lab, const Options& options, Action& action, const char*
 }
 
 void add_up(CLI::App& lab, const Options& options, Action& action) {
-  CLI::App* up = add(lab, options, action, "up", "Create a lab: hosts n1 to nN and a launcher",
+  CLI::App* up = add(lab, options, action, "up",
+                     "Create a lab: hosts n1 to nN, and a host 'launcher' to work from",
                      "  muster lab up --hosts 3\n"
                      "  muster lab up --hosts 2 --nics 2 --share /data",
                      lab_up);
   up->add_option("--hosts", options->spec.hosts, "Number of hosts besides the launcher")
       ->required();
   up->add_option("--nics", options->spec.nics, "Networks per host, 1 or 2")->capture_default_str();
-  up->add_option("--nic-names", options->spec.nic_names,
-                 "Names for the first interface, given to the hosts in turn: eth0,ens5,eno1")
+  up->add_option(
+        "--nic-names", options->spec.nic_names,
+        "Comma-separated names for the hosts' first interface, assigned in turn: eth0,ens5,eno1")
       ->delimiter(',');
-  up->add_option("--user", options->spec.user, "Ordinary user on every host")
+  up->add_option("--user", options->spec.user, "Name of the ordinary user on every host")
       ->capture_default_str();
+  up->add_option("--root", options->spec.root,
+                 "Root file system of the hosts, except the launcher; default: this machine's")
+      ->type_name("PATH");
   up->add_option("--share", options->spec.shares,
-                 "Directory that all hosts share, as over NFS; may be repeated")
+                 "Directory of this machine that all hosts share, as over NFS; may be repeated")
       ->type_name("PATH");
   up->add_option("--launcher-lacks", options->spec.launcher_lacks,
-                 "Directory that looks empty on the launcher; may be repeated")
+                 "Directory of this machine that is empty on the host 'launcher'; may be repeated")
       ->type_name("PATH");
-  up->add_flag("-n,--dry-run", options->dry_run, "Show what would be done; do nothing");
+  up->add_flag("-n,--dry-run", options->dry_run, "Print what muster would do, without doing it");
 }
 
 void add_inside(CLI::App& lab, const Options& options, Action& action, const Program& program) {
@@ -246,11 +254,12 @@ void add_faults(CLI::App& lab, const Options& options, Action& action) {
     Result<void> (*apply)(const lab::Spec&, int);
   };
   constexpr Fault kFaults[] = {
-      {"cut", "Drop all frames to and from a host; its links stay up", lab::cut},
+      {"cut", "Drop all network frames to and from a host; its interfaces stay up", lab::cut},
       {"mend", "Undo cut", lab::mend},
-      {"kill", "Kill all processes of a host; its connections are closed", lab::kill},
-      {"crash", "Simulate a power loss: the host falls silent", lab::crash},
-      {"restart", "Boot a host again, with its disk", lab::restart},
+      {"kill", "Kill all processes of a host; other hosts see their connections close", lab::kill},
+      {"crash", "Simulate a power loss: the host stops without closing its connections",
+       lab::crash},
+      {"restart", "Boot a host again, with the contents of its disk", lab::restart},
   };
   for (const Fault& fault : kFaults) {
     const auto apply = fault.apply;
@@ -264,7 +273,7 @@ void add_faults(CLI::App& lab, const Options& options, Action& action) {
 
 void add_link(CLI::App& lab, const Options& options, Action& action) {
   CLI::App* link =
-      add(lab, options, action, "link", "Limit the speed of a host's link, delay it or lose frames",
+      add(lab, options, action, "link", "Make a host's network link slow, delayed or lossy",
           "  muster lab link n2 --rate 1gbit --delay 2ms\n"
           "  muster lab link n2 --clear",
           lab_link);
@@ -276,15 +285,16 @@ void add_link(CLI::App& lab, const Options& options, Action& action) {
                                        "Share of frames lost in each direction, such as 1%")
                           ->type_name("PERCENT");
   link->add_option("--between", options->between,
-                   "Lose only frames to and from this host, as on one bad path")
+                   "Lose only frames to and from this other host, as on one bad network path")
       ->type_name("HOST")
       ->needs(loss);
-  link->add_option("--nic", options->nic, "Network, 0 or 1")->capture_default_str();
+  link->add_option("--nic", options->nic, "Number of the network, 0 or 1")->capture_default_str();
   link->add_flag("--clear", options->clear, "Remove all limits");
 }
 
 void add_break(CLI::App& lab, const Options& options, Action& action) {
-  CLI::App* command = add(lab, options, action, "break", "Break one thing on a host", "",
+  CLI::App* command = add(lab, options, action, "break",
+                          "Break one thing on a host, such as its ssh key or a limit", "",
                           [](const LabOptions& given) {
                             return on_hosts(given, [&](const lab::Spec& spec, int host) {
                               return lab::break_host(spec, host, given.what, given.argument);
@@ -297,7 +307,7 @@ void add_break(CLI::App& lab, const Options& options, Action& action) {
                          breakage.what);
   }
   command->add_option("WHAT", options->what, "What to break; see below")->required();
-  command->add_option("ARGUMENT", options->argument, "For those that take one");
+  command->add_option("ARGUMENT", options->argument, "Argument of WHAT, if it takes one");
   command->footer(known +
                   "\n\nExamples:\n"
                   "  muster lab break n2 docker0\n"

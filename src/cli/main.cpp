@@ -107,12 +107,12 @@ Result<Line> translated(const Words& words, const Flags& own) {
   const Words rest = without_leading_words(words, leading);
   const bool asks_for_help = words.size() < 2 || words[1] == "-h" || words[1] == "--help";
   if ((name == "train" || name == "bench") && leading.empty() && !asks_for_help) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = name == "train" ? "muster train needs the model first"
-                                                    : "muster bench needs what to measure first",
-                            .hint = name == "train"
-                                        ? "muster train mnist|resnet18|resnet50 FLAGS"
-                                        : "muster bench all-reduce|all|pairs|ddp FLAGS"});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = name == "train" ? "the model must come right after 'muster train'"
+                                      : "what to measure must come right after 'muster bench'",
+              .hint = name == "train" ? "muster train mnist|resnet18|resnet50 FLAGS"
+                                      : "muster bench all-reduce|all|pairs|ddp FLAGS"});
   }
   // These two read files: nobody's habits bear on that.
   if (name == "bench" && !leading.empty() &&

@@ -115,9 +115,9 @@ Result<Gathered> Members::gather(const Turn& turn) {
     if (waits++ == 0) {
       const std::string what =
           all_bad ? first_error(*gathered.all)
-                  : fmt::format("{}: {}; no spare is left", gathered.missing.front().host,
+                  : fmt::format("{}: {}, and no spare host is left", gathered.missing.front().host,
                                 gathered.missing.front().why);
-      sys::print_err("muster: {}: waiting up to {:.0f} s for it\n", what,
+      sys::print_err("muster: {}; waiting up to {:.0f} s for it to come back\n", what,
                      options_.patience.lost_after_s + kBootSeconds);
     }
     drop(gathered);

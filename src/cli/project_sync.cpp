@@ -25,12 +25,13 @@ std::string newer_text(const std::vector<std::string>& names) {
   }
   const std::string more =
       names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed) : "";
-  return fmt::format("; newer there and kept: {}{}", fmt::join(first, ", "), more);
+  return fmt::format("; kept because the host's copy is newer: {}{}", fmt::join(first, ", "), more);
 }
 
 // Empty if it is not worth a line.
 std::string outcome_text(const remote::Outcome& outcome, bool also_unchanged) {
-  if (remote::is_shared(outcome)) return also_unchanged ? "the same folder as here" : "";
+  if (remote::is_shared(outcome))
+    return also_unchanged ? "same directory as on this machine; nothing copied" : "";
   const auto changes = remote::parse_stats(outcome.ended->out);
   const auto newer = remote::newer_there(outcome.ended->out);
   const bool changed = changes && *changes != remote::Changes{};
@@ -55,7 +56,7 @@ void tell(std::span<const remote::Outcome> outcomes, bool also_unchanged) {
 Result<remote::Project> list_project(const std::string& folder, const SyncReport& report) {
   MUSTER_TRY(remote::Project project, remote::read_project(folder));
   if (project.bytes > kMuch && report.all_hosts && !report.quiet) {
-    sys::print_err("muster: sync: {} has {}; name what the hosts do not need in .musterignore\n",
+    sys::print_err("muster: sync: {} has {}; list what the hosts do not need in .musterignore\n",
                    printable(folder),
                    to_text(remote::Changes{.files = project.files.size(), .bytes = project.bytes}));
   }

@@ -39,9 +39,10 @@ Result<Reach> over_ssh(const JobOptions& options) {
   if (options.node_rank) {
     return unexpected(Error{
         .code = ErrorCode::kUsage,
-        .what = fmt::format("--node-rank {} was asked for, and this is no pod", *options.node_rank),
-        .hint = "leave it out, and start muster once: it starts the ranks on all hosts, which "
-                "are numbered as they are listed"});
+        .what = fmt::format("--node-rank {} works only in a pod, and muster does not run in one",
+                            *options.node_rank),
+        .hint = "leave --node-rank out and start muster once: it starts the ranks on all hosts and "
+                "numbers the hosts in the order of the list"});
   }
   Reach reach;
   MUSTER_TRY(reach.cluster, read_cluster(options.cluster, without_hosts()));
@@ -114,9 +115,9 @@ Result<std::optional<Reach>> by_steps(const JobOptions& options,
   if (!kept && options.job.engine == "slurm") {
     return unexpected(Error{
         .code = ErrorCode::kUsage,
-        .what = fmt::format("not all of {} are hosts of the Slurm job {}, which has {}",
+        .what = fmt::format("not all of {} belong to the Slurm job {}, which has {}",
                             folded(reach.cluster.hosts), allocation.job, folded(allocation.hosts)),
-        .hint = "leave -H out to run on all of them"});
+        .hint = "leave -H out to run on all hosts of the Slurm job"});
   }
   if (!kept) return std::optional<Reach>();
   reach.cluster.hosts = *std::move(kept);
@@ -130,11 +131,12 @@ Result<std::optional<Reach>> by_steps(const JobOptions& options,
 }
 
 Error no_pod() {
-  return {.code = ErrorCode::kUsage,
-          .what =
-              "this is no pod of a job: neither WORLD_SIZE and RANK nor PET_NNODES and "
-              "PET_NODE_RANK are set",
-          .hint = "leave --engine pods out, or start it where the platform sets them"};
+  return {
+      .code = ErrorCode::kUsage,
+      .what =
+          "muster does not run in a pod of a job: neither WORLD_SIZE and RANK nor PET_NNODES and "
+          "PET_NODE_RANK are set",
+      .hint = "leave --engine pods out, or start muster where the platform sets these variables"};
 }
 
 }  // namespace
@@ -160,9 +162,11 @@ Result<Reach> find_reach(const JobOptions& options) {
     if (reach) return *std::move(reach);
   }
   if (!asked) return over_ssh(options);
-  return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = "--engine slurm needs an allocation, and this is not in one",
-                          .hint = "put salloc -N 2 in front, or use muster run, which does it"});
+  return unexpected(Error{
+      .code = ErrorCode::kUsage,
+      .what = "--engine slurm needs an allocation, but muster does not run inside one",
+      .hint =
+          "put 'salloc -N 2' before the command, or use muster run, which calls salloc itself"});
 }
 
 }  // namespace muster::cli

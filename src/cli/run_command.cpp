@@ -114,7 +114,7 @@ Result<int> RunJob::run(const launch::Words& words, const Program& program) {
 }
 
 int RunJob::interrupted(int signal) const {
-  sys::print_err("muster: {} ended muster before the restart\n", ::strsignal(signal));
+  sys::print_err("muster: stopped by {} before the restart\n", ::strsignal(signal));
   return 128 + signal;
 }
 
@@ -136,11 +136,11 @@ Result<std::optional<int>> RunJob::refuse(const Gathered& gathered) {
   }
   if (!refused) return std::optional<int>();
   if (is_first()) {
-    sys::print_err("muster: not started; see above (--force starts it anyway)\n");
+    sys::print_err("muster: not started because of the errors above (--force starts it anyway)\n");
     return std::optional<int>(refusal_code(all.surveys));
   }
   sys::print_err("muster: not started again; {}\n",
-                 missing ? fmt::format("{}: {} for {:.0f} s, and there is no spare host",
+                 missing ? fmt::format("{}: {}, for {:.0f} s, and there is no spare host",
                                        gathered.missing.front().host, gathered.missing.front().why,
                                        gathered.waited_s)
                          : "see above");
@@ -184,7 +184,7 @@ Result<std::optional<int>> RunJob::attempt() {
     return std::optional<int>(0);
   }
   if (options_.patience.timeout_s > 0 && time_left() <= 0) {
-    sys::print_err("muster: not started again: the time limit of {:g} s passed\n",
+    sys::print_err("muster: not started again: the time limit of {:g} s has passed\n",
                    options_.patience.timeout_s);
     return std::optional<int>(kTimedOut);
   }
@@ -230,7 +230,7 @@ Result<std::optional<int>> RunJob::follow_up(const AttemptEnd& end) {
   sys::print_err("muster: attempt {} of {}: {}; starting again in {:g} s\n", turn_.number + 1,
                  first + turn_.most + 1, verdict.text, decision.wait_s);
   if (options_.patience.timeout_s > 0 && time_left() <= decision.wait_s) {
-    sys::print_err("muster: not started again: the time limit of {:g} s passes\n",
+    sys::print_err("muster: not started again: the time limit of {:g} s would pass first\n",
                    options_.patience.timeout_s);
     return std::optional<int>(kTimedOut);
   }
@@ -247,9 +247,13 @@ Result<int> run_job(const RunOptions& options, const launch::Words& words, const
   if (options.job.job.engine == "slurm") {
     MUSTER_TRY(const bool there, in_allocation());
     if (!there && turn.number > 0) {
-      return unexpected(Error{.code = ErrorCode::kUsage,
-                              .what = "its hosts were Slurm's, and this is not in an allocation",
-                              .hint = fmt::format("salloc -N 2 muster run --again {}", turn.base)});
+      return unexpected(Error{
+          .code = ErrorCode::kUsage,
+          .what =
+              "the run used hosts of a Slurm job, but muster does not run inside an allocation now",
+          .hint =
+              fmt::format("start the run again in an allocation: salloc -N 2 muster run --again {}",
+                          turn.base)});
     }
     if (!there) return allocate_and_run(options, words, program);
   }
@@ -262,13 +266,14 @@ Result<int> run_job(const RunOptions& options, const launch::Words& words, const
 void declare(CLI::App& command, RunOptions& options) {
   add_run_options(command, options);
   auto* dry_run = add_start_options(command, options);
-  command.add_flag("--json", options.json, "With --dry-run: print all that was decided as JSON")
+  command
+      .add_flag("--json", options.json,
+                "With --dry-run: print everything that muster decided as JSON")
       ->needs(dry_run);
   command
-      .add_option(
-          "--again", options.again,
-          "Start an earlier run again, the last one if you give no ID; may be combined only with "
-          "--max-restarts, --spares, -d and -q")
+      .add_option("--again", options.again,
+                  "Start an earlier run again, with the same command line; without ID, the last "
+                  "run. Only --max-restarts, --spares, -d and -q can be added")
       ->type_name("ID");
 }
 
@@ -283,10 +288,11 @@ Result<void> check_beside_again(const CLI::App& command, const Program& program)
     if (option->count() > 0 && !fits) wrong = name;
   }
   if (wrong.empty()) return {};
-  return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = fmt::format("{} cannot be changed when a run is started again",
-                                              wrong == "--" ? "what is to run" : wrong),
-                          .hint = "leave it out, or give the whole command line without --again"});
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = fmt::format("--again repeats the earlier command line, so {} cannot be changed",
+                                wrong == "--" ? "the program" : wrong),
+            .hint = "leave out what you added, or type the whole command line without --again"});
 }
 
 // Nothing of the last attempt is left here: where muster was killed its keeper ends it.
@@ -295,8 +301,9 @@ Result<void> await_end(const std::string& id) {
   const auto until = std::chrono::steady_clock::now() + kKeeperTakes;
   while (run::is_being_ended(id)) {
     if (std::chrono::steady_clock::now() > until) {
-      return unexpected(Error{.what = fmt::format("{} is still being ended on this machine", id),
-                              .hint = "look for its mpirun: ps x"});
+      return unexpected(Error{
+          .what = fmt::format("muster is still ending the processes of {} on this machine", id),
+          .hint = "try again later; if the run's mpirun does not end, look for it with: ps x"});
     }
     (void)::poll(nullptr, 0, 50);
   }
@@ -309,9 +316,10 @@ Result<sys::Fd> lock_run(const std::string& base) {
   sys::Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid()) return unexpected(system_error("cannot open the run's folder", path));
   if (::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) return fd;
-  return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = fmt::format("{} is being started again already", base),
-                          .hint = fmt::format("muster attach {}", base)});
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = fmt::format("another muster process is already starting {} again", base),
+            .hint = fmt::format("to follow the run: muster attach {}", base)});
 }
 
 // Not what ended well, and not what another machine may still look after.
@@ -321,15 +329,15 @@ Result<void> may_start_again(const std::string& folder, const std::string& id) {
   if (!record && !elsewhere.empty()) {
     return unexpected(
         Error{.code = ErrorCode::kUsage,
-              .what = fmt::format("{} was started on {}, and may still run", id, elsewhere),
-              .hint = fmt::format("there: muster run --again {}", id)});
+              .what = fmt::format("{} was started on {} and may still be running", id, elsewhere),
+              .hint = fmt::format("run this on that machine: muster run --again {}", id)});
   }
   if (!record) return {};
   const auto summary = run::parse_summary(*record);
   if (!summary || summary->code != 0) return {};
   return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = fmt::format("{} ended well: there is nothing to go on with", id),
-                          .hint = "muster runs lists the others"});
+                          .what = fmt::format("{} succeeded, so there is nothing to continue", id),
+                          .hint = "muster runs lists the other runs"});
 }
 
 Result<int> start_again(const RunOptions& given) {
@@ -340,14 +348,15 @@ Result<int> start_again(const RunOptions& given) {
   const std::string folder = run::runs_folder() + "/" + last;
   if (run::living_owner(folder) != 0) {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("{} still runs", last),
-                            .hint = fmt::format("muster stop {} ends it", base)});
+                            .what = fmt::format("{} is still running", last),
+                            .hint = fmt::format("to end the run: muster stop {}", base)});
   }
   MUSTER_CHECK(may_start_again(folder, last));
   MUSTER_TRY(const sys::Fd lock, lock_run(base));
   MUSTER_TRY(const KeptCommand kept, read_command(run::runs_folder() + "/" + base));
   if (::chdir(kept.folder.c_str()) != 0) {
-    return unexpected(system_error("cannot go to where the run was started", kept.folder));
+    return unexpected(
+        system_error("cannot change to the directory where the run was started", kept.folder));
   }
   CLI::App command;
   RunOptions options;
@@ -355,9 +364,10 @@ Result<int> start_again(const RunOptions& given) {
   try {
     command.parse(launch::Words(kept.words.rbegin(), kept.words.rend()));
   } catch (const CLI::ParseError& error) {
-    return unexpected(
-        Error{.what = std::string("its command line is not understood any more: ") + error.what(),
-              .where = {.file = found}});
+    return unexpected(Error{
+        .what =
+            std::string("this muster does not understand the run's command line: ") + error.what(),
+        .where = {.file = found}});
   }
   options.detach = given.detach;
   options.quiet = options.quiet || given.quiet;
@@ -380,11 +390,11 @@ Result<int> run_command(const RunOptions& options, const launch::Words& words,
 }
 
 constexpr auto kMoreOfRun =
-    "Without -H, --hostfile or muster.yaml the job runs on this machine. Flags of torchrun, "
-    "mpirun and srun work too, or muster names its own.\n\n"
-    "Exit code: that of the first rank that failed (128+N for signal N); 124 if a time limit "
-    "passed, 125 if a host was lost or muster failed, 126 or 127 if the program could not be "
-    "started, 130 after Ctrl-C.\n\n"
+    "Without -H, --hostfile or muster.yaml the job runs on this machine. Many flags of torchrun, "
+    "mpirun and srun work too; for the others, muster tells you its own flag.\n\n"
+    "Exit code: 0 if all ranks succeeded, else that of the first rank that failed (128+N for "
+    "signal N); 124 if a time limit passed, 125 if a host was lost or muster failed, 126 or 127 if "
+    "the program could not be started, 130 after Ctrl-C.\n\n"
     "Examples:\n"
     "  muster run -n 2 train.py --epochs 3\n"
     "  muster run -H node1,node2 --nproc-per-node 4 --timeout 2h train.py";

@@ -52,7 +52,7 @@ std::string state_of(const std::string& folder) {
                                        : "; started again: " + printable(summary->started_again));
   }
   if (run::living_owner(folder) != 0) return "running; to follow it: muster attach";
-  return sys::exists(folder + "/out") ? "muster was killed; its hosts were told to end it"
+  return sys::exists(folder + "/out") ? "muster was killed, and the hosts were told to end the run"
                                       : "not started";
 }
 
@@ -99,8 +99,9 @@ void copy_new(const std::string& path, std::uint64_t& offset, sys::Stream to) {
 Result<int> logs(const RunsOptions& options) {
   MUSTER_TRY(const std::string folder, run::find_run(options.run));
   if (latest_of(folder) != folder) {
-    sys::print_err("muster: this is the first attempt; the latest: muster logs {}\n",
-                   id_of(latest_of(folder)));
+    sys::print_err(
+        "muster: this is the output of the first attempt; for the latest: muster logs {}\n",
+        id_of(latest_of(folder)));
   }
   const std::string stream = options.errors ? "err" : "out";
   const std::string path = options.rank < 0
@@ -109,9 +110,9 @@ Result<int> logs(const RunsOptions& options) {
   const auto record = sys::read_file(folder + "/record.json");
   const auto summary = run::parse_summary(record ? *record : "");
   if (summary && options.rank >= summary->ranks) {
-    return unexpected(Error{
-        .code = ErrorCode::kUsage,
-        .what = fmt::format("there is no rank {}: the run had {}", options.rank, summary->ranks)});
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = fmt::format("there is no rank {}: the run had {} ranks",
+                                                options.rank, summary->ranks)});
   }
   if (options.rank >= 0 && !sys::exists(path)) {
     sys::print_err("muster: rank {} wrote nothing to standard {}\n", options.rank,
@@ -182,9 +183,8 @@ Result<int> attach(const RunsOptions& options) {
   pass_on.sa_handler = [](int /*signal*/) { interrupted = 1; };
   (void)::sigaction(SIGINT, &pass_on, nullptr);
   if (!sys::exists(folder + "/out")) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "this run was never started",
-                            .where = {.file = folder}});
+    return unexpected(Error{
+        .code = ErrorCode::kUsage, .what = "this run never started", .where = {.file = folder}});
   }
   follow(folder);
   for (std::string next = await_restart(folder); !next.empty(); next = await_restart(folder)) {
@@ -194,9 +194,9 @@ Result<int> attach(const RunsOptions& options) {
   const auto text = sys::read_file(folder + "/record.json");
   if (!text && sys::output_error() != 0) return 0;  // the run continues; main reports why we end
   if (!text) {
-    return unexpected(Error{.what = "the run has no record: muster was killed",
+    return unexpected(Error{.what = "muster was killed before it could record how the run ended",
                             .where = {.file = folder},
-                            .hint = "its hosts were told to end it"});
+                            .hint = "the hosts were told to end the run"});
   }
   MUSTER_TRY(const run::Summary summary, run::parse_summary(*text));
   if (!summary.text.empty()) sys::print_err("muster: {}\n", printable(summary.text));
@@ -208,8 +208,9 @@ Result<int> stop(const RunsOptions& options) {
   const std::string folder = latest_of(named);
   const int owner = run::living_owner(folder);
   if (owner == 0) {
-    return unexpected(
-        Error{.code = ErrorCode::kUsage, .what = "this run is over", .where = {.file = folder}});
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "this run has already ended",
+                            .where = {.file = folder}});
   }
   (void)::kill(owner, SIGTERM);
   const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.timeout_s);
@@ -220,11 +221,11 @@ Result<int> stop(const RunsOptions& options) {
           .code = ErrorCode::kTimeout,
           .what = fmt::format("{} has not ended within {} s", id_of(folder), options.timeout_s),
           .hint = fmt::format(
-              "kill -KILL {} ends muster and, soon after, its processes on the hosts", owner)});
+              "to end muster and, soon after, its processes on the hosts: kill -KILL {}", owner)});
     }
     (void)::poll(nullptr, 0, kLookAgain);
   }
-  sys::print_err("muster: {} has been ended\n", id_of(folder));
+  sys::print_err("muster: {} has ended\n", id_of(folder));
   return 0;
 }
 
@@ -241,7 +242,10 @@ std::pair<CLI::App*, std::shared_ptr<RunsOptions>> add_verb(CLI::App& app, Actio
 }
 
 void take_run(CLI::App* command, const std::shared_ptr<RunsOptions>& options) {
-  command->add_option("RUN", options->run, "Run id, its first letters, or 'last'")->required();
+  command
+      ->add_option("RUN", options->run,
+                   "Run id, the beginning of one, or 'last' for the newest run")
+      ->required();
 }
 
 }  // namespace
@@ -250,25 +254,26 @@ void add_runs(CLI::App& app, Action& action) {
   auto [runs, runs_options] =
       add_verb(app, action, "runs", "List the runs that were started on this machine", list);
   runs->footer("Examples:\n  muster runs\n  muster runs --json");
-  runs->add_flag("--json", runs_options->json,
-                 "Print the record of each finished run, one per line");
+  runs->add_flag("--json", runs_options->json, "Print one JSON object per finished run");
   auto [show, show_options] =
-      add_verb(app, action, "logs", "Show the output of a run, of all ranks or of one", logs);
+      add_verb(app, action, "logs", "Show the output of a run: of all ranks, or of one", logs);
   show->footer("Examples:\n  muster logs last\n  muster logs last --rank 3 --err");
   take_run(show, show_options);
-  show->add_option("--rank", show_options->rank, "Print only this rank's output, unlabelled")
+  show->add_option("--rank", show_options->rank, "Print only the output of rank N, without labels")
       ->check(CLI::Range(0, 100'000'000));
   show->add_flag("--err", show_options->errors, "Print stderr instead of stdout");
-  auto [again, again_options] = add_verb(
-      app, action, "attach", "Follow a run from its first line; Ctrl-C ends the run", attach);
+  auto [again, again_options] =
+      add_verb(app, action, "attach",
+               "Show a running job's output from the start; Ctrl-C ends the job", attach);
   again->footer(
       "Exit code: that of the run.\n\nExamples:\n  muster attach last\n  muster attach 20261116");
   take_run(again, again_options);
   auto [end, end_options] = add_verb(app, action, "stop", "End a run cleanly on all hosts", stop);
   end->footer("Examples:\n  muster stop last\n  muster stop last --timeout 5m");
   take_run(end, end_options);
-  trainflags::takes_duration(
-      end->add_option("--timeout", end_options->timeout_s, "Longest time to wait for its end"), 1)
+  trainflags::takes_duration(end->add_option("--timeout", end_options->timeout_s,
+                                             "Longest time to wait until the run has ended"),
+                             1)
       ->capture_default_str();
 }
 

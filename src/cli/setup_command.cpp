@@ -100,7 +100,7 @@ Result<int> conclude(const setup::SetupResult& result, const SetupOptions& optio
   for (const setup::HostResult& host : result.hosts) failed += host.error ? 1 : 0;
   if (failed == 0) return 0;
   return unexpected(Error{.code = ErrorCode::kUnreachable,
-                          .what = fmt::format("{} of {} hosts failed; the reasons stand above",
+                          .what = fmt::format("{} of {} hosts failed; see the reasons above",
                                               failed, result.hosts.size())});
 }
 
@@ -134,7 +134,7 @@ Result<int> set_up(const SetupOptions& options) {
       person.present() && !options.yes && options.fingerprints.empty() && !options.dry_run;
   MUSTER_TRY(const int code, conclude(result, options, asked));
   if (!options.json && !options.dry_run) {
-    sys::print_out("{} by name and key: ssh, muster exec, muster sync\n",
+    sys::print_out("{} without a password: with ssh, muster exec and muster sync\n",
                    result.hosts.size() == 1
                        ? "the host can be reached"
                        : fmt::format("all {} hosts can be reached", result.hosts.size()));
@@ -159,7 +159,8 @@ void add_flags(CLI::App& command, SetupOptions& options) {
   constexpr auto kLogin = "First login";
   command
       .add_option("--key", options.key,
-                  "Private key to use; default: ~/.ssh/muster/id_ed25519, made if missing")
+                  "Private key to use; default: ~/.ssh/muster/id_ed25519, which muster creates if "
+                  "it does not exist")
       ->type_name("PATH")
       ->group(kLogin);
   command
@@ -169,32 +170,32 @@ void add_flags(CLI::App& command, SetupOptions& options) {
       ->group(kLogin);
   command
       .add_option("--password-file", options.password_file,
-                  "File with the password for the first login (mode 0600), or - for stdin; "
-                  "default: muster asks")
+                  "File (mode 0600) with the password for the first login, or - to read it from "
+                  "stdin; default: muster asks")
       ->type_name("PATH")
       ->group(kLogin);
-  auto* fingerprints =
-      command
-          .add_option("--fingerprints", options.fingerprints,
-                      "File of the host keys to accept: 'host SHA256:...' lines, or output of "
-                      "ssh-keygen -lf or ssh-keyscan")
-          ->type_name("PATH")
-          ->group(kLogin);
+  auto* fingerprints = command
+                           .add_option("--fingerprints", options.fingerprints,
+                                       "File with the host keys to accept: lines of the form 'host "
+                                       "SHA256:...', or output of ssh-keygen -lf or ssh-keyscan")
+                           ->type_name("PATH")
+                           ->group(kLogin);
   command
       .add_flag("--yes", options.yes,
-                "Accept the hosts' keys without asking; only in a network that you trust")
+                "Accept the hosts' keys without asking; use it only in a network that you trust")
       ->excludes(fingerprints)
       ->group(kLogin);
-  command.add_flag("--host-to-host", options.host_to_host,
-                   "Let the hosts reach each other too, with a key that works only between them");
+  command.add_flag(
+      "--host-to-host", options.host_to_host,
+      "Also let the hosts log in to each other, with a key that works only between them");
   command
-      .add_option(
-          "--forget", options.forget,
-          "Show and drop the pinned key of HOST; with --undo: forget a host that is gone for good")
+      .add_option("--forget", options.forget,
+                  "Print and delete the pinned host key of HOST; with --undo: forget a host that "
+                  "no longer exists")
       ->type_name("HOST");
   command.add_flag("--undo", options.undo,
-                   "Undo what setup did on these hosts, or on all if you name none");
-  command.add_flag("--dry-run", options.dry_run, "Show what would change; change nothing");
+                   "Undo what setup did on these hosts, or on all hosts if you name none");
+  command.add_flag("--dry-run", options.dry_run, "Show what would change, without changing it");
   command.add_flag("--json", options.json, "Print the result as JSON");
 }
 

@@ -42,8 +42,8 @@ Error become(const launch::Words& words) {
   Error error = system_error("cannot run salloc");
   error.code = ErrorCode::kEngineMissing;
   error.hint =
-      "Slurm's own commands must be on this machine; inside of an allocation, or with "
-      "another --engine, they need not";
+      "install Slurm's commands on this machine, start muster inside an allocation, or choose "
+      "another --engine";
   return error;
 }
 
@@ -117,10 +117,11 @@ Result<int> run_salloc(const launch::Words& words) {
 Result<launch::Words> slurm_flags(const RunOptions& options, const Program& program) {
   MUSTER_TRY(const layout::Job job, read_job(options.job, program));
   if (!options.spares.empty()) {
-    return unexpected(Error{
-        .code = ErrorCode::kUsage,
-        .what = "--spares names hosts of an allocation, and there is none yet",
-        .hint = "start it inside of one: salloc -N 3 --no-kill muster run -H n[1-2] --spares n3"});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "--spares names hosts of an allocation, but muster does not run inside one",
+              .hint = "start muster inside an allocation: salloc -N 3 --no-kill muster run -H "
+                      "n[1-2] --spares n3"});
   }
   std::vector<hosts::Host> named;
   const ClusterOptions& cluster = options.job.cluster;
@@ -148,9 +149,11 @@ Result<launch::Words> run_words(const launch::Words& words, const Program& progr
 Result<int> allocate_and_run(const RunOptions& options, const launch::Words& words,
                              const Program& program) {
   if (options.detach) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "--detach would give the allocation back at once",
-                            .hint = "muster submit runs it as a batch job"});
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what =
+            "with --detach, muster would return at once and Slurm would take the allocation back",
+        .hint = "to run the job in the background, submit it as a batch job: muster submit"});
   }
   MUSTER_TRY(const launch::Words flags, slurm_flags(options, program));
   MUSTER_TRY(const launch::Words run, run_words(words, program));

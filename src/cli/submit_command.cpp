@@ -38,10 +38,11 @@ Result<void> write_script(const std::string& path, const std::string& text) {
   if (sys::exists(path)) {
     MUSTER_TRY(const std::string old, sys::read_file(path, kMaxScript));
     if (old.substr(0, kMarkWithin).find(launch::kScriptMark) == std::string::npos) {
-      return unexpected(Error{.code = ErrorCode::kUsage,
-                              .what = "this file is there already, and not by muster submit",
-                              .where = {.file = path},
-                              .hint = "name another with -o FILE"});
+      return unexpected(
+          Error{.code = ErrorCode::kUsage,
+                .what = "this file already exists, and muster submit did not write it",
+                .where = {.file = path},
+                .hint = "choose another file with -o FILE"});
     }
   }
   return sys::write_file(path, text, 0755);
@@ -51,10 +52,11 @@ Result<void> write_script(const std::string& path, const std::string& text) {
 Result<std::string> submit_script(const std::string& path) {
   MUSTER_TRY(const sys::Ended ended, sys::run({.argv = {"sbatch", "--parsable", path}}));
   if (!ended.ok()) {
-    return unexpected(Error{.what = fmt::format("sbatch ended with {}: {}", sys::to_text(ended),
-                                                ended.err.substr(0, ended.err.find('\n'))),
-                            .where = {.file = path},
-                            .hint = "the script is written; change it and run: sbatch " + path});
+    return unexpected(
+        Error{.what = fmt::format("sbatch ended with {}: {}", sys::to_text(ended),
+                                  ended.err.substr(0, ended.err.find('\n'))),
+              .where = {.file = path},
+              .hint = "muster has written the script; correct it, then run: sbatch " + path});
   }
   return ended.out.substr(0, ended.out.find_first_of(";\n"));
 }
@@ -76,8 +78,8 @@ Result<int> submit(const SubmitOptions& options, const launch::Words& words,
   MUSTER_TRY(const std::string job, submit_script(path));
   sys::print_out("{}\n", job);
   sys::print_err(
-      "muster: job {} is submitted; script {}, output {}-{}.out\n"
-      "  squeue -j {} shows it, scancel {} ends it\n",
+      "muster: job {} is submitted; script {}, output {}-{}.out\n  to see its state: squeue -j {}; "
+      "to end it: scancel {}\n",
       job, path, name, job, job, job);
   return 0;
 }
@@ -90,8 +92,8 @@ void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& w
   CLI::App* command = app.add_subcommand("submit", "Submit a program to Slurm as a batch job");
   command->formatter(help_formatter("PROGRAM [ARGUMENTS]"));
   command->footer(
-      "Writes a batch script that calls muster run with your flags, submits it and prints the "
-      "job's number.\n\n"
+      "muster writes a batch script that calls muster run with your flags, submits the script and "
+      "prints the job's number.\n\n"
       "Examples:\n"
       "  muster submit -N 2 --nproc-per-node 4 train.py --epochs 3\n"
       "  muster submit -N 2 --slurm-arg=--partition=gpu --dry-run train.py");
@@ -100,7 +102,7 @@ void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& w
       ->add_option("-o,--script", options->script,
                    "Where to write the script; default: ./PROGRAM.sbatch")
       ->type_name("PATH");
-  command->add_flag("--dry-run", options->run.dry_run, "Print the script; submit nothing");
+  command->add_flag("--dry-run", options->run.dry_run, "Print the script without submitting it");
   command->callback([options, &action, &words, &program] {
     action = [options, &words, &program] {
       return submit(*options, {words.begin() + 1, words.end()}, program);

@@ -114,8 +114,8 @@ Result<void> keep_first(hosts::Cluster& cluster, layout::Job& job) {
   if (wanted > cluster.hosts.size()) {
     return unexpected(Error{
         .code = ErrorCode::kUsage,
-        .what = fmt::format("{} hosts are wanted and {} are named", nodes, cluster.hosts.size()),
-        .hint = "name more with -H, or ask for fewer with -N"});
+        .what = fmt::format("you asked for {} hosts but named {}", nodes, cluster.hosts.size()),
+        .hint = "name more hosts with -H, or ask for fewer with -N"});
   }
   cluster.hosts.resize(wanted);
   return {};
@@ -169,8 +169,8 @@ Result<HostErrors> sync_if_wanted(const JobOptions& options, Surveyed& all,
   if (all.job.pods > 0) {
     return unexpected(Error{.code = ErrorCode::kUsage,
                             .what = "--sync cannot reach the other pods of the job",
-                            .hint = "leave it out; the project belongs in the pods' image, or on a "
-                                    "volume that they share"});
+                            .hint = "leave --sync out, and put the project into the pods' image or "
+                                    "on a volume that they share"});
   }
   return sync_project(all.job.folder, all.cluster, *all.transport,
                       {.all_hosts = purpose.attempt == 0, .quiet = purpose.quiet});

@@ -33,14 +33,15 @@ struct SyncRequest {
 Result<void> check_source(const std::string& folder) {
   MUSTER_TRY(const auto unreadable, sys::unreadable_below(folder));
   if (unreadable.empty()) return {};
-  return unexpected(
-      Error{.code = ErrorCode::kUsage,
-            .what = unreadable.size() == 1
-                        ? "cannot read this file, so it cannot be sent"
-                        : fmt::format("cannot read this and {} more, so they cannot be sent",
-                                      unreadable.size() - 1),
-            .where = {.file = unreadable.front()},
-            .hint = "make them readable for you, or move them out of the folder"});
+  return unexpected(Error{
+      .code = ErrorCode::kUsage,
+      .what = unreadable.size() == 1
+                  ? "muster cannot read this file and therefore cannot send it"
+                  : fmt::format(
+                        "muster cannot read this file and {} more, and therefore cannot send them",
+                        unreadable.size() - 1),
+      .where = {.file = unreadable.front()},
+      .hint = "make the files readable for your user, or move them out of the directory"});
 }
 
 Result<remote::SyncOptions> sync_options(const SyncRequest& request) {
@@ -61,7 +62,7 @@ void print_changes(const remote::SyncOptions& options, std::span<const remote::O
   for (const remote::Outcome& outcome : outcomes) {
     if (!outcome.ended) continue;
     const auto changes = remote::parse_stats(outcome.ended->out);
-    texts.push_back((changes ? to_text(*changes) : "done; rsync gave no statistics") + "\n");
+    texts.push_back((changes ? to_text(*changes) : "done; rsync printed no statistics") + "\n");
     if (options.dry_run) texts.back() += remote::listing(outcome.ended->out);
     said.push_back({.host = outcome.host, .text = texts.back()});
   }
@@ -94,8 +95,8 @@ Result<int> sync(const SyncRequest& request) {
 constexpr auto kAbout = "Copy a directory to all hosts, sending only what changed";
 
 constexpr auto kMoreOfSync =
-    "The directory gets the same path on the hosts unless you pass --to. A slash at the end of a "
-    "path changes nothing. muster uses rsync.\n\n"
+    "The directory gets the same path on the hosts unless you pass --to. Unlike with rsync, a "
+    "slash at the end of a path makes no difference.\n\n"
     "Examples:\n"
     "  muster sync -H node1,node2 .\n"
     "  muster sync -H 'node[01-16]' --delete --dry-run ~/project";
@@ -112,14 +113,17 @@ void add_sync(CLI::App& app, Action& action) {
       ->add_option("--to", request->to,
                    "Directory on the hosts; a relative path starts in the home directory")
       ->type_name("PATH");
-  command->add_flag("--delete", request->remove,
-                    "Delete files on the hosts that are not in the directory here");
-  command->add_flag("--checksum", request->checksum, "Compare contents instead of sizes and times");
-  command->add_flag("-n,--dry-run", request->dry_run, "Show what would change; change nothing");
+  command->add_flag(
+      "--delete", request->remove,
+      "Delete files from the hosts' copies that do not exist in the directory on this machine");
+  command->add_flag("--checksum", request->checksum,
+                    "Compare file contents instead of sizes and modification times");
+  command->add_flag("-n,--dry-run", request->dry_run,
+                    "Show what would change, without changing it");
   trainflags::takes_duration(
       command->add_option("--timeout", request->timeout_s, "Give up on a host after this time"), 1)
       ->capture_default_str();
-  command->add_option("--fan-out", request->fan_out, "Number of hosts to work on at once")
+  command->add_option("--fan-out", request->fan_out, "Number of hosts to copy to at the same time")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
   command->callback([request, &action] { action = [request] { return sync(*request); }; });

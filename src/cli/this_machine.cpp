@@ -57,10 +57,10 @@ Result<std::string> find_this_machine(hosts::Cluster& cluster, NamedTwice twice)
       continue;
     }
     if (!found.empty()) {
-      return unexpected(
-          Error{.code = ErrorCode::kUsage,
-                .what = fmt::format("{} and {} are both this machine", found, host.name),
-                .hint = fmt::format("name it once, with its number of ranks: {}:2", found)});
+      return unexpected(Error{
+          .code = ErrorCode::kUsage,
+          .what = fmt::format("{} and {} are both names of this machine", found, host.name),
+          .hint = fmt::format("list this machine once, with its number of ranks: {}:2", found)});
     }
     found = host.name;
   }

@@ -22,20 +22,21 @@ struct TrainCommand {
 // The folder is looked for where the ranks start, which is here.
 Result<void> check_places(const trainflags::TrainOptions& options) {
   if (!options.dataset_dir.empty()) return {};
-  return unexpected(Error{
-      .code = ErrorCode::kUsage,
-      .what = "--dataset-dir is missing",
-      .hint = fmt::format("name the folder of the data set, as the hosts see it: muster train {} "
-                          "--dataset-dir /data/{} ...",
-                          options.model, options.model == "mnist" ? "mnist" : "cifar10")});
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = "--dataset-dir is missing",
+            .hint = fmt::format("pass the directory of the data set on the hosts: muster train {} "
+                                "--dataset-dir /data/{} ...",
+                                options.model, options.model == "mnist" ? "mnist" : "cifar10")});
 }
 
 Result<int> train_command(const TrainCommand& given, const CLI::App& command,
                           const Program& program) {
   if (!program.empty()) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "muster train takes no program after --",
-                            .hint = "it brings its own; for yours there is muster run"});
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = "muster train takes no program after --",
+        .hint = "muster train runs its own program, muster-train; to run yours, use muster run"});
   }
   MUSTER_CHECK(check_places(given.train));
   Program words = {given.trainer.empty() ? own_program(kTrainer) : given.trainer,
@@ -62,8 +63,9 @@ void add_train(CLI::App& app, Action& action, const Program& program) {
                   "  muster train resnet18 -H node1,node2 --dataset-dir /data/cifar10");
   trainflags::add_train_options(*command, given->train);
   command
-      ->add_option(kTrainerFlag, given->trainer,
-                   "muster-train on the hosts; default: beside this binary, else in their PATH")
+      ->add_option(
+          kTrainerFlag, given->trainer,
+          "Path of muster-train on the hosts; default: the directory of this binary, else PATH")
       ->type_name("PATH")
       ->group(kEngineGroup);
   add_run_options(*command, given->run);

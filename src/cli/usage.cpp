@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/help.hpp"
 #include "cli/meant.hpp"
+#include "trainflags/help.hpp"
 
 namespace muster::cli {
 namespace {
@@ -62,7 +62,7 @@ std::string reworded(const CLI::App& command, const CLI::ParseError& error) {
   if (kind == "ArgumentMismatch" && what.ends_with(" missing")) {
     const std::string name = what.substr(0, what.find(':'));
     const CLI::Option* option = option_named(command, name);
-    const std::string word = option == nullptr ? "" : value_word(*option);
+    const std::string word = option == nullptr ? "" : trainflags::value_word(*option);
     return fmt::format("{} needs a value{}", name,
                        word.empty() ? "" : fmt::format(": {} {}", name, word));
   }

@@ -65,7 +65,7 @@ std::string last_lines(std::string_view text) {
 }
 
 std::string failure_text(const sys::Ended& ended) {
-  std::string why = ended.ok() ? "the lines ended the shell before their end" : to_text(ended);
+  std::string why = ended.ok() ? "the shell exited before the last line ran" : to_text(ended);
   const std::string said = last_lines(ended.err);
   return said.empty() ? why : fmt::format("{}: {}", why, said);
 }

@@ -109,7 +109,8 @@ std::vector<ListeningSocket> parse_listening(std::string_view text) {
 
 Result<Listeners> read_listeners(const Users& users, const std::string& proc) {
   const auto table = read_start(proc + "/net/tcp", kMaxTableBytes);
-  if (!table) return unexpected(system_error("cannot read the table", proc + "/net/tcp"));
+  if (!table)
+    return unexpected(system_error("cannot read the table of open ports", proc + "/net/tcp"));
   std::vector<ListeningSocket> sockets = parse_listening(*table);
   // Without IPv6 there is no such file.
   for (auto& socket :
@@ -119,7 +120,8 @@ Result<Listeners> read_listeners(const Users& users, const std::string& proc) {
   Owners owners;
   for (const ListeningSocket& socket : sockets) owners[socket.inode] = 0;
   Listeners listeners;
-  if (!find_owners(proc, owners)) listeners.not_seen = "too many open files to look at in time";
+  if (!find_owners(proc, owners))
+    listeners.not_seen = "there are too many open files to examine in time";
   for (ListeningSocket& socket : sockets) {
     const int pid = owners[socket.inode];
     listeners.list.push_back(

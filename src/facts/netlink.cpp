@@ -48,7 +48,7 @@ Result<bool> take_messages(std::string_view bytes, std::size_t fixed_bytes, Answ
     std::string_view body = bytes.substr(sizeof header, header.nlmsg_len - sizeof header);
     if (header.nlmsg_type == NLMSG_ERROR) {
       errno = body.size() >= sizeof(int) ? -value_of<int>(body) : EIO;
-      return unexpected(system_error("the kernel does not tell its network"));
+      return unexpected(system_error("the kernel does not report its network"));
     }
     if (body.size() >= fixed_bytes) {
       answers.messages.push_back({.type = header.nlmsg_type,
@@ -95,7 +95,7 @@ Result<Answers> ask_kernel(std::uint16_t type, std::uint8_t family, std::size_t 
     std::string buffer(65536, '\0');
     const ssize_t got = ::recv(fd.get(), buffer.data(), buffer.size(), 0);
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return unexpected(system_error("the kernel does not tell its network"));
+    if (got <= 0) return unexpected(system_error("the kernel does not report its network"));
     total += static_cast<std::size_t>(got);
     if (total > kMaxBytes) return unexpected(Error{.what = "the kernel's table is too long"});
     answers.buffers.push_back(std::move(buffer));

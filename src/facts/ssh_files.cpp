@@ -46,7 +46,7 @@ std::string ssh_problem(SshFile file, int mode, int owner, int uid, bool trusts_
     // ssh checks the mode of the user's own keys only.
     const std::string readers = who(mode, 0070, 0007);
     if (owner != uid || readers.empty()) return {};
-    return fmt::format("ssh ignores this key: {} may use it (mode {:04o})", readers, mode);
+    return fmt::format("ssh ignores this key, because {} can read it (mode {:04o})", readers, mode);
   }
   const std::string program =
       file == SshFile::kConfig ? "ssh refuses to start" : "sshd refuses the user's keys";

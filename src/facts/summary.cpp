@@ -82,15 +82,16 @@ void add_network(std::string& lines, const Facts& facts) {
     add(lines, "listens", fmt::format("port {} on {}: {}", listener.port, listener.address, owner));
   }
   add(lines, "ports",
-      fmt::format("{} to {} are given out by the kernel", facts.port_range_first,
+      fmt::format("{} to {} are for outgoing connections", facts.port_range_first,
                   facts.port_range_last));
 }
 
 void add_program(std::string& lines, const Program& program) {
   if (program.path.empty()) {
-    return add(lines, "program",
-               program.name + (program.only_in_folder ? " is not in PATH, but in the folder"
-                                                      : " is not there"));
+    return add(
+        lines, "program",
+        program.name + (program.only_in_folder ? " is in the current directory, but not in PATH"
+                                               : " does not exist"));
   }
   add(lines, "program",
       fmt::format("{}{}, {}", program.path, program.executable ? "" : " (not executable)",
@@ -110,7 +111,7 @@ void add_program(std::string& lines, const Program& program) {
 void add_software(std::string& lines, const Facts& facts) {
   if (!facts.torch.torchrun.empty()) {
     add(lines, "torch",
-        fmt::format("{} with {}, {} threads by itself",
+        fmt::format("{} with {}, {} threads by default",
                     facts.torch.version.empty() ? "version not known" : facts.torch.version,
                     facts.torch.torchrun, facts.torch.threads));
   }

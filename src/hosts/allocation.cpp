@@ -47,7 +47,7 @@ Result<std::vector<int>> parse_counts(const Source& source, std::size_t most) {
     }
     if (counts.size() + static_cast<std::size_t>(times) > most) {
       return unexpected(source.refuse(
-          at, fmt::format("this is of more hosts than the {} of the allocation", most)));
+          at, fmt::format("this describes more hosts than the {} of the allocation", most)));
     }
     counts.insert(counts.end(), static_cast<std::size_t>(times), count);
     at = end + 1;
@@ -62,8 +62,9 @@ Result<void> add_slots(const Variables& environment, std::vector<Host>& hosts) {
   const Source source{.text = tasks->second, .name = kTasks};
   MUSTER_TRY(const auto counts, parse_counts(source, hosts.size()));
   if (counts.size() < hosts.size()) {
-    return unexpected(source.refuse(0, fmt::format("this is of {} hosts, and the allocation has {}",
-                                                   counts.size(), hosts.size())));
+    return unexpected(
+        source.refuse(0, fmt::format("this describes {} hosts, but the allocation has {}",
+                                     counts.size(), hosts.size())));
   }
   for (std::size_t i = 0; i < hosts.size(); ++i) hosts[i].slots = counts[i];
   return {};
@@ -75,7 +76,7 @@ Result<void> refuse_many(const Variables& environment) {
   return unexpected(
       Error{.code = ErrorCode::kUsage,
             .what = fmt::format("srun started muster SLURM_STEP_NUM_TASKS={} times", tasks->second),
-            .hint = "start it once, without srun: it starts the ranks itself"});
+            .hint = "start muster once, without srun: it starts the ranks itself"});
 }
 
 }  // namespace
@@ -86,13 +87,14 @@ Result<std::optional<Allocation>> read_allocation(const Variables& environment) 
   if (!is_number(job)) {
     return unexpected(Source{.text = job, .name = job_name}.refuse(
         0, fmt::format("{} is not the number of a job", excerpt(job)),
-        "Slurm sets it; unset it outside of an allocation"));
+        "Slurm sets this variable; unset it outside an allocation"));
   }
   const auto [list_name, list] = first_of(environment, {"SLURM_JOB_NODELIST", "SLURM_NODELIST"});
   if (list.empty()) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("{} is set and {} is not", job_name, list_name),
-                            .hint = fmt::format("unset {} outside of an allocation", job_name)});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = fmt::format("the variable {} is set, but {} is not", job_name, list_name),
+              .hint = fmt::format("outside an allocation, unset {}", job_name)});
   }
   MUSTER_CHECK(refuse_many(environment));
   MUSTER_TRY(std::vector<Host> hosts, parse_expression({.text = list, .name = list_name}));

@@ -128,13 +128,13 @@ Result<void> read_entry(const Source& file, const YamlEntry& entry, Config& conf
     MUSTER_TRY(const YamlScalar* value, only_value(file, entry));
     MUSTER_TRY(config.port, read_port(file, *value));
   } else {
-    return unexpected(refuse(file, entry.key, fmt::format("{} is not known here", excerpt(key)),
+    return unexpected(refuse(file, entry.key, fmt::format("there is no key {}", excerpt(key)),
                              did_you_mean(key, {"hosts", "hostfile", "user", "port", "include",
                                                 "exclude", "activate", "sync"})));
   }
   if (config.hosts.empty() || config.hostfile.empty()) return {};
-  return unexpected(
-      refuse(file, entry.key, "'hosts' and 'hostfile' both name the hosts", "keep one of them"));
+  return unexpected(refuse(file, entry.key, "'hosts' and 'hostfile' cannot be used together",
+                           "keep one of them"));
 }
 
 }  // namespace

@@ -72,9 +72,9 @@ Result<void> HostfileReader::note(Dialect dialect, std::size_t at) {
   if (dialect_ == dialect) return {};
   return unexpected(
       source_.refuse(at,
-                     fmt::format("the file mixes dialects: here {}, in line {} {}",
+                     fmt::format("the file mixes formats: here {}, in line {} {}",
                                  style_of(dialect), dialect_line_, style_of(dialect_)),
-                     "write all lines in one of them"));
+                     "write all lines in one format"));
 }
 
 Result<void> HostfileReader::read_hosts(Span word, std::vector<Item>& items) {
@@ -104,14 +104,14 @@ Result<void> HostfileReader::read_value(std::string_view key, std::size_t key_at
     return {};
   }
   if (key == "user" || key == "username") {
-    return unexpected(source_.refuse(key_at, "a host file does not say the user here",
-                                     "give it with --user, or for one host in ~/.ssh/config"));
+    return unexpected(source_.refuse(key_at, "a host file cannot set the user",
+                                     "pass --user, or set the user of one host in ~/.ssh/config"));
   }
   if (key == "binding") {
-    return unexpected(source_.refuse(key_at, "a host file does not say the binding here",
-                                     "take binding= out; the job says how ranks are bound"));
+    return unexpected(source_.refuse(key_at, "a host file cannot set the binding",
+                                     "remove binding=; to pin ranks, pass --bind-to"));
   }
-  return unexpected(source_.refuse(key_at, fmt::format("{} is not known here", excerpt(key)),
+  return unexpected(source_.refuse(key_at, fmt::format("there is no key {}", excerpt(key)),
                                    did_you_mean(key, {"slots", "max_slots"})));
 }
 
@@ -123,9 +123,9 @@ Result<void> HostfileReader::read_setting(Span& rest, Item& host) {
   if (equals == rest.end || source_.text[equals] != '=' || key.empty()) {
     return unexpected(source_.refuse(
         rest.begin,
-        fmt::format("{} where KEY=VALUE should be",
+        fmt::format("expected KEY=VALUE, found {}",
                     excerpt(source_.text.substr(rest.begin, std::max<std::size_t>(key.size(), 1)))),
-        "one host a line, as in 'node1 slots=4'"));
+        "write one host per line, as in 'node1 slots=4'"));
   }
   const std::size_t value = skip(kBlanks, {equals + 1, rest.end});
   const std::size_t value_end = find(kBlanks, {value, rest.end});
@@ -161,7 +161,7 @@ Result<Hostfile> HostfileReader::read() {
     begin = end + 1;
   }
   if (roster_.named() > 0) return Hostfile{.hosts = roster_.take(), .dialect = dialect_};
-  Error error = source_.refuse(0, "the file names no host", "write one host a line");
+  Error error = source_.refuse(0, "the file names no host", "write one host per line");
   error.where.line = 0;
   return unexpected(std::move(error));
 }
@@ -177,9 +177,11 @@ Result<std::string> to_bare(const std::vector<Host>& hosts) {
   std::size_t lines = 0;
   for (const Host& host : hosts) lines += static_cast<std::size_t>(std::max(host.slots, 1));
   if (lines > kMaxHosts) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("a bare host file of {} lines", lines),
-                            .hint = "write a dialect that has slots: openmpi, hydra"});
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what =
+            fmt::format("a host file without slot counts would need {} lines, one per slot", lines),
+        .hint = "choose a format with slot counts: --to openmpi or --to hydra"});
   }
   std::string text;
   for (const Host& host : hosts) {

@@ -26,19 +26,23 @@ Error refuse_char(const Source& source, std::size_t at) {
   switch (c) {
     case '@':
       if (at == 0 || is_separator(source.text[at - 1])) {
-        return source.refuse(at, "host groups are not known here", "name the hosts themselves");
+        return source.refuse(at, "muster does not support host groups",
+                             "name the hosts themselves");
       }
-      return source.refuse(at, "a host is named without its user",
-                           "give the user with --user, or for one host in ~/.ssh/config");
+      return source.refuse(at, "a host list cannot contain user names",
+                           "pass --user, or set the user of one host in ~/.ssh/config");
     case '!':
-      return source.refuse(at, "'!' is not understood", "leave hosts out with --exclude");
+      return source.refuse(at, "'!' is not supported in a host list",
+                           "leave hosts out with --exclude");
     case '&':
-      return source.refuse(at, "'&' is not understood", "choose hosts with --include");
+      return source.refuse(at, "'&' is not supported in a host list",
+                           "choose hosts with --include");
     case '^':
-      return source.refuse(at, "'^' is not understood", "use --include and --exclude");
+      return source.refuse(at, "'^' is not supported in a host list",
+                           "use --include and --exclude");
     default:
       return source.refuse(at, fmt::format("{} cannot be in a host name", describe(c)),
-                           "letters, digits, '.', '_' and '-' can");
+                           "host names consist of letters, digits, '.', '_' and '-'");
   }
 }
 
@@ -48,7 +52,7 @@ Result<std::uint64_t> parse_number(const Source& source, std::size_t begin, std:
   for (std::size_t at = begin; at < end; ++at) {
     const char c = source.text[at];
     if (!is_digit(c)) {
-      return unexpected(source.refuse(at, fmt::format("{} where a number should be", describe(c)),
+      return unexpected(source.refuse(at, fmt::format("expected a number, found {}", describe(c)),
                                       "ranges look like [01-16], [1,3,5] or [0-8/2]"));
     }
     if (at - begin < kMostDigits) number = number * 10 + static_cast<std::uint64_t>(c - '0');
@@ -220,7 +224,8 @@ Result<std::size_t> item_end(const Source& source, std::size_t begin, std::size_
     if (is_separator(c) && (open == Item::kNo || c != ',')) break;
   }
   if (open == Item::kNo) return at;
-  return unexpected(source.refuse(open, "'[' is never closed", "brackets hold no blanks"));
+  return unexpected(
+      source.refuse(open, "'[' is never closed", "there must be no space inside brackets"));
 }
 
 Result<Item> parse_item(const Source& source, std::size_t begin, std::size_t end) {
@@ -258,7 +263,7 @@ Result<int> parse_count(const Source& source, std::size_t begin, std::size_t end
   }
   if (digits && number >= 1 && number <= max) return number;
   return unexpected(source.refuse(begin, fmt::format("{} is not a {}", excerpt(text), what),
-                                  fmt::format("it is a number from 1 to {}", max)));
+                                  fmt::format("write a number from 1 to {}", max)));
 }
 
 namespace {

@@ -36,8 +36,8 @@ unexpected<Error> refused(std::string what, std::string hint) {
 
 unexpected<Error> contradiction(const std::string& a, const std::string& b) {
   return refused(fmt::format("{} contradicts {}", a, b),
-                 "the job's own variables tell of its pods; unset the one that is left over from "
-                 "another launcher");
+                 "unset the variable that is left over from another launcher; the platform sets "
+                 "the other one");
 }
 
 std::string text_of(const Told& told) {
@@ -51,8 +51,9 @@ std::string value(const Environment& environment, const std::string& name) {
 
 unexpected<Error> senseless(const std::string& name, const std::string& text,
                             std::string_view what) {
-  return refused(fmt::format("{}='{}' is not {}", name, printable(text.substr(0, kShown)), what),
-                 "the job's controller sets it; unset it where it is left over");
+  return refused(
+      fmt::format("{}='{}' is not {}", name, printable(text.substr(0, kShown)), what),
+      "the platform sets this variable in each pod; if it is left over from another job, unset it");
 }
 
 std::optional<int> number_in(std::string_view text, int most) {
@@ -82,10 +83,11 @@ Result<MaybeTold> pet_nodes(const Environment& environment) {
       colon == std::string::npos ? most : number_in(std::string_view(text).substr(0, colon), kMost);
   if (!most || !least) return senseless(name, text, "a number of pods");
   if (*least != *most) {
-    return refused(fmt::format("{}={}: the job is elastic, so that its pods have no numbers", name,
-                               printable(text)),
-                   "start torchrun itself, which numbers them anew at each start, or submit the "
-                   "job with a fixed number of pods");
+    return refused(
+        fmt::format("{}={}: the job is elastic, and pods of an elastic job have no fixed numbers",
+                    name, printable(text)),
+        "call torchrun directly, which assigns new numbers at each start, or submit the job with a "
+        "fixed number of pods");
   }
   return MaybeTold(Told{name, *most});
 }
@@ -151,11 +153,12 @@ Result<void> read_master(const Environment& environment, Pod& pod) {
   MUSTER_TRY(pod.master_address, agreed(environment, "PET_MASTER_ADDR", "MASTER_ADDR"));
   MUSTER_TRY(const std::string port, agreed(environment, "PET_MASTER_PORT", "MASTER_PORT"));
   if (pod.master_address.empty() && pod.count > 1) {
-    return refused(fmt::format("{}={} counts pods, and MASTER_ADDR, where the first of them is, is "
-                               "not set",
-                               pod.told_by, pod.count),
-                   "the job's controller sets it; on hosts that you reach yourself unset " +
-                       pod.told_by + " and name them with -H");
+    return refused(
+        fmt::format("{}={} gives the number of pods, but MASTER_ADDR, the address of the first "
+                    "pod, is not set",
+                    pod.told_by, pod.count),
+        "in pods the platform sets MASTER_ADDR; on hosts that you reach over ssh, unset " +
+            pod.told_by + " and name the hosts with -H");
   }
   if (pod.master_address.empty()) pod.master_address = "127.0.0.1";
   if (!is_name(pod.master_address) && !is_ipv6(pod.master_address)) {
@@ -188,10 +191,11 @@ Result<std::optional<Pod>> read_pod(const Environment& environment) {
 
 Result<int> ranks_on_each(const Pod& pod, const PodRequest& request) {
   const auto is_so = [&](std::string asked, std::string told) {
-    return refused(fmt::format("{} was asked for, and {}", asked, told),
-                   "leave the flag out: the job's controller decides it");
+    return refused(fmt::format("you asked for {}, but {}", asked, told),
+                   "leave the flag out: the platform decides this");
   };
-  const std::string pods = fmt::format("{}={} counts the pods of this job", pod.told_by, pod.count);
+  const std::string pods =
+      fmt::format("{}={} is the number of pods of this job", pod.told_by, pod.count);
   if (request.pods != 0 && request.pods != pod.count) {
     return is_so(fmt::format("--nnodes {}", request.pods), pods);
   }
@@ -210,12 +214,12 @@ Result<int> ranks_on_each(const Pod& pod, const PodRequest& request) {
   if (request.ranks == 0) return each;
   const std::int64_t all = std::int64_t{each} * pod.count;
   if (each == 0 ? request.ranks % pod.count != 0 : request.ranks != all) {
-    return refused(fmt::format("-n {} was asked for, and {}{}", request.ranks, pods,
-                               each == 0 ? std::string(", which each have the same number of ranks")
-                                         : fmt::format(", with {} ranks each: {}", each, all)),
-                   each == 0
-                       ? fmt::format("ask for a multiple of {}, or say --nproc-per-node", pod.count)
-                       : fmt::format("-n {}, or leave it out", all));
+    return refused(
+        fmt::format("you asked for -n {}, but {}{}", request.ranks, pods,
+                    each == 0 ? std::string(", which each have the same number of ranks")
+                              : fmt::format(", with {} ranks each: {}", each, all)),
+        each == 0 ? fmt::format("ask for a multiple of {}, or pass --nproc-per-node", pod.count)
+                  : fmt::format("pass -n {}, or leave -n out", all));
   }
   return each == 0 ? request.ranks / pod.count : each;
 }

@@ -34,11 +34,12 @@ Result<void> check_known(const std::vector<Host>& hosts, const Selection& select
     if (!known.contains(host.name)) missing.push_back(host.name);
   }
   if (missing.empty()) return {};
-  return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = fmt::format("{} {} not among the hosts", shortened(fold(missing)),
-                                              missing.size() == 1 ? "is" : "are"),
-                          .where = selection.where,
-                          .hint = fmt::format("the hosts are {}", shortened(fold(hosts)))});
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = fmt::format("{} {} not in the host list", shortened(fold(missing)),
+                                missing.size() == 1 ? "is" : "are"),
+            .where = selection.where,
+            .hint = fmt::format("the hosts are {}", shortened(fold(hosts)))});
 }
 
 // No ":n" behind a host: what it means in -H and to DeepSpeed (slots, GPUs) are two things.
@@ -50,9 +51,9 @@ Result<void> check_whole(const Source& source) {
     const std::string_view item = source.text.substr(at, end - at);
     const std::size_t colon = item.rfind(':');
     if (colon != std::string_view::npos && (colon == item.find(':') || item[colon - 1] == ']')) {
-      return unexpected(source.refuse(at + colon, "hosts are taken whole here, without ':'",
-                                      "say slots with the hosts, e.g. -H node1:2, and GPUs with "
-                                      "CUDA_VISIBLE_DEVICES"));
+      return unexpected(source.refuse(
+          at + colon, "--include and --exclude take host names without ':'",
+          "set slots in the host list (-H node1:2) and GPUs with CUDA_VISIBLE_DEVICES"));
     }
     at = source.text.find_first_not_of(kSeparators, end);
   }

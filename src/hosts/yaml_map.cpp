@@ -55,7 +55,7 @@ class Collector : public YAML::EventHandler {
     refusal_ = refuse_at(source_, mark.line + 1, mark.column + 1, std::move(what), std::move(hint));
   }
   void refuse_anchor(const YAML::Mark& mark) {
-    refuse(mark, "anchors and aliases are not read here", "write the value out");
+    refuse(mark, "anchors and aliases are not supported", "write the value out");
   }
   void leave() {
     if (!refusal_) --depth_;
@@ -76,9 +76,9 @@ class Collector : public YAML::EventHandler {
 void Collector::OnDocumentStart(const YAML::Mark& mark) {
   // yaml-cpp gives a document for ever where a file starts with a comma, which it never consumes.
   if (mark.pos == document_at_) {
-    refuse(mark, "this cannot start a YAML file", "");
+    refuse(mark, "a YAML file cannot begin with this", "");
   } else if (document_at_ >= 0) {
-    refuse(mark, "a second document starts here", "keep one in the file");
+    refuse(mark, "a second document starts here", "keep only one document in the file");
   }
   document_at_ = mark.pos;
 }
@@ -100,7 +100,7 @@ void Collector::add_key(const YAML::Mark& mark, YamlScalar key) {
   const auto [at, is_new] = lines_.try_emplace(key.text, key.line);
   if (!is_new) {
     refuse(mark,
-           fmt::format("{} for the second time, after line {}", excerpt(key.text), at->second),
+           fmt::format("{} occurs twice; the first time in line {}", excerpt(key.text), at->second),
            "keep one of them");
     return;
   }
@@ -111,7 +111,7 @@ void Collector::add_key(const YAML::Mark& mark, YamlScalar key) {
 void Collector::OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) {
   if (refusal_ || depth_ == 0) return;
   if (anchor != YAML::NullAnchor) return refuse_anchor(mark);
-  if (depth_ == 2 || expects_key_) return refuse(mark, "nothing where a text should be", "");
+  if (depth_ == 2 || expects_key_) return refuse(mark, "expected a value, found nothing", "");
   expects_key_ = true;
 }
 
@@ -119,7 +119,7 @@ void Collector::OnScalar(const YAML::Mark& mark, const std::string& /*tag*/, YAM
                          const std::string& value) {
   if (refusal_) return;
   if (anchor != YAML::NullAnchor) return refuse_anchor(mark);
-  if (depth_ == 0) return refuse(mark, "the file is not a list of KEY: VALUE", "");
+  if (depth_ == 0) return refuse(mark, "the file does not consist of KEY: VALUE lines", "");
   if (depth_ == 1 && expects_key_) return add_key(mark, scalar(mark, value));
   entries_.back().values.push_back(scalar(mark, value));
   if (depth_ == 1) expects_key_ = true;
@@ -129,7 +129,7 @@ void Collector::OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag
                                 YAML::anchor_t anchor, YAML::EmitterStyle::value /*style*/) {
   if (refusal_) return;
   if (anchor != YAML::NullAnchor) return refuse_anchor(mark);
-  if (depth_ != 1 || expects_key_) return refuse(mark, "a list cannot stand here", "");
+  if (depth_ != 1 || expects_key_) return refuse(mark, "a list is not allowed here", "");
   entries_.back().is_list = true;
   ++depth_;
 }
@@ -138,7 +138,7 @@ void Collector::OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/,
                            YAML::anchor_t anchor, YAML::EmitterStyle::value /*style*/) {
   if (refusal_) return;
   if (anchor != YAML::NullAnchor) return refuse_anchor(mark);
-  if (depth_ != 0) return refuse(mark, "KEY: VALUE cannot stand inside a value here", "");
+  if (depth_ != 0) return refuse(mark, "KEY: VALUE is not allowed inside a value here", "");
   ++depth_;
 }
 
@@ -155,7 +155,7 @@ Result<std::vector<YamlEntry>> parse_yaml_map(const Source& source) {
     return unexpected(
         refuse_at(source, error.mark.line + 1, error.mark.column + 1,
                   fmt::format("this is not YAML: {}", printable(error.msg)),
-                  "quote values that hold brackets or colons: hosts: \"node[01-16]:4\""));
+                  "quote values that contain brackets or colons: hosts: \"node[01-16]:4\""));
   } catch (const std::exception& error) {
     return unexpected(
         refuse_at(source, 0, 0, fmt::format("this is not YAML: {}", printable(error.what()))));

@@ -24,8 +24,9 @@ Result<void> shell(const Spec& spec, int host, const std::string& script) {
                return exec_command(spec, true, {"sh", "-euc", script});
              }));
   if (code == 0) return {};
-  return unexpected(Error{.what = fmt::format("could not break it: exit code {}", code),
-                          .where = {.host = host_name(host)}});
+  return unexpected(
+      Error{.what = fmt::format("the command that breaks the host failed with exit code {}", code),
+            .where = {.host = host_name(host)}});
 }
 
 Result<void> docker0(const Spec& spec, int host, const std::string& /*argument*/) {
@@ -68,8 +69,8 @@ Result<void> hold_port(const Spec& spec, int host, const std::string& argument) 
   std::uint16_t port = 0;
   const auto [end, bad] = std::from_chars(argument.data(), argument.data() + argument.size(), port);
   if (bad != std::errc() || end != argument.data() + argument.size() || port == 0) {
-    return unexpected(
-        Error{.code = ErrorCode::kUsage, .what = fmt::format("'{}' is no port number", argument)});
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = fmt::format("'{}' is not a port number", argument)});
   }
   int listener = -1;  // kept open by the process that stays
   const auto prepare = [&]() -> Result<void> {
@@ -81,7 +82,7 @@ Result<void> hold_port(const Spec& spec, int host, const std::string& argument) 
     any.sin_port = ::htons(port);
     if (::bind(listener, reinterpret_cast<const sockaddr*>(&any), sizeof any) != 0 ||
         ::listen(listener, 1) != 0) {
-      return unexpected(system_error(fmt::format("cannot hold port {}", port)));
+      return unexpected(system_error(fmt::format("cannot listen on port {}", port)));
     }
     return {};
   };
@@ -137,8 +138,8 @@ Result<void> login_limit(const Spec& spec, int host, const std::string& limit) {
       equals == std::string::npos ? "" : std::string_view(limit).substr(equals + 1);
   if (!is_in(name, "abcdefghijklmnopqrstuvwxyz") || !is_in(value, "0123456789")) {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("'{}' is no limit", limit),
-                            .hint = "as prlimit has it: nofile=256"});
+                            .what = fmt::format("'{}' is not a limit", limit),
+                            .hint = "write it as for prlimit: nofile=256"});
   }
   return shell(spec, host,
                fmt::format("prlimit --pid \"$(cat /run/sshd.pid)\" --{0}={1}:{1}", name, value));
@@ -161,17 +162,17 @@ Result<void> duplicate_address(const Spec& spec, int host, const std::string& ot
 }
 
 constexpr std::array<Breakage, 11> kBreakages = {{
-    {"docker0", "", "a bridge docker0, with the same address on every host", docker0},
-    {"loopback-name", "", "/etc/hosts gives the host's own name 127.0.1.1", loopback_name},
-    {"no-such-binary", "PATH", "this file is missing on the host", no_such_binary},
-    {"ssh-modes", "", "the user's home and ~/.ssh are writable by everybody", ssh_modes},
-    {"host-key", "", "sshd has a new host key, as after a reinstallation", host_key},
-    {"port", "PORT", "a process of the user listens on this TCP port", hold_port},
-    {"fake-rdma", "", "/sys shows a RoCE card that carries nothing", fake_rdma},
-    {"small-shm", "", "/dev/shm has 64 MB, as in a container", small_shm},
-    {"limit", "NAME=N", "new logins have this limit, such as nofile=256", login_limit},
-    {"other-cpu", "", "/proc/cpuinfo shows a CPU without AVX, FMA, SVE", other_cpu},
-    {"duplicate-address", "HOST", "its address in the last network is that of HOST",
+    {"docker0", "", "adds a bridge docker0, with the same address everywhere", docker0},
+    {"loopback-name", "", "makes the host's own name resolve to 127.0.1.1", loopback_name},
+    {"no-such-binary", "PATH", "removes this file from the host", no_such_binary},
+    {"ssh-modes", "", "makes the user's home and ~/.ssh writable by everybody", ssh_modes},
+    {"host-key", "", "gives sshd a new host key, as after a reinstallation", host_key},
+    {"port", "PORT", "starts a process that listens on this TCP port", hold_port},
+    {"fake-rdma", "", "shows a RoCE card in /sys that carries no traffic", fake_rdma},
+    {"small-shm", "", "shrinks /dev/shm to 64 MB, as in a container", small_shm},
+    {"limit", "NAME=N", "sets this limit for new logins, such as nofile=256", login_limit},
+    {"other-cpu", "", "shows a CPU without AVX, FMA and SVE in /proc/cpuinfo", other_cpu},
+    {"duplicate-address", "HOST", "the host takes the address of HOST in the last network",
      duplicate_address},
 }};
 
@@ -197,7 +198,7 @@ Result<void> break_host(const Spec& spec, int host, std::string_view name,
                           : fmt::format("'{}' needs its argument {}", name, breakage.argument)});
   }
   return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = fmt::format("'{}' is nothing that can be broken", name),
+                          .what = fmt::format("muster lab break does not know '{}'", name),
                           .hint = "one of:" + known});
 }
 

@@ -169,20 +169,20 @@ Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,
     shape.lossy_peer = ::ntohl(parsed.s_addr);
   }
   if (nic < 0 || nic >= spec.nics) {
-    return unexpected(
-        Error{.code = ErrorCode::kUsage,
-              .what = fmt::format("the lab has {} network(s), no number {}", spec.nics, nic)});
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = fmt::format("the lab has {} network(s) and no network number {}", spec.nics, nic)});
   }
   MUSTER_TRY(const pid_t host_pid, first_process(spec, host_name(host)));
   const auto switch_pid = node_pid(spec.name, kSwitch);
-  if (!switch_pid) return unexpected(Error{.what = "the lab's switch does not run"});
+  if (!switch_pid) return unexpected(Error{.what = "the lab's network switch is not running"});
   const Ends ends{host_pid, *switch_pid, nic_name(spec, host, nic), port_name(host, nic)};
   MUSTER_TRY(const bool is_cut, cut_off(spec, host, nic, ends));
   if (is_cut) {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "its cable is cut",
+                            .what = "the host's links are cut",
                             .where = {.host = host_name(host)},
-                            .hint = fmt::format("muster lab mend {}", host_name(host))});
+                            .hint = fmt::format("run: muster lab mend {}", host_name(host))});
   }
   MUSTER_CHECK(unshape(spec, host, nic, ends));
   if (shape.bits_per_second > 0) MUSTER_CHECK(limit_rate(spec, ends, shape.bits_per_second));

@@ -63,7 +63,7 @@ Result<Machine> look_at_machine(const Spec& spec) {
 // What the lab starts, looked for before anything is made.
 Result<void> check_programs() {
   for (const char* name :
-       {"tini", "nsenter", "ip", "tc", "ethtool", "ssh-keygen", "/usr/sbin/sshd"}) {
+       {"tini-static", "nsenter", "ip", "tc", "ethtool", "ssh-keygen", "/usr/sbin/sshd"}) {
     if (sys::find_program(name)) continue;
     return unexpected(Error{.code = ErrorCode::kEngineMissing,
                             .what = fmt::format("the lab needs '{}', which is not installed", name),
@@ -85,7 +85,7 @@ Result<void> settle_shares(std::vector<std::string>& shares) {
     const std::string real = std::filesystem::canonical(shares[i], bad);
     if (bad || !std::filesystem::is_directory(real)) {
       return unexpected(Error{.code = ErrorCode::kUsage,
-                              .what = "the folder to share does not exist",
+                              .what = "the directory of --share does not exist",
                               .where = {.file = shares[i]}});
     }
     shares[i] = real;
@@ -93,9 +93,26 @@ Result<void> settle_shares(std::vector<std::string>& shares) {
       if (!is_below(real, shares[other]) && !is_below(shares[other], real)) continue;
       return unexpected(
           Error{.code = ErrorCode::kUsage,
-                .what = fmt::format("shared folders overlap: {} and {}", shares[other], real)});
+                .what = fmt::format("shared directories overlap: {} and {}", shares[other], real)});
     }
   }
+  return {};
+}
+
+Result<void> settle_root(std::string& root) {
+  if (root == "/") return {};
+  std::error_code bad;
+  const std::string real = std::filesystem::canonical(root, bad);
+  if (bad || !sys::exists(real + "/usr/sbin/sshd")) {
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "this directory is not a root file system with /usr/sbin/sshd",
+              .where = {.file = root},
+              .hint = "make one: mmdebstrap --variant=minbase --include=openssh-server,python3 "
+                      "bookworm " +
+                      root});
+  }
+  root = real;
   return {};
 }
 
@@ -105,7 +122,7 @@ Result<void> settle_hidden(std::vector<std::string>& folders) {
     const std::string real = std::filesystem::canonical(folder, bad);
     if (bad || !std::filesystem::is_directory(real)) {
       return unexpected(Error{.code = ErrorCode::kUsage,
-                              .what = "the folder that the launcher shall lack does not exist",
+                              .what = "the directory of --launcher-lacks does not exist",
                               .where = {.file = folder}});
     }
     folder = real;
@@ -116,6 +133,7 @@ Result<void> settle_hidden(std::vector<std::string>& folders) {
 // Completes the spec with what is chosen here, and looks at what the plan needs of the machine.
 Result<Machine> prepare(Spec& spec) {
   if (spec.password.empty()) spec.password = random_text(12, kPasswordLetters);
+  MUSTER_CHECK(settle_root(spec.root));
   MUSTER_CHECK(validate(spec));
   MUSTER_CHECK(check_programs());
   MUSTER_CHECK(settle_shares(spec.shares));
@@ -123,8 +141,8 @@ Result<Machine> prepare(Spec& spec) {
   MUSTER_TRY(Machine machine, look_at_machine(spec));
   if (machine.passwd.find("\n" + spec.user + ":") != std::string::npos) {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("this machine has a user '{}' already", spec.user),
-                            .hint = "give the lab's user another name with --user"});
+                            .what = fmt::format("this machine already has a user '{}'", spec.user),
+                            .hint = "choose another name for the lab's user with --user"});
   }
   spec.uid = free_uid(machine.passwd, machine.group);
   return machine;
@@ -166,7 +184,7 @@ Result<void> remove(std::string_view lab) {
   std::error_code ignored;
   std::filesystem::remove(disk(lab), ignored);
   if (!std::filesystem::remove(lab_folder(lab), ignored) && sys::exists(lab_folder(lab))) {
-    return unexpected(system_error("cannot remove the lab's folder", lab_folder(lab)));
+    return unexpected(system_error("cannot remove the lab's directory", lab_folder(lab)));
   }
   ::rmdir(std::filesystem::path(lab_folder(lab)).parent_path().c_str());  // other labs may be in it
   return {};
@@ -178,9 +196,10 @@ Result<Spec> up(Spec spec) {
   MUSTER_TRY(const Machine machine, prepare(spec));
   MUSTER_TRY(const Lock lock, Lock::take(spec.name, Lock::kMake));
   if (sys::exists(disk(spec.name))) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("lab '{}' is there already", spec.name),
-                            .hint = fmt::format("muster lab down --name {}", spec.name)});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = fmt::format("lab '{}' already exists", spec.name),
+              .hint = fmt::format("to remove the lab: muster lab down --name {}", spec.name)});
   }
   if (auto built = build(spec, machine); !built) {
     Error error = std::move(built).error();
@@ -233,7 +252,7 @@ Result<Spec> load(std::string_view lab) {
   if (!text) {
     return unexpected(Error{.code = ErrorCode::kUsage,
                             .what = fmt::format("there is no lab '{}'", lab),
-                            .hint = "muster lab up --hosts 4"});
+                            .hint = "to create a lab: muster lab up --hosts 4"});
   }
   return from_json(*text);
 }

@@ -33,7 +33,7 @@ Result<Lock> Lock::take(std::string_view lab, Folder folder) {
     if (folder == kMake && !sys::make_folders(path, 0755)) continue;
     sys::Fd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd.valid() && errno == ENOENT && folder == kMake) continue;
-    if (!fd.valid()) return unexpected(system_error("cannot open the lab's folder", path));
+    if (!fd.valid()) return unexpected(system_error("cannot open the lab's directory", path));
     // flock has no deadline of its own.
     while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0 &&
            std::chrono::steady_clock::now() < deadline) {
@@ -44,11 +44,12 @@ Result<Lock> Lock::take(std::string_view lab, Folder folder) {
     }
     if (folder == kExisting && !sys::exists(path)) {
       return unexpected(
-          Error{.code = ErrorCode::kUsage, .what = fmt::format("lab '{}' is gone", lab)});
+          Error{.code = ErrorCode::kUsage, .what = fmt::format("lab '{}' has been removed", lab)});
     }
   }
-  return unexpected(Error{.code = ErrorCode::kTimeout,
-                          .what = fmt::format("another command is busy with lab '{}'", lab)});
+  return unexpected(
+      Error{.code = ErrorCode::kTimeout,
+            .what = fmt::format("another muster lab command is changing lab '{}'", lab)});
 }
 
 }  // namespace muster::lab

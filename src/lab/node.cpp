@@ -77,7 +77,16 @@ void detach_from_terminal() {
   ::setsid();
 }
 
-[[noreturn]] void exec_with_mark(const std::string& lab, std::vector<const char*> argv) {
+// The first process of a node. It is static and opened before the host's root hides it, so that it
+// runs whatever that root holds.
+Result<sys::Fd> open_init() {
+  const auto path = sys::find_program("tini-static");
+  sys::Fd init(path ? ::open(path->c_str(), O_RDONLY | O_CLOEXEC) : -1);
+  if (!init.valid()) return unexpected(system_error("cannot open tini-static"));
+  return init;
+}
+
+[[noreturn]] void exec_init(const std::string& lab, int init, std::vector<const char*> argv) {
   detach_from_terminal();
   // Whatever our caller had open or stood in must not be held for the life of the lab. Our lock
   // stays until the exec.
@@ -86,10 +95,11 @@ void detach_from_terminal() {
   const std::string marked = mark(lab);
   const char* env[] = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                        "HOME=/root", marked.c_str(), nullptr};
+  argv.insert(argv.begin(), {"tini", "--"});
   argv.push_back(nullptr);
   // From here on the mark in the environment finds us, not our parent's death.
   ::prctl(PR_SET_PDEATHSIG, 0);
-  ::execvpe(argv[0], const_cast<char* const*>(argv.data()), const_cast<char* const*>(env));
+  ::fexecve(init, const_cast<char* const*>(argv.data()), const_cast<char* const*>(env));
   ::_exit(127);
 }
 
@@ -121,7 +131,7 @@ Result<Pipe> make_pipe() {
 }
 
 // The life of a host's first process up to exec. What goes wrong is told through `report`.
-[[noreturn]] void host_main(const Spec& spec, int host, Pipe& go, Pipe& report) {
+[[noreturn]] void host_main(const Spec& spec, int host, int init, Pipe& go, Pipe& report) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // until exec: an `up` that dies takes half-made hosts along
   go.write = sys::Fd();                // or we would never see the end of our parent in `go`
   if (auto ready = become_host(spec, host, go.read.get()); !ready) {
@@ -129,7 +139,7 @@ Result<Pipe> make_pipe() {
     (void)!::write(report.write.get(), text.data(), text.size());
     ::_exit(1);
   }
-  exec_with_mark(spec.name, {"tini", "--", "/usr/sbin/sshd", "-D", "-E", "/var/log/sshd.log"});
+  exec_init(spec.name, init, {"/usr/sbin/sshd", "-D", "-E", "/var/log/sshd.log"});
 }
 
 // Up to the end: every process that holds the other end has executed its program or ended.
@@ -141,7 +151,8 @@ Result<std::string> read_all(int fd) {
     const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady_clock::now());
     pollfd event{.fd = fd, .events = POLLIN, .revents = 0};
     if (left.count() <= 0 || ::poll(&event, 1, static_cast<int>(left.count())) == 0) {
-      return unexpected(Error{.code = ErrorCode::kTimeout, .what = "a host does not start"});
+      return unexpected(
+          Error{.code = ErrorCode::kTimeout, .what = "a host of the lab does not start"});
     }
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
@@ -153,11 +164,12 @@ Result<std::string> read_all(int fd) {
 
 Result<std::vector<Cable>> clone_hosts(const Spec& spec, std::span<const int> hosts, Pipe& go,
                                        Pipe& report) {
+  MUSTER_TRY(const sys::Fd init, open_init());
   std::vector<Cable> cables;
   for (const int host : hosts) {
     const pid_t pid = clone_into(kHostNamespaces);
     if (pid < 0) return unexpected(system_error("cannot make a host's namespaces"));
-    if (pid == 0) host_main(spec, host, go, report);
+    if (pid == 0) host_main(spec, host, init.get(), go, report);
     MUSTER_CHECK(record_process(pid_file(spec.name, host_name(host)), pid));
     cables.push_back({host, pid});
   }
@@ -190,7 +202,7 @@ Result<pid_t> first_process(const Spec& spec, std::string_view node) {
   return unexpected(Error{.code = ErrorCode::kUnreachable,
                           .what = "the host is down",
                           .where = {.host = std::string(node)},
-                          .hint = fmt::format("muster lab restart {}", node)});
+                          .hint = fmt::format("run: muster lab restart {}", node)});
 }
 
 std::vector<std::string> in_network_of(pid_t pid, std::vector<std::string> words) {
@@ -203,8 +215,8 @@ namespace {
 Result<sys::Ended> ip_in_switch(std::string_view lab, const std::string& lines, bool force) {
   const auto pid = node_pid(lab, kSwitch);
   if (!pid) {
-    return unexpected(
-        Error{.what = "the lab's switch does not run", .hint = "muster lab down, then up"});
+    return unexpected(Error{.what = "the lab's network switch is not running",
+                            .hint = "create the lab again: muster lab down, then muster lab up"});
   }
   std::vector<std::string> words = {"ip", "-batch", "-"};
   if (force) words.insert(words.begin() + 1, "-force");
@@ -219,7 +231,7 @@ Result<sys::Ended> ip_in_switch(std::string_view lab, const std::string& lines, 
 Result<void> in_switch(std::string_view lab, const std::string& ip_lines) {
   MUSTER_TRY(const sys::Ended ended, ip_in_switch(lab, ip_lines, false));
   if (ended.ok()) return {};
-  return unexpected(Error{.what = fmt::format("the lab's network refused: {}", ended.err)});
+  return unexpected(Error{.what = fmt::format("cannot set up the lab's network: {}", ended.err)});
 }
 
 void try_in_switch(std::string_view lab, const std::string& ip_lines) {
@@ -229,9 +241,10 @@ void try_in_switch(std::string_view lab, const std::string& ip_lines) {
 Result<void> start_switch(const Spec& spec) {
   MUSTER_CHECK(sys::make_folders(host_folder(spec.name, kSwitch), 0755));
   MUSTER_TRY(Pipe started, make_pipe());
+  MUSTER_TRY(const sys::Fd init, open_init());
   const pid_t pid = clone_into(kSwitchNamespaces);
   if (pid < 0) return unexpected(system_error("cannot make the switch's namespaces"));
-  if (pid == 0) exec_with_mark(spec.name, {"tini", "--", "sleep", "infinity"});
+  if (pid == 0) exec_init(spec.name, init.get(), {"sleep", "infinity"});
   started.write = sys::Fd();
   MUSTER_TRY(const std::string nothing, read_all(started.read.get()));  // returns at the exec
   MUSTER_CHECK(record_process(pid_file(spec.name, kSwitch), pid));
@@ -244,7 +257,7 @@ Result<unsigned long> wait_for_sshd(pid_t host, unsigned long old_socket) {
     const unsigned long socket = listening_socket(host, 22);
     if (socket != 0 && socket != old_socket) return socket;
     if (start_time(host).empty()) {
-      return unexpected(Error{.what = "the host ended while its sshd was starting"});
+      return unexpected(Error{.what = "the host stopped while its sshd was starting"});
     }
     if (steady_clock::now() > deadline) {
       return unexpected(Error{.code = ErrorCode::kTimeout, .what = "its sshd does not listen"});
@@ -260,7 +273,8 @@ Result<void> start_hosts(const Spec& spec, std::span<const int> hosts) {
   report.write = sys::Fd();
   MUSTER_CHECK(in_switch(spec.name, plan_cables(spec, cables)));
   for (std::size_t i = 0; i < cables.size(); ++i) {
-    if (::write(go.write.get(), "g", 1) != 1) return unexpected(system_error("a host ended early"));
+    if (::write(go.write.get(), "g", 1) != 1)
+      return unexpected(system_error("a host of the lab stopped while it was starting"));
   }
   MUSTER_TRY(const std::string complaints, read_all(report.read.get()));  // ends when all exec'ed
   if (!complaints.empty()) {

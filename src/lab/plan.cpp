@@ -152,9 +152,10 @@ std::vector<Operation> plan_root(const Spec& spec, int host) {
   const std::string root = folder + "/root";
   std::vector<Operation> plan;
   plan.emplace_back(Mount{"private", "none", "/"});
-  plan.emplace_back(Mount{"overlay", "overlay", root,
-                          fmt::format("lowerdir={}:/,upperdir={}/upper,workdir={}/work",
-                                      host_folder(spec.name, "common"), folder, folder)});
+  plan.emplace_back(Mount{
+      "overlay", "overlay", root,
+      fmt::format("lowerdir={}:{},upperdir={}/upper,workdir={}/work",
+                  host_folder(spec.name, "common"), host == 0 ? "/" : spec.root, folder, folder)});
   plan.emplace_back(Mount{"tmpfs", "tmpfs", root + "/run", "mode=755"});
   plan.emplace_back(MakeFolder{.path = root + "/run/sshd"});
   plan.emplace_back(MakeFolder{.path = root + "/run/lock", .mode = 01777});

@@ -21,7 +21,7 @@ Result<double> parse_quantity(std::string_view text, std::initializer_list<Unit>
     if (bad == std::errc() && number >= 0 && number < 1e12 && unit == name) return number * factor;
   }
   return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = fmt::format("'{}' is no {}", text, what),
+                          .what = fmt::format("'{}' is not a {}", text, what),
                           .hint = fmt::format("for example {}", example)});
 }
 

@@ -29,25 +29,29 @@ unexpected<Error> refuse(std::string what, std::string hint = {}) {
 
 Result<void> validate(const Spec& spec) {
   if (!is_word(spec.name, 32)) {
-    return refuse(fmt::format("'{}' is no name for a lab", spec.name),
-                  "a-z, 0-9, - and _, at most 32");
+    return refuse(fmt::format("'{}' cannot be the name of a lab", spec.name),
+                  "use at most 32 of the characters a-z, 0-9, - and _");
   }
   if (spec.hosts < 1 || spec.hosts > kMaxHosts) {
     return refuse(fmt::format("a lab has 1 to {} hosts, not {}", kMaxHosts, spec.hosts));
   }
   if (spec.nics < 1 || spec.nics > 2) return refuse("a lab has 1 or 2 networks (--nics)");
   if (!is_word(spec.user, 32) || spec.user == "root") {
-    return refuse(fmt::format("'{}' is no name for the lab's ordinary user", spec.user));
+    return refuse(fmt::format("'{}' cannot be the name of the lab's ordinary user", spec.user));
   }
   if (spec.nic_names.empty()) return refuse("--nic-names is empty");
   for (const std::string& name : spec.nic_names) {
     if (!is_word(name, kMaxInterfaceName - 1) || name == "lo") {
-      return refuse(fmt::format("'{}' is no name for a network interface", name));
+      return refuse(fmt::format("'{}' cannot be the name of a network interface", name));
     }
+  }
+  if (spec.root.find_first_of(":,\\") != std::string::npos) {
+    return refuse(fmt::format("--root cannot be '{}'", spec.root),
+                  "move it to a path without ':', ',' and '\\', which mount options cannot hold");
   }
   for (const std::string& folder : spec.shares) {
     if (folder.empty() || folder.front() != '/') {
-      return refuse(fmt::format("--share takes an absolute folder, not '{}'", folder));
+      return refuse(fmt::format("--share needs an absolute path, not '{}'", folder));
     }
   }
   return {};
@@ -66,7 +70,7 @@ Result<int> host_number(const Spec& spec, std::string_view name) {
   }
   if (number < 1 || number > spec.hosts || host_name(number) != name) {
     return refuse(fmt::format("lab '{}' has no host '{}'", spec.name, name),
-                  fmt::format("its hosts are launcher and n1 to n{}", spec.hosts));
+                  fmt::format("the lab has the hosts launcher and n1 to n{}", spec.hosts));
   }
   return number;
 }
@@ -128,15 +132,11 @@ std::string mark(std::string_view lab) {
 }
 
 std::string to_json(const Spec& spec) {
-  const nlohmann::json value = {{"name", spec.name},
-                                {"hosts", spec.hosts},
-                                {"nics", spec.nics},
-                                {"nic_names", spec.nic_names},
-                                {"user", spec.user},
-                                {"uid", spec.uid},
-                                {"password", spec.password},
-                                {"shares", spec.shares},
-                                {"launcher_lacks", spec.launcher_lacks}};
+  const nlohmann::json value = {{"name", spec.name},     {"hosts", spec.hosts},
+                                {"nics", spec.nics},     {"nic_names", spec.nic_names},
+                                {"root", spec.root},     {"user", spec.user},
+                                {"uid", spec.uid},       {"password", spec.password},
+                                {"shares", spec.shares}, {"launcher_lacks", spec.launcher_lacks}};
   return value.dump(2) + "\n";
 }
 
@@ -147,6 +147,7 @@ Result<Spec> from_json(std::string_view text) {
               .hosts = value.at("hosts"),
               .nics = value.at("nics"),
               .nic_names = value.at("nic_names"),
+              .root = value.at("root"),
               .user = value.at("user"),
               .uid = value.at("uid"),
               .password = value.at("password"),
@@ -155,8 +156,9 @@ Result<Spec> from_json(std::string_view text) {
     MUSTER_CHECK(validate(spec));
     return spec;
   } catch (const nlohmann::json::exception& error) {
-    return unexpected(Error{.code = ErrorCode::kSystem,
-                            .what = fmt::format("not a lab's description: {}", error.what())});
+    return unexpected(
+        Error{.code = ErrorCode::kSystem,
+              .what = fmt::format("this is not the description of a lab: {}", error.what())});
   }
 }
 

@@ -30,8 +30,9 @@ Result<void> wait_for_end(const std::vector<sys::Fd>& processes) {
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - steady_clock::now());
     pollfd event{.fd = process.get(), .events = POLLIN, .revents = 0};
     if (::poll(&event, 1, static_cast<int>(std::max<std::int64_t>(left.count(), 0))) <= 0) {
-      return unexpected(Error{.code = ErrorCode::kTimeout,
-                              .what = "a process of the lab does not end after SIGKILL"});
+      return unexpected(
+          Error{.code = ErrorCode::kTimeout,
+                .what = "a process of the lab does not end, although it was sent SIGKILL"});
     }
   }
   return {};
@@ -87,7 +88,8 @@ Result<void> sweep(const std::string& entry) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   }
-  return unexpected(Error{.what = "processes of the lab keep coming back"});
+  return unexpected(
+      Error{.what = "new processes keep appearing in the lab while muster ends the old ones"});
 }
 
 Result<void> end_process(pid_t pid) {

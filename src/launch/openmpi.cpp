@@ -126,9 +126,10 @@ Result<Plan> plan_openmpi(const layout::Job& job, const layout::Layout& layout,
                           const Means& means) {
   for (const std::string& word : means.ssh) {
     if (all_here(layout) || word.find_first_of(" \t\n") == std::string::npos) continue;
-    return unexpected(Error{.what = fmt::format("Open MPI cannot be told of '{}'", word),
-                            .hint = "it parts the words of its ssh command at blanks; a home "
-                                    "folder without a blank in its path helps"});
+    return unexpected(Error{
+        .what = fmt::format("Open MPI cannot use the path '{}', because it contains a space", word),
+        .hint =
+            "Open MPI splits its ssh command at spaces; use a home directory whose path has none"});
   }
   return OpenMpiWriter(job, layout, means).write();
 }

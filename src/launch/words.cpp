@@ -8,11 +8,11 @@
 namespace muster::launch {
 
 std::string stays_as_variable(std::string_view name) {
-  return fmt::format("{} is set in your environment and stays", name);
+  return fmt::format("{} is set in your environment; muster does not change it", name);
 }
 
 std::string stays_as_engine_arg(std::string_view flag) {
-  return fmt::format("{} is given by --engine-arg and stays", flag);
+  return fmt::format("{} comes from --engine-arg; muster does not change it", flag);
 }
 
 std::vector<std::string> Variables::names() const {

@@ -74,7 +74,7 @@ void decide_network(const Job& job, const Facts& launcher, const Known& known, L
   }
   layout.launcher_subnet = launcher_subnet(known.facts, launcher, subnet->network);
   if (!layout.launcher_subnet.empty()) {
-    layout.why.push_back(fmt::format("the launcher is not in {}; it meets the hosts through {}",
+    layout.why.push_back(fmt::format("this machine is not in {}; it reaches the hosts through {}",
                                      layout.subnet, layout.launcher_subnet));
   }
   const Network meeting = parse_network(layout.launcher_subnet).value_or(subnet->network);
@@ -92,7 +92,7 @@ std::string rdma_text(const Known& known) {
     const Rdma& rdma = *placement->rdma;
     const std::string text =
         rdma.active_ports > 1
-            ? fmt::format("{} active ports, among which NCCL chooses,", rdma.active_ports)
+            ? fmt::format("{} active ports, from which NCCL chooses,", rdma.active_ports)
         : rdma.gid_index < 0 ? fmt::format("{} port {} (InfiniBand)", rdma.device, rdma.port)
                              : fmt::format("{} port {}, GID index {} (RoCE v2, IPv4)", rdma.device,
                                            rdma.port, rdma.gid_index);
@@ -131,10 +131,10 @@ void decide_rdma(const Known& known, Layout& layout) {
     return;
   }
   for (Placement* placement : known.placements) placement->rdma.reset();
-  layout.why.push_back(fmt::format(
-      "no RDMA: {} of {} hosts have InfiniBand and {} RoCE v2, and it takes all of them; traffic "
-      "goes over TCP",
-      native, layout.placements.size(), roce));
+  layout.why.push_back(
+      fmt::format("no RDMA: {} of {} hosts have InfiniBand and {} have RoCE v2, but all hosts need "
+                  "the same kind; traffic goes over TCP",
+                  native, layout.placements.size(), roce));
 }
 
 void decide_master(const Job& job, const Known& known, Layout& layout) {
@@ -142,29 +142,31 @@ void decide_master(const Job& job, const Known& known, Layout& layout) {
   const bool is_known = !known.placements.empty() && known.placements.front() == &first;
   if (!job.master_address.empty()) {
     layout.master_address = job.master_address;
-    layout.why.push_back(fmt::format("master address {}: asked for", job.master_address));
+    layout.why.push_back(fmt::format("master address {}: you asked for it", job.master_address));
   } else if (!first.address.empty()) {
     layout.master_address = first.address;
-    layout.why.push_back(fmt::format("master address {}: {}, which runs rank 0, in the subnet",
-                                     first.address, first.host));
+    layout.why.push_back(
+        fmt::format("master address {}: the address in the subnet of the host of rank 0, {}",
+                    first.address, first.host));
   } else if (layout.placements.size() == 1 && is_known) {
     layout.master_address = "127.0.0.1";
-    layout.why.emplace_back("master address 127.0.0.1: there is one host, and no network");
+    layout.why.emplace_back(
+        "master address 127.0.0.1: there is only one host, and it has no network");
   }
   if (job.master_port != 0) {
     layout.master_port = job.master_port;
-    layout.why.push_back(fmt::format("master port {}: asked for", job.master_port));
+    layout.why.push_back(fmt::format("master port {}: you asked for it", job.master_port));
     return;
   }
   layout.master_port =
       choose_master_port(is_known ? known.facts.front() : nullptr, known.facts, job.attempt);
   if (layout.master_port != 0) {
-    layout.why.push_back(
-        is_known ? fmt::format("master port {}: free on {} and outside the ports of outgoing "
-                               "connections",
-                               layout.master_port, first.host)
-                 : fmt::format("master port {}: the usual one; {} could not be asked",
-                               layout.master_port, first.host));
+    layout.why.push_back(is_known
+                             ? fmt::format("master port {}: free on {}, and not in the range of "
+                                           "ports for outgoing connections",
+                                           layout.master_port, first.host)
+                             : fmt::format("master port {}: the default, because {} did not answer",
+                                           layout.master_port, first.host));
   }
 }
 
@@ -178,18 +180,21 @@ void decide_cpus(const Job& job, const Known& known, Layout& layout) {
     share = std::min(share.value_or(usable / ranks), usable / ranks);
   }
   layout.threads = job.threads > 0 ? job.threads : std::max(share.value_or(1), 1);
-  layout.why.push_back(job.threads > 0
-                           ? fmt::format("{} a rank: asked for", counted(job.threads, "thread"))
-                           : fmt::format("{} a rank: what the fullest host has CPUs for",
-                                         counted(layout.threads, "thread")));
+  layout.why.push_back(
+      job.threads > 0
+          ? fmt::format("{} per rank: you asked for it", counted(job.threads, "thread"))
+          : fmt::format("{} per rank: as many as the host with the fewest CPUs per rank has",
+                        counted(layout.threads, "thread")));
   layout.bind_to = job.bind_to.empty() ? "none" : job.bind_to;
   layout.why.push_back(job.bind_to.empty()
-                           ? "bind to none: a rank of several threads is never left on one core"
-                           : fmt::format("bind to {}: asked for", job.bind_to));
+                           ? "bind to none: so that the threads of a rank do not share one core"
+                           : fmt::format("bind to {}: you asked for it", job.bind_to));
   layout.map_by = job.map_by;
   if (!job.map_by.empty()) {
-    layout.why.push_back(fmt::format(
-        "map by {}: asked for; the engine numbers the ranks, perhaps not as shown", job.map_by));
+    layout.why.push_back(
+        fmt::format("map by {}: you asked for it; the engine may number the ranks differently from "
+                    "what is shown",
+                    job.map_by));
   }
 }
 
@@ -199,7 +204,7 @@ void decide_ranks(const Job& job, Layout& layout) {
     Placement& own = layout.placements.front();
     own.first_rank = job.pod * own.ranks;
     layout.ranks = job.pods * own.ranks;
-    layout.why.push_back(fmt::format("{} in all: pod {} of {}, {} in each",
+    layout.why.push_back(fmt::format("{} in total: this is pod {} of {}, with {} in each pod",
                                      counted(layout.ranks, "rank"), job.pod, job.pods, own.ranks));
     return;
   }
@@ -214,9 +219,10 @@ void decide_ranks(const Job& job, Layout& layout) {
 Result<void> leave_restarts(const Job& job, Layout& layout) {
   const bool in_pods = layout.engine.kind == "pods";
   if (in_pods && job.min_nodes > 0) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "a job in pods cannot go on with fewer of them",
-                            .hint = "the platform says how many pods there are: leave MIN: out"});
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = "a job in pods cannot continue with fewer pods",
+        .hint = "pass --nnodes without a minimum: the platform decides how many pods there are"});
   }
   const bool elastic = layout.engine.kind == "torchrun" && job.elastic && job.min_nodes > 0;
   if (in_pods || elastic) layout.max_restarts = job.max_restarts;
@@ -226,14 +232,17 @@ Result<void> leave_restarts(const Job& job, Layout& layout) {
 
 Result<void> check_numbers(const Job& job) {
   if (job.master_port < 0 || job.master_port > kLastPort) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("{} is no port", job.master_port),
-                            .hint = "one from 1025 to 65535, or leave it to muster"});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = fmt::format("{} is not a port that ranks can meet at", job.master_port),
+              .hint = "pass --master-port with a number from 1025 to 65535, or leave it out: "
+                      "muster then chooses a free port"});
   }
   if (job.threads < 0) {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("{} threads make no sense", job.threads),
-                            .hint = "1 or more, or leave it to muster"});
+                            .what = fmt::format("--threads cannot be {}", job.threads),
+                            .hint = "pass --threads with 1 or more, or leave it out: muster then "
+                                    "divides the CPUs among the ranks"});
   }
   return {};
 }

@@ -57,13 +57,14 @@ EngineChoice named_launcher(const Job& job, const facts::Facts& launcher) {
       std::find_if(launcher.mpi.begin(), launcher.mpi.end(),
                    [&](const facts::Mpi& mpi) { return mpi.launcher == job.launcher; });
   if (found == launcher.mpi.end()) {
-    return {{.launcher = job.launcher}, fmt::format("no engine: {} is not there", job.launcher)};
+    return {{.launcher = job.launcher},
+            fmt::format("no engine: {} does not exist on this machine", job.launcher)};
   }
   if (found->kind.empty()) {
     return {{.launcher = job.launcher},
             fmt::format("no engine: {} is not an MPI launcher that muster knows", job.launcher)};
   }
-  return {to_engine(*found), fmt::format("engine {} at {}: asked for",
+  return {to_engine(*found), fmt::format("engine {} at {}: you asked for it",
                                          mpi_name(found->kind, found->version), found->launcher)};
 }
 
@@ -110,10 +111,12 @@ EngineChoice torchrun(const Job& job, std::span<const facts::Facts* const> hosts
 EngineChoice choose_slurm(const Job& job, std::span<const facts::Facts* const> hosts) {
   EngineChoice choice{
       .engine = {.kind = "slurm", .launcher = job.launcher.empty() ? "srun" : job.launcher},
-      .why = "engine Slurm: the hosts are those of its job"};
+      .why = "engine Slurm: the hosts belong to a Slurm job"};
   const facts::Program* program = linked_program(hosts);
   if (program == nullptr) {
-    choice.why += "; --mpi as the site has it, for the program is linked to no MPI that is known";
+    choice.why +=
+        "; srun uses the site's default for --mpi, because the program is not linked to an MPI "
+        "that muster knows";
     return choice;
   }
   choice.engine.mpi = program->libmpi_kind;
@@ -162,7 +165,7 @@ bool speak_the_same(std::string_view kind, std::string_view version, std::string
 EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> hosts,
                            const facts::Facts& launcher) {
   if (job.engine == "torchrun" || job.engine == "pods") {
-    return torchrun(job, hosts, job.engine_why.empty() ? "asked for" : job.engine_why);
+    return torchrun(job, hosts, job.engine_why.empty() ? "you asked for it" : job.engine_why);
   }
   if (job.engine == "slurm") return choose_slurm(job, hosts);
   if (!job.launcher.empty()) return named_launcher(job, launcher);
@@ -177,10 +180,10 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
                           "not start",
                           mpi_name(mpi->kind, mpi->version), mpi->launcher, job.mpi_word)};
     }
-    return torchrun(job, hosts, "the program is Python's, and every host has it");
+    return torchrun(job, hosts, "the program is in Python, and every host has torchrun");
   }
   const facts::Mpi* best = first_of_kind(launcher, job.engine);
-  std::string why = job.engine.empty() ? "the first MPI here" : "asked for";
+  std::string why = job.engine.empty() ? "the first MPI on this machine" : "you asked for it";
   if (linked != nullptr) {
     int most = best == nullptr ? 0 : likeness(*best, *linked);
     for (const facts::Mpi& mpi : launcher.mpi) {
@@ -193,11 +196,11 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
     }
   }
   if (best == nullptr && job.engine.empty() && linked == nullptr && has_torchrun) {
-    return torchrun(job, hosts, "there is no MPI here, and every host has it");
+    return torchrun(job, hosts, "there is no MPI on this machine, and every host has torchrun");
   }
   if (best == nullptr) {
     return {{},
-            fmt::format("no engine: there is no {} here",
+            fmt::format("no engine: there is no {} on this machine",
                         job.engine.empty() ? "MPI" : mpi_name(job.engine))};
   }
   return {to_engine(*best), fmt::format("engine {} at {}: {}", mpi_name(best->kind, best->version),

@@ -19,9 +19,9 @@ unexpected<Error> refused(std::string what, std::string hint) {
 
 Result<void> check_signs(const Job& job) {
   if (job.ranks_per_host < 0 || job.ranks < 0 || job.nodes < 0) {
-    return refused(fmt::format("a number is negative: {} ranks a host, {} ranks, {} hosts",
+    return refused(fmt::format("a number is negative: {} ranks per host, {} ranks, {} hosts",
                                job.ranks_per_host, job.ranks, job.nodes),
-                   "leave it out to let muster choose");
+                   "leave the flag out to let muster choose");
   }
   return {};
 }
@@ -33,8 +33,8 @@ Result<std::span<const hosts::Host>> chosen(const Job& job, const hosts::Cluster
   const auto wanted = static_cast<std::size_t>(job.nodes);
   if (wanted > all.size()) {
     return refused(
-        fmt::format("{} hosts were asked for and the list has {}", job.nodes, all.size()),
-        fmt::format("--nnodes {}, or name more hosts", all.size()));
+        fmt::format("you asked for {} hosts, but the list has {}", job.nodes, all.size()),
+        fmt::format("pass --nnodes {}, or name more hosts", all.size()));
   }
   return all.first(wanted == 0 ? all.size() : wanted);
 }
@@ -47,8 +47,9 @@ Result<int> count_on(const Job& job, const hosts::Host& host, const FactsByHost&
   if (found == known.end()) return 1;
   const int gpus = static_cast<int>(found->second->gpus.size());
   if (job.ranks_by == "gpu" && gpus == 0) {
-    return refused(fmt::format("one rank for each GPU was asked for and {} has none", host.name),
-                   "--nproc-per-node auto takes the CPUs then, or give a number");
+    return refused(
+        fmt::format("you asked for one rank per GPU, but {} has no GPU", host.name),
+        "pass --nproc-per-node auto, which uses the CPUs of a host without GPUs, or pass a number");
   }
   return job.ranks_by == "cpu" || gpus == 0 ? std::max(found->second->cpu.usable, 1) : gpus;
 }
@@ -57,9 +58,9 @@ Result<int> room_on(const Job& job, const hosts::Host& host, const FactsByHost& 
   if (!job.ranks_by.empty()) return count_on(job, host, known);
   if (job.ranks_per_host == 0) return std::max(host.slots, 1);
   if (host.slots > 0 && job.ranks_per_host > host.slots && !job.oversubscribe) {
-    return refused(fmt::format("{} ranks a host were asked for and {} has {} slots",
+    return refused(fmt::format("you asked for {} ranks per host, but {} has {} slots",
                                job.ranks_per_host, host.name, host.slots),
-                   fmt::format("--nproc-per-node {}, or give the host more slots: {}:{}",
+                   fmt::format("pass --nproc-per-node {}, or give the host more slots: {}:{}",
                                host.slots, host.name, job.ranks_per_host));
   }
   return job.ranks_per_host;
@@ -86,19 +87,19 @@ Error too_many_ranks(const Job& job, std::int64_t room, std::size_t hosts) {
   const std::int64_t each =
       (job.ranks + static_cast<std::int64_t>(hosts) - 1) / static_cast<std::int64_t>(hosts);
   return {.code = ErrorCode::kUsage,
-          .what = fmt::format("{} ranks were asked for and the {} hosts take {}", job.ranks, hosts,
-                              room),
-          .hint = fmt::format("say how many a host takes (--nproc-per-node {}, or HOST:{} in the "
-                              "list), or ask for {} ranks, or say --oversubscribe",
+          .what = fmt::format("you asked for {} ranks, but the {} hosts have room for {}",
+                              job.ranks, hosts, room),
+          .hint = fmt::format("allow more ranks per host (--nproc-per-node {}, or HOST:{} in the "
+                              "host list), ask for {} ranks, or pass --oversubscribe",
                               each, each, room)};
 }
 
 Error idle_hosts(const Job& job, std::size_t used) {
   return {.code = ErrorCode::kUsage,
-          .what = fmt::format("{} hosts were asked for and {} ranks fill only {} of them",
+          .what = fmt::format("you asked for {} hosts, but {} ranks fill only {} of them",
                               job.nodes, job.ranks, used),
-          .hint = fmt::format("--nnodes {}, more ranks, or fewer on each host "
-                              "(--nproc-per-node)",
+          .hint = fmt::format("pass --nnodes {}, ask for more ranks, or put fewer ranks on each "
+                              "host (--nproc-per-node)",
                               used)};
 }
 
@@ -119,7 +120,8 @@ Result<std::vector<Placement>> place_ranks(const Job& job, const hosts::Cluster&
     rooms.push_back(most);
     room += most;
     if (room > std::numeric_limits<int>::max()) {
-      return refused(fmt::format("{} ranks are too many", room), "correct the slots of the hosts");
+      return refused(fmt::format("{} ranks are more than muster can start", room),
+                     "correct the number of slots in the host list");
     }
   }
   if (job.ranks > room && (job.oversubscribe || !says_room(job, hosts)))

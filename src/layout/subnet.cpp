@@ -106,15 +106,16 @@ auto worth(const Candidate& one) {
 
 // What decided between the best and the next one.
 std::string advantage(const Candidate& best, const Candidate& next) {
-  if (best.holds_master != next.holds_master) return "it holds the master address asked for";
+  if (best.holds_master != next.holds_master)
+    return "it contains the master address that you asked for";
   if (best.has_rdma != next.has_rdma) return "all hosts have RDMA on it";
   if (best.speed_mbit != next.speed_mbit) {
     const std::string other =
         next.speed_mbit < 0 ? "an unknown speed" : fmt::format("{} Mbit/s", next.speed_mbit);
-    return fmt::format("{} Mbit/s on the slowest host against {}", best.speed_mbit, other);
+    return fmt::format("{} Mbit/s on the slowest host, compared with {}", best.speed_mbit, other);
   }
   if (best.defaults != next.defaults) return "more hosts have their default route on it";
-  if (best.has_launcher != next.has_launcher) return "the launcher is in it";
+  if (best.has_launcher != next.has_launcher) return "this machine is in it";
   return "its address is the lowest";
 }
 
@@ -122,13 +123,13 @@ std::string reason(std::span<const Candidate> sorted) {
   const Candidate& best = sorted.front();
   const std::string name = to_text(best.network);
   if (best.members.size() == 1 && sorted.size() == 1) {
-    return fmt::format("subnet {}: the only network of the host", name);
+    return fmt::format("subnet {}: the host's only network", name);
   }
   if (sorted.size() == 1) {
     return fmt::format("subnet {}: the only network that all {} hosts share", name,
                        best.members.size());
   }
-  return fmt::format("subnet {} rather than {}: {}", name, to_text(sorted[1].network),
+  return fmt::format("subnet {} instead of {}: {}", name, to_text(sorted[1].network),
                      advantage(best, sorted[1]));
 }
 
@@ -178,7 +179,7 @@ std::optional<Subnet> covering(std::span<const Member> members) {
     if (is_ambiguous(subnet.network, members[i], subnet.members[i])) return std::nullopt;
   }
   subnet.why = fmt::format(
-      "subnet {}: the hosts share no network, and this is the smallest that holds the addresses "
+      "subnet {}: the hosts share no network; this is the smallest one that contains the addresses "
       "of their default routes",
       to_text(subnet.network));
   return subnet;

@@ -579,7 +579,8 @@ c10::intrusive_ptr<c10d::Backend> backend(const Options& options) {
 Found find() {
   const Loaded& loaded = loaded_library();
   if (!loaded.library && loaded.path.empty())
-    return {.usable = false, .text = "no MPI library can be used. Tried:" + loaded.tried};
+    return {.usable = false,
+            .text = "muster found no MPI library that it can use. It tried:" + loaded.tried};
   return {.usable = true, .text = loaded.path};
 }
 

@@ -122,13 +122,13 @@ class MpiWork final : public c10d::Work {
   int sourceRank() const override { return operation_->source(); }
   std::vector<at::Tensor> result() override { return operation_->outputs; }
   void synchronize() override {}
-  void abort() override { progress_.abort("the program gave an operation up"); }
+  void abort() override { progress_.abort("the program aborted an operation"); }
   c10::intrusive_ptr<c10::ivalue::Future> getFuture() override { return operation_->future(); }
 
   bool wait(std::chrono::milliseconds timeout) override {
     TORCH_CHECK_WITH(DistBackendError, progress_.wait(*operation_, timeout),
                      "MPI: ", operation_->name(), " did not end within the ", timeout.count(),
-                     " ms that wait() was given; it goes on");
+                     " ms passed to wait(); it continues in the background");
     if (operation_->error()) std::rethrow_exception(operation_->error());
     return true;
   }
@@ -215,16 +215,16 @@ at::Tensor Call::reach(const at::Tensor& tensor, bool& is_copy) {
                     tensor.layout(), "); convert it with to_dense()");
   TORCH_CHECK_VALUE(tensor.is_contiguous(), "MPI: ", name, ": a tensor of shape ", tensor.sizes(),
                     " is not contiguous; pass tensor.contiguous()");
-  TORCH_CHECK_VALUE(!tensor.is_conj() && !tensor.is_neg(), "MPI: ", name,
-                    ": a tensor is conjugated or negated on reading only; pass "
-                    "tensor.resolve_conj().resolve_neg()");
+  TORCH_CHECK_VALUE(
+      !tensor.is_conj() && !tensor.is_neg(), "MPI: ", name,
+      ": a tensor has a lazy conjugation or negation; pass tensor.resolve_conj().resolve_neg()");
   if (tensor.is_cpu()) return tensor;
   const bool reaches_device = tensor.is_cuda() && backend_.progress_.library().cuda_aware();
-  TORCH_CHECK_VALUE(
-      reaches_device || backend_.options_.stage_cuda, "MPI: ", name, ": a tensor is on ",
-      tensor.device(), ", whose memory this MPI (", backend_.progress_.library().version(),
-      ") cannot reach; use a CUDA-aware MPI, tensors on the CPU, or ask for copies through the "
-      "host (MUSTER_MPI_STAGE_CUDA=1)");
+  TORCH_CHECK_VALUE(reaches_device || backend_.options_.stage_cuda, "MPI: ", name,
+                    ": a tensor is on ", tensor.device(), ", whose memory this MPI (",
+                    backend_.progress_.library().version(),
+                    ") cannot access; use a CUDA-aware MPI, use tensors on the CPU, or set "
+                    "MUSTER_MPI_STAGE_CUDA=1 to copy through the host's memory");
   if (reaches_device) return tensor;
   is_copy = true;
   return tensor.to(at::kCPU);
@@ -246,11 +246,11 @@ at::Tensor Call::write(const at::Tensor& tensor) {
 
 void Call::copies(const std::vector<at::Tensor>& list) const {
   for (const auto& tensor : list)
-    TORCH_CHECK_VALUE(tensor.is_cpu() || backend_.options_.stage_cuda, "MPI: ", operation_->name(),
-                      ": lists of tensors go through memory of the host, and one is on ",
-                      tensor.device(),
-                      "; ask for that (MUSTER_MPI_STAGE_CUDA=1), or pass one tensor "
-                      "for all ranks");
+    TORCH_CHECK_VALUE(
+        tensor.is_cpu() || backend_.options_.stage_cuda, "MPI: ", operation_->name(),
+        ": lists of tensors are copied through the host's memory, and one tensor is on ",
+        tensor.device(),
+        "; allow this with MUSTER_MPI_STAGE_CUDA=1, or pass one tensor for all ranks");
 }
 
 void Call::after(std::function<void()> step) {

@@ -119,7 +119,7 @@ std::vector<Candidate> candidates() {
   for (const Abi& abi : wanted_abis()) {
     const auto found = in_folders_of(abi);
     all.insert(all.end(), found.begin(), found.end());
-    by_name.push_back({.path = abi.soname, .why = "where the dynamic linker looks"});
+    by_name.push_back({.path = abi.soname, .why = "in the search path of the dynamic linker"});
   }
   all.insert(all.end(), by_name.begin(), by_name.end());
   return all;
@@ -149,14 +149,18 @@ class Loader {
     if (mpi == nullptr) return note(candidate, dlerror());
     void* init = dlsym(mpi, "MPI_Init_thread");
     Dl_info info{};
-    if (init == nullptr || dladdr(init, &info) == 0) return refuse(candidate, mpi, "it is no MPI");
+    if (init == nullptr || dladdr(init, &info) == 0)
+      return refuse(candidate, mpi, "it is not an MPI library");
     result.path = info.dli_fname;
     if (fs::path(result.path).filename().string().starts_with("libmpi_abi"))
-      return refuse(candidate, mpi,
-                    "it has MPI's standard ABI; name the library beside it, libmpi.so");
+      return refuse(
+          candidate, mpi,
+          "it has MPI's standard ABI, which is not supported; use libmpi.so in the same directory");
     const Abi& abi = dlsym(mpi, kOnlyInOpenMpi) != nullptr ? kOpenMpi : kMpich;
     const std::string file = plugin_file(abi);
-    if (!fs::exists(file)) return refuse(candidate, mpi, "libmuster was built without " + file);
+    if (!fs::exists(file))
+      return refuse(candidate, mpi,
+                    "libmuster was built without support for this MPI: there is no " + file);
     dlopen(candidate.path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     // From here on every plugin would find this MPI: no other can be tried.
     is_settled = true;
@@ -202,7 +206,7 @@ void look_for_plugins_in(std::string folder) {
 Loaded load_library() {
   Loader loader;
   if (const auto file = loaded_already(); !file.empty()) {
-    loader.take({.path = file, .why = "loaded already"});
+    loader.take({.path = file, .why = "already loaded"});
     return std::move(loader.result);
   }
   if (const auto file = variable("MUSTER_MPI_LIBRARY"); !file.empty()) {

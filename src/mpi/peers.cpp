@@ -129,11 +129,11 @@ std::shared_ptr<Group> Progress::subgroup(const Group& parent, const std::vector
     try {
       const auto guard = lock(Clock::now() + timeout);
       if (!guard || is_broken())
-        throw std::runtime_error("MPI: no group can be made: " + (guard && !why_broken_.empty()
-                                                                      ? why_broken_
-                                                                      : "a thread is stuck in it"));
+        throw std::runtime_error(
+            "MPI: cannot create a group: " +
+            (guard && !why_broken_.empty() ? why_broken_ : "another thread is stuck in MPI"));
       Comm child;
-      check(library_->subgroup(comm, ranks, tag, child), "cannot make a group");
+      check(library_->subgroup(comm, ranks, tag, child), "cannot create a group");
       made->set_value(adopt(child, members));
     } catch (...) {
       made->set_exception(std::current_exception());
@@ -143,7 +143,7 @@ std::shared_ptr<Group> Progress::subgroup(const Group& parent, const std::vector
     broken_ = true;
     stuck_.push_back(std::move(maker));
     throw std::runtime_error("MPI: " + list(members, hosts_) +
-                             " have not all made a group of themselves within " + seconds(timeout));
+                             " did not all create their group within " + seconds(timeout));
   }
   maker.join();
   return result.get();
@@ -266,20 +266,20 @@ std::string Progress::diagnosis_locked(const Operation& operation) const {
                                        : " failed (" + operation.mpi_error_ + ")";
   if (!silent.empty())
     text += ": " + list(silent, hosts_) + (silent.size() == 1 ? " does" : " do") +
-            " not answer: stopped, ended or cut off";
+            " not answer (stopped, ended or disconnected)";
   if (!behind.empty())
     text += std::string(silent.empty() ? ": " : "; ") + list(behind, hosts_) +
-            (behind.size() == 1 ? " has" : " have") + " not called it";
+            (behind.size() == 1 ? " has" : " have") + " not called this operation";
   if (!left.empty())
     text += std::string(silent.empty() && behind.empty() ? ": " : "; ") + list(left, hosts_) +
-            (left.size() == 1 ? " has" : " have") + " given up before";
+            (left.size() == 1 ? " has" : " have") + " already given up";
   if (silent.empty() && behind.empty() && left.empty())
-    text += operation.collective_
-                ? ": all ranks have called it and answer; the network is slow, or they called "
-                  "different things"
-                : ": " + list(peers_of(operation), hosts_) +
-                      (peers_of(operation).size() == 1 ? " answers, but its part never came"
-                                                       : " answer, but not all of them have come");
+    text += operation.collective_ ? ": all ranks answer and have called a collective, so the "
+                                    "network is slow or the ranks called different operations"
+                                  : ": " + list(peers_of(operation), hosts_) +
+                                        (peers_of(operation).size() == 1
+                                             ? " answers, but its message never arrived"
+                                             : " answer, but not all of their messages arrived");
   return text;
 }
 

@@ -53,7 +53,7 @@ Progress::Progress(std::unique_ptr<Library> library, const std::string& host)
     stop();
     abort("MPI has been finalised");
   }),
-        "cannot learn of its end");
+        "cannot detect when MPI ends");
   const auto here = std::ranges::count(hosts_, host.substr(0, Library::kNameBytes));
   spins_ = here <= usable_processors() ? kSpinsAlone : kSpins;
   threads_.emplace_back([this] { run(); });
@@ -83,8 +83,8 @@ void Progress::submit(const std::shared_ptr<Operation>& operation, const Submiss
   Operation& op = *operation;
   if (is_forked_child())
     std::rethrow_exception(op.failure("MPI: " + op.text() +
-                                      " cannot begin: this process was forked from the one that "
-                                      "began MPI; start it anew (spawn) instead"));
+                                      " cannot start: this process was forked from the one that "
+                                      "initialised MPI; use the start method 'spawn' instead"));
   op.group_ = how.group;
   op.collective_ = how.collective;
   op.peers_ = how.peers;
@@ -98,8 +98,8 @@ void Progress::submit(const std::shared_ptr<Operation>& operation, const Submiss
     const auto guard = lock(op.deadline_);
     if (!guard || is_broken()) {
       const std::string why =
-          guard && !why_broken_.empty() ? why_broken_ : "a thread is stuck in MPI";
-      std::rethrow_exception(op.failure("MPI: " + op.text() + " cannot begin: " + why));
+          guard && !why_broken_.empty() ? why_broken_ : "another thread is stuck in MPI";
+      std::rethrow_exception(op.failure("MPI: " + op.text() + " cannot start: " + why));
     }
     op.sequence_ = op.collective_ ? ++op.group_->posted : ++messages_;
     const int error = post(*library_, op.group_->comm, op.requests_);
@@ -148,7 +148,7 @@ bool Progress::wait(Operation& operation, milliseconds timeout) {
   if (!stuck) return in_time;
   broken_ = true;
   std::rethrow_exception(operation.failure("MPI: " + operation.text() +
-                                           " was given up: another thread is stuck in MPI"));
+                                           " was aborted: another thread is stuck in MPI"));
 }
 
 // Whether anything ended. The caller is counted in waiting_.
@@ -237,7 +237,7 @@ void Progress::give_up_locked(const Operation* culprit, Operations& over) {
   for (const auto& operation : pending_) {
     const bool is_culprit = operation.get() == culprit;
     operation->error_ = operation->failure(
-        is_culprit ? why_broken_ : "MPI: " + operation->text() + " was given up: " + why_broken_);
+        is_culprit ? why_broken_ : "MPI: " + operation->text() + " was aborted: " + why_broken_);
     operation->pending_ = false;
   }
   over.insert(over.end(), pending_.begin(), pending_.end());
@@ -268,8 +268,8 @@ void Progress::complete(const Operations& over) {
     try {
       operation->ended();
     } catch (const std::exception& error) {  // nobody is there to catch it
-      std::fprintf(stderr, "muster: MPI: what followed %s threw: %s\n", operation->text().c_str(),
-                   error.what());
+      std::fprintf(stderr, "muster: MPI: the callback of %s threw an exception: %s\n",
+                   operation->text().c_str(), error.what());
     }
   }
 }

@@ -35,8 +35,8 @@ void at_exit(int status, void* /*unused*/) {
   if (progress.is_broken() || (status != 0 && g_initialised_here)) leave(status);
   if (!progress.drain(kDrain)) {
     std::fputs(
-        "muster: MPI: operations that nobody waited for did not end; leaving without "
-        "MPI_Finalize\n",
+        "muster: MPI: some operations that the program did not wait for have not ended; exiting "
+        "without MPI_Finalize\n",
         stderr);
     leave(status);
   }
@@ -45,7 +45,7 @@ void at_exit(int status, void* /*unused*/) {
     return;
   }
   if (!progress.part()) {
-    std::fputs("muster: MPI: other ranks have left without MPI_Finalize, and so does this one\n",
+    std::fputs("muster: MPI: other ranks exited without MPI_Finalize, so this rank does the same\n",
                stderr);
     leave(status);
   }
@@ -63,10 +63,11 @@ Progress* start() {
   Loaded& loaded = loaded_library();
   if (!loaded.library)
     throw std::runtime_error(
-        "no MPI library can be used; MUSTER_MPI_LIBRARY=/path/to/libmpi.so names one. Tried:" +
+        "muster found no MPI library that it can use; set MUSTER_MPI_LIBRARY=/path/to/libmpi.so to "
+        "name one. It tried:" +
         loaded.tried);
   if (loaded.library->finalised())
-    throw std::runtime_error("MPI was finalised before; it cannot be used again in this process");
+    throw std::runtime_error("MPI was already finalised and cannot be used again in this process");
   g_initialised_here = !loaded.library->initialised();
   if (const int error = loaded.library->initialise(g_level))
     throw std::runtime_error("MPI_Init_thread failed: " + loaded.library->error_text(error));
@@ -76,9 +77,10 @@ Progress* start() {
     if (g_initialised_here) static_cast<void>(loaded.library->finalise());
     throw std::runtime_error(
         g_initialised_here
-            ? "this MPI cannot be called from several threads, as the backend has to"
-            : "the program has initialised MPI without MPI_THREAD_MULTIPLE, which the backend "
-              "needs: call MPI_Init_thread with that, or leave the initialisation to muster");
+            ? "this MPI cannot be called from several threads (MPI_THREAD_MULTIPLE), which the "
+              "backend needs"
+            : "the program initialised MPI without MPI_THREAD_MULTIPLE, which the backend needs: "
+              "call MPI_Init_thread with it, or let muster initialise MPI");
   }
   // Never deleted: operations and groups may outlive everything else.
   g_progress = new Progress(std::move(loaded.library), host_name());
@@ -112,7 +114,7 @@ Progress& process_progress() {
 
 void settle() {
   if (g_progress == nullptr || is_forked_child() || g_progress->library().finalised()) return;
-  if (!g_progress->drain(kDrain)) g_progress->abort("the program has come to its end");
+  if (!g_progress->drain(kDrain)) g_progress->abort("the program is exiting");
 }
 
 }  // namespace muster::mpi

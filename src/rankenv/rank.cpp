@@ -28,10 +28,9 @@ Error refusal(std::string what, std::string hint) {
 }
 
 Error contradiction(const Told& a, const Told& b) {
-  return refusal(
-      fmt::format("{}={} contradicts {}={}", a.name, a.value, b.name, b.value),
-      "one of them is left over from another launcher: unset it, or start the job from a clean "
-      "environment");
+  return refusal(fmt::format("{}={} contradicts {}={}", a.name, a.value, b.name, b.value),
+                 "one of these variables is left over from another launcher: unset it, or start "
+                 "the job from a clean environment");
 }
 
 const std::string* find(const Environment& environment, const char* name) {
@@ -48,7 +47,7 @@ Result<MaybeTold> number(const Environment& environment, const char* name) {
   if (parsed.ec != std::errc() || parsed.ptr != end || value < 0 || value > kMaxRanks) {
     return unexpected(refusal(
         fmt::format("{}='{}' is not a number of ranks", name, printable(text->substr(0, 40))),
-        "the launcher sets it; unset it if it is left over from another one"));
+        "the launcher sets this variable; unset it if it is left over from another launcher"));
   }
   return MaybeTold(Told{name, value});
 }
@@ -89,7 +88,7 @@ Result<void> check_below(const MaybeTold& rank, const MaybeTold& size) {
 }
 
 Error missing(const Told& rank, std::string_view what) {
-  return refusal(fmt::format("{}={} is set, but no variable tells {}", rank.name, rank.value, what),
+  return refusal(fmt::format("{}={} is set, but no variable gives {}", rank.name, rank.value, what),
                  "start the job with muster run, torchrun, or an mpirun that sets both");
 }
 
@@ -113,7 +112,7 @@ Result<Rank> to_rank(const Claim& claim, const char* told_by) {
   }
   const bool local = claim.local_rank && claim.local_size;
   if (!local && rank.size > 1) {
-    return unexpected(missing(*claim.rank, "the rank on this host and how many there are"));
+    return unexpected(missing(*claim.rank, "the rank on this host and the number of ranks there"));
   }
   if (local) {
     rank.local_rank = claim.local_rank->value;
@@ -220,11 +219,10 @@ Result<Rank> by_torch_names(const Environment& environment, const char* told_by)
 Result<Rank> by_pet(const Environment& environment) {
   const std::string* processes = find(environment, "PET_NPROC_PER_NODE");
   if (processes != nullptr && *processes != "1") {
-    return unexpected(
-        refusal(fmt::format("PET_NPROC_PER_NODE={} tells how many processes this host has, not "
-                            "which of them this one is",
-                            printable(processes->substr(0, 40))),
-                "start the program with torchrun, which reads the PET_ variables"));
+    return unexpected(refusal(fmt::format("PET_NPROC_PER_NODE={} says how many processes this host "
+                                          "has, but no variable says which one this process is",
+                                          printable(processes->substr(0, 40))),
+                              "start the program with torchrun, which reads the PET_ variables"));
   }
   Claim claim{.local_rank = Told{"PET_NPROC_PER_NODE", 0},
               .local_size = Told{"PET_NPROC_PER_NODE", 1}};

@@ -17,13 +17,14 @@ struct Known {
 constexpr std::array<Known, 12> kKnown = {{
     {"REMOTE HOST IDENTIFICATION HAS CHANGED",
      {"ssh-host-key-changed", "its host key is not the pinned one",
-      "find out why before anything else; if the host was reinstalled, compare the new fingerprint "
-      "at its console, then: muster setup --forget HOST"}},
+      "find out why the key changed before you do anything else; if the host was reinstalled, "
+      "compare the new fingerprint at its console, then run: muster setup --forget HOST"}},
     {"Host key verification failed",
-     {"ssh-host-key-unknown", "its host key is not known here", "muster setup pins it"}},
+     {"ssh-host-key-unknown", "its host key is not known on this machine",
+      "run muster setup, which pins the key"}},
     {"Too many authentication failures",
-     {"ssh-too-many-agent-keys", "it saw too many keys before the right one",
-      "muster setup names the one key to use (IdentitiesOnly)"}},
+     {"ssh-too-many-agent-keys", "ssh offered the host too many keys before the right one",
+      "run muster setup, which makes ssh offer only the right key (IdentitiesOnly)"}},
     {"UNPROTECTED PRIVATE KEY FILE",
      {"ssh-private-key-perms", "ssh refuses a private key that others can read",
       "chmod 600 the key file, or run muster setup"}},
@@ -31,25 +32,25 @@ constexpr std::array<Known, 12> kKnown = {{
      {"ssh-private-key-perms", "ssh refuses a configuration that others can write",
       "chmod 600 ~/.ssh/config, or run muster setup"}},
     {"Permission denied (",
-     {"ssh-publickey-denied", "it refused our key",
-      "muster setup installs the key and puts file modes right"}},
+     {"ssh-publickey-denied", "the host refused the key",
+      "run muster setup, which installs the key and corrects file modes"}},
     {"Not allowed at this time",
      {"ssh-persource-penalty", "its sshd is penalising our address for earlier failed logins",
       "wait a minute, or set PerSourcePenaltyExemptList on the host"}},
     {"Could not resolve hostname",
-     {"peer-hostname-unresolvable", "its name does not resolve here",
+     {"peer-hostname-unresolvable", "its name does not resolve on this machine",
       "correct the name, or add it to DNS, /etc/hosts or ~/.ssh/config"}},
     {"exchange_identification",
      {"ssh-maxstartups-throttle", "its sshd closed the connection before the login",
       "too many logins at once (MaxStartups), or sshd is restarting; try again"}},
     {"Connection refused",
      {"ssh-connect-refused-or-timeout", "nothing listens on its ssh port",
-      "start sshd there, or give the right port"}},
+      "start sshd on the host, or pass the right port with --port"}},
     {"timed out",
      {"ssh-connect-refused-or-timeout", "it did not answer in time",
       "the host is down or a firewall drops the connection"}},
     {"No route to host",
-     {"ssh-connect-refused-or-timeout", "there is no route to it",
+     {"ssh-connect-refused-or-timeout", "there is no network route to the host",
       "the host is down, or this network cannot reach it"}},
 }};
 
@@ -101,13 +102,13 @@ Error unreachable(const std::string& host, std::string_view stderr_text) {
     error.what = known->what;
     error.hint = known->hint;
   } else {  // a session on a shared connection that breaks ends without a word from ssh
-    error.what = "the connection to it failed or was lost";
+    error.what = "the connection to the host failed or was lost";
     error.hint =
         "the host or the network to it went down; processes that were started there may still be "
         "running";
   }
   if (std::string said = printable(last_line(stderr_text)); !said.empty()) {
-    said.insert(0, known ? "ssh said: " : "the last that came: ");
+    said.insert(0, known ? "ssh said: " : "last output: ");
     error.cause = std::make_shared<const Error>(Error{.what = std::move(said)});
   }
   return error;

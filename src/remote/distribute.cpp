@@ -14,12 +14,10 @@ bool is_shared(const Outcome& outcome) {
 
 namespace {
 
-// What rsync --version prints here.
-Result<std::string> ask_rsync_here() {
-  if (auto asked = sys::run({.argv = {"rsync", "--version"}})) return std::move(asked->out);
-  return unexpected(Error{.code = ErrorCode::kEngineMissing,
-                          .what = "rsync is not installed here",
-                          .hint = "install it, for example: apt-get install rsync"});
+// What rsync --version prints here; empty if it is not installed.
+std::string ask_rsync_here() {
+  auto asked = sys::run({.argv = {"rsync", "--version"}});
+  return asked ? std::move(asked->out) : std::string();
 }
 
 bool needs_transfer(const Outcome& outcome) {
@@ -29,17 +27,12 @@ bool needs_transfer(const Outcome& outcome) {
 // An Error in place of an unhappy end of the preparation.
 Outcome prepared(Outcome outcome) {
   if (!outcome.ended || outcome.ended->ok() || is_shared(outcome)) return outcome;
-  Error error{.what = "cannot make the folder there", .where = {.host = outcome.host}};
-  if (outcome.ended->code == kNoRsync) {
-    error = {.code = ErrorCode::kEngineMissing,
-             .what = "rsync is not installed there",
-             .where = {.host = outcome.host},
-             .hint = "install it on the host, for example: apt-get install rsync"};
-  } else if (outcome.ended->code == kHoldsHome) {
+  Error error{.what = "cannot create the directory on the host", .where = {.host = outcome.host}};
+  if (outcome.ended->code == kHoldsHome) {
     error = {.code = ErrorCode::kUsage,
-             .what = "--delete would clear the home folder there",
+             .what = "--delete would delete the home directory on the host",
              .where = {.host = outcome.host},
-             .hint = "name a folder of its own with --to"};
+             .hint = "pass --to with a directory that holds nothing else"};
   } else if (!outcome.ended->err.empty()) {
     error.cause = std::make_shared<const Error>(
         Error{.what = outcome.ended->err.substr(0, outcome.ended->err.find('\n'))});
@@ -47,7 +40,7 @@ Outcome prepared(Outcome outcome) {
   return {outcome.host, unexpected(std::move(error))};
 }
 
-// Opens the connections, so that rsync finds them, and makes the folder.
+// Opens the connections, so that rsync and tar find them, and makes the folder.
 std::vector<Outcome> prepare(const SyncOptions& options, Transport& transport,
                              std::span<const std::string> hosts) {
   std::vector<Task> tasks;
@@ -61,9 +54,9 @@ std::vector<Outcome> prepare(const SyncOptions& options, Transport& transport,
 
 // Several hosts that share a folder among themselves get in each other's way: those that failed are
 // tried again, one after the other.
-std::vector<Result<sys::Ended>> run_rsync(const std::vector<sys::Command>& commands,
-                                          std::size_t fan_out) {
-  constexpr int kPartly = 23;
+std::vector<Result<sys::Ended>> run_commands(const std::vector<sys::Command>& commands,
+                                             std::size_t fan_out) {
+  constexpr int kPartly = 23;    // rsync's, as the next one
   constexpr int kVanished = 24;  // files that were listed, which then is how it should be
   auto results = sys::run_all(commands, fan_out);
   std::vector<sys::Command> again;
@@ -81,16 +74,19 @@ std::vector<Result<sys::Ended>> run_rsync(const std::vector<sys::Command>& comma
   return results;
 }
 
-// Runs rsync for every host that is ready and puts its end in the place of the preparation's.
+// Sends to every host that is ready and puts the end of that in the place of the preparation's.
 void transfer(const Distribution& what, SyncOptions options, const std::string& rsync_here,
               const std::vector<std::string>& shell, std::vector<Outcome>& outcomes) {
   std::vector<sys::Command> commands;
   std::vector<Outcome*> places;
   for (Outcome& outcome : outcomes) {
     if (!needs_transfer(outcome)) continue;
+    const bool by_rsync = is_rsync(rsync_here) && is_rsync(outcome.ended->out);
     options.exact = compares_exactly(rsync_here) && compares_exactly(outcome.ended->out);
     const bool is_here = outcome.host == what.this_machine;
-    std::vector<std::string> words = rsync_words(options, shell, is_here ? "" : outcome.host);
+    std::vector<std::string> words = by_rsync
+                                         ? rsync_words(options, shell, is_here ? "" : outcome.host)
+                                         : tar_words(options, shell, outcome.host);
     if (is_here) words = shell_words("cd && exec " + sys::quote(words));
     commands.push_back({.argv = std::move(words),
                         .env = {"LC_ALL=C"},
@@ -98,7 +94,7 @@ void transfer(const Distribution& what, SyncOptions options, const std::string& 
                         .deadline = what.timeout});
     places.push_back(&outcome);
   }
-  auto results = run_rsync(commands, what.fan_out);
+  auto results = run_commands(commands, what.fan_out);
   for (std::size_t i = 0; i < places.size(); ++i) {
     places[i]->ended = std::move(results[i]);
     if (places[i]->ended && !places[i]->ended->ok()) {
@@ -107,12 +103,32 @@ void transfer(const Distribution& what, SyncOptions options, const std::string& 
   }
 }
 
+Result<void> need_rsync(const std::string& rsync_here, std::vector<Outcome>& outcomes) {
+  if (!is_rsync(rsync_here)) {
+    return unexpected(Error{.code = ErrorCode::kEngineMissing,
+                            .what = "rsync is not installed on this machine",
+                            .hint = "install it, for example: apt-get install rsync"});
+  }
+  for (Outcome& outcome : outcomes) {
+    if (!needs_transfer(outcome) || is_rsync(outcome.ended->out)) continue;
+    outcome.ended =
+        unexpected(Error{.code = ErrorCode::kEngineMissing,
+                         .what = "rsync is not installed on the host",
+                         .where = {.host = outcome.host},
+                         .hint = "install it on the host, for example: apt-get install rsync; or "
+                                 "use muster run --sync, which works without it"});
+  }
+  return {};
+}
+
 std::vector<Outcome> only_shared(std::vector<Outcome> outcomes) {
   for (Outcome& outcome : outcomes) {
     if (!needs_transfer(outcome)) continue;
-    outcome.ended = unexpected(Error{.what = "the folder is not shared, and Slurm carries no files",
-                                     .where = {.host = outcome.host},
-                                     .hint = "work in a folder that all hosts of the job share"});
+    outcome.ended = unexpected(Error{
+        .what =
+            "the host does not share this directory, and muster cannot copy files through Slurm",
+        .where = {.host = outcome.host},
+        .hint = "work in a directory that all hosts of the job share"});
   }
   return outcomes;
 }
@@ -125,9 +141,10 @@ Result<std::vector<Outcome>> distribute(const Distribution& what, Transport& tra
   if (what.on_prepared) what.on_prepared();
   if (transport.shell().empty()) return only_shared(std::move(outcomes));
   if (std::none_of(outcomes.begin(), outcomes.end(), needs_transfer)) return outcomes;
-  MUSTER_TRY(const std::string rsync_here, ask_rsync_here());
+  const std::string rsync_here = ask_rsync_here();
   SyncOptions options = what.options;
   if (!what.list_project) {
+    MUSTER_CHECK(need_rsync(rsync_here, outcomes));
     transfer(what, options, rsync_here, transport.shell(), outcomes);
     return outcomes;
   }

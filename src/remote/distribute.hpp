@@ -1,4 +1,4 @@
-// The same files on all hosts: rsync, started for each of them.
+// The same files on all hosts: rsync or tar, started for each of them.
 #pragma once
 
 #include <chrono>
@@ -19,7 +19,8 @@ struct Distribution {
   std::string this_machine = {};  // the host that is this machine, if one is
   std::chrono::seconds timeout = std::chrono::hours(24);
   std::size_t fan_out = 16;  // hosts at a time
-  // What to send, asked for once if some host needs files; null: everything.
+  // What to send, asked for once if some host needs files; null: everything, for which this machine
+  // and the hosts need rsync.
   std::function<Result<Project>()> list_project = nullptr;
   // Called when all hosts have said whether they share the folder.
   std::function<void()> on_prepared = nullptr;
@@ -28,8 +29,8 @@ struct Distribution {
 // Whether the host turned out to have the very folder that is here, so that nothing was sent.
 [[nodiscard]] bool is_shared(const Outcome& outcome);
 
-// One outcome per host, in the same order: how rsync ended, or why it was not started or failed.
-// Fails if the paths cannot be listed or there is no rsync here.
+// One outcome per host, in the same order: how the copying ended, or why it was not started or
+// failed. Fails if the paths cannot be listed or rsync is needed and missing here.
 [[nodiscard]] Result<std::vector<Outcome>> distribute(const Distribution& what,
                                                       Transport& transport,
                                                       std::span<const std::string> hosts);

@@ -125,10 +125,11 @@ std::vector<Result<sys::Ended>> run_processes(
 }
 
 Outcome no_answer(const std::string& host) {
-  return {host, unexpected(Error{.code = ErrorCode::kTimeout,
-                                 .what = "no answer within the deadline",
-                                 .where = {.host = host},
-                                 .hint = "what was started there may still be running"})};
+  return {host, unexpected(
+                    Error{.code = ErrorCode::kTimeout,
+                          .what = "no answer within the time limit",
+                          .where = {.host = host},
+                          .hint = "processes that were started on the host may still be running"})};
 }
 
 }  // namespace muster::remote

@@ -20,9 +20,9 @@ constexpr const char* kIgnoredByDefault = "__pycache__/\n.muster-sync-*\n";
 
 Error cannot_read(const fs::path& path, const std::string& why) {
   return {.code = ErrorCode::kUsage,
-          .what = "cannot read this, so it cannot be sent: " + why,
+          .what = "muster cannot read this and therefore cannot send it: " + why,
           .where = {.file = path.string()},
-          .hint = "make it readable for you, or name it in .musterignore"};
+          .hint = "make the file readable for your user, or list it in .musterignore"};
 }
 
 std::vector<std::string> parts_of(const fs::path& relative) {
@@ -153,16 +153,17 @@ Result<Project> read_project(const std::string& folder) {
   if (error) return unexpected(cannot_read(folder, error.message()));
   const fs::path home = fs::weakly_canonical(sys::home_folder(), error);
   if (path == path.root_path() || contains(path, home)) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "--sync would send everything below " + path.string(),
-                            .hint = "keep the project in a folder of its own, and start it there"});
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = "--sync would send everything below " + path.string(),
+        .hint = "move the project into a directory of its own, and start the job from there"});
   }
   MUSTER_TRY(Project project, Walk(path).run());
   if (project.files.empty()) {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "there is no file to send in " + path.string(),
-                            .hint = "see what .gitignore and .musterignore there, or .gitignore "
-                                    "above it, exclude"});
+                            .what = "--sync finds no files to send in " + path.string(),
+                            .hint = "perhaps a .gitignore or .musterignore in this directory, or a "
+                                    ".gitignore above it, excludes everything"});
   }
   return project;
 }

@@ -65,7 +65,7 @@ SessionEnd understand_step(const std::string& job, const std::string& host, sys:
   }
   return {.ended =
               unexpected(Error{.code = ErrorCode::kUnreachable,
-                               .what = "Slurm starts no step there",
+                               .what = "Slurm could not start a step on the host",
                                .where = {.host = host},
                                .hint = "try: " + trial(job, host),
                                .cause = std::make_shared<const Error>(Error{.what = complaint})})};

@@ -26,6 +26,28 @@ std::string place(const std::string& host, const std::string& path) {
   return (is_ipv6 ? "[" + host + "]" : host) + ":" + path;
 }
 
+// Unpacks beside the project first, so that a connection that breaks leaves no half-written file:
+// it would look newer than ours and be kept. The files come into place as hard links, by which cp
+// -u shows which it took.
+constexpr std::string_view kReceive = R"(
+  LC_ALL=C; export LC_ALL
+  cd -- "$1" && to=$PWD && new=$(mktemp -d "$to/.muster-sync-XXXXXX") || exit 1
+  trap 'rm -rf "$new"' EXIT
+  trap 'exit 1' HUP INT TERM
+  cd "$new" && tar -xpf - --no-same-owner || exit 1
+  find . -mindepth 1 \( -type l -o -type d -empty \) -exec sh -c '
+    for name; do if [ -e "$0/$name" ] || [ -L "$0/$name" ]; then rm -rf "$name"; fi; done' "$to" {} +
+  cp -dRluf . "$to" || exit 1
+  find . -type f -links 1 -exec sh -c '
+    for name; do [ ! "$0/$name" -nt "$name" ] || printf "%s is newer\n" "${name#./}"; done' "$to" {} +
+  find . -type f -links +1 -printf '%s\n' | {
+    files=0 bytes=0
+    while read -r size; do files=$((files + 1)) bytes=$((bytes + size)); done
+    printf 'Number of regular files transferred: %s\n' "$files"
+    printf 'Total transferred file size: %s bytes\n' "$bytes"
+  }
+)";
+
 // The number after `name` at the start of a line.
 std::optional<std::uint64_t> statistic(std::string_view out, std::string_view name) {
   for (std::size_t at = out.find(name); at != std::string_view::npos; at = out.find(name, at + 1)) {
@@ -72,6 +94,10 @@ std::string rsync_shell(std::span<const std::string> shell) {
   return line;
 }
 
+bool is_rsync(std::string_view version_text) {
+  return version_text.find("rsync  version ") != std::string_view::npos;
+}
+
 bool compares_exactly(std::string_view version_text) {
   constexpr std::string_view kMark = "version ";
   constexpr std::array<int, 3> kFirst = {3, 1, 3};
@@ -114,13 +140,25 @@ std::vector<std::string> rsync_words(const SyncOptions& options, std::span<const
   return words;
 }
 
+std::vector<std::string> tar_words(const SyncOptions& options, std::span<const std::string> shell,
+                                   const std::string& host) {
+  // The format keeps fractions of a second; the second link to a file is sent as a file.
+  const std::vector<std::string> pack = {
+      "tar", "-C", options.from,        "--format=posix", "--null", "-T", "-", "--no-recursion",
+      "-cf", "-",  "--hard-dereference"};
+  std::vector<std::string> there(shell.begin(), shell.end());
+  there.insert(
+      there.end(),
+      {"--", host, fmt::format("sh -c {} sh {}", sys::quote(kReceive), sys::quote(options.to))});
+  return {"sh", "-c", fmt::format("{} | {}", sys::quote(pack), sys::quote(there))};
+}
+
 std::string prepare_line(const SyncOptions& options) {
   std::string script;
   if (!options.shared_mark.empty()) {
     script += fmt::format("[ ! -e \"$1/$2\" ] || exit {}; ", kShared);
   }
-  script +=
-      fmt::format("command -v rsync >/dev/null || exit {}; rsync --version | head -n 1", kNoRsync);
+  script += "rsync --version 2>/dev/null | head -n 1";
   if (!options.dry_run) script += "; mkdir -p -- \"$1\" || exit 1";
   if (options.remove) {
     script += fmt::format(
@@ -138,10 +176,11 @@ Result<std::string> target_folder(const std::string& from, const std::string& to
   path = std::filesystem::path(path).lexically_normal().string();
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   if (remove && (path == "/" || path == "." || path.rfind("..", 0) == 0)) {
-    return unexpected(Error{
-        .code = ErrorCode::kUsage,
-        .what = fmt::format("--delete would clear '{}' on every host", to.empty() ? from : to),
-        .hint = "name a folder of its own with --to"});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = fmt::format("--delete would delete everything in '{}' on every host",
+                                  to.empty() ? from : to),
+              .hint = "pass --to with a directory that holds nothing else"});
   }
   return path;
 }
@@ -167,7 +206,7 @@ std::string to_text(const Changes& changes) {
   if (changes == Changes{}) return "the same already";
   std::string text = fmt::format("{} file{} ({})", changes.files, changes.files == 1 ? "" : "s",
                                  size_text(changes.bytes));
-  if (changes.others > 0) text += fmt::format(", {} folders or links", changes.others);
+  if (changes.others > 0) text += fmt::format(", {} directories or links", changes.others);
   if (changes.deleted > 0) text += fmt::format(", {} deleted", changes.deleted);
   return text;
 }
@@ -191,14 +230,16 @@ std::string_view listing(std::string_view out) {
 
 Error sync_failure(const std::string& host, const sys::Ended& ended) {
   if (ended.timed_out) {
-    return {.code = ErrorCode::kTimeout, .what = "not done in time", .where = {.host = host}};
+    return {.code = ErrorCode::kTimeout,
+            .what = "the copy did not finish within the time limit",
+            .where = {.host = host}};
   }
   if (ended.code == kSshFailed) return unreachable(host, ended.err);
-  Error error{.what = fmt::format("rsync failed with {}", sys::to_text(ended)),
+  Error error{.what = fmt::format("cannot copy the files to the host: {}", sys::to_text(ended)),
               .where = {.host = host}};
-  // rsync's first line says what happened, the last only that something did.
-  error.cause = std::make_shared<const Error>(
-      Error{.what = "rsync said: " + ended.err.substr(0, ended.err.find('\n'))});
+  // The first line says what happened, rsync's last only that something did.
+  error.cause =
+      std::make_shared<const Error>(Error{.what = ended.err.substr(0, ended.err.find('\n'))});
   return error;
 }
 

@@ -1,5 +1,5 @@
-// The same files on all hosts, by rsync over the connections that are open already. All pure: the
-// words to run and the meaning of what rsync says.
+// The same files on all hosts, by rsync or tar over the connections that are open already. All
+// pure: the words to run and the meaning of what they say.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +36,9 @@ struct SyncOptions {
 // inside a quoted word is doubled.
 [[nodiscard]] std::string rsync_shell(std::span<const std::string> shell);
 
+// Whether this is what `rsync --version` prints, possibly after what a login shell prints.
+[[nodiscard]] bool is_rsync(std::string_view version_text);
+
 // Whether the rsync whose --version prints this text can compare times to the nanosecond. Before
 // 3.1.3 rsync treats some different files as equal, or does not know the flag.
 [[nodiscard]] bool compares_exactly(std::string_view version_text);
@@ -47,10 +50,17 @@ struct SyncOptions {
                                                    std::span<const std::string> shell,
                                                    const std::string& host);
 
-// The command that prepares a host: exits with kShared if it sees the shared mark, with kNoRsync if
-// rsync is not installed, otherwise prints its version and makes the folder (not in a dry run).
+// The same for SyncOptions::paths where the host or this machine has no rsync: sends all of them,
+// each time. Files that are newer there stay, as do a link or an empty folder for which something
+// of that name is there. A file is replaced whole or not at all. Prints what newer_there and
+// parse_stats read. Needs GNU's tar, cp and find there.
+[[nodiscard]] std::vector<std::string> tar_words(const SyncOptions& options,
+                                                 std::span<const std::string> shell,
+                                                 const std::string& host);
+
+// The command that prepares a host: exits with kShared if it sees the shared mark, otherwise prints
+// the version of rsync, if there is one, and makes the folder (not in a dry run).
 constexpr int kShared = 120;
-constexpr int kNoRsync = 127;
 // With --delete it ends with this when the folder is the home there or holds it: that would clear
 // everything the user has, the keys included. Only the host knows where that is.
 constexpr int kHoldsHome = 126;
@@ -69,19 +79,19 @@ struct Changes {
   friend bool operator==(const Changes&, const Changes&) = default;
 };
 
-// From what `rsync --stats --no-human-readable` prints; nothing when it is not that.
+// From what `rsync --stats --no-human-readable` or tar_words print; nothing when it is not that.
 [[nodiscard]] std::optional<Changes> parse_stats(std::string_view out);
 
 // "3 files (1.2 MB), 1 deleted" or "the same already".
 [[nodiscard]] std::string to_text(const Changes& changes);
 
-// The files that rsync says are newer there and were left alone.
+// The files that are newer there and were left alone.
 [[nodiscard]] std::vector<std::string> newer_there(std::string_view out);
 
 // What a dry run lists before the statistics: one line for each thing that would change.
 [[nodiscard]] std::string_view listing(std::string_view out);
 
-// Why rsync failed on `host`, in words.
+// Why rsync_words or tar_words failed on `host`, in words.
 [[nodiscard]] Error sync_failure(const std::string& host, const sys::Ended& ended);
 
 }  // namespace muster::remote

@@ -30,18 +30,19 @@ Error no_answer(const std::string& host, std::chrono::milliseconds deadline,
 }
 
 Error too_slow(const std::string& host, std::chrono::milliseconds deadline) {
-  return {.what = fmt::format("it was reached, and did not tell what it is within {:.0f} s",
-                              std::chrono::duration<double>(deadline).count()),
+  return {.what = fmt::format(
+              "muster reached the host, but it did not report its facts within {:.0f} s",
+              std::chrono::duration<double>(deadline).count()),
           .where = {.host = host},
           .hint =
-              "is the activation waiting for something, or a file system hanging? "
-              "--answer-within gives it longer"};
+              "perhaps the activation waits for something, or a file system hangs; to give the "
+              "host more time: --answer-within SECONDS"};
 }
 
 Error agent_ended(const std::string& host, const sys::Ended& ended) {
   std::string said = printable_lines(ended.err);
   while (!said.empty() && said.back() == '\n') said.pop_back();
-  return {.what = fmt::format("muster's agent ended with {}{}{}", sys::to_text(ended),
+  return {.what = fmt::format("muster's process on the host ended with {}{}{}", sys::to_text(ended),
                               said.empty() ? "" : ": ", said),
           .where = {.host = host},
           .hint = {}};
@@ -64,13 +65,12 @@ Error not_pushed(const std::string& host, const std::string& base, const Binary&
                  const std::string& why) {
   utsname machine{};
   (void)::uname(&machine);
-  return {
-      .what = fmt::format("cannot copy muster's binary to {}, or it does not run there{}{}", base,
-                          why.empty() ? "" : ": ", why),
-      .where = {.host = host},
-      .hint = fmt::format("it needs {} MB, a file system that allows execution, and a machine of "
-                          "this one's type, {}",
-                          binary.bytes / 1'000'000 + 1, machine.machine)};
+  return {.what = fmt::format("cannot copy muster's binary to {}, or it does not run there{}{}",
+                              base, why.empty() ? "" : ": ", why),
+          .where = {.host = host},
+          .hint = fmt::format("the binary needs {} MB of space, a file system without noexec, and "
+                              "a machine of the same type as this one ({})",
+                              binary.bytes / 1'000'000 + 1, machine.machine)};
 }
 
 }  // namespace
@@ -239,10 +239,10 @@ void Crew::end_of_session(std::size_t index, remote::SessionEnd end) {
     member.state = Member::State::kMissing;
   } else if (end.ended->code == kNotOurs || end.ended->code == kCannotRun) {
     member.state = Member::State::kRefused;
-    member.survey.facts =
-        unexpected(Error{.what = fmt::format("{} is not this user's alone", base_),
-                         .where = {.host = member.host},
-                         .hint = "see who made it: ls -ld " + base_});
+    member.survey.facts = unexpected(
+        Error{.what = fmt::format("{} belongs to another user, or others can write to it", base_),
+              .where = {.host = member.host},
+              .hint = "to see the owner and the mode: ls -ld " + base_});
   } else if (member.state == Member::State::kAsked) {
     if (!end.ended->timed_out && end.ended->signal == 0) {
       member.survey.facts = unexpected(agent_ended(member.host, *end.ended));

@@ -107,9 +107,9 @@ Result<std::string> find_run(const std::string& name) {
   if (matching.size() == 1) return runs_folder() + "/" + matching.front();
   return unexpected(Error{.code = ErrorCode::kUsage,
                           .what = matching.empty() ? fmt::format("there is no run '{}'", name)
-                                                   : fmt::format("'{}' could be {} or {}", name,
+                                                   : fmt::format("'{}' could mean {} or {}", name,
                                                                  matching[0], matching[1]),
-                          .hint = "muster runs lists them; 'last' is the newest"});
+                          .hint = "muster runs lists all runs; 'last' means the newest one"});
 }
 
 Result<void> write_owner(const std::string& folder) {

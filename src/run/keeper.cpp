@@ -110,7 +110,9 @@ Result<void> Keeper::start(sys::Loop& loop, const std::string& run_id,
        .input = sys::Input::kPipe,
        .descriptors = descriptors,
        .own_session = true});
-  if (!process) return unexpected(because(process.error(), "cannot start the keeper"));
+  if (!process)
+    return unexpected(because(process.error(),
+                              "cannot start the process that ends the ranks if muster is killed"));
   process_ = *std::move(process);
   return {};
 }

@@ -202,8 +202,9 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
   Received& received = received_[{host, piece.rank, piece.stream}];
   std::string_view bytes = piece.bytes;
   if (piece.at > received.bytes) {
-    not_kept_ = fmt::format("{} bytes of rank {} were lost with muster's watcher on {}",
-                            piece.at - received.bytes, piece.rank, host);
+    not_kept_ =
+        fmt::format("{} bytes of output from rank {} were lost with muster's watcher process on {}",
+                    piece.at - received.bytes, piece.rank, host);
     received.bytes = piece.at;
   }
   const std::uint64_t known = received.bytes - piece.at;

@@ -82,12 +82,12 @@ std::string others_text(const Record& record, const RankRecord& first) {
     if (failed(rank) && &rank != &first) others.push_back(rank.rank);
   }
   if (others.empty()) return {};
-  return fmt::format("; after it {} of {} ended badly too", how_many(others.size(), "rank"),
+  return fmt::format("; {} of {} failed after it", how_many(others.size(), "rank"),
                      record.ranks.size());
 }
 
 std::string log_hint(const Record& record, int rank) {
-  return fmt::format("its output: muster logs {} --rank {}", record.id, rank);
+  return fmt::format("to see its output: muster logs {} --rank {}", record.id, rank);
 }
 
 // The one rank that was not waiting for others when `waiter` gave up; null if several or none.
@@ -104,10 +104,12 @@ const RankRecord* kept_waiting(const Record& record, const RankRecord& waiter) {
 
 Verdict gave_up_waiting(const Record& record, const RankRecord& waiter, const RankRecord& cause) {
   return {.code = code_of(end_of(waiter).status),
-          .text = fmt::format("rank {} on {} kept the others waiting: {} after a timeout",
-                              cause.rank, cause.host, describe_failure(waiter)),
-          .hint = fmt::format("its output: muster logs {} --rank {}; to see what it does while "
-                              "the others wait, pass --stall-after with less than the timeout",
+          .text = fmt::format(
+              "rank {} on {} kept the other ranks waiting until they timed out (first failure: {})",
+              cause.rank, cause.host, describe_failure(waiter)),
+          .hint = fmt::format("to see the rank's output: muster logs {} --rank {}; to see what the "
+                              "rank does while the others "
+                              "wait, pass --stall-after with a shorter time than the timeout",
                               record.id, cause.rank),
           .first_failed_rank = waiter.rank};
 }
@@ -144,20 +146,21 @@ Verdict host_lost(const Record& record) {
   }
   if (all_well) {
     return {.code = 0,
-            .text = fmt::format("all ranks ended well, then {} was lost: what muster left there is "
-                                "ended when it is back",
+            .text = fmt::format("all ranks succeeded; then {} was lost, and muster ends its "
+                                "processes there once the host is back",
                                 fmt::join(record.lost_hosts, ", ")),
             .hint = {}};
   }
   if (ranks.empty()) {  // those there had ended
     return {.code = kOwnFault,
             .text = fmt::format("host {} was lost", fmt::join(record.lost_hosts, ", ")),
-            .hint = fmt::format("the run's logs: muster logs {}", record.id)};
+            .hint = fmt::format("to see the run's output: muster logs {}", record.id)};
   }
   return {.code = kOwnFault,
           .text = fmt::format("host {} was lost with {}", fmt::join(record.lost_hosts, ", "),
                               rank_list(ranks)),
-          .hint = fmt::format("is it up? muster check -H {}; the run's logs: muster logs {}",
+          .hint = fmt::format("to see whether the host is up: muster check -H {}; to see the run's "
+                              "output: muster logs {}",
                               fmt::join(record.lost_hosts, ","), record.id)};
 }
 
@@ -180,11 +183,12 @@ Verdict engine_died_first(const Record& record) {
   for (const RankRecord& rank : record.ranks) {
     if (!rank.end || rank.end->status != 0) ranks.push_back(rank.rank);
   }
-  return {.code = kOwnFault,
-          .text = fmt::format("{} ended with {}, and with it {}",
-                              record.engine.empty() ? "the engine" : record.engine,
-                              engine_end(record), rank_list(ranks)),
-          .hint = "who killed it? on this machine: dmesg, journalctl"};
+  return {
+      .code = kOwnFault,
+      .text = fmt::format("{} ended with {} and took {} down with it",
+                          record.engine.empty() ? "the engine" : record.engine, engine_end(record),
+                          rank_list(ranks)),
+      .hint = "to find out what killed the engine, look at dmesg and journalctl on this machine"};
 }
 
 bool never_started(const RankRecord& rank) {
@@ -207,7 +211,7 @@ bool engine_ended_well(const Record& record) {
 Verdict went_on(const Record& record) {
   if (record.lost_hosts.empty()) return {};
   return {.code = 0,
-          .text = fmt::format("it went on without {}, which was lost",
+          .text = fmt::format("the job continued without {}, which was lost",
                               fmt::join(record.lost_hosts, ", ")),
           .hint = {}};
 }
@@ -238,7 +242,7 @@ Verdict plain_end(const Record& record) {
   if (ended_by_muster || engine_ended_well(record)) return {};
   return {
       .code = kOwnFault,
-      .text = fmt::format("all ranks ended well, but {} ended with {}", engine, engine_end(record)),
+      .text = fmt::format("all ranks succeeded, but {} ended with {}", engine, engine_end(record)),
       .hint = {},
       .of_engine = true};
 }
@@ -344,14 +348,15 @@ Verdict judge(const Record& record) {
   if (record.reason == Reason::kTimeout) {
     return {.code = kTimedOut,
             .text = fmt::format("the time limit of {:g} s passed", record.timeout_s),
-            .hint = fmt::format("what the ranks said last: muster logs {}", record.id)};
+            .hint = fmt::format("to see the last output of the ranks: muster logs {}", record.id)};
   }
   if (record.reason == Reason::kStalled) {
     return {.code = kTimedOut,
-            .text = fmt::format("nothing was said for {:.0f} s{}{}", record.stalled_s,
+            .text = fmt::format("no rank printed anything for {:.0f} s{}{}", record.stalled_s,
                                 record.stalled.empty() ? "" : "; ", record.stalled),
-            .hint = fmt::format("what each rank was doing: {}; what it said last: muster logs {}",
-                                "stalled.txt in the run's folder", record.id)};
+            .hint = fmt::format("to see what each rank was doing: {}; to see the last output of "
+                                "the ranks: muster logs {}",
+                                "stalled.txt in the run's directory", record.id)};
   }
   if (record.reason == Reason::kAgentFailed) {
     return {.code = kOwnFault, .text = record.failure, .hint = {}};
@@ -407,7 +412,8 @@ Result<Summary> parse_summary(const std::string& text) {
                    .text = value.at("verdict"),
                    .started_again = value.value("started_again", "")};
   } catch (const std::exception& error) {
-    return unexpected(Error{.what = std::string("not a record of a run: ") + error.what()});
+    return unexpected(
+        Error{.what = std::string("this is not the record of a run: ") + error.what()});
   }
 }
 

@@ -71,7 +71,8 @@ std::string loop_text(std::span<const Attempt> attempts) {
                                             describe_status(last.failed_status));
   const std::string where = last.failed_rank < 0 ? "" : fmt::format(" --rank {}", last.failed_rank);
   return fmt::format(
-      "crash loop: {} in {} attempts in a row, each within {:.0f} s; its output: muster logs {}{}",
+      "crash loop: {} in {} attempts in a row, each within {:.0f} s; to see its output: muster "
+      "logs {}{}",
       who, length, std::ceil(longest), last.id, where);
 }
 
@@ -82,7 +83,7 @@ std::vector<BadHost> bad_hosts(std::span<const Attempt> attempts, const RestartR
   if (!bad.empty() || !rules.spares || attempts.size() < 2 || last.failed_host.empty()) return bad;
   if (attempts[attempts.size() - 2].failed_host == last.failed_host) {
     bad.push_back({.host = last.failed_host,
-                   .why = "the first rank to fail was there twice in a row",
+                   .why = "the first rank to fail was on this host twice in a row",
                    .only_for_spare = true});
   }
   return bad;
@@ -124,7 +125,7 @@ Decision decide_restart(std::span<const Attempt> attempts, const RestartRules& r
   if (is_loop(attempts)) return {.why = loop_text(attempts), .crash_loop = true};
   const auto made = static_cast<int>(attempts.size()) - 1;
   if (made >= rules.most) {
-    return {.why = fmt::format("{} restart{} made and none is left; the last attempt:", made,
+    return {.why = fmt::format("{} restart{} made and no more are allowed; the last attempt:", made,
                                made == 1 ? " was" : "s were")};
   }
   int quick = 0;

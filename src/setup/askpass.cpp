@@ -85,7 +85,7 @@ Result<std::string> ask(const std::string& path, const std::string& host, std::s
   const sys::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   const auto address = address_of(path);
   if (!fd.valid() || !address || ::connect(fd.get(), as_sockaddr(*address), sizeof *address) != 0) {
-    return unexpected(system_error("cannot reach the setup that asks", path));
+    return unexpected(system_error("cannot reach the muster setup that started this ssh", path));
   }
   set_timeout(fd.get(), kReplySeconds);
   std::string request = host;
@@ -139,11 +139,12 @@ AskpassServer::~AskpassServer() {
 Result<void> AskpassServer::listen() {
   char program[4096];
   const ssize_t length = ::readlink("/proc/self/exe", program, sizeof program);
-  if (length <= 0) return unexpected(system_error("cannot find our own program"));
+  if (length <= 0) return unexpected(system_error("cannot find muster's own binary"));
   program_.assign(program, static_cast<std::size_t>(length));
   const auto address = address_of(path_);
   if (!address) {
-    return unexpected(Error{.what = "the path is too long for a socket", .where = {.file = path_}});
+    return unexpected(
+        Error{.what = "this path is too long for a socket", .where = {.file = path_}});
   }
   ::unlink(path_.c_str());  // of a setup that was killed; the caller holds the lock
   listener_ = sys::Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));

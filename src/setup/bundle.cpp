@@ -99,7 +99,7 @@ Result<void> check_hosts(const std::vector<std::string>& hosts) {
   for (const std::string& host : hosts) {
     if (!is_plain(host)) {
       return unexpected(refused(fmt::format("'{}' cannot be a host name", host),
-                                "letters, digits, '.', '-' and '_' make one"));
+                                "a host name consists of letters, digits, '.', '-' and '_'"));
     }
   }
   return {};
@@ -114,27 +114,29 @@ Result<Owner> parse_owner(std::string_view text) {
       parse_id(text.substr(colon + 1), owner.group)) {
     return owner;
   }
-  return unexpected(refused(fmt::format("'{}' is no owner", text),
-                            "two numbers, the user's and the group's in the container: 1000:1000"));
+  return unexpected(refused(
+      fmt::format("'{}' is not a numeric user and group id", text),
+      "pass two numbers, the user id and the group id in the container: --owner 1000:1000"));
 }
 
 Result<void> check(const BundleOptions& options) {
   MUSTER_CHECK(check_hosts(options.hosts));
   if (!is_plain(options.home) || options.home.size() < 2 || options.home[0] != '/' ||
       options.home.back() == '/') {
-    return unexpected(refused(fmt::format("'{}' cannot be the home folder", options.home),
-                              "an absolute path in the container such as /home/dev"));
+    return unexpected(refused(fmt::format("'{}' cannot be the home directory", options.home),
+                              "pass an absolute path in the container, such as /home/dev"));
   }
   if (!options.user.empty() && !is_plain(options.user)) {
     return unexpected(refused(fmt::format("'{}' cannot be a user's name", options.user), ""));
   }
   if (options.port < 1 || options.port > 65535) {
-    return unexpected(refused(fmt::format("{} is no port", options.port), "1024 to 65535"));
+    return unexpected(refused(fmt::format("{} is not a usable port", options.port),
+                              "use a number from 1024 to 65535"));
   }
   if (options.port < kFirstOrdinaryPort && options.owner.user != 0) {
     return unexpected(
         refused(fmt::format("user {} may not listen on port {}", options.owner.user, options.port),
-                "only root may below 1024; take one such as 12345"));
+                "only root may use ports below 1024; choose a port such as 12345"));
   }
   return {};
 }

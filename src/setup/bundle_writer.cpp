@@ -35,9 +35,9 @@ Result<void> make_private(const std::string& path) {
   }
   if (!S_ISREG(status.st_mode) || status.st_nlink != 1) {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "this is a link or no plain file",
+                            .what = "this is a link or not a regular file",
                             .where = {.file = path},
-                            .hint = "remove it; a new key is made then"});
+                            .hint = "remove this file; muster then creates a new key"});
   }
   if (::fchmod(fd.get(), kPrivateFile) == 0) return {};
   return unexpected(system_error("cannot set the mode of the key", path));
@@ -56,9 +56,9 @@ Result<std::string> public_half(const std::string& path, bool& made) {
   const std::size_t type_end = text.find(' ');
   if (type_end == std::string::npos || text.substr(0, type_end) != "ssh-ed25519") {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "this is no ed25519 key",
+                            .what = "this is not an ed25519 key",
                             .where = {.file = path},
-                            .hint = "move it away; a new one is made then"});
+                            .hint = "move this file away; muster then creates a new key"});
   }
   return text.substr(0, text.find_first_of(" \n", type_end + 1)) + " muster";
 }
@@ -102,9 +102,10 @@ Result<std::vector<BundleFile>> differing(const std::string& folder, std::vector
                       [&](const auto& key) { return file.path == key + ".pub"; });
       if (content != file.content && !force && !beside_new_key) {
         return unexpected(Error{.code = ErrorCode::kUsage,
-                                .what = "the bundle is there already and this file differs",
+                                .what = "this directory already has a bundle, and this file of it "
+                                        "differs from what muster would write",
                                 .where = {.file = path},
-                                .hint = "--force writes all files anew; the keys are kept"});
+                                .hint = "to overwrite all files except the keys: --force"});
       }
     }
     result.push_back(std::move(file));
@@ -115,7 +116,7 @@ Result<std::vector<BundleFile>> differing(const std::string& folder, std::vector
 Result<void> make_folder(const std::string& path) {
   MUSTER_CHECK(sys::make_folders(path, kPrivateFolder));
   if (::chmod(path.c_str(), kPrivateFolder) == 0) return {};
-  return unexpected(system_error("cannot set the mode of the folder", path));
+  return unexpected(system_error("cannot set the mode of the directory", path));
 }
 
 Result<void> give(const std::string& path, Owner owner) {

@@ -39,12 +39,12 @@ Result<Entry> parse_entry(const std::string& line) {
   std::istringstream stream(line);
   std::vector<std::string> fields;
   for (std::string field; std::getline(stream, field, '\t');) fields.push_back(field);
-  if (fields.size() != 4) return unexpected(usage("a line has name, user, port and key"));
+  if (fields.size() != 4) return unexpected(usage("a line must have name, user, port and key"));
   Entry entry{fields[0], unless_dash(fields[1]), 0, unless_dash(fields[3])};
   const std::string port = fields[2] == "-" ? "0" : fields[2];
   const auto [end, error] = std::from_chars(port.data(), port.data() + port.size(), entry.port);
   if (error != std::errc() || end != port.data() + port.size() || entry.port > kMaxPort) {
-    return unexpected(usage("the port is no number"));
+    return unexpected(usage("the port is not a number"));
   }
   MUSTER_CHECK(check_entry(entry));
   return entry;
@@ -88,16 +88,16 @@ Result<void> check_name(const std::string& name) {
     return {};
   }
   return unexpected(
-      usage(fmt::format("'{}' cannot be set up under this name", printable_lines(name)),
-            "a host's name has letters, digits, '.', '_', '-' and ':' only; give "
-            "other settings in ~/.ssh/config"));
+      usage(fmt::format("muster setup cannot use the host name '{}'", printable_lines(name)),
+            "a host name may contain only letters, digits, '.', '_', '-' and ':'; for other names "
+            "add an alias to ~/.ssh/config"));
 }
 
 Result<void> check_entry(const Entry& entry) {
   MUSTER_CHECK(check_name(entry.name));
   const auto plain = [](unsigned char c) { return c > ' ' && c <= '~' && c != '"' && c != '#'; };
   if (!std::all_of(entry.user.begin(), entry.user.end(), plain) || entry.user.rfind('-', 0) == 0) {
-    return unexpected(usage(fmt::format("'{}' is no user name", printable_lines(entry.user))));
+    return unexpected(usage(fmt::format("'{}' is not a user name", printable_lines(entry.user))));
   }
   const auto odd = [](unsigned char c) { return c < ' ' || c == '"' || c == '\\'; };
   if (std::any_of(entry.key.begin(), entry.key.end(), odd)) {
@@ -118,7 +118,7 @@ Result<std::vector<Entry>> parse_entries(std::string_view text, const std::strin
     if (!entry) {
       Error error = std::move(entry).error();
       error.where = {.file = file, .line = number};
-      error.hint = "muster wrote this file; put the line right or take it out";
+      error.hint = "muster wrote this file, and somebody changed it; correct the line or delete it";
       return unexpected(std::move(error));
     }
     entries.push_back(*std::move(entry));

@@ -9,7 +9,8 @@ namespace {
 
 constexpr const char* kRefusedPassword = "it refused the password";
 constexpr const char* kRefusedPasswordHint =
-    "check user and password; if the hosts have different ones, set them up one by one";
+    "check the user and the password; if the hosts have different passwords, set them up one by "
+    "one";
 
 Reply answer(int id, std::string text) {
   return {id, ReplyKind::kAnswer, Secret(std::move(text))};
@@ -62,8 +63,8 @@ const Trouble* Doorkeeper::trouble(const std::string& host) const {
 std::optional<Reply> Doorkeeper::at_once(const Question& question, const Prompt& prompt) {
   if (question.from_jump_host) {
     return end(question.id, question.host,
-               fmt::format("a jump host on the way asks: {}", first_line(prompt.text)),
-               "make a plain `ssh` to the jump host work first, without a question");
+               fmt::format("a jump host on the way asks a question: {}", first_line(prompt.text)),
+               "first make sure that `ssh` to the jump host works without any question");
   }
   switch (prompt.kind) {
     case PromptKind::kHostKey:
@@ -79,8 +80,8 @@ std::optional<Reply> Doorkeeper::at_once(const Question& question, const Prompt&
   }
   return end(
       question.id, question.host,
-      fmt::format("it asks something that muster does not answer: {}", first_line(prompt.text)),
-      "log in by hand once, or give a key that opens it: --identity FILE");
+      fmt::format("the host asks something that muster cannot answer: {}", first_line(prompt.text)),
+      "log in by hand once, or pass a key that the host accepts: --identity FILE");
 }
 
 std::optional<Reply> Doorkeeper::host_key(const Question& question, const Prompt& prompt) {
@@ -88,19 +89,22 @@ std::optional<Reply> Doorkeeper::host_key(const Question& question, const Prompt
   offers_.push_back({host, prompt.address, prompt.key});
   // ssh asks about a pinned host only when it shows a key of another type.
   if (const auto pinned = policy_.pinned.find(host); pinned != policy_.pinned.end()) {
-    return refuse_key(question.id, host,
-                      fmt::format("its host key is not the pinned one: pinned {}, presented {}",
-                                  shown(pinned->second), shown(prompt.key)),
-                      "find out why; if the host was reinstalled: muster setup --forget " + host);
+    return refuse_key(
+        question.id, host,
+        fmt::format("its host key is not the pinned one: pinned {}, presented {}",
+                    shown(pinned->second), shown(prompt.key)),
+        "find out why the key changed; if the host was reinstalled: muster setup --forget " + host);
   }
   if (policy_.expected) {
     const auto known = policy_.expected->find(host);
     if (known == policy_.expected->end()) {
-      return refuse_key(question.id, host,
-                        fmt::format("the file of fingerprints does not name it; it presented {}",
-                                    shown(prompt.key)),
-                        fmt::format("compare at the host's console, then add the line: {} {}", host,
-                                    prompt.key.fingerprint));
+      return refuse_key(
+          question.id, host,
+          fmt::format("the file of --fingerprints does not list this host, which presented {}",
+                      shown(prompt.key)),
+          fmt::format("compare the fingerprint at the host's console, then add this line to the "
+                      "file: {} {}",
+                      host, prompt.key.fingerprint));
     }
     const auto& prints = known->second;
     if (std::find(prints.begin(), prints.end(), prompt.key.fingerprint) != prints.end()) {
@@ -109,16 +113,17 @@ std::optional<Reply> Doorkeeper::host_key(const Question& question, const Prompt
     return refuse_key(question.id, host,
                       fmt::format("its host key is not the expected one: expected {}, presented {}",
                                   fmt::join(prints, " or "), shown(prompt.key)),
-                      "the file may be old or of another key type; else somebody is in between");
+                      "the file may be out of date or list another key type; otherwise somebody "
+                      "may be intercepting the connection");
   }
   if (policy_.accept_all) return answer(question.id, prompt.key.fingerprint);
   if (person_.present()) return std::nullopt;
-  return refuse_key(question.id, host,
-                    fmt::format("its host key is not known, and nobody is here to accept it: {}",
-                                shown(prompt.key)),
-                    "compare it at the host's console, then give --fingerprints FILE with the "
-                    "line: " +
-                        fmt::format("{} {}", host, prompt.key.fingerprint));
+  return refuse_key(
+      question.id, host,
+      fmt::format("its host key is not known, and there is no terminal to ask you about it: {}",
+                  shown(prompt.key)),
+      "compare the key at the host's console, then pass --fingerprints FILE with the line: " +
+          fmt::format("{} {}", host, prompt.key.fingerprint));
 }
 
 std::optional<Reply> Doorkeeper::password(const Question& question, const Prompt& prompt) {
@@ -129,8 +134,9 @@ std::optional<Reply> Doorkeeper::password(const Question& question, const Prompt
   if (policy_.password) return give_password(question.id, question.host);
   if (person_.present()) return std::nullopt;
   return end(question.id, question.host,
-             "it wants a password, and nobody is here to ask: " + first_line(prompt.text),
-             "give --password-file FILE, or a key that opens it: --identity FILE");
+             "the host wants a password, and there is no terminal to ask you for it: " +
+                 first_line(prompt.text),
+             "pass --password-file FILE, or a key that the host accepts: --identity FILE");
 }
 
 Reply Doorkeeper::give_password(int id, const std::string& host) {

@@ -47,8 +47,8 @@ Error bad_line(const std::string& file, int line, std::string what) {
           .what = std::move(what),
           .where = {.file = file, .line = line},
           .hint =
-              "each line is: host SHA256:...; on the host, `ssh-keygen -lf "
-              "/etc/ssh/ssh_host_ed25519_key.pub` prints it"};
+              "each line has the form: host SHA256:...; to print the fingerprint, run on the host: "
+              "ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub"};
 }
 
 // Which word names the hosts: before the fingerprint, or after it as ssh-keygen has it.
@@ -59,11 +59,12 @@ Result<void> add_line(Fingerprints& known, const std::vector<std::string>& words
     return unexpected(bad_line(file, line, "a line needs a host and a fingerprint"));
   if (!is_fingerprint(words[1])) {
     return unexpected(bad_line(
-        file, line, fmt::format("'{}' is no SHA256 fingerprint", printable_lines(words[1]))));
+        file, line, fmt::format("'{}' is not a SHA256 fingerprint", printable_lines(words[1]))));
   }
   const std::string& names = keygen ? words[2] : words[0];
   if (names.rfind("|1|", 0) == 0) {
-    return unexpected(bad_line(file, line, "the host's name is hashed, so it cannot be matched"));
+    return unexpected(
+        bad_line(file, line, "the host's name is hashed, so muster cannot tell which host it is"));
   }
   add(known, names, words[1]);
   return {};

@@ -21,7 +21,7 @@ fail() { say "failed $*"; exit 1; }
 change() {
   change_text=$1
   shift
-  [ "$dry" = 1 ] || "$@" || fail "could not: $change_text"
+  [ "$dry" = 1 ] || "$@" || fail "this step failed: $change_text"
   say "changed $change_text"
 }
 
@@ -69,7 +69,7 @@ set_mode() {
 tighten() {
   [ -e "$1" ] || return 0
   if others_may_write "$1"; then
-    change "took group and world write permission from $3" set_mode "$1" "$2" go-w
+    change "removed group and world write permission from $3" set_mode "$1" "$2" go-w
   fi
 }
 
@@ -83,7 +83,7 @@ own() {
   if [ ! -e "$1" ] || [ "$(stat -L -c %u "$1")" = "$(id -u)" ]; then return 0; fi
   if [ "$(id -u)" != 0 ] && key_is_there; then return 0; fi
   [ "$(id -u)" = 0 ] || fail "$3 belongs to $(stat -L -c %U "$1"); as root: chown $(id -un) $1"
-  change "made $3 belong to root" set_owner "$1" "$2"
+  change "made root the owner of $3" set_owner "$1" "$2"
 }
 set_owner() {
   remember "$1" "$2" && stat -L -c %u "$1" >"$undo/$2.owner" && chown 0 "$1"
@@ -119,18 +119,18 @@ swap_key_line() {
 # The folder for undo; ~/.ssh is there afterwards.
 prepare() {
   if mkdir "$ssh" 2>/dev/null; then
-    mkdir -p "$undo" && : >"$undo/ssh.absent" || fail 'could not write in ~/.ssh'
-    say 'changed made ~/.ssh'
+    mkdir -p "$undo" && : >"$undo/ssh.absent" || fail 'could not write to ~/.ssh'
+    say 'changed created ~/.ssh'
     if command -v restorecon >/dev/null 2>&1; then restorecon "$ssh" 2>/dev/null; fi
   elif ! owner_may_all "$ssh"; then
     # Not by set_mode: nothing can be remembered in there yet.
     prepare_mode=$(mode_of "$ssh")
-    chmod u+rwx "$ssh" && mkdir -p "$undo" || fail 'could not write in ~/.ssh'
+    chmod u+rwx "$ssh" && mkdir -p "$undo" || fail 'could not write to ~/.ssh'
     if [ ! -e "$undo/ssh.mode" ] && [ ! -e "$undo/ssh.absent" ]; then echo "$prepare_mode" >"$undo/ssh.mode"; fi
     mode_of "$ssh" >"$undo/ssh.newmode"
-    say 'changed gave ourselves all permissions of ~/.ssh'
+    say 'changed gave the user all permissions for ~/.ssh'
   fi
-  mkdir -p "$undo" || fail "could not make $undo"
+  mkdir -p "$undo" || fail "could not create $undo"
 }
 
 # One at a time: with a shared home folder every host of the cluster edits the same files. Fails when
@@ -158,27 +158,27 @@ carry_out() {
   fi
   prepare
   # An undo on another host may take the folder away in between.
-  lock || { prepare && lock; } || fail "$undo goes away again and again; is an undo running?"
+  lock || { prepare && lock; } || fail "$undo keeps disappearing; perhaps an undo is running"
   "$1"
 }
 
 # Verb install. Needs key_line ("ssh-ed25519 AAAA... comment") and key_match ("ssh-ed25519 AAAA...").
 do_install() {
-  tighten "$HOME" home 'the home folder'
+  tighten "$HOME" home 'the home directory'
   if [ -d "$ssh" ]; then
     own "$ssh" ssh '~/.ssh'
-    owner_may_all "$ssh" || say 'changed gave ourselves all permissions of ~/.ssh' # prepare does it
+    owner_may_all "$ssh" || say 'changed gave the user all permissions for ~/.ssh' # prepare does it
     tighten "$ssh" ssh '~/.ssh'
   else
-    say 'changed made ~/.ssh'
+    say 'changed created ~/.ssh'
   fi
   own "$keys" authorized_keys '~/.ssh/authorized_keys'
   if [ -e "$keys" ] && ! owner_may_edit "$keys"; then
-    change 'gave ourselves read and write permission of ~/.ssh/authorized_keys' open_keys
+    change 'gave the user read and write permission for ~/.ssh/authorized_keys' open_keys
   fi
   tighten "$keys" authorized_keys '~/.ssh/authorized_keys'
   if ! key_is_there; then
-    change "added our key to ~/.ssh/authorized_keys" \
+    change "added muster's key to ~/.ssh/authorized_keys" \
       edit "$keys" authorized_keys append_line "$keys" "$key_line" authorized_keys
   fi
 }
@@ -251,7 +251,7 @@ mesh_config() {
 # brought for other hosts stays.
 do_mesh() {
   mesh=$ssh/muster-mesh
-  if [ ! -d "$mesh/known_hosts.d" ]; then change 'made ~/.ssh/muster-mesh' make_folder "$mesh/known_hosts.d"; fi
+  if [ ! -d "$mesh/known_hosts.d" ]; then change 'created ~/.ssh/muster-mesh' make_folder "$mesh/known_hosts.d"; fi
   put "$mesh/id_ed25519" "$mesh_key" '~/.ssh/muster-mesh/id_ed25519'
   pin_count=0
   put_pins || fail 'could not write the host keys'
@@ -278,7 +278,7 @@ undo_content() {
       change "restored $3" put_back "$1" "$undo/$2.old"
     fi
   elif [ -e "$1" ] && [ -e "$undo/$2.added" ] && grep -qxF -f "$undo/$2.added" "$1"; then
-    change "took our lines out of $3, which was changed since" take_out "$1" "$undo/$2.added"
+    change "removed muster's lines from $3, which was changed after the setup" take_out "$1" "$undo/$2.added"
     if [ -e "$undo/$2.absent" ] && [ "$dry" != 1 ] && [ ! -s "$1" ]; then rm -f "$1"; fi
   fi
 }
@@ -292,11 +292,11 @@ mode_before() {
 }
 undo_mode() {
   undo_mode_text=$(mode_before "$1" "$2")
-  if [ -n "$undo_mode_text" ]; then change "gave $3 its mode back" chmod "$undo_mode_text" "$1"; fi
+  if [ -n "$undo_mode_text" ]; then change "restored the mode of $3" chmod "$undo_mode_text" "$1"; fi
 }
 undo_owner() {
   if [ ! -e "$1" ] || [ ! -e "$undo/$2.owner" ]; then return 0; fi
-  change "gave $3 its owner back" chown "$(cat "$undo/$2.owner")" "$1"
+  change "restored the owner of $3" chown "$(cat "$undo/$2.owner")" "$1"
 }
 
 # In one step, or one who waits for the lock would get it in a folder half removed.
@@ -320,7 +320,7 @@ do_undo() {
   if [ "$dry" != 1 ]; then lock || return 0; fi
   if [ -n "$our_keys" ] && [ -n "$(others_lines)" ]; then
     if [ -n "$(our_lines)" ]; then
-      change 'took our key out of ~/.ssh/authorized_keys; another launcher uses the rest' \
+      change 'removed the key of this machine from ~/.ssh/authorized_keys; another machine uses the rest' \
         edit "$keys" authorized_keys drop_lines "$(our_lines)"
     fi
     return 0
@@ -331,20 +331,20 @@ do_undo() {
   undo_mode "$keys" authorized_keys '~/.ssh/authorized_keys'
   undo_owner "$keys" authorized_keys '~/.ssh/authorized_keys'
   undo_owner "$ssh" ssh '~/.ssh'
-  undo_mode "$HOME" home 'the home folder'
+  undo_mode "$HOME" home 'the home directory'
   undo_ssh_mode=$(mode_before "$ssh" ssh)
   undo_made=0
   if [ -e "$undo/ssh.absent" ]; then undo_made=1; fi
   if [ -e "$ssh/$folder" ]; then change "removed ~/.ssh/$folder" rm -rf "$ssh/$folder"; fi
-  if [ -e "$undo" ]; then change "removed what was kept for undo" remove_undo; fi
-  if [ -n "$undo_ssh_mode" ]; then change 'gave ~/.ssh its mode back' chmod "$undo_ssh_mode" "$ssh"; fi
+  if [ -e "$undo" ]; then change "removed the files for undo" remove_undo; fi
+  if [ -n "$undo_ssh_mode" ]; then change 'restored the mode of ~/.ssh' chmod "$undo_ssh_mode" "$ssh"; fi
   if [ "$undo_made" = 1 ] && [ "$dry" != 1 ] && rmdir "$ssh" 2>/dev/null; then say 'changed removed ~/.ssh'; fi
 }
 
 # Verb prepare, on the launcher. ssh reads no configuration that others may write, so that comes
 # before any login.
 do_prepare() {
-  if [ "$dry" != 1 ]; then prepare; elif [ ! -d "$ssh" ]; then say 'changed made ~/.ssh'; fi
+  if [ "$dry" != 1 ]; then prepare; elif [ ! -d "$ssh" ]; then say 'changed created ~/.ssh'; fi
   tighten "$config" config '~/.ssh/config'
 }
 

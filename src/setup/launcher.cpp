@@ -31,12 +31,13 @@ Result<void> check_ssh_version() {
   MUSTER_TRY(const sys::Ended ended, run_ok({"ssh", "-V"}));
   const auto version = parse_ssh_version(ended.err);
   if (!version || *version >= kOldestSsh) return {};
-  return unexpected(Error{.code = ErrorCode::kEngineMissing,
-                          .what = fmt::format("the ssh client here is {}.{}; muster setup needs "
-                                              "OpenSSH 8.5 or newer",
-                                              version->first, version->second),
-                          .hint = "install a newer openssh-client on this machine; the hosts' sshd "
-                                  "may be older"});
+  return unexpected(Error{
+      .code = ErrorCode::kEngineMissing,
+      .what = fmt::format(
+          "the ssh client on this machine is OpenSSH {}.{}, but muster setup needs 8.5 or newer",
+          version->first, version->second),
+      .hint = "install a newer openssh-client on this machine; the hosts' sshd "
+              "may be older"});
 }
 
 // ssh looks for ~/.ssh in the account's home folder whatever HOME says.
@@ -50,7 +51,7 @@ Result<void> check_home(const std::string& home) {
   return unexpected(
       Error{.code = ErrorCode::kUsage,
             .what = fmt::format("HOME is {}, but ssh reads {}/.ssh for this account", home, field),
-            .hint = fmt::format("HOME={} muster setup ...", field)});
+            .hint = fmt::format("run: HOME={} muster setup ...", field)});
 }
 
 Result<ScriptReport> run_here(std::string script) {
@@ -100,9 +101,9 @@ Result<std::string> parse_public_key(std::string_view text, const std::string& f
     return line;
   }
   return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = "this is no public key",
+                          .what = "this is not a public key",
                           .where = {.file = file, .line = 1},
-                          .hint = "make a key pair: ssh-keygen -t ed25519"});
+                          .hint = "create a key pair: ssh-keygen -t ed25519"});
 }
 
 Result<Launcher> Launcher::open() {
@@ -123,7 +124,7 @@ Result<sys::Fd> Launcher::prepare() {
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) == 0) return lock;
   return unexpected(Error{.what = "another muster setup is running",
                           .where = {.file = path},
-                          .hint = "wait for it to end"});
+                          .hint = "wait until it has ended"});
 }
 
 Result<void> Launcher::ensure_key(const std::string& path, const std::string& purpose) {
@@ -132,7 +133,7 @@ Result<void> Launcher::ensure_key(const std::string& path, const std::string& pu
   (void)::gethostname(name, sizeof name - 1);
   MUSTER_CHECK(run_ok({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C",
                        fmt::format("{}@{}", purpose, name), "-f", path}));
-  changes_.push_back("made the key " + path);
+  changes_.push_back("created the key " + path);
   return {};
 }
 
@@ -144,7 +145,7 @@ Result<std::string> Launcher::public_key(const std::string& path) const {
     return unexpected(Error{.code = ErrorCode::kUsage,
                             .what = "there is no such key",
                             .where = {.file = path},
-                            .hint = "make one: ssh-keygen -t ed25519 -f " + path});
+                            .hint = "create a key: ssh-keygen -t ed25519 -f " + path});
   }
   // -P '': without a passphrase or not at all; never a prompt.
   MUSTER_TRY(const sys::Ended ended, run_ok({"ssh-keygen", "-y", "-P", "", "-f", path}));
@@ -190,7 +191,7 @@ Result<std::vector<std::string>> Launcher::foretell(bool undo) const {
     return report.changes;
   }
   MUSTER_TRY(ScriptReport report, run_here(prepare_script(true)));
-  if (!sys::exists(cluster_key())) report.changes.push_back("made the key " + cluster_key());
+  if (!sys::exists(cluster_key())) report.changes.push_back("created the key " + cluster_key());
   MUSTER_TRY(const ScriptReport include, run_here(include_script(true)));
   report.changes.insert(report.changes.end(), include.changes.begin(), include.changes.end());
   return report.changes;

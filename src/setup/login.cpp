@@ -39,17 +39,17 @@ Error changed_key(const std::string& host, const std::optional<HostKey>& pinned,
           .what = fmt::format("its host key is not the pinned one: pinned {}, presented {} {}", old,
                               presented.type, presented.fingerprint),
           .where = {.host = host},
-          .hint = fmt::format("find out why; if the host was reinstalled, compare at its console, "
-                              "then: muster setup --forget {}",
+          .hint = fmt::format("find out why the key changed; if the host was reinstalled, compare "
+                              "the fingerprint at its console, then run: muster setup --forget {}",
                               host)};
 }
 
 Error denied(const std::string& host, const std::string& err) {
   Error error = remote::unreachable(host, printable_lines(err));
-  error.what = "it accepted no key that we have, and did not ask for a password";
+  error.what = "the host accepted none of your keys and did not ask for a password";
   error.hint =
-      "give a key that opens it (--identity FILE), or let sshd there ask for a password "
-      "(PasswordAuthentication yes) until the set-up is done";
+      "pass a key that the host accepts (--identity FILE), or allow password logins in the host's "
+      "sshd until the setup is done (PasswordAuthentication yes)";
   return error;
 }
 
@@ -57,12 +57,12 @@ Error script_error(const std::string& host, const sys::Ended& ended, const Scrip
   if (report.failure) {
     return {.what = *report.failure,
             .where = {.host = host},
-            .hint = "look at owner, mode and free space of ~/.ssh there"};
+            .hint = "check the owner, the mode and the free space of ~/.ssh on the host"};
   }
-  return {.what = fmt::format("the set-up there did not come to its end ({}){}",
-                              sys::to_text(ended), said(ended.err)),
+  return {.what = fmt::format("the setup on the host did not finish ({}){}", sys::to_text(ended),
+                              said(ended.err)),
           .where = {.host = host},
-          .hint = "does `ssh HOST sh` give a shell there?"};
+          .hint = "check that `ssh HOST sh` starts a shell on the host"};
 }
 
 sys::Command first_command(const Errand& errand, const FirstLogin& login, bool person_present) {
@@ -88,10 +88,10 @@ Visit with_trouble(Visit visit, std::optional<Trouble> trouble) {
 // Entered, but not because somebody accepted its key: something else vouched for it.
 Error not_pinned(const std::string& host) {
   return {.code = ErrorCode::kUnreachable,
-          .what = "ssh let us in without its host key being accepted and pinned",
+          .what = "ssh logged in although nobody accepted the host key, so muster could not pin it",
           .where = {.host = host},
-          .hint = fmt::format("which setting vouches for the key? `ssh -G {}`; set it up again "
-                              "without it",
+          .hint = fmt::format("a setting of ssh accepts the key; find it with `ssh -G {}`, remove "
+                              "it and run muster setup again",
                               host)};
 }
 
@@ -211,7 +211,7 @@ Visit judge_visit(const std::string& host, const Result<sys::Ended>& ended,
     visit.error = script_error(host, *ended, visit.report);
   } else if (ended->timed_out) {
     visit.error = Error{.code = ErrorCode::kTimeout,
-                        .what = "no answer within the deadline",
+                        .what = "no answer within the time limit",
                         .where = {.host = host}};
   } else if (const auto known = remote::diagnose(ended->err);
              known && known->id == "ssh-publickey-denied") {

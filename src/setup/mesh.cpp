@@ -55,10 +55,11 @@ Result<MeshPart> make_part(Launcher& launcher, std::span<const Entry> entries) {
     part.pins += pins_for(pinned, names);
   }
   if (part.addresses.empty()) {
-    return unexpected(Error{.code = ErrorCode::kFindings,
-                            .what = "no host reports an address of its own, so the host-to-host "
-                                    "key cannot be restricted by from=",
-                            .hint = "install iproute2 on the hosts"});
+    return unexpected(
+        Error{.code = ErrorCode::kFindings,
+              .what = "no host reports an IP address that only it has, so muster cannot restrict "
+                      "the host-to-host key to the hosts (from= in authorized_keys)",
+              .hint = "install iproute2 on the hosts"});
   }
   return part;
 }
@@ -83,13 +84,13 @@ std::size_t check_pairs(std::span<const Entry> entries, std::vector<Visit>& visi
       const std::string why = outcomes[i].ended ? printable_lines(outcomes[i].ended->err)
                                                 : outcomes[i].ended.error().what;
       visits[i].error = Error{.code = ErrorCode::kUnreachable,
-                              .what = fmt::format("it does not reach {}: {}",
+                              .what = fmt::format("this host cannot log in to {}: {}",
                                                   entries[(i + apart) % entries.size()].name,
                                                   why.substr(0, why.find_last_not_of('\n') + 1)),
                               .where = {.host = entries[i].name},
                               .hint =
-                                  "the hosts' names must resolve on the hosts too, and no "
-                                  "address translation may lie between them"};
+                                  "the hosts' names must also resolve on the hosts, and there must "
+                                  "be no NAT between the hosts"};
     }
   }
   return checked;
@@ -149,7 +150,8 @@ Result<void> check_mesh(std::span<const Entry> entries) {
               .what = fmt::format("--host-to-host needs the same user and port on every host: {} "
                                   "is set up with {}, {} with {}",
                                   first.name, how(first), entry.name, how(entry)),
-              .hint = "give --user and --port for all, or connect each kind of host on its own"});
+              .hint = "pass --user and --port for all hosts, or run muster setup --host-to-host "
+                      "once for each group of hosts with the same user and port"});
   }
   return {};
 }

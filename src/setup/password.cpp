@@ -51,7 +51,7 @@ Result<Secret> read_password(const std::string& path) {
   if (S_ISREG(status.st_mode) && (status.st_mode & 0077) != 0) {
     return unexpected(
         refused(path, "others can read the password file",
-                fmt::format("chmod 600 {}, and think of the password as known", path)));
+                fmt::format("run chmod 600 {}, and consider the password compromised", path)));
   }
   return first_line(fd.get(), path);
 }

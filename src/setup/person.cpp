@@ -101,9 +101,9 @@ bool TerminalPerson::present() const {
 
 bool TerminalPerson::accept(std::span<const KeyOffer> offers) {
   tell(fmt::format(
-      "These hosts show keys that are not known here. Compare them with what the "
-      "hosts' consoles or\nyour provider say (ssh-keygen -lf "
-      "/etc/ssh/ssh_host_ed25519_key.pub):\n{}Accept and pin {}? (yes/no) ",
+      "The host keys of these hosts are not known yet. Compare them with what each host's "
+      "console\n(ssh-keygen -lf /etc/ssh/ssh_host_ed25519_key.pub) or your provider "
+      "shows:\n{}Accept and pin {}? (yes/no) ",
       offers_table(offers), offers.size() == 1 ? "it" : fmt::format("all {}", offers.size())));
   const sys::Fd terminal(::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY));
   if (!typed(terminal.get(), Clock::now() + kAnswerDeadline)) return false;

@@ -33,7 +33,7 @@ Result<void> check_private(const std::string& file, std::string hint) {
   }
   if ((status.st_mode & 077) == 0) return {};
   return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = "others may read this private key, so ssh refuses it",
+                          .what = "other users can read this private key, so ssh refuses to use it",
                           .where = {.file = file},
                           .hint = "chmod 600 " + file});
 }
@@ -201,12 +201,13 @@ void Run::check() {
     Error cause =
         outcome.ended ? Error{.what = sys::to_text(*outcome.ended)} : outcome.ended.error();
     cause.where = {};
-    result.error = because(std::move(cause), "the key was installed, but does not open it");
+    result.error =
+        because(std::move(cause), "muster installed the key, but the host does not accept it");
     result.error->code = ErrorCode::kUnreachable;
     result.error->where.host = outcome.host;
     result.error->hint =
-        "sshd's log there says why: AuthorizedKeysFile, PubkeyAuthentication or the modes of "
-        "folders above the home folder";
+        "see the log of sshd on the host; common causes are AuthorizedKeysFile, "
+        "PubkeyAuthentication and the modes of the directories above the home directory";
   }
 }
 
@@ -216,7 +217,8 @@ Result<void> Run::connect_hosts() {
     if (!target.result.error) entries.push_back(target.entry);
   }
   if (entries.size() < 2) {
-    notes_.emplace_back("host-to-host: fewer than two hosts are set up, nothing to connect");
+    notes_.emplace_back(
+        "host-to-host: fewer than two hosts are set up, so there is nothing to connect");
     return {};
   }
   MUSTER_TRY(MeshResult mesh, connect_mesh(launcher_, entries));
@@ -234,12 +236,13 @@ SetupResult Run::result() {
 Result<SetupResult> Run::carry_out() {
   MUSTER_CHECK(read_hosts());
   if (!request_.key.empty()) {
-    MUSTER_CHECK(check_private(request_.key, "make one: ssh-keygen -t ed25519 -f " + request_.key));
+    MUSTER_CHECK(
+        check_private(request_.key, "create a key: ssh-keygen -t ed25519 -f " + request_.key));
     MUSTER_CHECK(launcher_.public_key(request_.key));
   }
   if (!request_.identity.empty()) {
-    MUSTER_CHECK(
-        check_private(request_.identity, "--identity names a private key that opens the hosts"));
+    MUSTER_CHECK(check_private(request_.identity,
+                               "--identity must name a private key that the hosts accept"));
   }
   MUSTER_TRY(const sys::Fd lock, launcher_.prepare());
   MUSTER_CHECK(launcher_.ensure_key(launcher_.cluster_key(), "muster"));
@@ -261,12 +264,14 @@ Result<SetupResult> Run::foretell() {
   for (const Visit& visit : visit_by_key(launcher_, visits, false)) note(visit);
   for (Target* target : all([](const Target& t) { return !t.known; })) {
     target->result.changes.emplace_back(
-        "would be logged in to for the first time: its host key pinned, our key added to "
-        "~/.ssh/authorized_keys, modes put right");
+        "would log in for the first time, pin the host key, add the key to ~/.ssh/authorized_keys "
+        "and correct file modes");
     here.push_back("would pin the host key of " + target->entry.name);
   }
   if (request_.host_to_host) {
-    notes_.emplace_back("host-to-host: would give every host ~/.ssh/muster-mesh and an Include");
+    notes_.emplace_back(
+        "host-to-host: would create ~/.ssh/muster-mesh on every host, and an Include in "
+        "~/.ssh/config");
   }
   SetupResult all_results = result();
   all_results.launcher = std::move(here);
@@ -279,7 +284,7 @@ Result<SetupResult> set_up(SetupRequest request, Person& person) {
   if (request.cluster.hosts.empty()) {
     return unexpected(Error{.code = ErrorCode::kUsage,
                             .what = "there are no hosts to set up",
-                            .hint = "name them: muster setup -H node1,node2"});
+                            .hint = "name hosts: muster setup -H node1,node2"});
   }
   MUSTER_TRY(Launcher launcher, Launcher::open());
   const bool dry = request.dry_run;

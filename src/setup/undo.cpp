@@ -16,16 +16,17 @@ namespace {
 
 Error not_set_up(const std::string& host) {
   return {.code = ErrorCode::kUsage,
-          .what = "it was not set up from here",
+          .what = "this host was not set up from this machine",
           .where = {.host = host},
-          .hint = "`cat ~/.ssh/muster/hosts` lists what was"};
+          .hint = "to see the hosts that were set up from this machine: cat ~/.ssh/muster/hosts"};
 }
 
 HostResult result_of(const Visit& visit) {
   HostResult result{.host = visit.host, .changes = visit.report.changes, .error = visit.error};
   if (result.error) {
     result.error->hint += fmt::format(
-        "{}it stays on the list; if it is gone for good: muster setup --undo --forget {}",
+        "{}the host stays on muster's list; if it no longer exists: muster setup --undo --forget "
+        "{}",
         result.error->hint.empty() ? "" : "; ", visit.host);
   }
   return result;
@@ -97,7 +98,7 @@ Result<SetupResult> undo(const UndoRequest& request) {
     return result;
   }
   if (!sys::exists(launcher.folder())) {
-    result.notes.emplace_back("nothing was set up from here");
+    result.notes.emplace_back("no host was set up from this machine");
     return result;
   }
   MUSTER_TRY(const sys::Fd lock, launcher.prepare());
@@ -126,8 +127,9 @@ Result<SetupResult> forget(std::span<const std::string> hosts, bool dry_run) {
           fmt::format("forgot the pinned key {} {}", key->type, key->fingerprint));
       if (!dry_run) launcher.remove_pin(host);
     } else {
-      one.error = Error{
-          .code = ErrorCode::kUsage, .what = "no key is pinned for it", .where = {.host = host}};
+      one.error = Error{.code = ErrorCode::kUsage,
+                        .what = "no key is pinned for this host",
+                        .where = {.host = host}};
     }
     result.hosts.push_back(std::move(one));
   }

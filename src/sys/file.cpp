@@ -50,13 +50,14 @@ Result<Fd> open_to_read(const std::string& path) {
   if (!fd.valid()) return unexpected(system_error("cannot open the file", path));
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) {
-    return unexpected(system_error("cannot look at the file", path));
+    return unexpected(system_error("cannot examine the file", path));
   }
   if (is_lonely_fifo(fd.get(), status)) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "this is a FIFO, not a file",
-                            .where = {.file = path},
-                            .hint = "name a regular file, or /dev/stdin and pipe into it"});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "this is a named pipe (FIFO), not a regular file",
+              .where = {.file = path},
+              .hint = "pass a regular file, or pass /dev/stdin and pipe the contents into muster"});
   }
   if (::fcntl(fd.get(), F_SETFL, 0) != 0) {
     return unexpected(system_error("cannot read the file", path));
@@ -129,10 +130,10 @@ Result<void> make_folders(const std::string& path, mode_t mode) {
     const std::string part = path.substr(0, end);
     if (::mkdir(part.c_str(), mode) == 0) {
       if (::chmod(part.c_str(), mode) != 0) {
-        return unexpected(system_error("cannot set the mode of the folder", part));
+        return unexpected(system_error("cannot set the mode of the directory", part));
       }
     } else if (errno != EEXIST) {
-      return unexpected(system_error("cannot make the folder", part));
+      return unexpected(system_error("cannot create the directory", part));
     }
     if (end == std::string::npos) return {};
   }
@@ -157,16 +158,17 @@ Result<void> make_private_folder(const std::string& path) {
   MUSTER_CHECK(make_folders(path, 0700));
   struct stat status{};
   if (::lstat(path.c_str(), &status) != 0) {
-    return unexpected(system_error("cannot look at the folder", path));
+    return unexpected(system_error("cannot examine the directory", path));
   }
   if (S_ISDIR(status.st_mode) && status.st_uid == ::geteuid() && (status.st_mode & 0077) == 0) {
     return {};
   }
-  return unexpected(Error{
-      .code = ErrorCode::kSystem,
-      .what = "the folder is not ours alone",
-      .where = {.file = path},
-      .hint = fmt::format("it must be a folder owned by uid {} with mode 0700", ::geteuid())});
+  return unexpected(
+      Error{.code = ErrorCode::kSystem,
+            .what = "other users can use this directory",
+            .where = {.file = path},
+            .hint = fmt::format("it must be a directory that belongs to uid {} and has mode 0700",
+                                ::geteuid())});
 }
 
 }  // namespace muster::sys

@@ -31,10 +31,10 @@ Result<Fd> open_regular(const std::string& path) {
   if (!fd.valid()) return unexpected(system_error("cannot open the file", path));
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) {
-    return unexpected(system_error("cannot look at the file", path));
+    return unexpected(system_error("cannot examine the file", path));
   }
   if (S_ISREG(status.st_mode)) return fd;
-  return unexpected(Error{.what = "this is no regular file", .where = {.file = path}});
+  return unexpected(Error{.what = "this is not a regular file", .where = {.file = path}});
 }
 
 }  // namespace

@@ -71,7 +71,7 @@ class Running : public std::enable_shared_from_this<Running> {
 }  // namespace
 
 std::string to_text(const Ended& ended) {
-  if (ended.timed_out) return "no answer within its deadline";
+  if (ended.timed_out) return "no answer within the time limit";
   if (ended.signal != 0) {
     return fmt::format("signal {} ({})", ended.signal, ::strsignal(ended.signal));
   }

@@ -21,7 +21,7 @@ Error failed(const std::error_code& code, const std::string& folder) {
   return {.code = code == std::errc::no_such_file_or_directory || code == std::errc::not_a_directory
                       ? ErrorCode::kUsage
                       : ErrorCode::kSystem,
-          .what = "cannot read the folder: " + code.message(),
+          .what = "cannot read the directory: " + code.message(),
           .where = {.file = folder}};
 }
 

@@ -190,7 +190,7 @@ void Checkpoints::State::write(CheckpointManifest manifest, int index, int count
     unfinished->commit(manifest);
   } catch (const std::exception& error) {
     kept = false;
-    outcome = step + " was not kept: " + rank_and_host(job.rank) + ": " + error.what();
+    outcome = step + " was not saved: " + rank_and_host(job.rank) + ": " + error.what();
     if (unfinished && index > 0) unfinished->announce_failure(index);
     if (unfinished && index == 0) unfinished->remove();
     return;
@@ -198,7 +198,8 @@ void Checkpoints::State::write(CheckpointManifest manifest, int index, int count
   try {
     folder.prune(options.keep, manifest.step);
   } catch (const std::exception& error) {
-    outcome = step + " was kept, but an older one is in the way: " + rank_and_host(job.rank) +
+    outcome = step +
+              " was saved, but an older one could not be removed: " + rank_and_host(job.rank) +
               ": " + error.what();
   }
 }
@@ -230,7 +231,8 @@ LoadedCheckpoint Checkpoints::State::hand_out(int source, int64_t step) const {
         manifest = encode(loaded.manifest);
         shapes = encode(header_for(loaded.tensors, {}));
       },
-      "the checkpoint of step " + std::to_string(step) + " was good a moment ago: ");
+      "the checkpoint of step " + std::to_string(step) +
+          " could be read a moment ago, but now it cannot: ");
   if (group->getSize() == 1) return loaded;
   manifest = broadcast_text(*group, manifest, source);
   shapes = broadcast_text(*group, shapes, source);
@@ -275,7 +277,8 @@ void Checkpoints::State::restore_random_numbers(const LoadedCheckpoint& loaded) 
   const int64_t step = loaded.manifest.step;
   if (loaded.manifest.ranks != job.size) {
     warn("step " + std::to_string(step) + " was saved by " + std::to_string(loaded.manifest.ranks) +
-         " ranks, now there are " + std::to_string(job.size) + ": random numbers begin anew");
+         " ranks, and now there are " + std::to_string(job.size) +
+         "; the random number generators are reseeded");
     return seed_anew(step, job.rank);
   }
   const torch::Tensor bytes = loaded.tensors.at(rng_name(job.rank)).cpu();
@@ -290,7 +293,7 @@ Checkpoints::Checkpoints(const Job& job, ProcessGroupPointer group,
                        .folder = CheckpointFolder(options.folder)}) {
   State& s = *state_;
   if (options.folder.empty() || options.keep < 1 || options.shard_bytes < 1) {
-    throw std::invalid_argument("Checkpoints: a folder, keep >= 1 and shard_bytes >= 1 are needed");
+    throw std::invalid_argument("Checkpoints needs a directory, keep >= 1 and shard_bytes >= 1");
   }
   s.mark = broadcast_text(*s.group, new_mark(), 0);
   s.folder_of = find_folder_mates(job, *s.group, options.folder, s.mark);
@@ -338,8 +341,8 @@ std::optional<Checkpoint> Checkpoints::resume() {
   const auto source = std::max_element(held.begin(), held.end());  // the lowest such rank
   if (!all_damaged.empty()) all_damaged.pop_back();
   if (*source < 0 && !all_damaged.empty()) {
-    throw std::runtime_error("no checkpoint is left that can be used:\n" + all_damaged +
-                             "\nmove them away to begin anew");
+    throw std::runtime_error("none of the checkpoints can be used:\n" + all_damaged +
+                             "\nmove them away to start from the beginning");
   }
   if (!all_damaged.empty()) s.warn(all_damaged);
   if (*source < 0) return std::nullopt;
@@ -395,9 +398,10 @@ bool Checkpoints::shared() const {
 
 std::string Checkpoints::describe() const {
   const State& s = *state_;
-  if (shared()) return "one folder for all ranks";
+  if (shared()) return "one directory that all ranks share";
   const std::set<int> folders(s.folder_of.begin(), s.folder_of.end());
-  return std::to_string(folders.size()) + " folders that are not shared, each with all of it";
+  return std::to_string(folders.size()) +
+         " directories that are not shared, each with the whole checkpoint";
 }
 
 Checkpoints::Cost Checkpoints::last_cost() const {

@@ -78,7 +78,8 @@ void compare(const std::string& path, const FileChecksums& told, const FileCheck
   }
   for (const auto& [name, sum] : told.tensors) {
     const auto there = found.tensors.find(name);
-    if (there == found.tensors.end()) throw std::runtime_error(path + ": lacks " + name);
+    if (there == found.tensors.end())
+      throw std::runtime_error(path + ": the tensor is missing: " + name);
     if (there->second != sum) throw std::runtime_error(path + ": " + name + " is damaged");
   }
   if (found.header != told.header) throw std::runtime_error(path + ": its header is damaged");
@@ -94,7 +95,7 @@ CheckpointManifest read_manifest(const std::string& folder, int64_t step) {
     throw std::runtime_error(path + ": " + error.what());
   }
   if (manifest.step != step) {
-    throw std::runtime_error(path + ": is of step " + std::to_string(manifest.step));
+    throw std::runtime_error(path + ": belongs to step " + std::to_string(manifest.step));
   }
   return manifest;
 }
@@ -157,7 +158,7 @@ void CheckpointFolder::prune(int keep, int64_t newest) const {
 UnfinishedCheckpoint::UnfinishedCheckpoint(const CheckpointFolder& folder, int64_t step,
                                            const std::string& mark)
     : folder_(folder), step_(step), path_(folder.folder_of(step) + kUnfinished + mark) {
-  if (::mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST) throw_errno(path_, "cannot be made");
+  if (::mkdir(path_.c_str(), 0777) != 0 && errno != EEXIST) throw_errno(path_, "cannot be created");
 }
 
 Shard UnfinishedCheckpoint::write_shard(int index, int count, const NamedTensors& tensors) const {
@@ -183,7 +184,7 @@ void UnfinishedCheckpoint::announce(int index, const Shard& shard) const {
   file.write(text.data(), text.size());
   file.sync();
   if (::rename((path + ".new").c_str(), path.c_str()) != 0)
-    throw_errno(path, "cannot be put there");
+    throw_errno(path, "cannot be renamed into place");
 }
 
 void UnfinishedCheckpoint::announce_failure(int index) const noexcept {
@@ -214,9 +215,9 @@ std::vector<Shard> UnfinishedCheckpoint::wait_for_others(
     if (::access((path + ".failed").c_str(), F_OK) == 0) {
       throw std::runtime_error(who + " could not be written");
     }
-    if (abandoned()) throw std::runtime_error("given up, since the job ends");
+    if (abandoned()) throw std::runtime_error("writing was abandoned because the job ends");
     if (std::chrono::steady_clock::now() > deadline) {
-      throw std::runtime_error(who + " did not come in time");
+      throw std::runtime_error(who + " was not written in time");
     }
     std::this_thread::sleep_for(pause);
     pause = std::min<std::chrono::milliseconds>(pause * 2, kLongestPause);
@@ -235,12 +236,13 @@ void UnfinishedCheckpoint::commit(const CheckpointManifest& manifest) const {
   const std::string replaced = final_path + kReplaced;
   std::error_code ignored;
   if (::rename(path_.c_str(), final_path.c_str()) != 0) {
-    if (errno != EEXIST && errno != ENOTEMPTY) throw_errno(final_path, "cannot be put there");
+    if (errno != EEXIST && errno != ENOTEMPTY)
+      throw_errno(final_path, "cannot be renamed into place");
     // Two renames, because a network file system cannot exchange two names.
     fs::remove_all(replaced, ignored);
     if (::rename(final_path.c_str(), replaced.c_str()) != 0 ||
         ::rename(path_.c_str(), final_path.c_str()) != 0) {
-      throw_errno(final_path, "cannot be put there");
+      throw_errno(final_path, "cannot be renamed into place");
     }
   }
   sync_folder(folder_.path());

@@ -20,12 +20,12 @@ std::string seal(json value) {
 json unseal(const std::string& text) {
   json value = json::parse(text);
   if (!value.is_object() || !value.contains("checksum")) throw std::runtime_error("is damaged");
-  if (value.dump() != text) throw std::runtime_error("is damaged: not as it was written");
+  if (value.dump() != text) throw std::runtime_error("is damaged: its format is wrong");
   const std::string told = value["checksum"];
   value.erase("checksum");
   const std::string plain = value.dump();
   if (checksum(plain.data(), plain.size()) != told) {
-    throw std::runtime_error("is damaged: its checksum is another one");
+    throw std::runtime_error("is damaged: its checksum does not match");
   }
   return value;
 }
@@ -43,7 +43,7 @@ Shard shard_of(const json& value) {
                             .header = value.at("header"),
                             .tensors = value.at("tensors").get<Checksums>()}};
   if (shard.file.empty() || shard.file.find('/') != std::string::npos) {
-    throw std::runtime_error("names a file outside of its folder");
+    throw std::runtime_error("names a file outside its directory");
   }
   return shard;
 }
@@ -74,10 +74,11 @@ std::string encode(const CheckpointManifest& manifest) {
 CheckpointManifest decode_manifest(const std::string& text) {
   return read_sealed(text, [](const json& value) {
     if (value.at("format") != "muster-checkpoint") {
-      throw std::runtime_error("is no manifest of a checkpoint");
+      throw std::runtime_error("is not the manifest of a checkpoint");
     }
     if (value.at("version") != kManifestVersion) {
-      throw std::runtime_error("is of a newer muster: version " + value.at("version").dump());
+      throw std::runtime_error("was written by a newer muster: version " +
+                               value.at("version").dump());
     }
     CheckpointManifest manifest{.step = value.at("step"),
                                 .ranks = value.at("ranks"),

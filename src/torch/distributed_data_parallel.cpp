@@ -56,16 +56,16 @@ std::vector<ReducedParameter> reduced_parameters(const torch::nn::Module& root) 
 void check_options(const DistributedDataParallelOptions& options) {
   if (options.hook && options.compression != Compression::none) {
     throw std::invalid_argument(
-        "DistributedDataParallel: compression is a hook by itself and cannot be combined with "
-        "yours; compress in your hook, or leave it out");
+        "DistributedDataParallel: compression cannot be combined with a hook of your own; compress "
+        "in your hook, or leave compression out");
   }
   if (options.fixed_buckets && options.find_unused_parameters && !options.static_graph) {
     throw std::invalid_argument(
-        "DistributedDataParallel: with find_unused_parameters the buckets are fixed already; leave "
+        "DistributedDataParallel: find_unused_parameters already fixes the buckets; leave "
         "fixed_buckets out");
   }
   if (options.first_bucket_bytes <= 0 || options.bucket_bytes <= 0) {
-    throw std::invalid_argument("DistributedDataParallel: buckets hold at least 1 byte");
+    throw std::invalid_argument("DistributedDataParallel: a bucket must hold at least 1 byte");
   }
 }
 
@@ -75,8 +75,8 @@ void check_sparse(const std::vector<ReducedParameter>& parameters,
   for (const ReducedParameter& parameter : parameters) {
     if (!parameter.sparse_gradient) continue;
     throw std::invalid_argument("DistributedDataParallel: the gradient of " + parameter.name +
-                                " is sparse, and MPI does not add up sparse tensors; use a group "
-                                "over \"gloo\", or an embedding without sparse");
+                                " is sparse, and MPI cannot add sparse tensors; use a group over "
+                                "\"gloo\", or an embedding without the sparse option");
   }
 }
 
@@ -253,7 +253,7 @@ DataParallelCore::DataParallelCore(std::shared_ptr<torch::nn::Module> module, Gr
   if (s.parameters.empty()) {
     throw std::invalid_argument(
         "DistributedDataParallel: no parameter of the model requires a gradient, so there is "
-        "nothing to average; use the model as it is");
+        "nothing to average; use the model without DistributedDataParallel");
   }
   s.broadcast_model(0);
   s.reducer = make_reducer(s.parameters, s.group,
@@ -361,7 +361,7 @@ void DataParallelCore::State::announce_input() {
     if (sum_of(0, /*wait=*/true).item<float>() != 0) {
       throw std::runtime_error(
           "DistributedDataParallel::join: a rank has run out of input, and "
-          "throw_on_early_termination ends the loop on all");
+          "throw_on_early_termination ends the loop on all ranks");
     }
   }
   reducer->set_forward_pass_work_handle(active_ranks_work, joining->divide_by_initial_world_size);
@@ -391,11 +391,13 @@ void DataParallelCore::State::end_join(bool last) {
 
 void DataParallelCore::join(const std::function<void()>& loop, const JoinOptions& options) {
   State& s = *state_;
-  if (s.joining) throw std::logic_error("DistributedDataParallel::join within itself");
+  if (s.joining)
+    throw std::logic_error("DistributedDataParallel::join cannot be called inside another join");
   if (s.options.static_graph) {
     throw std::invalid_argument(
-        "DistributedDataParallel::join: with static_graph a rank cannot stand in for steps that it "
-        "does not take; use find_unused_parameters instead, or give all ranks as many batches");
+        "DistributedDataParallel::join: with static_graph a rank that has run out of input cannot "
+        "take part in the steps of the others; use find_unused_parameters instead, or give all "
+        "ranks the same number of batches");
   }
   struct Leave {
     State& state;
@@ -417,7 +419,7 @@ void DataParallelCore::join(const std::function<void()>& loop, const JoinOptions
       (void)s.sum_of(1, /*wait=*/true);
       throw std::runtime_error("DistributedDataParallel::join: rank " +
                                std::to_string(s.group->getRank()) +
-                               " has run out of input before others");
+                               " has run out of input before other ranks");
     }
     s.shadow_step();
     last = false;

@@ -30,7 +30,7 @@ void throw_errno(const std::string& path, const std::string& what) {
 
 NewFile::NewFile(std::string path) : path_(std::move(path)) {
   fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd_ < 0) throw_errno(path_, "cannot be made");
+  if (fd_ < 0) throw_errno(path_, "cannot be created");
 }
 
 NewFile::~NewFile() {
@@ -49,7 +49,7 @@ void NewFile::write(const void* data, size_t bytes) {
 }
 
 void NewFile::sync() {
-  if (::fsync(fd_) != 0) throw_errno(path_, "does not reach the disk");
+  if (::fsync(fd_) != 0) throw_errno(path_, "cannot be written to the disk");
   (void)::posix_fadvise(fd_, 0, 0, POSIX_FADV_DONTNEED);
   // A file system over the network may tell only now that there was no room.
   if (::close(std::exchange(fd_, -1)) != 0) throw_errno(path_, "cannot be closed");
@@ -59,7 +59,7 @@ void make_folder(const std::string& path) {
   if (std::filesystem::is_directory(path)) return;
   const std::string above = folder_of(path);
   if (above != path) make_folder(above);
-  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) throw_errno(path, "cannot be made");
+  if (::mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) throw_errno(path, "cannot be created");
   sync_folder(above);
 }
 
@@ -71,7 +71,7 @@ void sync_folder(const std::string& path) {
   const int error = errno;
   ::close(fd);
   errno = error;
-  if (!done) throw_errno(path, "does not reach the disk");
+  if (!done) throw_errno(path, "cannot be written to the disk");
 }
 
 void write_whole_file(const std::string& path, const std::function<void(NewFile&)>& write) {
@@ -80,7 +80,8 @@ void write_whole_file(const std::string& path, const std::function<void(NewFile&
     NewFile file(unfinished);
     write(file);
     file.sync();
-    if (::rename(unfinished.c_str(), path.c_str()) != 0) throw_errno(path, "cannot be put there");
+    if (::rename(unfinished.c_str(), path.c_str()) != 0)
+      throw_errno(path, "cannot be renamed into place");
     sync_folder(folder_of(path));
   } catch (...) {
     ::unlink(unfinished.c_str());
@@ -110,7 +111,7 @@ void OldFile::read(void* data, size_t bytes) {
     const ssize_t got = ::read(fd_, next, std::min(bytes, kAtOnce));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw_errno(path_, "cannot be read");
-    if (got == 0) throw std::runtime_error(path_ + ": ends too soon");
+    if (got == 0) throw std::runtime_error(path_ + ": is shorter than expected");
     next += got;
     bytes -= static_cast<size_t>(got);
   }

@@ -91,7 +91,7 @@ void act_together(c10d::ProcessGroup& group, const std::function<void()>& act,
   }
   if (count == 0) return;
   const std::string others =
-      count > 1 ? " (and " + std::to_string(count - 1) + " more ranks say alike)" : "";
+      count > 1 ? " (and " + std::to_string(count - 1) + " more ranks with the same message)" : "";
   throw std::runtime_error(what + first + others);
 }
 

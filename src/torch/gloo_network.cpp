@@ -71,11 +71,10 @@ std::vector<std::string> named_interfaces() {
   const std::set<std::string> here = names.empty() ? std::set<std::string>() : interfaces_here();
   for (const std::string& name : names) {
     if (here.contains(name)) continue;
-    throw std::runtime_error("GLOO_SOCKET_IFNAME names " + name +
-                             ", but this host has no such interface\n  hint: it has " +
-                             joined(here) +
-                             "; hosts may call theirs differently: muster run sets each host's own "
-                             "name");
+    throw std::runtime_error(
+        "GLOO_SOCKET_IFNAME names " + name +
+        ", but this host has no such interface\n  hint: it has " + joined(here) +
+        "; interface names may differ between hosts: muster run sets the right one on each host");
   }
   return names;
 }
@@ -104,14 +103,14 @@ std::string address_towards(const std::string& master, int port) {
     loopback = text_of(one->ai_addr, one->ai_addrlen);
   }
   if (!loopback.empty()) {
-    throw std::runtime_error("MASTER_ADDR=" + master + " means " + loopback +
-                             " on this host, where no other host reaches it\n  hint: set "
-                             "MASTER_ADDR to the host's address in the network of the job, or "
-                             "GLOO_SOCKET_IFNAME to the interface");
+    throw std::runtime_error(
+        "MASTER_ADDR=" + master + " means " + loopback +
+        " on this host, an address that other hosts cannot reach\n  hint: set MASTER_ADDR to the "
+        "address of rank 0's host in the job's network, or GLOO_SOCKET_IFNAME to the interface");
   }
   throw std::runtime_error("this host has no route to the master at " + master +
-                           "\n  hint: is MASTER_ADDR in a network that all hosts share? muster "
-                           "check shows which they do");
+                           "\n  hint: MASTER_ADDR must be in a network that all hosts share; "
+                           "muster check shows which one that is");
 }
 
 }  // namespace muster::gloo

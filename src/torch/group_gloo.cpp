@@ -55,19 +55,20 @@ BackendPointer gloo_backend(const Job& job, const c10::intrusive_ptr<c10d::Store
     const std::optional<std::string> missing = who_is_missing(*store, job.size);
     if (!missing) {
       const std::string server = job.agent_store ? "torchrun's agent" : "rank 0";
-      throw std::runtime_error(server + " has left, and the group's store with it: " +
-                               reason(error) + "\n  hint: what it said itself tells why");
+      throw std::runtime_error(server + " has ended, and the group's key-value store with it: " +
+                               reason(error) + "\n  hint: its own output shows why it ended");
     }
     say_told(*store, job.rank);
     if (job.rank == 0 && !job.agent_store) wait_until_told(*store, job.size, kUntilTold);
     if (missing->empty()) {
       throw std::runtime_error(
-          "the ranks do not reach each other over Gloo: " + reason(error) +
-          "\n  hint: is GLOO_SOCKET_IFNAME, on every host, the interface of a network that all "
-          "share? muster check shows it, muster run sets it");
+          "the ranks cannot reach each other over Gloo: " + reason(error) +
+          "\n  hint: on every host, GLOO_SOCKET_IFNAME must be the interface of a network that all "
+          "hosts share; muster check shows it and muster run sets it");
     }
-    throw std::runtime_error("did not come to the group within the time-out: " + *missing +
-                             "\n  hint: have they ended, or not started? (" + reason(error) + ")");
+    throw std::runtime_error("these ranks did not join the group within the timeout: " + *missing +
+                             "\n  hint: perhaps they have ended or never started (" +
+                             reason(error) + ")");
   }
 }
 

@@ -16,9 +16,9 @@ BackendPointer mpi_backend(const Job& job, const GroupOptions& options) {
   if (backend->getRank() == job.rank && backend->getSize() == job.size) return backend;
   throw std::runtime_error(
       "MPI says that this is rank " + std::to_string(backend->getRank()) + " of " +
-      std::to_string(backend->getSize()) + ", the job: " + job.describe() +
-      "\n  hint: MPI finds its peers only under an mpirun or srun of the same MPI; start the job "
-      "with one (muster run --engine ...), or take \"gloo\"");
+      std::to_string(backend->getSize()) + ", but the job says: " + job.describe() +
+      "\n  hint: MPI finds the other ranks only under an mpirun or srun of the same MPI; start the "
+      "job with one (muster run --engine ...), or use \"gloo\"");
 }
 
 }  // namespace muster

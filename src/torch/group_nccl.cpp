@@ -18,9 +18,9 @@ c10::DeviceIndex device_of(const Job& job) {
   if (job.local_rank < devices) return static_cast<c10::DeviceIndex>(job.local_rank);
   throw std::runtime_error(
       "this process is number " + std::to_string(job.local_rank) + " of " +
-      std::to_string(job.local_size) + " on its host and sees " + std::to_string(devices) +
-      " CUDA devices\n  hint: start as many ranks a host as it has devices, or let each see one "
-      "with CUDA_VISIBLE_DEVICES; without devices take \"gloo\" or \"mpi\"");
+      std::to_string(job.local_size) + " on its host, but it sees " + std::to_string(devices) +
+      " CUDA devices\n  hint: start at most as many ranks per host as it has devices, or give each "
+      "rank its own with CUDA_VISIBLE_DEVICES; without devices use \"gloo\" or \"mpi\"");
 }
 
 }  // namespace
@@ -28,7 +28,7 @@ c10::DeviceIndex device_of(const Job& job) {
 Usable nccl_usable() {
   const int devices = c10::cuda::device_count();
   if (devices == 0) return {.usable = false, .text = "this host has no CUDA device"};
-  return {.usable = true, .text = "PyTorch has NCCL, and there is a CUDA device"};
+  return {.usable = true, .text = "PyTorch has NCCL, and this host has a CUDA device"};
 }
 
 BackendPointer nccl_backend(const Job& job, const c10::intrusive_ptr<c10d::Store>& store,

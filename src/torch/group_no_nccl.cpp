@@ -16,9 +16,9 @@ Usable nccl_usable() {
 
 BackendPointer nccl_backend(const Job&, const c10::intrusive_ptr<c10d::Store>&,
                             const GroupOptions&) {
-  throw std::runtime_error(std::string("there is no NCCL here: ") + kWhy +
+  throw std::runtime_error(std::string("NCCL is not available: ") + kWhy +
                            "\n  hint: build muster against a CUDA build of PyTorch "
-                           "(-DMUSTER_TORCH=...), or take \"gloo\" or \"mpi\"");
+                           "(-DMUSTER_TORCH=...), or use \"gloo\" or \"mpi\"");
 }
 
 }  // namespace muster

@@ -32,9 +32,10 @@ std::string master_value(const rankenv::Environment& environment, const std::str
   const std::string plain = value_of(environment, name.c_str());
   const std::string pods = value_of(environment, ("PET_" + name).c_str());
   if (by_pod && !plain.empty() && !pods.empty() && plain != pods) {
-    throw std::runtime_error(name + "=" + plain.substr(0, kShown) + " contradicts PET_" + name +
-                             "=" + pods.substr(0, kShown) +
-                             "\n  hint: one of them is left over; unset it");
+    throw std::runtime_error(
+        name + "=" + plain.substr(0, kShown) + " contradicts PET_" + name + "=" +
+        pods.substr(0, kShown) +
+        "\n  hint: one of the two variables is left over from another launcher; unset it");
   }
   return plain.empty() ? pods : plain;
 }
@@ -84,14 +85,14 @@ Job join() {
 }
 
 std::string Job::describe() const {
-  if (told_by.empty()) return "alone: no launcher tells a rank";
+  if (told_by.empty()) return "a single process: no launcher has set a rank";
   std::string text = "rank " + std::to_string(rank) + " of " + std::to_string(size) + ", " +
                      ordinal(local_rank + 1) + " of " + std::to_string(local_size) +
                      " on this host";
   if (host_count) {
     text += ", " + std::to_string(*host_count) + (*host_count == 1 ? " host" : " hosts");
   }
-  text += ", told by " + told_by;
+  text += ", according to " + told_by;
   if (master) text += "; master " + master->address + ":" + std::to_string(master->port);
   return text;
 }

@@ -126,7 +126,7 @@ std::string order_difference(const std::vector<RankedManifest>& models) {
       if (first == second) continue;
       return "\n  number " + std::to_string(at + 1) + " is " + first + " on " +
              rank_text(models[0].ranks) + ", " + second + " on " + rank_text(models[other].ranks) +
-             ": the same tensors, registered in another order";
+             ": the tensors are the same, but they are registered in a different order";
     }
   }
   return "";
@@ -190,9 +190,9 @@ void check_agreement(c10d::ProcessGroup& group, const Manifest& mine) {
   text += differences(models);
   if (in_order.size() > kModelsCompared) {
     text += "\n  and " + std::to_string(in_order.size() - kModelsCompared) +
-            " more models, which were not compared";
+            " more versions of the model, which were not compared";
   }
-  throw std::runtime_error(text + "\n  Build it from the same arguments on every rank.");
+  throw std::runtime_error(text + "\n  Build the model with the same arguments on every rank.");
 }
 
 }  // namespace muster

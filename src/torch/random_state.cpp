@@ -40,7 +40,8 @@ void set_random_state(const std::string& state) {
     if (state.size() - at < sizeof size) break;  // saved where there was no device
     std::memcpy(&size, state.data() + at, sizeof size);
     at += sizeof size;
-    if (size > state.size() - at) throw std::runtime_error("random numbers: cut off");
+    if (size > state.size() - at)
+      throw std::runtime_error("the state of the random number generators is cut off");
     at::Tensor bytes = at::empty({static_cast<int64_t>(size)}, at::kByte);
     std::memcpy(bytes.data_ptr(), state.data() + at, size);
     at += size;

@@ -8,7 +8,7 @@
 #include <torch/version.h>
 
 #if TORCH_VERSION_MAJOR != 2 || TORCH_VERSION_MINOR < 12
-#error "libmuster knows c10d's Reducer as PyTorch 2.12 to 2.15 have it; this PyTorch is older"
+#error "libmuster works with c10d's Reducer of PyTorch 2.12 to 2.15, and this PyTorch is older"
 #endif
 
 namespace muster {

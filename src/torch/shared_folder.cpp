@@ -51,7 +51,8 @@ std::vector<int> find_folder_mates(const Job& job, c10d::ProcessGroup& group,
   act_together(group, [&] {
     lowest = lowest_seen(folder, prefix);
     if (lowest < 0) {
-      throw std::runtime_error(folder + ": does not show what the first rank of this host wrote");
+      throw std::runtime_error(
+          folder + ": a file that the first rank of this host wrote is not visible here");
     }
   });
   std::vector<int> mates;

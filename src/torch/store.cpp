@@ -30,8 +30,8 @@ std::runtime_error no_master(const Job& job) {
   const bool port = is_set("MASTER_PORT");
   const char* missing = address ? "MASTER_PORT is not" : port ? "MASTER_ADDR is not" : "neither is";
   return std::runtime_error(
-      "Gloo's ranks meet at MASTER_ADDR and MASTER_PORT, and " + std::string(missing) + " set (" +
-      job.describe() +
+      "with Gloo the ranks find each other at MASTER_ADDR and MASTER_PORT, but " +
+      std::string(missing) + " set (" + job.describe() +
       ")\n  hint: start the job with muster run, which sets them; or set MASTER_ADDR to rank 0's "
       "address and MASTER_PORT to a free port there, the same for all ranks (mpirun -x "
       "MASTER_ADDR=..., hydra: -genv MASTER_ADDR ...)");
@@ -42,14 +42,14 @@ std::runtime_error no_store(const Job& job, bool serves, std::chrono::millisecon
   const std::string where = job.master->address + ":" + std::to_string(job.master->port);
   const std::string server = job.agent_store ? "torchrun's agent" : "rank 0";
   if (serves) {
-    return std::runtime_error("rank 0 cannot serve the job's store at " + where + ": " + why +
-                              "\n  hint: is the port taken by another job? Set another MASTER_PORT "
-                              "for all ranks; muster run finds a free one");
+    return std::runtime_error("rank 0 cannot listen for the other ranks at " + where + ": " + why +
+                              "\n  hint: if another job uses the port, set another MASTER_PORT for "
+                              "all ranks; muster run finds a free one");
   }
   return std::runtime_error(server + " does not answer at " + where + " within " +
                             seconds(timeout) + ": " + why +
-                            "\n  hint: is it running, is MASTER_ADDR its address for this host, "
-                            "and does a firewall let the port through?");
+                            "\n  hint: check that it is running, that this host reaches it at "
+                            "MASTER_ADDR, and that no firewall blocks the port");
 }
 
 c10::intrusive_ptr<c10d::Store> connect(const Job& job, std::chrono::milliseconds timeout) {

@@ -166,8 +166,8 @@ Tensor SyncBatchNormImpl::forward(const Tensor& input) {
     count = joint.count;
     if (count <= 1) {
       throw std::invalid_argument(
-          "SyncBatchNorm: a channel has one value or none on all ranks together, of which there is "
-          "no variance; use larger batches, or eval()");
+          "SyncBatchNorm: a channel has fewer than two values on all ranks together, so it has no "
+          "variance; use larger batches, or eval()");
     }
     if (options.track_running_stats()) {
       const double momentum = next_momentum();

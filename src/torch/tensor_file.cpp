@@ -44,7 +44,7 @@ ReadHeader read_header(OldFile& file, const std::string& path) {
   std::array<unsigned char, 8> encoded{};
   if (file.size() < encoded.size()) {
     throw std::runtime_error(path + ": " + std::to_string(file.size()) +
-                             " bytes are no safetensors file");
+                             " bytes are too few for a safetensors file");
   }
   file.read(encoded.data(), encoded.size());
   uint64_t length = 0;
@@ -53,7 +53,7 @@ ReadHeader read_header(OldFile& file, const std::string& path) {
   if (length > kMostHeaderBytes || length > behind) {
     throw std::runtime_error(path + ": its header would have " + std::to_string(length) +
                              " bytes, and the file has " + std::to_string(file.size()) +
-                             ": cut off, or no safetensors file");
+                             ": the file is cut off or not a safetensors file");
   }
   std::string json(length, '\0');
   file.read(json.data(), json.size());
@@ -79,7 +79,8 @@ FileChecksums read_file(const std::string& path,
     try {
       memory = into(place);
     } catch (const std::exception& error) {
-      throw std::runtime_error(path + ": no memory for " + place.name + ": " + error.what());
+      throw std::runtime_error(path + ": not enough memory for " + place.name + ": " +
+                               error.what());
     }
     if (memory == nullptr) piece.resize(kPiece);
     Sum sum;

@@ -39,14 +39,14 @@ TensorPlace place_of(const std::string& name, const nlohmann::json& entry) {
   for (const auto& size : entry.at("shape")) {
     // Figures beyond int64, and negative ones, are no sizes.
     if (!size.is_number_unsigned() || size.get<uint64_t>() > INT64_MAX) {
-      throw std::runtime_error(name + " has a shape that no tensor has");
+      throw std::runtime_error(name + " has an impossible shape");
     }
     place.shape.push_back(size.get<int64_t>());
   }
   const auto& offsets = entry.at("data_offsets");
   if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
       !offsets[1].is_number_unsigned()) {
-    throw std::runtime_error(name + " has no place in the file");
+    throw std::runtime_error(name + " has no valid position in the file");
   }
   place.begin = offsets[0];
   place.end = offsets[1];
@@ -60,18 +60,18 @@ void check_places(std::vector<TensorPlace>& places, std::optional<uint64_t> data
   uint64_t next = 0;
   for (const TensorPlace& place : places) {
     if (place.begin != next || place.end < place.begin) {
-      throw std::runtime_error(place.name + " does not lie where the tensor before it ends");
+      throw std::runtime_error(place.name + " does not begin where the previous tensor ends");
     }
     if (place.end - place.begin != bytes_of(place.type, place.shape)) {
-      throw std::runtime_error(place.name + " has a place of " +
-                               std::to_string(place.end - place.begin) + " bytes and needs " +
+      throw std::runtime_error(place.name + " has " + std::to_string(place.end - place.begin) +
+                               " bytes in the file but needs " +
                                std::to_string(bytes_of(place.type, place.shape)));
     }
     next = place.end;
   }
   if (data_bytes && next != *data_bytes) {
     throw std::runtime_error("its tensors have " + std::to_string(next) +
-                             " bytes, and behind the header there are " +
+                             " bytes, but after the header there are " +
                              std::to_string(*data_bytes));
   }
 }
@@ -158,7 +158,8 @@ TensorHeader decode(std::string_view json, std::optional<uint64_t> data_bytes) {
       }
     }
   } catch (const nlohmann::json::exception& error) {
-    throw std::runtime_error(std::string("its header is not one of safetensors: ") + error.what());
+    throw std::runtime_error(std::string("its header is not a safetensors header: ") +
+                             error.what());
   }
   check_places(header.places, data_bytes);
   return header;

@@ -93,8 +93,8 @@ StateForm form_of(torch::optim::Optimizer& optimizer) {
   if (dynamic_cast<Adagrad*>(&optimizer) != nullptr) return form<AdagradParamState>();
   if (dynamic_cast<RMSprop*>(&optimizer) != nullptr) return form<RMSpropParamState>();
   throw std::invalid_argument(
-      "Checkpoints: this optimizer's state cannot be kept; SGD, Adam, AdamW, Adagrad and RMSprop "
-      "can");
+      "Checkpoints: this optimizer's state cannot be saved; use SGD, Adam, AdamW, Adagrad or "
+      "RMSprop");
 }
 
 // A count of steps, not a tensor of the parameter's shape.
@@ -174,8 +174,9 @@ void TrackedState::refuse_taken(const std::string& name) const {
   for (const Model& one : models_) taken = taken || one.name == name;
   for (const Optimizer& one : optimizers_) taken = taken || one.name == name;
   if (taken) {
-    throw std::invalid_argument("Checkpoints: \"" + name +
-                                "\" cannot be the name: taken, empty, \"rng\" or with a /");
+    throw std::invalid_argument(
+        "Checkpoints: \"" + name +
+        "\" cannot be used as a name: it is taken, empty or \"rng\", or contains a /");
   }
 }
 
@@ -222,7 +223,7 @@ void TrackedState::check(const NamedTensors& tensors) const {
       known.insert(name);
       const auto there = tensors.find(name);
       if (there == tensors.end()) {
-        differences.add("it lacks " + name + ", " + shape_text(tensor));
+        differences.add("it does not contain " + name + ", " + shape_text(tensor));
       } else if (there->second.sizes() != tensor.sizes() ||
                  there->second.scalar_type() != tensor.scalar_type()) {
         differences.add(name + " is " + shape_text(there->second) + " in it and " +
@@ -246,9 +247,11 @@ void TrackedState::check(const NamedTensors& tensors) const {
     }
   }
   for (const auto& [name, tensor] : tensors) {
-    if (!known.contains(name)) differences.add("it has " + name + ", which this program lacks");
+    if (!known.contains(name))
+      differences.add("it has " + name + ", which this program does not have");
   }
-  if (differences.any()) throw std::runtime_error("is of another model:" + differences.text());
+  if (differences.any())
+    throw std::runtime_error("belongs to a different model:" + differences.text());
 }
 
 void TrackedState::restore(const NamedTensors& tensors, const CheckpointValues& values) {

@@ -19,8 +19,8 @@ constexpr const char* kLogits = "--logits";  // shown in no help
 void add_place_options(CLI::App& command, TrainOptions& options) {
   command
       .add_option("--dataset-dir", options.dataset_dir,
-                  "Data set on every host: the four IDX files of MNIST or the six .bin files of "
-                  "CIFAR-10")
+                  "Directory with the data set on every host: the four IDX files of MNIST, or the "
+                  "six .bin files of CIFAR-10")
       ->type_name("PATH")
       ->group(kPlaces);
   command
@@ -30,7 +30,8 @@ void add_place_options(CLI::App& command, TrainOptions& options) {
       ->capture_default_str()
       ->group(kPlaces);
   command
-      .add_option("--save-every", options.save_every, "Steps between checkpoints; 0: one per epoch")
+      .add_option("--save-every", options.save_every,
+                  "Steps between checkpoints; 0 means one checkpoint per epoch")
       ->capture_default_str()
       ->check(CLI::Range(int64_t{0}, kMany))
       ->group(kPlaces);
@@ -40,36 +41,40 @@ void add_place_options(CLI::App& command, TrainOptions& options) {
       ->group(kPlaces);
   command
       .add_option("--resume", options.resume,
-                  "auto: continue from the newest checkpoint, if there is one; never: refuse a "
-                  "directory that has one")
+                  "auto: continue from the newest checkpoint in the output directory, if there is "
+                  "one; never: stop with an error if there is one")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "never"}))
       ->group(kPlaces);
-  command.add_flag("--sync-save", options.sync_save, "Wait until each checkpoint is on disk")
+  command
+      .add_flag(
+          "--sync-save", options.sync_save,
+          "Stop training while a checkpoint is written, instead of writing it in the background")
       ->group(kPlaces);
   command
       .add_flag("--save-model", options.save_model,
-                "Accepted for compatibility; model.safetensors is always written")
+                "Has no effect: model.safetensors is always written")
       ->group(kPlaces);
 }
 
 void add_step_options(CLI::App& command, TrainOptions& options) {
-  command.add_option("--epochs", options.epochs, "Passes over the data set; 0: only evaluate")
+  command.add_option("--epochs", options.epochs, "Passes over the data set; 0 means only evaluate")
       ->check(CLI::Range(int64_t{0}, kMany))
       ->group(kSteps);
-  command.add_option("--batch-size", options.batch_size, "Samples per step of all ranks together")
+  command
+      .add_option("--batch-size", options.batch_size, "Samples per step, for all ranks together")
       ->check(CLI::Range(int64_t{1}, kMany))
       ->group(kSteps);
   command
       .add_option("--accumulate", options.accumulate,
-                  "Parts in which a rank computes its share of a batch, to save memory")
+                  "Compute each rank's share of a batch in N parts, to save memory")
       ->capture_default_str()
       ->check(CLI::Range(1, kFew))
       ->group(kSteps);
-  command.add_option("--max-steps", options.max_steps, "Stop after N steps; 0: no limit")
+  command.add_option("--max-steps", options.max_steps, "Stop after N steps; 0 means no limit")
       ->check(CLI::Range(int64_t{0}, kMany))
       ->group(kSteps);
-  command.add_option("--log-every", options.log_every, "Steps between lines of metrics")
+  command.add_option("--log-every", options.log_every, "Write a line of metrics every N steps")
       ->capture_default_str()
       ->check(CLI::Range(int64_t{1}, kMany))
       ->group(kSteps);
@@ -78,7 +83,9 @@ void add_step_options(CLI::App& command, TrainOptions& options) {
                   "Seed for weights, sample order, augmentation and dropout")
       ->capture_default_str()
       ->group(kSteps);
-  command.add_flag("--bf16", options.bf16, "Compute in bfloat16 where that is safe (autocast)")
+  command
+      .add_flag("--bf16", options.bf16,
+                "Use bfloat16 for the operations where PyTorch's autocast allows it")
       ->group(kSteps);
 }
 
@@ -88,20 +95,19 @@ void add_rate_options(CLI::App& command, TrainOptions& options) {
       ->group(kRate);
   command
       .add_option("--lr-scaling", options.lr_scaling,
-                  "linear: --lr times batch size / 256; none: --lr unchanged")
+                  "linear: multiply --lr by batch size / 256; none: use --lr unchanged")
       ->capture_default_str()
       ->check(CLI::IsMember({"linear", "none"}))
       ->group(kRate);
   command
       .add_option("--warmup-epochs", options.warmup_epochs,
-                  "Epochs until the learning rate is at its full height; may be a fraction")
+                  "Epochs over which the learning rate rises to its full value; may be a fraction")
       ->check(CLI::Range(0.0, 1e6))
       ->group(kRate);
   command
-      .add_option(
-          "--schedule", options.schedule,
-          "Learning rate after warm-up; step divides it by 10 after 1/2 and again after 3/4 "
-          "of all steps")
+      .add_option("--schedule", options.schedule,
+                  "How the learning rate changes after warm-up; step divides it by 10 after half "
+                  "and again after three quarters of all steps")
       ->capture_default_str()
       ->check(CLI::IsMember({"cosine", "step", "constant"}))
       ->group(kRate);
@@ -121,8 +127,8 @@ void add_rate_options(CLI::App& command, TrainOptions& options) {
 void add_model_options(CLI::App& command, TrainOptions& options) {
   command
       .add_option("--weights", options.weights,
-                  "Start from this .safetensors file with torchvision's names, on rank 0's host; "
-                  "a classifier of a different size is skipped")
+                  "Start from the weights in this .safetensors file on rank 0's host, which uses "
+                  "torchvision's names; a classifier of another size is skipped")
       ->type_name("PATH")
       ->group(kModel);
   command.add_option("--freeze", options.freeze, "Train only the classifier")
@@ -130,33 +136,38 @@ void add_model_options(CLI::App& command, TrainOptions& options) {
       ->group(kModel);
   command
       .add_option("--stem", options.stem,
-                  "First layer of a ResNet; small: 3x3 without pooling; auto: small for images "
-                  "under 64 pixels without --weights; one of")
+                  "First layer of a ResNet; small is 3x3 without pooling; auto means small for "
+                  "images under 64 pixels unless you pass --weights; one of")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "small", "torchvision"}))
       ->group(kModel);
   command
       .add_option("--image-size", options.image_size,
-                  "Scale images to N pixels (ResNets); 0: leave them as they are")
+                  "For ResNets: scale images to N x N pixels; 0 means no scaling")
       ->capture_default_str()
       ->check(CLI::Range(0, 4096))
       ->group(kModel);
   command
       .add_flag("--augment,!--no-augment", options.augment,
-                "Random shifts, and mirror images for CIFAR-10; default: only for CIFAR-10")
+                "Shift training images at random, and mirror those of CIFAR-10; default: on for "
+                "CIFAR-10, off for MNIST")
       ->group(kModel);
 }
 
 void add_machine_options(CLI::App& command, TrainOptions& options) {
-  command.add_option("--device", options.device, "Where to train; auto: CUDA if there is a device")
+  command
+      .add_option("--device", options.device, "Where to train; auto means on a GPU if there is one")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu", "cuda", "auto"}))
       ->group(kMachine);
-  command.add_option("--backend", options.backend, "What exchanges the gradients")
+  command
+      .add_option("--backend", options.backend,
+                  "Communication backend that exchanges the gradients")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "mpi", "gloo", "nccl"}))
       ->group(kMachine);
-  command.add_option("--workers", options.workers, "Threads per rank that prepare batches")
+  command
+      .add_option("--workers", options.workers, "Threads per rank that load and prepare batches")
       ->capture_default_str()
       ->check(CLI::Range(0, 1024))
       ->group(kMachine);
@@ -184,7 +195,9 @@ void add_train_options(CLI::App& command, TrainOptions& options) {
 }
 
 void add_threads_option(CLI::App& command, TrainOptions& options) {
-  command.add_option("--threads", options.threads, "Threads of PyTorch; default: OMP_NUM_THREADS")
+  command
+      .add_option("--threads", options.threads,
+                  "Number of threads that PyTorch uses; default: OMP_NUM_THREADS")
       ->check(CLI::Range(1, kFew))
       ->group(kMachine);
 }
@@ -220,10 +233,10 @@ std::string defaults_text() {
          "  mnist          5     64           0.1             0.2             0\n"
          "  resnet18      30    128           0.1               1        0.0005\n"
          "  resnet50      30    128           0.1               1        0.0001\n"
-         "  With --weights both ResNets take 5 epochs and lr 0.02.\n\n"
-         "The output directory then holds model.safetensors (torchvision's names),\n"
-         "metrics.jsonl, training.svg, result.json and checkpoints/, from which an\n"
-         "interrupted job continues.";
+         "  With --weights, both ResNets default to 5 epochs and lr 0.02.\n\n"
+         "After the training the output directory holds model.safetensors (with\ntorchvision's "
+         "names), metrics.jsonl, training.svg and result.json. An\ninterrupted job continues from "
+         "checkpoints/ in that directory.";
 }
 
 }  // namespace muster::trainflags

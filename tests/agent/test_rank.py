@@ -122,7 +122,7 @@ def test_stale_rank_is_overwritten_and_the_users_setting_wins(place):
     assert (variables["GLOO_SOCKET_IFNAME"], variables["NCCL_SOCKET_IFNAME"]) == ("mine", "=ens5")
     assert (variables["NCCL_IB_HCA"], variables["NCCL_IB_GID_INDEX"]) == ("=mlx5_0:1", "3")
     assert (variables["GROUP_RANK"], variables["GROUP_WORLD_SIZE"]) == ("4", "9")
-    kept = "kept as it was set: MASTER_PORT=1234 (not 29511), GLOO_SOCKET_IFNAME=mine (not ens5)"
+    kept = "already set in the environment, so muster did not change it: MASTER_PORT=1234 (not 29511), GLOO_SOCKET_IFNAME=mine (not ens5)"
     assert place.events(0)[0]["remarks"] == [kept]
     assert place.by_hand(["true"], *flags, env=rank0 | user)[2].decode() == f"[n1:0] muster: {kept}\n"
     assert place.run(["true"], *flags, env=place.ENGINE | user)[0] == 0
@@ -131,7 +131,7 @@ def test_stale_rank_is_overwritten_and_the_users_setting_wins(place):
 
 def test_host_outside_the_subnet_says_so(place):
     assert place.run(["true"], "--subnet", "203.0.113.0/24")[0] == 0
-    assert place.events()[0]["remarks"] == ["this host has no interface in 203.0.113.0/24 that is up"]
+    assert place.events()[0]["remarks"] == ["this host has no interface in 203.0.113.0/24, or the interface is down"]
 
 
 def test_activated_environment(place, tmp_path):
@@ -258,7 +258,7 @@ def test_run_folder_of_somebody_elses_making_is_refused(place, tmp_path):
     elsewhere.mkdir(mode=0o700)
     place.folder.symlink_to(elsewhere)
     code, err = place.refused(["true"])
-    assert code == 125 and b"not ours alone" in err
+    assert code == 125 and b"other users can use this directory" in err
     assert list(elsewhere.iterdir()) == []
     place.folder.unlink()
     place.folder.mkdir(mode=0o755)

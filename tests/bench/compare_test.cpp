@@ -132,7 +132,8 @@ TEST(CompareText, ConditionsAndGapsAreSaidAndComeFirst) {
 }
 
 TEST(CompareText, NothingInCommonIsSaid) {
-  EXPECT_TRUE(says(compare_text(run_of(1, 0), {}, "a", "b"), "Nothing was measured in both"));
+  EXPECT_TRUE(says(compare_text(run_of(1, 0), {}, "a", "b"),
+                   "The two results have no measurement in common"));
 }
 
 }  // namespace

@@ -94,7 +94,7 @@ TEST(Page, SaysWhatRanAndWhatCameOfIt) {
   const std::string html = page_html(results);
   EXPECT_TRUE(contains(html, "<pre>muster bench all-reduce -H n[1-4]</pre>"));
   for (const char* word : {">PASS<", ">FAIL<", ">UNKNOWN<", ">CUT SHORT<", "look at the cable",
-                           "expected 10.0 Gbit/s, measured 1.00 Gbit/s, 10 % of what"}) {
+                           "expected 10.0 Gbit/s, measured 1.00 Gbit/s, 10 % of the expected"}) {
     EXPECT_TRUE(contains(html, word)) << word;
   }
   EXPECT_LT(html.find(">FAIL<"), html.find("<svg"));

@@ -49,7 +49,7 @@ TEST(ResultsJson, ASchemaOfTheFutureIsSaidToBeOne) {
   text.replace(text.find("\"schema\":1"), 10, "\"schema\":2");
   const auto back = parse_results(text);
   ASSERT_FALSE(back);
-  EXPECT_NE(back.error().what.find("schema 2"), std::string::npos);
+  EXPECT_NE(back.error().what.find("version 2"), std::string::npos);
 }
 
 TEST(ResultsJson, EveryFieldMustBeThereWithItsType) {

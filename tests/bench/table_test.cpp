@@ -145,7 +145,7 @@ TEST(Table, WhatWasNotMeasuredIsSaidWithItsReason) {
   results.skipped = {{.operation = "all-to-all", .backend = "gloo", .why = "Gloo has none"}};
   results.measurements[0].wrong = 7;
   const std::string text = table_text(results);
-  EXPECT_TRUE(has(text, "CUT SHORT, not all was measured: interrupted after 3 of 9 sizes"));
+  EXPECT_TRUE(has(text, "CUT SHORT, not everything was measured: interrupted after 3 of 9 sizes"));
   EXPECT_TRUE(has(text, "not measured: all-to-all over gloo: Gloo has none"));
   EXPECT_TRUE(has(text, "WRONG RESULTS: 7 elements"));
 }
@@ -228,7 +228,7 @@ TEST(NeededLink, IsGradientsTwiceOverTheBackward) {
   EXPECT_DOUBLE_EQ(needed.replicated, 8 * 102e6 * 2 * 3 / 4 / 1.2);
   EXPECT_DOUBLE_EQ(needed.sharded_many, 8 * 102e6 * 3 / 2);
   EXPECT_DOUBLE_EQ(needed.sharded, 8 * 102e6 * 3 * 3 / 4 / 2);
-  EXPECT_TRUE(has(needed.sentence, "102 MB of gradients and 1.20 s of backward"))
+  EXPECT_TRUE(has(needed.sentence, "102 MB of gradients and a backward pass of 1.20 s"))
       << needed.sentence;
   EXPECT_TRUE(has(needed.sentence, "1.02 Gbit/s on 4 hosts, 1.36 Gbit/s on many hosts"))
       << needed.sentence;

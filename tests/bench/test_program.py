@@ -280,15 +280,15 @@ def test_training(program):
 
 
 @pytest.mark.parametrize("words, code, said", [
-    (["collectives", "--backends", "nccl"], 1, ["there is no NCCL here", "gloo"]),
+    (["collectives", "--backends", "nccl"], 1, ["NCCL is not available", "gloo"]),
     (["collectives", "--backends", "gloo", "--device", "cuda"], 2, ["--device"]),
-    (["collectives", "--backends", "bare,nccl", "--optional"], 1, ["no backend is left", "bare: no MPI library can be used", "nccl: there is no NCCL here"]),
+    (["collectives", "--backends", "bare,nccl", "--optional"], 1, ["there is no backend that all ranks can use", "bare: found no MPI library", "nccl: NCCL is not available"]),
     (["ddp", "--backend", "nccl"], 2, ["--device cuda"]),
     (["collectives", "--backends", "ucx"], 2, ["--backends"]),
     (["collectives", "--operations", "all-reduce,scan"], 2, ["there is no operation 'scan'", "reduce-scatter"]),
     (["collectives", "--max", "8", "--min", "16"], 2, ["--min 16 is more than --max 8"]),
     (["collectives", "--max", str(1 << 40)], 2, ["31 bits", "bare", "--optional"]),
-    (["collectives", "--backends", "bare"], 1, ["no MPI library can be used", "/nowhere/libmpi.so", "mpirun"]),
+    (["collectives", "--backends", "bare"], 1, ["found no MPI library", "/nowhere/libmpi.so", "mpirun"]),
     (["pairs", "--rounds", "0-7"], 2, ["rank 7", "the job has 1"]),
     (["pairs", "--rounds", "0-0"], 2, ["twice"]),
     (["pairs", "--rounds", "0:1"], 2, ["'0:1'", "0-1,2-3"]),
@@ -337,13 +337,13 @@ def test_what_one_rank_lacks_is_skipped_by_all(program, without_pytorch, mpi):
     lines = good(under(mpi, 2, [program, *words, ":", "-n", 1, without_pytorch, *words]))
     assert backends_of(lines, "measurement") == [("all-reduce", "bare")] and of_kind(lines, "measurement")[0]["ranks"] == 3
     assert backends_of(lines, "skipped") == [("all", "mpi"), ("all", "gloo")]
-    assert all(s["why"].startswith("rank 2: cannot load") and "needs the PyTorch" in s["why"] for s in of_kind(lines, "skipped"))
+    assert all(s["why"].startswith("rank 2: cannot load") and "the PyTorch that muster was built with" in s["why"] for s in of_kind(lines, "skipped"))
 
 
 def test_everything_optional_is_there(program):
     lines = good(under("openmpi", 2, [program, "collectives", "--backends", "mpi,nccl,gloo,bare", "--optional", *SMALL]))
     assert [backend for _, backend in backends_of(lines, "measurement")] == ["mpi", "gloo", "bare"]
-    assert backends_of(lines, "skipped") == [("all", "nccl")] and "no NCCL" in of_kind(lines, "skipped")[0]["why"]
+    assert backends_of(lines, "skipped") == [("all", "nccl")] and "NCCL is not available" in of_kind(lines, "skipped")[0]["why"]
 
 
 def test_no_mpi_beside_gloo(program):

@@ -32,7 +32,7 @@ TEST(Shm, MustHoldEveryRanksPart) {
   world.host(2).shm_bytes = world.host(2).shm_free_bytes = 64 * kMiB;  // a container's
   ASSERT_EQ(brief(world), "warning n2 nccl-dev-shm-full");
   EXPECT_EQ(judged(world).front().evidence,
-            "64 MiB, and more than 64 MiB are wanted (64 MiB a rank, 1 on it)");
+            "it has 64 MiB; the ranks need more than 64 MiB (1 rank on the host, 64 MiB each)");
   world.host(2).shm_bytes = world.host(2).shm_free_bytes = 65 * kMiB;
   EXPECT_EQ(brief(world), "");
   world.cluster.hosts[1].slots = 2;
@@ -54,11 +54,11 @@ TEST(Oversubscription, IsSaidAloud) {
   EXPECT_EQ(brief(world), "");
   world.host(2).cpu.usable = 4;
   ASSERT_EQ(brief(world), "warning n2 omp-threads-oversubscribed");
-  EXPECT_EQ(judged(world).front().what, "there are more ranks than processors");
+  EXPECT_EQ(judged(world).front().what, "there are more ranks than CPUs");
   world.host(2).cpu.usable = 8;
   world.job.threads = 2;
   ASSERT_EQ(brief(world), "warning n[1-2] omp-threads-oversubscribed");
-  EXPECT_EQ(judged(world).front().what, "the ranks have more threads than there are processors");
+  EXPECT_EQ(judged(world).front().what, "the ranks have more threads than there are CPUs");
 }
 
 TEST(Nofile, MustSufficeForTheJob) {
@@ -69,13 +69,15 @@ TEST(Nofile, MustSufficeForTheJob) {
   EXPECT_EQ(brief(world), "");  // 4 * 192 + 256 is just 1024
   world.cluster.hosts[1].slots = 97;
   ASSERT_EQ(brief(world), "warning n[1-2] nofile-limit");
-  EXPECT_EQ(judged(world).front().what, "a rank may open 1024 files, and 193 ranks need 1028");
+  EXPECT_EQ(judged(world).front().what,
+            "a process may open 1024 files, but in a job of 193 ranks each rank needs 1028");
   EXPECT_EQ(judged(world).front().fix,
-            "run ulimit -n 4096 before the program, or raise the limit permanently:\n"
+            "start your program from a script that runs 'ulimit -n 4096' first, or raise the limit "
+            "permanently:\n"
             "  muster exec -H 'n[1-2]' -- 'echo '\\''* - nofile 65536'\\'' | sudo tee "
             "/etc/security/limits.d/muster-nofile.conf'\n"
-            "then log in anew; muster's open connection to a host keeps the old limit until it is "
-            "closed, for each of them:\n"
+            "the new limit applies to new logins; muster's open connection to a host keeps the old "
+            "limit until you close it, with one command per host:\n"
             "  ssh -o ControlPath=~/.ssh/muster/cm/%C -O stop HOST");
   world.host(2).limits.nofile = {1024, 1024};
   EXPECT_EQ(brief(world), "error n2 nofile-limit; warning n1 nofile-limit");
@@ -121,7 +123,7 @@ TEST(NotSeen, IsANoteWhereItMatters) {
   world.host(1).not_seen = {{"listeners", "no permission"}, {"gpus", "no driver"}};
   world.host(2).not_seen = {{"listeners", "no permission"}};
   ASSERT_EQ(brief(world), "note n1 facts-not-gathered");
-  EXPECT_EQ(judged(world).front().what, "not looked at: listeners");
+  EXPECT_EQ(judged(world).front().what, "not examined: listeners");
   EXPECT_EQ(judged(world).front().evidence, "no permission");
 }
 

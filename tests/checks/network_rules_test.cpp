@@ -15,7 +15,7 @@ TEST(OwnName, WarnsOfLoopbackAndOfNothing) {
   world.host(2).own_name_resolves_to = {"127.0.1.1"};
   EXPECT_EQ(brief(world), "warning n2 hostname-resolves-to-loopback");
   EXPECT_EQ(judged(world).front().evidence, "127.0.1.1");
-  EXPECT_TRUE(has(judged(world).front().fix, "nothing for muster's runs"));
+  EXPECT_TRUE(has(judged(world).front().fix, "muster run is not affected"));
   world.host(3).own_name_resolves_to = {"127.0.1.1"};
   EXPECT_EQ(brief(world), "warning n[2-3] hostname-resolves-to-loopback");
   world.host(3).own_name_resolves_to = {"198.18.0.3"};
@@ -58,7 +58,8 @@ TEST(WayBack, IsNeededByTheDaemonsOfAnMpi) {
   world.host(2).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
   world.host(3).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
   ASSERT_EQ(brief(world), "error n[2-3] ompi-oob-no-common-interface");
-  EXPECT_TRUE(has(judged(world).front().what, "cannot connect to the launcher, as the daemons of"));
+  EXPECT_TRUE(has(judged(world).front().what,
+                  "the host cannot connect to this machine, but the daemons of"));
   EXPECT_EQ(judged(world).front().evidence, "198.18.0.100 port 40000: No route to host");
 }
 
@@ -82,7 +83,8 @@ TEST(Interfaces, AreNotedWhenOneIsAvoided) {
   World world = good_world(3);
   world.host(2).interfaces.push_back(virtual_bridge("cni0", "10.42.2.1", 24));
   ASSERT_EQ(brief(world), "note n2 nccl-picks-wrong-interface");
-  EXPECT_EQ(judged(world).front().what, "cni0 is avoided: traffic goes through 198.18.0.0/16");
+  EXPECT_EQ(judged(world).front().what,
+            "muster does not use cni0; traffic goes through 198.18.0.0/16");
   world.host(2).interfaces.back().up = false;
   EXPECT_EQ(brief(world), "");
 }
@@ -96,8 +98,8 @@ TEST(InterfaceVariables, NameAnInterfaceThatSomeHostsLack) {
             "warning n[1-2] nccl-picks-wrong-interface; note all nccl-picks-wrong-interface");
   const Finding finding = judged(world).front();
   EXPECT_EQ(finding.what,
-            "GLOO_SOCKET_IFNAME=ens5 is passed to all ranks, but this host has no such interface");
-  EXPECT_EQ(finding.evidence, "the job's interface there is eth0");
+            "GLOO_SOCKET_IFNAME=ens5 is passed to all ranks, but the host has no such interface");
+  EXPECT_EQ(finding.evidence, "the job's interface on the host is eth0");
   EXPECT_TRUE(has(judged(world).back().fix, "unset GLOO_SOCKET_IFNAME"))
       << judged(world).back().fix;
   world.job.env_values = {{"GLOO_SOCKET_IFNAME", "nosuch"}};
@@ -134,7 +136,8 @@ TEST(SameAddress, OnABridgeIsANoteOnly) {
     world.host(number).interfaces.push_back(virtual_bridge("docker0", "172.17.0.1"));
   }
   ASSERT_EQ(brief(world), "note n[1,3] ompi-btl-tcp-virtual-interfaces");
-  EXPECT_EQ(judged(world).front().what, "docker0 has the same address on 2 hosts and is avoided");
+  EXPECT_EQ(judged(world).front().what,
+            "docker0 has the same address on 2 hosts; muster does not use it");
 }
 
 TEST(SameAddress, OnAPortIsAnErrorWhereTheJobRuns) {
@@ -167,9 +170,9 @@ TEST(Port, IsAnErrorWhenTakenOnTheFirstHost) {
                              {.port = 29500}};
   ASSERT_EQ(brief(world), "error n1 master-port-in-use");
   const Finding finding = judged(world).front();
-  EXPECT_EQ(finding.evidence, "PID 4711 of alice: python train.py, listens on 0.0.0.0");
+  EXPECT_EQ(finding.evidence, "process 4711 of alice (python train.py) listens on 0.0.0.0");
   EXPECT_EQ(finding.fix,
-            "--master-port 29501, or end the process, if it is left over:\n"
+            "--master-port 29501, or end the process if you no longer need it:\n"
             "  muster exec -H n1 -- 'kill 4711'");
   world.host(1).listeners[0].user = "bob";  // not ours to end
   EXPECT_FALSE(has(judged(world).front().fix, "kill"));

@@ -24,11 +24,11 @@ TEST(Engine, ThatWasNamedIsNotThereOrNone) {
   World world = good_world(2);
   world.job.launcher = "/bin/nothere";
   ASSERT_EQ(brief(world), "error all remote-daemon-not-in-path");
-  EXPECT_TRUE(has(judged(world).front().what, "/bin/nothere is not there on this machine"));
+  EXPECT_TRUE(has(judged(world).front().what, "/bin/nothere does not exist on this machine"));
   EXPECT_TRUE(has(judged(world).front().fix, "--launcher"));
   world.launcher.mpi.push_back({.launcher = "/bin/nothere"});
   EXPECT_EQ(judged(world).front().what,
-            "/bin/nothere on this machine is no MPI launcher that is known");
+            "/bin/nothere on this machine is not an MPI launcher that muster knows");
 }
 
 TEST(Engine, IsMissingOnAHost) {
@@ -42,7 +42,8 @@ TEST(Engine, DiffersOnAHost) {
   World world = good_world(3);
   world.host(3).mpi = {open_mpi("5.1.0")};
   ASSERT_EQ(brief(world), "error n3 ompi-version-mismatch");
-  EXPECT_EQ(judged(world).front().evidence, "Open MPI 5.1.0 there, Open MPI 5.0.11 here");
+  EXPECT_EQ(judged(world).front().evidence,
+            "Open MPI 5.1.0 on the host, Open MPI 5.0.11 on this machine");
   world.host(3).mpi = {open_mpi("5.0.6")};
   EXPECT_EQ(brief(world), "warning n3 ompi-version-mismatch");
   world.host(3).mpi = {open_mpi("5.0.11")};
@@ -104,7 +105,7 @@ TEST(Libmpi, OfTheEngineIsToldOfOnce) {
   world.host(2).mpi[0].library.hash = world.host(2).program->libmpi->hash = "another";
   ASSERT_EQ(brief(world), "warning n2 ompi-version-mismatch");
   EXPECT_EQ(judged(world).front().what,
-            "its MPI has the same version as on this machine but is another build");
+            "its MPI has the same version as this machine's but is a different build");
 }
 
 World good_world_with_torch(int hosts) {
@@ -155,10 +156,10 @@ TEST(Program, IsMissing) {
   world.job.program = {"train"};
   world.host(2).environment.seen["PATH"] = "/bin";
   EXPECT_EQ(judged(world).front().evidence, "PATH is /bin");
-  EXPECT_TRUE(has(judged(world).front().fix, "install it there"));
+  EXPECT_TRUE(has(judged(world).front().fix, "install the program on the host"));
   world.host(2).program->only_in_folder = true;
   EXPECT_EQ(brief(world), "error n2 remote-exe-not-found");
-  EXPECT_TRUE(has(judged(world).front().what, "train is not there"));
+  EXPECT_TRUE(has(judged(world).front().what, "train is in the current directory"));
   EXPECT_EQ(judged(world).front().fix, "give its path: ./train");
 }
 
@@ -166,10 +167,11 @@ TEST(Program, LacksItsInterpreter) {
   World world = good_world_with_program(3);
   world.host(2).program->missing_interpreter = "/opt/venv/bin/python";
   ASSERT_EQ(brief(world), "error n2 remote-exe-not-found");
-  EXPECT_EQ(judged(world).front().what,
-            "/opt/job/train cannot start there: its interpreter /opt/venv/bin/python is missing");
+  EXPECT_EQ(
+      judged(world).front().what,
+      "/opt/job/train cannot start on the host: its interpreter /opt/venv/bin/python is missing");
   world.host(2).program->missing_interpreter = "/bin/sh\r";
-  EXPECT_TRUE(has(judged(world).front().what, "as on Windows"));
+  EXPECT_TRUE(has(judged(world).front().what, "Windows line endings"));
   EXPECT_TRUE(has(judged(world).front().fix, "sed -i"));
 }
 
@@ -183,9 +185,9 @@ TEST(Program, IsCopiedByTheJobsOwnWord) {
       {"./train", "/opt/job", "  muster sync -H n2 ."},
       {"bin/train", "/home/alice", "  muster sync -H n2 bin"},
       {"/data/my job/train", "/", "  muster sync -H n2 '/data/my job'"},
-      {"./train", "/home/alice", "put it into a folder of its own"},
-      {"/home/alice/train", "/", "put it into a folder of its own"},
-      {"/train", "/opt", "put it into a folder of its own"},
+      {"./train", "/home/alice", "move it into a directory of its own"},
+      {"/home/alice/train", "/", "move it into a directory of its own"},
+      {"/train", "/opt", "move it into a directory of its own"},
       {"python3", "/opt/job", kInstall},
       {"/usr/bin/python3", "/opt/job", kInstall},
   };
@@ -208,7 +210,8 @@ TEST(Folder, IsMissing) {
   for (int number : {2, 3}) world.host(number).folder_exists = false;
   ASSERT_EQ(brief(world), "warning n[2-3] remote-cwd-missing");
   EXPECT_EQ(judged(world).front().fix,
-            "run it with --sync, or copy the folder:\n  muster sync -H 'n[2-3]' '/data/my job'");
+            "add --sync to your command, or copy the directory:\n  muster sync -H 'n[2-3]' "
+            "'/data/my job'");
   world.job.folder = "/home/alice";  // where the ranks start without it
   EXPECT_EQ(brief(world), "");
   world.job.folder = "/data/my job";
@@ -250,7 +253,7 @@ TEST(Program, Differs) {
             "/opt/job/train (10 bytes, p2); on most hosts /opt/job/train (10 bytes, p1)");
   world = good_world_with_program(2);
   world.host(2).program->identity.hash = "p2";  // neither is the usual one
-  EXPECT_EQ(judged(world).front().what, "the program is not the same as on n1");
+  EXPECT_EQ(judged(world).front().what, "the program file differs from the one on n1");
   world.host(1).program->identity.hash = "";
   EXPECT_EQ(brief(world), "");
 }
@@ -285,7 +288,7 @@ TEST(Activation, AdviceKnowsVenvCondaAndOneapi) {
   };
   constexpr auto kVenv = "source ~/venv/bin/activate";
   EXPECT_TRUE(has(advice(kVenv, "/home/dev/venv/bin/activate: No such file or directory"),
-                  "create the venv on these hosts at the same path"));
+                  "create the venv at the same path on these hosts"));
   EXPECT_TRUE(has(advice("~/venv/bin/activate", "/home/dev/venv/bin/activate: Permission denied"),
                   "put 'source' before the path"));
   constexpr auto kLoadConda =
@@ -303,7 +306,7 @@ TEST(Activation, AdviceKnowsVenvCondaAndOneapi) {
   constexpr auto kOneapi = "source /opt/intel/oneapi/setvars.sh";
   EXPECT_TRUE(has(advice(kOneapi, "WARNING: setvars.sh has already been run."), "--force"));
   EXPECT_TRUE(has(advice(kOneapi, "/opt/intel/oneapi/setvars.sh: No such file or directory"),
-                  "install oneAPI on these hosts"));
+                  "install oneAPI at the same path on these hosts"));
   EXPECT_TRUE(has(advice("conda activate ml; false", "line 1 ended with exit code 1"),
                   "make the same environment available"));
 }
@@ -330,8 +333,8 @@ TEST(Activation, ComesBeforeWhatItCauses) {
   world.host(1).program = facts::Program{};
   const std::vector<Finding> findings = judged(world);
   ASSERT_EQ(findings.size(), 2U);
-  EXPECT_EQ(findings[0].what, "--activate failed there");
-  EXPECT_EQ(findings[1].what, "python3 is not there");
+  EXPECT_EQ(findings[0].what, "--activate failed on the host");
+  EXPECT_EQ(findings[1].what, "python3 does not exist on the host");
 }
 
 TEST(Activation, IsUndoneByVariablesFromHere) {
@@ -345,8 +348,9 @@ TEST(Activation, IsUndoneByVariablesFromHere) {
   const std::vector<Finding> findings = judged(world);
   ASSERT_EQ(findings.size(), 2U);  // the other: n3 has a PATH of its own
   EXPECT_EQ(findings[0].hosts, (std::vector<std::string>{"n1", "n2"}));
-  EXPECT_EQ(findings[0].what, "PATH from this machine overrides what --activate sets on the host");
-  EXPECT_TRUE(has(findings[0].fix, "leave -x PATH out"));
+  EXPECT_EQ(findings[0].what,
+            "this machine's value of PATH overrides what --activate sets on the host");
+  EXPECT_TRUE(has(findings[0].fix, "leave out -x PATH"));
 }
 
 TEST(Environment, DiffersInVariablesWhoseValuesAreNotTold) {

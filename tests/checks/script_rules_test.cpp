@@ -34,14 +34,14 @@ TEST(Script, IsMissing) {
   World world = good_world_with_script(3);
   for (int number : {2, 3}) world.host(number).script = facts::Script{.name = "train.py"};
   ASSERT_EQ(brief(world), "error n[2-3] remote-exe-not-found");
-  EXPECT_EQ(judged(world).front().what, "the script train.py is not there");
+  EXPECT_EQ(judged(world).front().what, "the script train.py does not exist on the host");
   EXPECT_TRUE(has(judged(world).front().fix, "\n  muster sync -H 'n[2-3]' ."));
-  EXPECT_TRUE(has(judged(world).front().fix, "run it with --sync"));
+  EXPECT_TRUE(has(judged(world).front().fix, "add --sync to your command"));
   world.job.program[1] = "/data/my job/train.py";
   EXPECT_TRUE(has(judged(world).front().fix, "\n  muster sync -H 'n[2-3]' '/data/my job'"));
   world.job.program[1] = "train.py";
   world.job.folder = "/home/alice";
-  EXPECT_TRUE(has(judged(world).front().fix, "put it into a folder of its own"));
+  EXPECT_TRUE(has(judged(world).front().fix, "move it into a directory of its own"));
 }
 
 TEST(Script, IsMissingHereAndThere) {
@@ -76,7 +76,8 @@ TEST(Script, IsStale) {
   for (int number : {1, 3}) world.host(number).script->files["train.py"] = "old";
   ASSERT_EQ(brief(world), "warning n[1,3] program-differs-between-hosts");
   const Finding finding = judged(world).front();
-  EXPECT_EQ(finding.what, "train.py or a module it imports differs from this machine's copy");
+  EXPECT_EQ(finding.what,
+            "train.py, or a module that it imports, differs from this machine's copy");
   EXPECT_EQ(finding.evidence, "train.py");
   EXPECT_TRUE(has(finding.fix, "\n  muster sync -H 'n[1,3]' ."));
 }
@@ -107,7 +108,8 @@ TEST(Script, ThatIsNotHereIsComparedBetweenHosts) {
   world.host(3).script->files = {{"train.py", "old"}, {"evil\n\x1b.py", "e"}};
   ASSERT_EQ(brief(world), "warning n3 program-differs-between-hosts");
   EXPECT_EQ(judged(world).front().what, "the copy of train.py differs from the one on most hosts");
-  EXPECT_EQ(judged(world).front().evidence, "model.py (missing), train.py, evil??.py (only there)");
+  EXPECT_EQ(judged(world).front().evidence,
+            "model.py (missing), train.py, evil??.py (only on this host)");
 }
 
 TEST(Script, OfAModuleMayBeInstalled) {

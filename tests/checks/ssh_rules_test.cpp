@@ -16,11 +16,12 @@ TEST(Unreachable, SaysHowToPinAnUnknownKey) {
   World world = good_world(4);
   for (int number : {2, 3}) {
     world.lose(number, "ssh-host-key-unknown",
-               unreachable("its host key is not known here", fmt::format("ssh said n{}", number)));
+               unreachable("its host key is not known on this machine",
+                           fmt::format("ssh said n{}", number)));
   }
   ASSERT_EQ(brief(world), "error n[2-3] ssh-host-key-unknown");
   const Finding finding = judged(world).front();
-  EXPECT_EQ(finding.what, "its host key is not known here");
+  EXPECT_EQ(finding.what, "its host key is not known on this machine");
   EXPECT_EQ(finding.evidence, "ssh said n2");
   EXPECT_EQ(finding.fix, "  muster setup -H 'n[2-3]'");
 }

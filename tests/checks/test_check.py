@@ -131,7 +131,7 @@ def test_a_healthy_cluster_gives_no_finding(shared, programs, mpi):
     other = next(version for version in MPI if version != mpi)
     assert check(shared, mpi=other, program=program).seen == []  # the program's own mpirun is found
     text = check_text(shared, mpi=mpi, program=program)
-    assert text.startswith("3 of 3 hosts answered\n") and text.endswith("\nnothing found: ready to run\n")
+    assert text.startswith("3 of 3 hosts answered\n") and text.endswith("\nno problems found: ready to run\n")
     assert f"engine Open MPI {mpi}." in text and f" at {MPI[mpi]}/mpirun" in text
     assert "198.18.0.0/16" in text and "over TCP" in text  # no RDMA anywhere, and it says so
 
@@ -164,7 +164,7 @@ FAULTS = {
     "home that others may write to": Fault("n2", ["ssh-modes"], [("ssh-strictmodes-perms", "warning", ("n2",))] * 2,
                                            undo="chmod 700 /home/dev /home/dev/.ssh", says="muster exec -H n2 -- 'chmod go-w /home/dev'"),
     "docker0 on all hosts": Fault("n1,n2,n3", ["docker0"], [("ompi-btl-tcp-virtual-interfaces", "note", ALL)],
-                                  undo="ip link del docker0", says="keeps the engine in 198.18.0.0/16"),
+                                  undo="ip link del docker0", says="restricts the engine to 198.18.0.0/16"),
     "docker0 on one host": Fault("n2", ["docker0"], [("nccl-picks-wrong-interface", "note", ("n2",))], undo="ip link del docker0"),
     "master port taken": Fault("n1", ["port", "29507"], [("master-port-in-use", "error", ("n1",))], words=["--master-port", "29507"],
                                undo="kill $(ss -Hltnp sport = :29507 | grep -o 'pid=[0-9]*' | cut -d= -f2)",
@@ -395,7 +395,7 @@ def test_few_open_files_as_a_login_has_them(open_up):
     lab.command("break", "n2", "limit", "nofile=256")
     found = check(lab)
     assert found.seen == [("nofile-limit", "error", ("n2",))], found.findings
-    assert "ulimit -n is 256, and at most 256" in found.evidence
+    assert "ulimit -n is 256; its hard limit is 256" in found.evidence
     assert check(lab, "-n", "1", hosts="n2").seen == [("nofile-limit", "error", ("n2",))]
 
 
@@ -451,7 +451,7 @@ def test_people_get_a_table_with_a_fix_for_each_finding(shared):
     shared.shell("n1", "kill $(ss -Hltnp sport = :29511 | grep -o 'pid=[0-9]*' | cut -d= -f2)", root=True)
     for host in ("n2", "n3"):
         shared.shell(host, "sed -i 1d /etc/hosts", root=True)
-    assert re.search(r"^ERROR    n1      the master port 29511 is taken \[master-port-in-use\]\n +seen  PID ", text, re.M), text
-    assert re.search(r"^warning  n\[2-3\]  its own name ", text, re.M), text
+    assert re.search(r"^ERROR    n1      the master port 29511 is in use \[master-port-in-use\]\n +seen  process ", text, re.M), text
+    assert re.search(r"^warning  n\[2-3\]  the host's own name ", text, re.M), text
     assert text.count("\n         fix   ") == 2
     assert text.endswith("\n1 error, 1 warning\n") and max(map(len, text.splitlines())) <= 100, text

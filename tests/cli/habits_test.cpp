@@ -78,10 +78,10 @@ constexpr Row kRows[] = {
     {"-F h", "--hostfile h"},
     {"--nooversubscribe", ""},
     {"--no-oversubscribe", ""},
-    {"-c 4", "! srun's CPUs of a rank: --threads N"},
+    {"-c 4", "! as in srun: --threads N"},
     {"--cpus-per-task=4", "--threads 4"},
     {"--cpu-bind=none", "--bind-to none"},
-    {"-nolocal", "! only the hosts of the list"},
+    {"-nolocal", "! leave this machine out of the list"},
     {"--rankfile r", "! --map-by"},
     {"-rf r", "! --map-by"},
     {"-rankmap 0,1", "! --map-by"},
@@ -107,10 +107,10 @@ constexpr Row kRows[] = {
     {"--export=A,B=1", "-x A -x B=1"},
     {"--export=ALL,B=1", "! -x NAME"},
     {"--export NONE", "! -x NAME"},
-    {"-wdir /tmp", "! cd there first"},
-    {"-wd /tmp", "! cd there first"},
-    {"--chdir=/tmp", "! cd there first"},
-    {"-D /tmp", "! cd there first"},
+    {"-wdir /tmp", "! change to the directory first"},
+    {"-wd /tmp", "! change to the directory first"},
+    {"--chdir=/tmp", "! change to the directory first"},
+    {"-D /tmp", "! change to the directory first"},
     {"--prefix /opt/ompi", "! --launcher DIR/bin/mpirun"},
     // output and input
     {"--tag-output", ""},
@@ -124,7 +124,7 @@ constexpr Row kRows[] = {
     {"--output=job.%t", "! muster logs ID"},
     {"--tee 3", ""},
     {"--tee 0:1", "! muster logs ID"},
-    {"-t 3", "! torchrun's: --tee 3; srun's time limit: --timeout 2h"},
+    {"-t 3", "! for -t of torchrun: --tee 3; for the time limit, as in srun: --timeout 2h"},
     {"--log-dir d", "! muster logs ID --rank N"},
     {"--redirects 3", "! muster logs ID"},
     {"-r 3", "! muster logs ID"},
@@ -143,10 +143,10 @@ constexpr Row kRows[] = {
     {"-s all", "! < FILE"},
     {"--color never", ""},
     {"--color=always", "! muster prints no colours"},
-    {"-print-rank-map", "! -v says"},
-    {"--display-map", "! -v says"},
-    {"--display-allocation", "! -v says"},
-    {"--report-bindings", "! -v says"},
+    {"-print-rank-map", "! decided: -v"},
+    {"--display-map", "! decided: -v"},
+    {"--display-allocation", "! decided: -v"},
+    {"--report-bindings", "! decided: -v"},
     {"-Q", "-q"},
     // what muster does by itself, or has another way for
     {"--allow-run-as-root", ""},
@@ -157,9 +157,9 @@ constexpr Row kRows[] = {
     {"-launcher-exec rsh", "! ~/.ssh/config"},
     {"-bootstrap-exec rsh", "! ~/.ssh/config"},
     {"-rmk pbs", "! --engine slurm"},
-    {"--app f", "! one program"},
-    {"-configfile f", "! one program"},
-    {"--multi-prog f", "! one program"},
+    {"--app f", "! the same program"},
+    {"-configfile f", "! the same program"},
+    {"--multi-prog f", "! the same program"},
     {"--run-path", "! python3"},
     {"--time=10", "! --timeout 2h"},
     {"--pty", "! ssh -t HOST"},
@@ -215,7 +215,7 @@ constexpr Row kRows[] = {
     {"-C c", "! --engine slurm"},
     {"--reservation r", "! --engine slurm"},
     {"--mpi=pmix", "! --engine slurm --engine-arg=--mpi=pmix"},
-    {"--jobid 1", "! run muster inside of that job"},
+    {"--jobid 1", "! start muster inside that job"},
     {"--exclusive", "! --engine slurm --slurm-arg=--exclusive"},
     {"--overlap", "! --engine slurm"},
 };
@@ -325,7 +325,7 @@ TEST(Habits, WhatIsUnknownOrIncompleteIsSaid) {
   EXPECT_EQ(read("--mca btl").error().what, "--mca needs 2 values");
   EXPECT_EQ(read("--label=3").error().what, "--label takes no value");
   EXPECT_EQ(in_own_words(words_of("train -q more"), kOwn).error().what,
-            "'more' belongs to no flag of muster train");
+            "muster train does not take the argument 'more'");
 }
 
 }  // namespace

@@ -32,9 +32,9 @@ REFUSED = [
     ("-H n1 --rdzv-endpont a -- true", "did you mean --rdzv-endpoint?"),
     ("-H n1 --timeout 5x -- true", "--timeout: '5x' is not a length of time; write 90 (seconds), 30s, 5m or 2h"),
     ("-H n1 --timeout -- true", "--timeout needs a value: --timeout SECONDS"),
-    ("-H n1 --node-rank 1 -- true", "--node-rank 1 was asked for, and this is no pod"),
+    ("-H n1 --node-rank 1 -- true", "--node-rank 1 works only in a pod, and muster does not run in one"),
     ("-H n1 --nnodes 3:2 -- true", "'3:2' is neither a number of hosts nor torchrun's MIN:MAX"),
-    ("-H n1 --nnodes 2:3 -- true", "2 hosts are wanted and 1 are named"),
+    ("-H n1 --nnodes 2:3 -- true", "you asked for 2 hosts but named 1"),
     ("-H n1 --nnodes 0 -- true", "'0' is neither"),
     ("-H n1 --nproc_per_node=xpu -- true", "'xpu' is neither a number nor auto, cpu or gpu"),
     ("-H n1 -m --no-python -- train", "-m and --no-python contradict each other"),
@@ -113,7 +113,7 @@ def test_auto_is_a_rank_for_each_cpu_where_there_is_no_gpu(lab):
     cpus = lab.shell("n1", "nproc").strip()
     assert planned(lab, "-H n1,n2 --nproc-per-node auto -- true")[0] == f"n1:{cpus},n2:{cpus}"
     refused = lab.exec("launcher", "muster", "run", "-H", "n1", "--nproc-per-node", "gpu", "--", "true")
-    assert refused.returncode == 2 and "n1 has none" in refused.stderr
+    assert refused.returncode == 2 and "n1 has no GPU" in refused.stderr
 
 
 @pytest.mark.lab
@@ -126,4 +126,4 @@ def test_verbose_says_what_was_decided(lab):
 def test_no_python_starts_the_script_itself(lab):
     words = ["env", f"PATH={PATH}", "muster", "run", "--no-python", "-H", "n1", "--", "./train.py"]
     ended = lab.exec("launcher", "sh", "-c", 'cd && exec "$@"', "sh", *words)
-    assert ended.returncode == 126 and "may not be executed" in ended.stderr
+    assert ended.returncode == 126 and "is not executable" in ended.stderr

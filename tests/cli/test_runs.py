@@ -58,4 +58,4 @@ def test_stop_gives_up_after_its_time(muster, runs):
 def test_stop_waits_for_the_end(muster, runs):
     environment = runs("sh", "-c", "trap 'sleep 0.3; exit 0' TERM; echo ready; while :; do sleep 0.1; done")
     ended = subprocess.run([muster, "stop", RUN], capture_output=True, text=True, env=environment, timeout=patient(10))
-    assert (ended.returncode, ended.stderr) == (0, f"muster: {RUN} has been ended\n")
+    assert (ended.returncode, ended.stderr) == (0, f"muster: {RUN} has ended\n")

@@ -13,14 +13,22 @@ class Terminal:
     """`words` start a shell. `password` answers every question for one; any other question is answered with yes."""
 
     def __init__(self, words, password, columns=100, within=120):
-        self.password, self.within, self.text, self.heard = password, within, "", 0
+        self.password, self.columns, self.within, self.text, self.heard = password, columns, within, "", 0
         self.pid, self.master = pty.fork()
         if self.pid == 0:
             os.execvp(words[0], [str(word) for word in words])
+        self._settle()
+
+    def _settle(self):
         self._read_until(r"[$#] ")
-        self._type(f"mkdir -p ~/job; cd ~/job; stty cols {columns}; bind 'set enable-bracketed-paste off'; PROMPT_COMMAND= PS1='{PROMPT}'; clear")
+        self._type(f"mkdir -p ~/job; cd ~/job; stty cols {self.columns}; bind 'set enable-bracketed-paste off'; PROMPT_COMMAND= PS1='{PROMPT}'; clear")
         self._read_until(r"\n[^\n]*" + re.escape(PROMPT))
         self.text = PROMPT
+
+    def enter(self, command):
+        """A command that starts another shell; what follows is typed there."""
+        self._type(command)
+        self._settle()
 
     def _read_until(self, *patterns):
         """The number of the pattern that matches the end of what came after the last line that was typed."""

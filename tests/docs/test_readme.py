@@ -20,9 +20,9 @@ def blocks(heading):
 
 
 @pytest.fixture(scope="module")
-def lab(module_lab_up):
-    """Two hosts that are called node1 and node2 and have nothing of ours but PyTorch in ~/venv."""
-    lab = module_lab_up(hosts=2)
+def lab(module_lab_up, bare_root):
+    """Two hosts that are called node1 and node2 and have nothing but sshd and PyTorch in ~/venv: no MPI, no rsync, no muster."""
+    lab = module_lab_up(hosts=2, root=bare_root, share=DEPS / "torch")
     for host in ("launcher", *lab.hosts):
         lab.shell(host, "sed -E 's/\\bn([12])\\b/node\\1/g' /etc/hosts > /tmp/names; cat /tmp/names >> /etc/hosts", root=True)
         lab.shell(host, f"ln -s {DEPS}/torch ~/venv")
@@ -74,7 +74,7 @@ def test_quick_start_on_two_machines(terminal):
 
 
 def test_a_cluster_to_practise_on(lab_up, open_terminal):
-    (up, _), (setup, check, run) = blocks("A cluster to practise on")
+    (_, up, _), (setup, check, run) = blocks("A cluster to practise on")
     terminal = open_terminal(lab_up(hosts=int(re.fullmatch(r"sudo muster lab up --hosts (\d)", up)[1])))
     said = terminal.run(setup)
     assert "all 3 hosts can be reached" in said, said

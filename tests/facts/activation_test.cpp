@@ -89,7 +89,7 @@ TEST(Activation, reads_no_input) {
 }
 
 TEST(Activation, ends_at_its_deadline) {
-  EXPECT_NE(run("while :; do :; done", 200ms).failure.find("deadline"), std::string::npos);
+  EXPECT_NE(run("while :; do :; done", 200ms).failure.find("time limit"), std::string::npos);
 }
 
 TEST(Activation, survives_a_path_that_leads_nowhere) {

@@ -35,7 +35,7 @@ TEST(SshProblem, says_why) {
   EXPECT_EQ(ssh_problem(SshFile::kConfig, 0600, 7, 1000),
             "ssh refuses to start: it belongs to uid 7, not to uid 1000");
   EXPECT_EQ(ssh_problem(SshFile::kKey, 0604, 1000, 1000),
-            "ssh ignores this key: others may use it (mode 0604)");
+            "ssh ignores this key, because others can read it (mode 0604)");
 }
 
 TEST(SshProblem, a_group_that_is_trusted_may_write) {

@@ -14,9 +14,10 @@ TEST(Summary, shows_what_a_person_looks_for) {
   facts.environment.failure = "exit code 1: first\nsecond";
   facts.not_seen = {{.what = "routes", .why = "denied"}};
   const std::string text = summary(facts);
-  for (const char* part : {"eth0 (port, up), MTU 9000, 198.18.0.1/16", "/home/a: sshd refuses it",
-                           "train is not there", "failed: exit code 1: first\n            second\n",
-                           "not seen    routes: denied\n"}) {
+  for (const char* part :
+       {"eth0 (port, up), MTU 9000, 198.18.0.1/16", "/home/a: sshd refuses it",
+        "train does not exist", "failed: exit code 1: first\n            second\n",
+        "not seen    routes: denied\n"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part << "\n" << text;
   }
   EXPECT_EQ(text.find("/fine"), std::string::npos);

@@ -53,25 +53,25 @@ TEST(Allocation, RefusesToBeStartedSeveralTimes) {
   step["SLURM_STEP_NUM_TASKS"] = "6";
   EXPECT_EQ(read(step),
             "srun started muster SLURM_STEP_NUM_TASKS=6 times\n"
-            "  hint: start it once, without srun: it starts the ranks itself");
+            "  hint: start muster once, without srun: it starts the ranks itself");
 }
 
 TEST(Allocation, NamesTheVariableThatMakesNoSense) {
   EXPECT_EQ(read({{"SLURM_JOB_ID", "7; rm"}, {"SLURM_JOB_NODELIST", "n1"}}),
             "SLURM_JOB_ID:1:1: '7; rm' is not the number of a job\n"
-            "  hint: Slurm sets it; unset it outside of an allocation");
+            "  hint: Slurm sets this variable; unset it outside an allocation");
   EXPECT_EQ(read({{"SLURM_JOB_ID", "7"}}),
-            "SLURM_JOB_ID is set and SLURM_JOB_NODELIST is not\n"
-            "  hint: unset SLURM_JOB_ID outside of an allocation");
+            "the variable SLURM_JOB_ID is set, but SLURM_JOB_NODELIST is not\n"
+            "  hint: outside an allocation, unset SLURM_JOB_ID");
   EXPECT_EQ(read(job("n[1-", "1")).substr(0, 23), "SLURM_JOB_NODELIST:1:2:");
   EXPECT_EQ(read(job("n[1-3]", "2(x2)")),
-            "SLURM_TASKS_PER_NODE:1:1: this is of 2 hosts, and the allocation has 3");
+            "SLURM_TASKS_PER_NODE:1:1: this describes 2 hosts, but the allocation has 3");
   EXPECT_EQ(read(job("n[1-3]", "2(x2),1(x999999)")),
-            "SLURM_TASKS_PER_NODE:1:7: this is of more hosts than the 3 of the allocation");
+            "SLURM_TASKS_PER_NODE:1:7: this describes more hosts than the 3 of the allocation");
   EXPECT_EQ(read(job("n[1-3]", "2(x3")), "SLURM_TASKS_PER_NODE:1:2: '(x' without its ')'");
   EXPECT_EQ(read(job("n1", "0")),
             "SLURM_TASKS_PER_NODE:1:1: '0' is not a number of tasks\n"
-            "  hint: it is a number from 1 to 1000000");
+            "  hint: write a number from 1 to 1000000");
   EXPECT_EQ(read(job("n[1-2]", "1,")).substr(0, 26), "SLURM_TASKS_PER_NODE:1:3: ");
 }
 

@@ -53,8 +53,8 @@ TEST(Config, AnEmptyFileSaysNothing) {
 
 TEST(Config, NamesThePlaceInsideAnExpression) {
   EXPECT_EQ(refusal(parse("user: dev\nhosts: node[1-2],b@c\n")),
-            "muster.yaml:2:19: a host is named without its user\n"
-            "  hint: give the user with --user, or for one host in ~/.ssh/config");
+            "muster.yaml:2:19: a host list cannot contain user names\n"
+            "  hint: pass --user, or set the user of one host in ~/.ssh/config");
   EXPECT_EQ(refusal(parse("hosts:\n  - a\n  - 'b]'\n")),
             "muster.yaml:3:7: ']' without a '[' before it");
   EXPECT_EQ(refusal(parse("\xEF\xBB\xBFhosts: a]\r\n")),
@@ -63,24 +63,24 @@ TEST(Config, NamesThePlaceInsideAnExpression) {
 
 TEST(Config, RefusesUnknownKeysWithTheNearest) {
   EXPECT_EQ(refusal(parse("hosts: a\n  \nhost_file: x\n")),
-            "muster.yaml:3:1: 'host_file' is not known here\n  hint: did you mean 'hostfile'?");
+            "muster.yaml:3:1: there is no key 'host_file'\n  hint: did you mean 'hostfile'?");
   EXPECT_EQ(refusal(parse("zzzzzzzz: 1\n")),
-            "muster.yaml:1:1: 'zzzzzzzz' is not known here\n"
+            "muster.yaml:1:1: there is no key 'zzzzzzzz'\n"
             "  hint: known are: hosts, hostfile, user, port, include, exclude, activate, sync");
 }
 
 TEST(Config, RefusesAKeyGivenTwice) {
   EXPECT_EQ(refusal(parse("hosts: a\nuser: x\nhosts: b\n")),
-            "muster.yaml:3:1: 'hosts' for the second time, after line 1\n"
+            "muster.yaml:3:1: 'hosts' occurs twice; the first time in line 1\n"
             "  hint: keep one of them");
   EXPECT_EQ(refusal(parse("hosts: a\nhostfile: b\n")),
-            "muster.yaml:2:1: 'hosts' and 'hostfile' both name the hosts\n"
+            "muster.yaml:2:1: 'hosts' and 'hostfile' cannot be used together\n"
             "  hint: keep one of them");
 }
 
 TEST(Config, RefusesWrongTypes) {
   EXPECT_EQ(refusal(parse("port: ssh\n")),
-            "muster.yaml:1:7: 'ssh' is not a port number\n  hint: it is a number from 1 to 65535");
+            "muster.yaml:1:7: 'ssh' is not a port number\n  hint: write a number from 1 to 65535");
   EXPECT_EQ(refusal(parse("port: [22]\n")), "muster.yaml:1:1: 'port' takes one value, not a list");
   EXPECT_EQ(refusal(parse("user:\n")), "muster.yaml:1:1: 'user' takes one value, not none");
   EXPECT_EQ(refusal(parse("user: -oProxyCommand=x\n")),
@@ -92,17 +92,19 @@ TEST(Config, RefusesWrongTypes) {
             "muster.yaml:1:1: 'hosts' has no value\n"
             "  hint: write a host expression: node[01-16]:4");
   EXPECT_EQ(refusal(parse("hosts:\n  a: 4\n")),
-            "muster.yaml:2:3: KEY: VALUE cannot stand inside a value here");
-  EXPECT_EQ(refusal(parse("hosts: [[a]]\n")), "muster.yaml:1:9: a list cannot stand here");
-  EXPECT_EQ(refusal(parse("- a\n- b\n")), "muster.yaml:1:1: a list cannot stand here");
-  EXPECT_EQ(refusal(parse("node1\n")), "muster.yaml:1:1: the file is not a list of KEY: VALUE");
-  EXPECT_EQ(refusal(parse("hosts: a\n---\nhosts: b\n")),
-            "muster.yaml:2:1: a second document starts here\n  hint: keep one in the file");
+            "muster.yaml:2:3: KEY: VALUE is not allowed inside a value here");
+  EXPECT_EQ(refusal(parse("hosts: [[a]]\n")), "muster.yaml:1:9: a list is not allowed here");
+  EXPECT_EQ(refusal(parse("- a\n- b\n")), "muster.yaml:1:1: a list is not allowed here");
+  EXPECT_EQ(refusal(parse("node1\n")),
+            "muster.yaml:1:1: the file does not consist of KEY: VALUE lines");
+  EXPECT_EQ(
+      refusal(parse("hosts: a\n---\nhosts: b\n")),
+      "muster.yaml:2:1: a second document starts here\n  hint: keep only one document in the file");
 }
 
 TEST(Config, RefusesAnchorsSoThatNothingBlowsUp) {
   EXPECT_EQ(refusal(parse("hosts: &a [x, x]\ninclude: [*a, *a]\n")),
-            "muster.yaml:1:8: anchors and aliases are not read here\n  hint: write the value out");
+            "muster.yaml:1:8: anchors and aliases are not supported\n  hint: write the value out");
 }
 
 TEST(Config, RefusesWhatIsNotYaml) {
@@ -113,7 +115,7 @@ TEST(Config, RefusesWhatIsNotYaml) {
 
 TEST(Config, EndsWhereTheYamlParserWouldNot) {
   EXPECT_EQ(refusal(parse(",hosts: s\n  a\n  b:2\n")),
-            "muster.yaml:1:1: this cannot start a YAML file");
+            "muster.yaml:1:1: a YAML file cannot begin with this");
 }
 
 TEST(Config, ShowsNoHostileByteOfWhatIsNotYaml) {
@@ -121,7 +123,7 @@ TEST(Config, ShowsNoHostileByteOfWhatIsNotYaml) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
   EXPECT_EQ(refusal(parse("hosts: \"\\\x1b\"\n")),
             "muster.yaml:1:11: this is not YAML: unknown escape character: ?\n"
-            "  hint: quote values that hold brackets or colons: hosts: \"node[01-16]:4\"");
+            "  hint: quote values that contain brackets or colons: hosts: \"node[01-16]:4\"");
 }
 
 TEST(Config, RefusesAFileThatIsTooLong) {

@@ -73,17 +73,19 @@ TEST(Expression, ReadsWhatTheGuidesWrite) {
 
 TEST(Expression, RefusesAUserWithAHint) {
   EXPECT_EQ(read("n1,dev@n2"),
-            "-H:1:7: a host is named without its user\n"
-            "  hint: give the user with --user, or for one host in ~/.ssh/config");
+            "-H:1:7: a host list cannot contain user names\n"
+            "  hint: pass --user, or set the user of one host in ~/.ssh/config");
 }
 
 TEST(Expression, RefusesSetOperatorsAndGroupsWithAHint) {
   EXPECT_EQ(read("n[1-4]!n2"),
-            "-H:1:7: '!' is not understood\n  hint: leave hosts out with --exclude");
-  EXPECT_EQ(read("n1&n2"), "-H:1:3: '&' is not understood\n  hint: choose hosts with --include");
-  EXPECT_EQ(read("n1^n2"), "-H:1:3: '^' is not understood\n  hint: use --include and --exclude");
+            "-H:1:7: '!' is not supported in a host list\n  hint: leave hosts out with --exclude");
+  EXPECT_EQ(read("n1&n2"),
+            "-H:1:3: '&' is not supported in a host list\n  hint: choose hosts with --include");
+  EXPECT_EQ(read("n1^n2"),
+            "-H:1:3: '^' is not supported in a host list\n  hint: use --include and --exclude");
   EXPECT_EQ(read("n1,@gpu"),
-            "-H:1:4: host groups are not known here\n  hint: name the hosts themselves");
+            "-H:1:4: muster does not support host groups\n  hint: name the hosts themselves");
 }
 
 TEST(Expression, RefusesNamesThatWouldBeOptionsOrFolders) {
@@ -92,7 +94,7 @@ TEST(Expression, RefusesNamesThatWouldBeOptionsOrFolders) {
 }
 
 TEST(Expression, RefusesOtherBytesByName) {
-  const std::string hint = "\n  hint: letters, digits, '.', '_' and '-' can";
+  const std::string hint = "\n  hint: host names consist of letters, digits, '.', '_' and '-'";
   EXPECT_EQ(read("a;b"), "-H:1:2: ';' cannot be in a host name" + hint);
   EXPECT_EQ(read("a/b"), "-H:1:2: '/' cannot be in a host name" + hint);
   EXPECT_EQ(read(std::string_view("a\0b", 3)), "-H:1:2: byte 0x00 cannot be in a host name" + hint);
@@ -101,7 +103,7 @@ TEST(Expression, RefusesOtherBytesByName) {
 
 TEST(Expression, NamesTheLineAndColumnOfAFault) {
   EXPECT_EQ(read("a,\n  b[1-x]"),
-            "-H:2:7: 'x' where a number should be\n"
+            "-H:2:7: expected a number, found 'x'\n"
             "  hint: ranges look like [01-16], [1,3,5] or [0-8/2]");
   EXPECT_EQ(read("a,,b"), "-H:1:3: no host name before ','");
   EXPECT_EQ(read("a,b,\n"), "-H:1:4: no host name after ','");
@@ -116,8 +118,10 @@ TEST(Expression, CountsFromWhereTheTextStands) {
 }
 
 TEST(Expression, RefusesBrokenBracketsAndRanges) {
-  EXPECT_EQ(read("n[1-3"), "-H:1:2: '[' is never closed\n  hint: brackets hold no blanks");
-  EXPECT_EQ(read("n[1, 3]"), "-H:1:2: '[' is never closed\n  hint: brackets hold no blanks");
+  EXPECT_EQ(read("n[1-3"),
+            "-H:1:2: '[' is never closed\n  hint: there must be no space inside brackets");
+  EXPECT_EQ(read("n[1, 3]"),
+            "-H:1:2: '[' is never closed\n  hint: there must be no space inside brackets");
   EXPECT_EQ(read("n1]"), "-H:1:3: ']' without a '[' before it");
   EXPECT_EQ(read("n[[1-2]]"), "-H:1:3: '[' inside brackets");
   EXPECT_EQ(read("n[]"), "-H:1:3: a number is missing here");
@@ -132,7 +136,7 @@ TEST(Expression, RefusesBrokenBracketsAndRanges) {
 }
 
 TEST(Expression, RefusesSlotsThatAreNone) {
-  const std::string hint = "\n  hint: it is a number from 1 to 1000000";
+  const std::string hint = "\n  hint: write a number from 1 to 1000000";
   EXPECT_EQ(read("a:0"), "-H:1:3: '0' is not a slot count" + hint);
   EXPECT_EQ(read("a:"), "-H:1:3: '' is not a slot count" + hint);
   EXPECT_EQ(read("a:4x"), "-H:1:3: '4x' is not a slot count" + hint);

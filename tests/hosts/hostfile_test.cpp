@@ -57,47 +57,47 @@ TEST(Hostfile, ReadsWhatOtherSystemsSave) {
 
 TEST(Hostfile, RefusesMixedDialectsNamingBoth) {
   EXPECT_EQ(refusal(parse("n1 slots=4\nn2\nn3:4\n")),
-            "hosts.txt:3:3: the file mixes dialects: here 'host:n' as for hydra (MPICH, Intel MPI),"
+            "hosts.txt:3:3: the file mixes formats: here 'host:n' as for hydra (MPICH, Intel MPI),"
             " in line 1 'slots=' as for Open MPI and DeepSpeed\n"
-            "  hint: write all lines in one of them");
+            "  hint: write all lines in one format");
   EXPECT_EQ(refusal(parse("n1\nn2:4\nn3 slots=4\n")),
-            "hosts.txt:3:4: the file mixes dialects: here 'slots=' as for Open MPI and DeepSpeed,"
+            "hosts.txt:3:4: the file mixes formats: here 'slots=' as for Open MPI and DeepSpeed,"
             " in line 2 'host:n' as for hydra (MPICH, Intel MPI)\n"
-            "  hint: write all lines in one of them");
+            "  hint: write all lines in one format");
   EXPECT_EQ(refusal(parse("n[1-2]\nn3 slots=4\n")),
-            "hosts.txt:2:4: the file mixes dialects: here 'slots=' as for Open MPI and DeepSpeed,"
+            "hosts.txt:2:4: the file mixes formats: here 'slots=' as for Open MPI and DeepSpeed,"
             " in line 1 ranges or lists as for Slurm\n"
-            "  hint: write all lines in one of them");
+            "  hint: write all lines in one format");
   EXPECT_EQ(refusal(parse("n1:4 slots=4\n")),
-            "hosts.txt:1:6: the file mixes dialects: here 'slots=' as for Open MPI and DeepSpeed,"
+            "hosts.txt:1:6: the file mixes formats: here 'slots=' as for Open MPI and DeepSpeed,"
             " in line 1 'host:n' as for hydra (MPICH, Intel MPI)\n"
-            "  hint: write all lines in one of them");
+            "  hint: write all lines in one format");
   EXPECT_EQ(refusal(parse("a:2\nb,c\n")),
-            "hosts.txt:2:3: the file mixes dialects: here ranges or lists as for Slurm,"
+            "hosts.txt:2:3: the file mixes formats: here ranges or lists as for Slurm,"
             " in line 1 'host:n' as for hydra (MPICH, Intel MPI)\n"
-            "  hint: write all lines in one of them");
+            "  hint: write all lines in one format");
 }
 
 TEST(Hostfile, RefusesKeysThatItDoesNotRead) {
   EXPECT_EQ(refusal(parse("n1:4 user=dev\n")),
-            "hosts.txt:1:6: a host file does not say the user here\n"
-            "  hint: give it with --user, or for one host in ~/.ssh/config");
+            "hosts.txt:1:6: a host file cannot set the user\n"
+            "  hint: pass --user, or set the user of one host in ~/.ssh/config");
   EXPECT_EQ(refusal(parse("n1:4 binding=user:1\n")),
-            "hosts.txt:1:6: a host file does not say the binding here\n"
-            "  hint: take binding= out; the job says how ranks are bound");
+            "hosts.txt:1:6: a host file cannot set the binding\n"
+            "  hint: remove binding=; to pin ranks, pass --bind-to");
   EXPECT_EQ(refusal(parse("a\nn1 slot=4\n")),
-            "hosts.txt:2:4: 'slot' is not known here\n  hint: did you mean 'slots'?");
+            "hosts.txt:2:4: there is no key 'slot'\n  hint: did you mean 'slots'?");
   EXPECT_EQ(refusal(parse("n1 n2\n")),
-            "hosts.txt:1:4: 'n2' where KEY=VALUE should be\n"
-            "  hint: one host a line, as in 'node1 slots=4'");
+            "hosts.txt:1:4: expected KEY=VALUE, found 'n2'\n"
+            "  hint: write one host per line, as in 'node1 slots=4'");
   EXPECT_EQ(refusal(parse("n1 =4\n")),
-            "hosts.txt:1:4: '=' where KEY=VALUE should be\n"
-            "  hint: one host a line, as in 'node1 slots=4'");
+            "hosts.txt:1:4: expected KEY=VALUE, found '='\n"
+            "  hint: write one host per line, as in 'node1 slots=4'");
 }
 
 TEST(Hostfile, RefusesSlotsThatMakeNoSense) {
   EXPECT_EQ(refusal(parse("n1 slots=\n")),
-            "hosts.txt:1:10: '' is not a slot count\n  hint: it is a number from 1 to 1000000");
+            "hosts.txt:1:10: '' is not a slot count\n  hint: write a number from 1 to 1000000");
   EXPECT_EQ(refusal(parse("n1 slots=2 slots=2\n")), "hosts.txt:1:12: slots twice");
   EXPECT_EQ(refusal(parse("n1 slots=4 max_slots=2\n")),
             "hosts.txt:1:1: slots=4 is more than max_slots=2");
@@ -106,11 +106,11 @@ TEST(Hostfile, RefusesSlotsThatMakeNoSense) {
 TEST(Hostfile, NamesThePlaceOfHostileBytes) {
   EXPECT_EQ(refusal(parse(std::string_view("n1\nn\0002\n", 7))),
             "hosts.txt:2:2: byte 0x00 cannot be in a host name\n"
-            "  hint: letters, digits, '.', '_' and '-' can");
+            "  hint: host names consist of letters, digits, '.', '_' and '-'");
   EXPECT_EQ(refusal(parse("n1\n" + std::string(1 << 20, 'x'))),
             "hosts.txt:2:1: a host name longer than 253 bytes");
   EXPECT_EQ(refusal(parse("# nothing\n")),
-            "hosts.txt: the file names no host\n  hint: write one host a line");
+            "hosts.txt: the file names no host\n  hint: write one host per line");
   EXPECT_EQ(refusal(parse_hostfile({.text = "n[1-7]\nn[1-7]\n", .name = "f", .limit = 10})),
             "f:2:1: more than 10 hosts");
 }
@@ -129,8 +129,8 @@ TEST(Hostfile, WritesEveryDialectSoThatItIsReadBack) {
 
 TEST(Hostfile, RefusesABareFileOfEndlessLength) {
   EXPECT_EQ(refusal(to_hostfile({{"a", 1000000}, {"b", 1}}, Dialect::kBare)),
-            "a bare host file of 1000001 lines\n"
-            "  hint: write a dialect that has slots: openmpi, hydra");
+            "a host file without slot counts would need 1000001 lines, one per slot\n"
+            "  hint: choose a format with slot counts: --to openmpi or --to hydra");
 }
 
 }  // namespace

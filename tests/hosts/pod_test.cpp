@@ -83,9 +83,10 @@ TEST(ReadPod, RefusesWhatContradictsItself) {
             "PET_MASTER_ADDR=10.0.0.7 contradicts MASTER_ADDR=n9");
   EXPECT_EQ(refused(with(kRunAi, {{"RANK", "4"}})), "RANK=4 contradicts WORLD_SIZE=4");
   EXPECT_EQ(refused(with(kRunAi, {{"MASTER_ADDR", ""}})),
-            "WORLD_SIZE=4 counts pods, and MASTER_ADDR, where the first of them is, is not set");
+            "WORLD_SIZE=4 gives the number of pods, but MASTER_ADDR, the address of the first pod, "
+            "is not set");
   EXPECT_EQ(refused(with(kTorchrun, {{"PET_NNODES", "1:3"}})),
-            "PET_NNODES=1:3: the job is elastic, so that its pods have no numbers");
+            "PET_NNODES=1:3: the job is elastic, and pods of an elastic job have no fixed numbers");
 }
 
 TEST(ReadPod, RefusesWhatIsNoNumberNoAddressOrNoPort) {
@@ -121,17 +122,18 @@ TEST(RanksOnEachPod, RefuseAContradictionWithBothNumbers) {
     return text.substr(0, text.find('\n'));
   };
   EXPECT_EQ(refused(two, {.pods = 4}),
-            "--nnodes 4 was asked for, and WORLD_SIZE=2 counts the pods of this job");
-  EXPECT_EQ(refused(two, {.ranks = 5}),
-            "-n 5 was asked for, and WORLD_SIZE=2 counts the pods of this job, which each have the "
-            "same number of ranks");
+            "you asked for --nnodes 4, but WORLD_SIZE=2 is the number of pods of this job");
   EXPECT_EQ(
-      refused(two, {.ranks = 6, .ranks_per_pod = 4}),
-      "-n 6 was asked for, and WORLD_SIZE=2 counts the pods of this job, with 4 ranks each: 8");
+      refused(two, {.ranks = 5}),
+      "you asked for -n 5, but WORLD_SIZE=2 is the number of pods of this job, which each have the "
+      "same number of ranks");
+  EXPECT_EQ(refused(two, {.ranks = 6, .ranks_per_pod = 4}),
+            "you asked for -n 6, but WORLD_SIZE=2 is the number of pods of this job, with 4 ranks "
+            "each: 8");
   EXPECT_EQ(refused(two, {.rank = 0}),
-            "--node-rank 0 was asked for, and RANK=1 is this pod's number");
+            "you asked for --node-rank 0, but RANK=1 is this pod's number");
   EXPECT_EQ(refused(told, {.ranks_per_pod = 4}),
-            "--nproc-per-node 4 was asked for, and PET_NPROC_PER_NODE=8");
+            "you asked for --nproc-per-node 4, but PET_NPROC_PER_NODE=8");
 }
 
 }  // namespace

@@ -32,9 +32,9 @@ TEST(Selection, TakesDeepSpeedsSeparator) {
 
 TEST(Selection, NamesAHostThatIsNotThere) {
   EXPECT_EQ(refusal(include(hosts("n[1-4]"), select("n2,n7"))),
-            "--include: n7 is not among the hosts\n  hint: the hosts are n[1-4]");
+            "--include: n7 is not in the host list\n  hint: the hosts are n[1-4]");
   EXPECT_EQ(refusal(exclude(hosts("n[1-4]"), select("n[3-6]"))),
-            "--include: n[5-6] are not among the hosts\n  hint: the hosts are n[1-4]");
+            "--include: n[5-6] are not in the host list\n  hint: the hosts are n[1-4]");
 }
 
 TEST(Selection, RefusesToLeaveNobody) {
@@ -43,8 +43,8 @@ TEST(Selection, RefusesToLeaveNobody) {
 
 TEST(Selection, RefusesPartsOfHosts) {
   EXPECT_EQ(refusal(parse_selection({.text = "a@b:0,2", .name = "--include"})),
-            "--include:1:4: hosts are taken whole here, without ':'\n"
-            "  hint: say slots with the hosts, e.g. -H node1:2, and GPUs with "
+            "--include:1:4: --include and --exclude take host names without ':'\n"
+            "  hint: set slots in the host list (-H node1:2) and GPUs with "
             "CUDA_VISIBLE_DEVICES");
 }
 

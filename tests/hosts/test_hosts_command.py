@@ -55,7 +55,7 @@ def test_refuses_a_mixed_file(hosts, tmp_path: Path) -> None:
     (tmp_path / "hosts.txt").write_text("n1 slots=4\n\nn3:4\n")
     code, out, err = hosts("-f", "hosts.txt")
     assert (code, out) == (2, "")
-    assert err.startswith("muster: hosts.txt:3:3: the file mixes dialects: ")
+    assert err.startswith("muster: hosts.txt:3:3: the file mixes formats: ")
     assert "in line 1 'slots='" in err
 
 
@@ -74,7 +74,7 @@ def test_an_empty_value_is_not_taken_for_none_given(hosts, tmp_path: Path) -> No
 def test_refuses_two_lists(hosts) -> None:
     code, _, err = hosts("-H", "a", "-f", "b")
     assert code == 2
-    assert err.startswith("muster: -H and --hostfile both name the hosts\n")
+    assert err.startswith("muster: -H and --hostfile cannot be used together\n")
 
 
 def test_names_a_file_that_is_not_there(hosts) -> None:
@@ -107,14 +107,14 @@ def test_a_host_file_is_looked_for_beside_the_yaml_that_names_it(hosts, tmp_path
 
 def test_a_fault_in_muster_yaml_is_placed(hosts, tmp_path: Path) -> None:
     (tmp_path / "muster.yaml").write_text("user: dev\nhots: n1\n")
-    assert hosts() == (2, "", "muster: muster.yaml:2:1: 'hots' is not known here\n  hint: did you mean 'hosts'?\n")
+    assert hosts() == (2, "", "muster: muster.yaml:2:1: there is no key 'hots'\n  hint: did you mean 'hosts'?\n")
 
 
 def test_includes_first_and_then_excludes(hosts) -> None:
     assert hosts("-H", "n[1-9]", "--include", "n[2-5]", "--exclude", "n3")[1] == "n[2,4-5]\n"
     assert hosts("-H", "worker-[0-3]", "--include", "worker-0@worker-2")[1] == "worker-[0,2]\n"
     code, _, err = hosts("-H", "n[1-9]", "--include", "n[2-5]", "--exclude", "n7")
-    assert (code, err) == (2, "muster: --exclude: n7 is not among the hosts\n  hint: the hosts are n[2-5]\n")
+    assert (code, err) == (2, "muster: --exclude: n7 is not in the host list\n  hint: the hosts are n[2-5]\n")
 
 
 def test_prints_as_asked(hosts) -> None:
@@ -179,7 +179,7 @@ def test_100000_keys_in_muster_yaml_are_refused_soon(muster: Path, tmp_path: Pat
     before = os.times()
     ended = subprocess.run([muster, "hosts"], cwd=tmp_path, capture_output=True, text=True, timeout=patient(60))
     after = os.times()
-    assert (ended.returncode, ended.stderr.splitlines()[0]) == (2, "muster: muster.yaml:1:1: 'k0' is not known here")
+    assert (ended.returncode, ended.stderr.splitlines()[0]) == (2, "muster: muster.yaml:1:1: there is no key 'k0'")
     assert after.children_user - before.children_user < 30
 
 
@@ -187,7 +187,7 @@ def test_refuses_a_fifo_whose_writer_may_never_come(hosts, tmp_path: Path) -> No
     os.mkfifo(tmp_path / "fifo")
     code, out, err = hosts("-f", "fifo")
     assert (code, out) == (2, "")
-    assert err.startswith("muster: fifo: this is a FIFO, not a file\n")
+    assert err.startswith("muster: fifo: this is a named pipe (FIFO), not a regular file\n")
 
 
 def test_reads_a_pipe_given_as_standard_input(muster: Path, tmp_path: Path) -> None:

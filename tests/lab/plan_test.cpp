@@ -50,6 +50,17 @@ TEST(Plan, OnlyTheLauncherHasMusterAndLacksTorch) {
   EXPECT_EQ(copies, 1);
 }
 
+TEST(Plan, AllHostsButTheLauncherSeeTheRootThatWasAskedFor) {
+  const auto shows = [](int host, const std::string& root) {
+    const std::vector<Operation> plan = plan_root({.hosts = 1, .root = "/bare"}, host);
+    return std::any_of(plan.begin(), plan.end(), [&](const Operation& step) {
+      return to_text(step).find(":" + root + ",upperdir=") != std::string::npos;
+    });
+  };
+  EXPECT_TRUE(shows(0, "/"));
+  EXPECT_TRUE(shows(1, "/bare"));
+}
+
 TEST(Plan, TheUsersFilesAreTheUsersAndSecretsAreNotReadable) {
   const Spec spec{.hosts = 1, .user = "dev", .uid = 1002};
   for (const Operation& step : plan_files(spec, machine_for(1))) {

@@ -45,6 +45,7 @@ TEST(Spec, SurvivesItsJsonForm) {
                   .hosts = 2,
                   .nics = 2,
                   .nic_names = {"a0"},
+                  .root = "/bare",
                   .user = "me",
                   .uid = 1234,
                   .password = "p",
@@ -65,6 +66,7 @@ TEST(Spec, RefusesWhatWouldLeaveItsFolder) {
   EXPECT_FALSE(validate(Spec{.hosts = 1, .user = "root"}).has_value());
   EXPECT_FALSE(validate(Spec{.hosts = 1, .shares = {"relative"}}).has_value());
   EXPECT_FALSE(validate(Spec{.hosts = 1, .nic_names = {"lo"}}).has_value());
+  EXPECT_FALSE(validate(Spec{.hosts = 1, .root = "/a,upperdir=/etc"}).has_value());
   EXPECT_TRUE(validate(Spec{.hosts = 1}).has_value());
 }
 

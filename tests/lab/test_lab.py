@@ -229,7 +229,7 @@ def test_what_the_lab_needs_is_named_if_it_is_missing(muster, tmp_path):
         (tmp_path / name).symlink_to("/bin/true")
     done = subprocess.run([muster, "lab", "up", "--name", "lacking", "--hosts", "1"], env={"PATH": str(tmp_path)},
                           capture_output=True, text=True, timeout=patient(60))
-    assert done.returncode == 5 and "'tini'" in done.stderr and "apt-get install" in done.stderr
+    assert done.returncode == 5 and "'tini-static'" in done.stderr and "apt-get install" in done.stderr
 
 
 def test_down_works_although_somebody_stands_in_the_lab(muster, a_name):
@@ -255,6 +255,21 @@ def test_the_launcher_lacks_what_it_shall_lack_and_has_muster(lab_up, tmp_path, 
     assert "Apache-2.0" in lab.shell("n1", f"ls {folder}")
     assert lab.shell("launcher", "muster --version").startswith("muster ")
     assert lab.exec("n1", "muster", "--version").returncode == 127
+
+
+def test_hosts_but_not_the_launcher_see_another_root(lab_up, muster, bare_root, tmp_path):
+    lab = lab_up(hosts=1, root=bare_root)
+    programs = "for name in python3 ssh cmake rsync tini; do command -v $name; done"
+    assert lab.exec("n1", "sh", "-c", programs).stdout == "/usr/bin/python3\n/usr/bin/ssh\n"
+    assert "/usr/bin/cmake\n" in lab.exec("launcher", "sh", "-c", programs).stdout
+    lab.shell("n1", "touch /var/mine", root=True)
+    assert not (bare_root / "var/mine").exists()
+    lab.open_doors()
+    assert lab.shell("launcher", "ssh n1 hostname") == "n1\n"
+    lab.command("restart", "n1")
+    assert lab.shell("n1", "test -e /var/mine && ! command -v cmake; cat /proc/1/cmdline | tr '\\0' ' '").startswith("tini -- /usr/sbin/sshd ")
+    refused = subprocess.run([muster, "lab", "up", "--name", "empty", "--hosts", "1", "--root", tmp_path], capture_output=True, text=True)
+    assert refused.returncode == 2 and "/usr/sbin/sshd" in refused.stderr and "mmdebstrap" in refused.stderr
 
 
 def test_two_labs_do_not_see_each_other(lab_up):

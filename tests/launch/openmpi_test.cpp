@@ -213,7 +213,7 @@ TEST(OpenMpi, NcclsRdmaIsNeverSwitchedOffSilently) {
   Means set = means();
   set.user_env = {"NCCL_IB_DISABLE"};
   EXPECT_EQ(plan_openmpi(job(), layout, set)->notes,
-            (Words{"NCCL_IB_DISABLE is set in your environment and stays"}));
+            (Words{"NCCL_IB_DISABLE is set in your environment; muster does not change it"}));
 }
 
 TEST(OpenMpi, AnSshPathWithABlankIsRefused) {

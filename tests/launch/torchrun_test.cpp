@@ -114,7 +114,8 @@ TEST(Torchrun, WhatTheUserGivesTakesThePlaceOfOurs) {
   ASSERT_TRUE(plan);
   const std::string& words = plan->commands[0].argv.back();
   EXPECT_EQ(words.find("--rdzv-endpoint"), words.rfind("--rdzv-endpoint"));
-  EXPECT_EQ(plan->notes, (Words{"--rdzv-endpoint is given by --engine-arg and stays"}));
+  EXPECT_EQ(plan->notes,
+            (Words{"--rdzv-endpoint comes from --engine-arg; muster does not change it"}));
 }
 
 TEST(Torchrun, InAPodIsOneAndHasItsNumber) {
@@ -174,7 +175,7 @@ TEST(Torchrun, NeedsAnAddressToMeetAt) {
   layout.master_address.clear();
   const auto plan = plan_torchrun(job(), layout, means());
   ASSERT_FALSE(plan);
-  EXPECT_EQ(plan.error().hint, "name one: --master-addr ADDRESS --master-port PORT");
+  EXPECT_EQ(plan.error().hint, "pass an address: --master-addr ADDRESS --master-port PORT");
 }
 
 }  // namespace

@@ -110,7 +110,7 @@ TEST(Decide, LeavesNcclTheChoiceAmongSeveralPorts) {
   world.host(2).rdma[2].active = false;
   EXPECT_EQ(world.layout().placements[0].rdma->active_ports, 3);
   EXPECT_TRUE(says(world,
-                   "RDMA: 3 active ports, among which NCCL chooses, on n1; 2 active ports, among "
+                   "RDMA: 3 active ports, from which NCCL chooses, on n1; 2 active ports, from "
                    "which NCCL chooses, on n2"));
   world.host(2).rdma[1].active = false;
   EXPECT_EQ(world.layout().placements[1].rdma->active_ports, 1);
@@ -133,7 +133,7 @@ TEST(Decide, MakesNothingUpForAHostThatIsNotKnown) {
   World world = good_world(1);
   world.lose(1, "ssh-connect-refused-or-timeout", {.what = "down"});
   EXPECT_EQ(world.layout().master_address, "");
-  EXPECT_TRUE(says(world, "master port 29500: the usual one; n1 could not be asked"));
+  EXPECT_TRUE(says(world, "master port 29500: the default, because n1 did not answer"));
 }
 
 TEST(Decide, DividesTheCpusOfTheFullestHost) {

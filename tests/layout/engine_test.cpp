@@ -33,7 +33,7 @@ TEST(Engine, IsTheFirstMpiUnlessOneIsNamed) {
   EXPECT_EQ(chosen(world).version, "4.1.4");
   world.job.launcher = "/not/there";
   EXPECT_EQ(chosen(world).kind, "");
-  EXPECT_EQ(world.layout().why.at(1), "no engine: /not/there is not there");
+  EXPECT_EQ(world.layout().why.at(1), "no engine: /not/there does not exist on this machine");
   world.launcher.mpi.push_back({.launcher = "/not/there"});
   EXPECT_EQ(world.layout().why.at(1),
             "no engine: /not/there is not an MPI launcher that muster knows");
@@ -48,7 +48,7 @@ TEST(Engine, IsAnotherMpiWhereThereIsNoOpenMpi) {
                         {.kind = "intel", .version = "2021.18", .launcher = "/i/bin/mpirun"}};
   EXPECT_EQ(chosen(world).kind, "intel");
   EXPECT_EQ(world.layout().why.at(1),
-            "engine Intel MPI 2021.18 at /i/bin/mpirun: the first MPI here");
+            "engine Intel MPI 2021.18 at /i/bin/mpirun: the first MPI on this machine");
   world.job.engine = "openmpi";
   EXPECT_EQ(chosen(world).kind, "");
 }
@@ -102,8 +102,9 @@ TEST(Engine, IsTorchrunForPythonWhereEveryHostHasIt) {
   World world = with_torchrun(2);
   world.job.program = {"/venv/bin/python3", "train.py"};
   EXPECT_EQ(chosen(world).kind, "torchrun");
-  EXPECT_EQ(world.layout().why.at(1),
-            "engine torchrun, PyTorch 2.13.0+cpu: the program is Python's, and every host has it");
+  EXPECT_EQ(
+      world.layout().why.at(1),
+      "engine torchrun, PyTorch 2.13.0+cpu: the program is in Python, and every host has torchrun");
   world.job.program = {"./train"};
   EXPECT_EQ(chosen(world).kind, "openmpi");
   world.job.program = {"train.py"};
@@ -170,7 +171,7 @@ TEST(Engine, InAPodRestartsRanksItselfAndNeedsAllPods) {
   world.job.min_nodes = 2;
   const auto refused = decide(world.job, world.cluster, world.surveys, world.launcher);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().what, "a job in pods cannot go on with fewer of them");
+  EXPECT_EQ(refused.error().what, "a job in pods cannot continue with fewer pods");
 }
 
 TEST(Engine, InAPodCountsTheRanksOfAllPods) {

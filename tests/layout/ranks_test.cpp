@@ -51,15 +51,17 @@ TEST(PlaceRanks, FillsHostsInOrder) {
 }
 
 TEST(PlaceRanks, RefusesContradictionsWithBothNumbers) {
-  EXPECT_EQ(refused("n[1-2]", {.nodes = 3}), "3 hosts were asked for and the list has 2");
-  EXPECT_EQ(refused("n[1-2]:1", {.ranks = 8}), "8 ranks were asked for and the 2 hosts take 2");
-  EXPECT_EQ(refused("n1:4,n2", {.ranks = 6}), "6 ranks were asked for and the 2 hosts take 5");
+  EXPECT_EQ(refused("n[1-2]", {.nodes = 3}), "you asked for 3 hosts, but the list has 2");
+  EXPECT_EQ(refused("n[1-2]:1", {.ranks = 8}),
+            "you asked for 8 ranks, but the 2 hosts have room for 2");
+  EXPECT_EQ(refused("n1:4,n2", {.ranks = 6}),
+            "you asked for 6 ranks, but the 2 hosts have room for 5");
   EXPECT_EQ(refused("n[1-2]", {.ranks_per_host = 2, .ranks = 8}),
-            "8 ranks were asked for and the 2 hosts take 4");
+            "you asked for 8 ranks, but the 2 hosts have room for 4");
   EXPECT_EQ(refused("n1:2", {.ranks_per_host = 4}),
-            "4 ranks a host were asked for and n1 has 2 slots");
+            "you asked for 4 ranks per host, but n1 has 2 slots");
   EXPECT_EQ(refused("n[1-4]:4", {.ranks = 2, .nodes = 4}),
-            "4 hosts were asked for and 2 ranks fill only 1 of them");
+            "you asked for 4 hosts, but 2 ranks fill only 1 of them");
   EXPECT_NE(refused("n1", {.ranks = -1}), "placed");
 }
 
@@ -85,13 +87,14 @@ TEST(PlaceRanks, FollowsGpusOrCpus) {
   EXPECT_EQ(counts("cpu"), (std::vector{8, 3, 1}));  // n3 could not be asked
   EXPECT_EQ(counts("auto"), (std::vector{2, 3, 1}));
   EXPECT_EQ(place_ranks({.ranks_by = "gpu"}, cluster, surveys).error().what,
-            "one rank for each GPU was asked for and n2 has none");
+            "you asked for one rank per GPU, but n2 has no GPU");
 }
 
 TEST(PlaceRanks, RefusesAnEmptyClusterAndASumThatOverflows) {
   EXPECT_EQ(place_ranks({}, {}).error().what, "there is no host to run on");
   const hosts::Cluster cluster{.hosts = {{"n1", 2'000'000'000}, {"n2", 2'000'000'000}}};
-  EXPECT_EQ(place_ranks({}, cluster).error().what, "4000000000 ranks are too many");
+  EXPECT_EQ(place_ranks({}, cluster).error().what,
+            "4000000000 ranks are more than muster can start");
 }
 
 }  // namespace

@@ -66,7 +66,7 @@ TEST(Subnet, NeedsDistinctAddresses) {
 TEST(Subnet, PrefersRdmaThenSpeedThenTheDefaultRouteThenTheLauncherThenTheLowest) {
   World fast = two_networks(2, 25000);
   EXPECT_EQ(fast.layout().subnet, "10.0.0.0/24");
-  EXPECT_TRUE(says(fast.layout(), "25000 Mbit/s on the slowest host against 10000 Mbit/s"));
+  EXPECT_TRUE(says(fast.layout(), "25000 Mbit/s on the slowest host, compared with 10000 Mbit/s"));
   for (int number : {1, 2}) fast.host(number).rdma = {roce("mlx5_0", "eth0", number)};
   EXPECT_EQ(fast.layout().subnet, "198.18.0.0/16");
   EXPECT_TRUE(says(fast.layout(), "all hosts have RDMA on it"));
@@ -77,13 +77,13 @@ TEST(Subnet, PrefersRdmaThenSpeedThenTheDefaultRouteThenTheLauncherThenTheLowest
   EXPECT_TRUE(says(equal.layout(), "more hosts have their default route on it"));
   EXPECT_EQ(equal.layout().subnet, "198.18.0.0/16");
   for (int number : {1, 2}) equal.host(number).routes.clear();
-  EXPECT_TRUE(says(equal.layout(), "the launcher is in it"));
+  EXPECT_TRUE(says(equal.layout(), "this machine is in it"));
   EXPECT_EQ(equal.layout().subnet, "198.18.0.0/16");
   equal.launcher.interfaces.clear();
   EXPECT_EQ(equal.layout().subnet, "10.0.0.0/24");
 
   World untold = two_networks(2, -1);
-  EXPECT_TRUE(says(untold.layout(), "against an unknown speed"));
+  EXPECT_TRUE(says(untold.layout(), "compared with an unknown speed"));
 }
 
 TEST(Subnet, HoldsTheMasterAddressThatWasAskedFor) {

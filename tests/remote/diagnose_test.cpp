@@ -29,13 +29,14 @@ TEST(Diagnose, TheErrorNamesTheHostAndKeepsSshsOwnWords) {
       unreachable("n3", "noise\nssh: connect to host n3 port 22: No route to host\n");
   EXPECT_EQ(error.code, ErrorCode::kUnreachable);
   const std::string text = to_text(error);
-  EXPECT_EQ(text.find("n3: there is no route to it"), 0U);
+  EXPECT_EQ(text.find("n3: there is no network route to the host"), 0U);
   EXPECT_NE(text.find("ssh: connect to host n3 port 22: No route to host"), std::string::npos);
 }
 
 TEST(Diagnose, AConnectionThatBreaksWithoutAWordIsCalledLost) {
   const std::string text = to_text(unreachable("n3", ""));
-  EXPECT_NE(text.find("n3: the connection to it failed or was lost"), std::string::npos) << text;
+  EXPECT_NE(text.find("n3: the connection to the host failed or was lost"), std::string::npos)
+      << text;
   EXPECT_EQ(text.find("because"), std::string::npos) << text;
   EXPECT_EQ(to_text(unreachable("n3", "epoch 4\n")).find("ssh said"), std::string::npos);
 }

@@ -92,7 +92,7 @@ TEST_F(ProjectTest, IsNeitherAHomeNorWhatHoldsOne) {
   }
   (void)::setenv("HOME", (folder_.string() + "-other").c_str(),
                  1);  // NOLINT(concurrency-mt-unsafe)
-  EXPECT_EQ(paths(), Paths{"there is no file to send in " + folder_.string()});
+  EXPECT_EQ(paths(), Paths{"--sync finds no files to send in " + folder_.string()});
   write("train.py");
   EXPECT_TRUE(read_project(folder_));
   (void)::setenv("HOME", kept.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)

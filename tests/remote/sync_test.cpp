@@ -49,7 +49,24 @@ TEST(RsyncWords, NothingIsRemovedUnlessAsked) {
   EXPECT_TRUE(has(rsync_words({.from = "/a", .to = "/a", .remove = true}, ssh, "n1"), "--delete"));
 }
 
-TEST(RsyncWords, OfListedPathsAnyNameIsSentAndNewerFilesStay) {
+// The two ways in which `run --sync` sends a project.
+class ListedPaths : public testing::TestWithParam<bool> {
+ protected:
+  static sys::Ended send(const SyncOptions& options) {
+    // Like ssh, it runs the command that follows the host's name.
+    const std::vector<std::string> shell = {"sh", "-c", "eval \"$2\""};
+    const auto words =
+        GetParam() ? rsync_words(options, {}, "") : tar_words(options, shell, "host");
+    auto ended = sys::run({.argv = words, .input = options.paths});
+    return ended ? *ended : sys::Ended{.code = -1, .err = to_text(ended.error())};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(By, ListedPaths, testing::Bool(), [](const auto& info) {
+  return std::string(info.param ? "Rsync" : "Tar");
+});
+
+TEST_P(ListedPaths, AnyNameIsSentAndNewerFilesStay) {
   namespace fs = std::filesystem;
   std::string name = testing::TempDir() + "sync-XXXXXX";
   const fs::path folder = ::mkdtemp(name.data());
@@ -64,9 +81,9 @@ TEST(RsyncWords, OfListedPathsAnyNameIsSentAndNewerFilesStay) {
   std::vector<std::string> paths = names;
   paths.emplace_back("empty");
   const SyncOptions options{
-      .from = folder / "from", .to = folder / "to", .paths = path_list(paths)};
-  const auto ended = sys::run({.argv = rsync_words(options, {}, ""), .input = options.paths});
-  ASSERT_TRUE(ended && ended->ok()) << ended->err;
+      .from = folder / "from", .to = folder / "to", .exact = true, .paths = path_list(paths)};
+  const sys::Ended ended = send(options);
+  ASSERT_TRUE(ended.ok()) << ended.err;
   std::set<std::string> there;
   for (const auto& entry : fs::directory_iterator(folder / "to")) {
     there.insert(entry.path().filename());
@@ -76,13 +93,17 @@ TEST(RsyncWords, OfListedPathsAnyNameIsSentAndNewerFilesStay) {
   EXPECT_EQ(there, expected);
   EXPECT_EQ(fs::file_size(folder / "to/-rf"), 4U);
   EXPECT_EQ(fs::file_size(folder / "to/checkpoint"), 0U);
-  EXPECT_EQ(newer_there(ended->out), std::vector<std::string>{"checkpoint"});
-  EXPECT_EQ(parse_stats(ended->out)->files, names.size() - 1);
+  EXPECT_EQ(newer_there(ended.out), std::vector<std::string>{"checkpoint"});
+  EXPECT_EQ(parse_stats(ended.out)->files, names.size() - 1);
+  EXPECT_EQ(parse_stats(ended.out)->bytes, 4 * (names.size() - 1));
+  EXPECT_EQ(parse_stats(send(options).out), Changes{}) << "the same already";
+  std::ofstream(folder / "from/-rf") << "edit";  // of the same size, probably in the same second
+  EXPECT_EQ(parse_stats(send(options).out)->files, 1U);
   fs::remove_all(folder);
 }
 
-// As `run --sync` sends a project. What a rank put in the place of a link or a folder stays.
-TEST(RsyncWords, LinksAndFoldersReplaceNothing) {
+// What a rank put in the place of a link or a folder stays.
+TEST_P(ListedPaths, LinksAndFoldersReplaceNothing) {
   namespace fs = std::filesystem;
   std::string name = "/tmp/rsync_words.XXXXXX";
   const fs::path folder = ::mkdtemp(name.data());
@@ -97,21 +118,40 @@ TEST(RsyncWords, LinksAndFoldersReplaceNothing) {
   for (const char* const file : {"last.pt", "empty"})
     std::ofstream(folder / "to" / file) << "there";
   fs::create_symlink("scratch", folder / "to/data");
-  const auto send = [&](const std::vector<std::string>& paths, bool only_new) {
-    const SyncOptions options{.from = folder / "from",
-                              .to = folder / "to",
-                              .paths = path_list(paths),
-                              .only_new = only_new};
-    return sys::run({.argv = rsync_words(options, {}, ""), .input = options.paths})->code;
+  const auto send_paths = [&](const std::vector<std::string>& paths, bool only_new) {
+    return send({.from = folder / "from",
+                 .to = folder / "to",
+                 .paths = path_list(paths),
+                 .only_new = only_new})
+        .code;
   };
-  EXPECT_EQ(send({"empty", "last.pt", "latest", "new"}, true), 0);
-  (void)send({"data/readme"}, false);  // some versions of rsync follow the link, others refuse
-  EXPECT_EQ(send({"vanished"}, false), 0);
+  EXPECT_EQ(send_paths({"empty", "last.pt", "latest", "new"}, true), 0);
+  (void)send_paths({"data/readme"},
+                   false);  // some versions of rsync follow the link, others refuse
+  EXPECT_EQ(send_paths({"vanished"}, false), 0);
   EXPECT_EQ(fs::read_symlink(folder / "to/latest"), "there");
   EXPECT_EQ(fs::read_symlink(folder / "to/data"), "scratch");
   EXPECT_EQ(fs::read_symlink(folder / "to/new"), "from");
   EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder / "to/last.pt")));
   EXPECT_TRUE(fs::is_regular_file(folder / "to/empty"));
+  fs::remove_all(folder);
+}
+
+TEST(TarWords, AConnectionThatBreaksChangesNothing) {
+  namespace fs = std::filesystem;
+  std::string name = testing::TempDir() + "sync-XXXXXX";
+  const fs::path folder = ::mkdtemp(name.data());
+  fs::create_directories(folder / "from");
+  fs::create_directories(folder / "to");
+  std::ofstream(folder / "from/train.py") << std::string(1'000'000, 'x');
+  const SyncOptions options{.from = folder / "from",
+                            .to = folder / "to",
+                            .paths = path_list(std::vector<std::string>{"train.py"})};
+  const std::vector<std::string> shell = {"sh", "-c", "head -c 500000 | eval \"$2\""};
+  const auto ended = sys::run({.argv = tar_words(options, shell, "host"), .input = options.paths});
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_NE(ended->code, 0);
+  EXPECT_TRUE(fs::is_empty(folder / "to"));
   fs::remove_all(folder);
 }
 
@@ -149,11 +189,20 @@ TEST(PrepareLine, AFolderNameIsNeverRunByTheShell) {
   EXPECT_EQ(injected->code, 1);
 }
 
-TEST(PrepareLine, TellsThatRsyncIsMissing) {
+TEST(PrepareLine, SaysWhichRsyncThereIs) {
+  std::string name = testing::TempDir() + "path-XXXXXX";
+  const std::filesystem::path path = ::mkdtemp(name.data());
+  std::filesystem::create_symlink("/bin/sh", path / "sh");
+  std::filesystem::create_symlink("/usr/bin/head", path / "head");
   const SyncOptions options{.from = "/a", .to = "/a", .dry_run = true};
-  const auto ended = sys::run({.argv = {"/bin/sh", "-c", "PATH=/none; " + prepare_line(options)}});
-  ASSERT_TRUE(ended.has_value());
-  EXPECT_EQ(ended->code, kNoRsync);
+  const auto asked = [&](const std::string& before) {
+    return sys::run({.argv = {"/bin/sh", "-c", before + "; " + prepare_line(options)}});
+  };
+  EXPECT_TRUE(is_rsync(asked("echo hello")->out));
+  const auto without = asked("PATH=" + name);
+  EXPECT_EQ(without->code, 0) << without->err;
+  EXPECT_FALSE(is_rsync(without->out));
+  std::filesystem::remove_all(path);
 }
 
 TEST(PrepareLine, RecognisesAFolderThatIsShared) {
@@ -195,7 +244,7 @@ constexpr auto kStats =
 TEST(Stats, AreReadAndSaidInWords) {
   const Changes expected{.files = 3, .bytes = 1234567, .others = 2, .deleted = 1};
   EXPECT_EQ(parse_stats(kStats), expected);
-  EXPECT_EQ(to_text(expected), "3 files (1.2 MB), 2 folders or links, 1 deleted");
+  EXPECT_EQ(to_text(expected), "3 files (1.2 MB), 2 directories or links, 1 deleted");
   EXPECT_EQ(to_text(Changes{}), "the same already");
   EXPECT_FALSE(parse_stats("rsync: something else\n").has_value());
 }
@@ -205,7 +254,7 @@ TEST(Stats, ADryRunsListingStandsBeforeThem) {
   EXPECT_EQ(listing(kStats), "");
 }
 
-TEST(SyncFailure, KeepsRsyncsFirstWords) {
+TEST(SyncFailure, KeepsTheFirstLine) {
   const Error error = sync_failure(
       "n1",
       {.code = 23, .err = "rsync: mkstemp \"/srv/x\" failed: Permission denied (13)\nmore\n"});

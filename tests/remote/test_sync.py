@@ -67,10 +67,10 @@ def test_delete_only_when_asked_and_never_a_whole_home(open_lab):
     assert "n1: 0 files (0 bytes), 1 deleted" in done.stdout
     sh(open_lab, "n1", "test ! -e ~/job/extra")
     refused = sync(open_lab, job, "--delete", "--to", "~")
-    assert refused.returncode == 2 and "--delete would clear" in refused.stderr
+    assert refused.returncode == 2 and "--delete would delete" in refused.stderr
     for home in (f"/home/{open_lab.user}", "/home", f"/home/{open_lab.user}/job/.."):
         refused = sync(open_lab, job, "--delete", "--to", home)
-        assert refused.returncode != 0 and "--delete would clear" in refused.stderr
+        assert refused.returncode != 0 and "--delete would delete" in refused.stderr
     sh(open_lab, "n1", "test -e ~/.ssh/authorized_keys")
 
 
@@ -110,7 +110,7 @@ def test_a_host_without_rsync_is_named_and_the_others_are_served(open_lab):
     sh(open_lab, "n2", "mv $(command -v rsync) /root/", root=True)
     done = sync(open_lab, job)
     assert done.returncode == 5
-    assert "n2: rsync is not installed there" in done.stderr and "install" in done.stderr
+    assert "n2: rsync is not installed on the host" in done.stderr and "install" in done.stderr
     assert done.stdout.startswith("n[1,3] (2 hosts): 3 files")
 
 

@@ -60,7 +60,7 @@ TEST_F(Runs, AreFoundByTheBeginningOfTheirId) {
   ASSERT_TRUE(make_run_folder("2027-long"));
   ASSERT_TRUE(make_run_folder("2027-long.1"));
   EXPECT_EQ(found("2027"), "2027-long");  // attempts make it no less clear
-  EXPECT_EQ(found("2026"), "'2026' could be 2026-a or 2026-b");
+  EXPECT_EQ(found("2026"), "'2026' could mean 2026-a or 2026-b");
 }
 
 }  // namespace

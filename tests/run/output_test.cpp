@@ -60,7 +60,8 @@ TEST_F(OutputTest, WhatComesAgainAfterALostConnectionIsPassedOver) {
 TEST_F(OutputTest, AGapIsSaid) {
   const auto output = Output::open(folder_, 1, [](auto, const auto&) {});
   EXPECT_TRUE((*output)->take("n1", piece(0, kOut, 10, "later\n")));
-  EXPECT_EQ((*output)->not_kept(), "10 bytes of rank 0 were lost with muster's watcher on n1");
+  EXPECT_EQ((*output)->not_kept(),
+            "10 bytes of output from rank 0 were lost with muster's watcher process on n1");
 }
 
 TEST_F(OutputTest, ARankThatIsNotOursIsRefused) {

@@ -40,8 +40,7 @@ TEST(Verdict, TheFirstFailingRankGivesTheCodeThoughTheEngineReturnsAnother) {
   const Verdict verdict = judge(record);
   EXPECT_EQ(verdict.code, 3);
   EXPECT_EQ(verdict.first_failed_rank, 4);
-  EXPECT_EQ(verdict.text,
-            "rank 4 on n3 ended with exit code 3; after it 1 rank of 6 ended badly too");
+  EXPECT_EQ(verdict.text, "rank 4 on n3 ended with exit code 3; 1 rank of 6 failed after it");
 }
 
 TEST(Verdict, AStallIsATimeThatPassed) {
@@ -50,7 +49,7 @@ TEST(Verdict, AStallIsATimeThatPassed) {
   record.stalled_s = 20.3;
   record.stalled = "all ranks wait";
   EXPECT_EQ(judge(record).code, 124);
-  EXPECT_EQ(judge(record).text, "nothing was said for 20 s; all ranks wait");
+  EXPECT_EQ(judge(record).text, "no rank printed anything for 20 s; all ranks wait");
 }
 
 TEST(Verdict, ClocksAreCorrectedBeforeTheFirstIsChosen) {
@@ -127,9 +126,8 @@ TEST(Verdict, ARankThatWasKilledInTheMiddleOfMpiAbortIsTheCause) {
   const Verdict verdict = judge(record);
   EXPECT_EQ(verdict.code, 7);
   EXPECT_EQ(verdict.first_failed_rank, 4);
-  EXPECT_EQ(verdict.text,
-            "rank 4 on n3 ended with exit code 7; after it 5 ranks of 6 ended badly too");
-  EXPECT_EQ(verdict.hint, "its output: muster logs r1 --rank 4");
+  EXPECT_EQ(verdict.text, "rank 4 on n3 ended with exit code 7; 5 ranks of 6 failed after it");
+  EXPECT_EQ(verdict.hint, "to see its output: muster logs r1 --rank 4");
   record.ranks[2].end->time_s = 70;  // killed half a minute before the other gave up
   EXPECT_EQ(judge(record).first_failed_rank, 2);
 }
@@ -137,7 +135,8 @@ TEST(Verdict, ARankThatWasKilledInTheMiddleOfMpiAbortIsTheCause) {
 TEST(Verdict, TheRankForWhichOthersWaitedInVainIsNamed) {
   const Verdict verdict = judge(one_sleeps());
   EXPECT_EQ(verdict.code, 1);
-  EXPECT_TRUE(verdict.text.starts_with("rank 4 on n3 kept the others waiting: rank "))
+  EXPECT_TRUE(verdict.text.starts_with(
+      "rank 4 on n3 kept the other ranks waiting until they timed out (first failure: rank "))
       << verdict.text;
   EXPECT_NE(verdict.hint.find("muster logs r1 --rank 4"), std::string::npos) << verdict.hint;
 }
@@ -223,7 +222,8 @@ TEST(Verdict, AKilledEngineIsTheCauseOfItsRanksEnds) {
   const Verdict verdict = judge(record);
   EXPECT_EQ(verdict.code, 125);
   EXPECT_EQ(verdict.text,
-            "Open MPI 5.0.11 ended with signal 9 (Killed), and with it ranks 0, 1, 2, 3, 4, 5");
+            "Open MPI 5.0.11 ended with signal 9 (Killed) and took ranks 0, 1, 2, 3, 4, 5 "
+            "down with it");
   record.reason = Reason::kRankFailed;  // muster killed it, because of a rank
   EXPECT_EQ(judge(record).code, 137);
 }
@@ -279,8 +279,7 @@ TEST(Verdict, ARankThatTheEngineEndedIsNotBlamedForThoseThatNeverStarted) {
             "Open MPI 5.0.11 ended with exit code 255 and never started ranks 2, 3, 4, 5");
   record.ranks[1].end->status = exited(3);
   record.ranks[1].end->time_s = 90;
-  EXPECT_EQ(judge(record).text,
-            "rank 1 on n1 ended with exit code 3; after it 1 rank of 6 ended badly too");
+  EXPECT_EQ(judge(record).text, "rank 1 on n1 ended with exit code 3; 1 rank of 6 failed after it");
 }
 
 TEST(Verdict, AKilledEngineIsNotSuccess) {

@@ -65,7 +65,7 @@ TEST(Restart, WhenAllAreUsedUpTheVerdictStands) {
   const Decision over = decided({crash(1, "n2"), crash(2, "n3"), crash(1, "n2")}, 2);
   EXPECT_FALSE(over.again);
   EXPECT_FALSE(over.crash_loop);
-  EXPECT_EQ(over.why, "2 restarts were made and none is left; the last attempt:");
+  EXPECT_EQ(over.why, "2 restarts were made and no more are allowed; the last attempt:");
 }
 
 TEST(Restart, TheSameFailureThreeTimesIsACrashLoop) {
@@ -74,7 +74,7 @@ TEST(Restart, TheSameFailureThreeTimesIsACrashLoop) {
   EXPECT_TRUE(loop.crash_loop);
   EXPECT_EQ(loop.why,
             "crash loop: rank 2 ended with exit code 3 in 3 attempts in a row, each within 5 s; "
-            "its output: muster logs r1 --rank 2");
+            "to see its output: muster logs r1 --rank 2");
 }
 
 TEST(Restart, WhatIsNoCrashLoop) {

@@ -75,7 +75,7 @@ def test_stop_ends_it(cluster, detached):
     assert attached.end(5) == 143, attached.said()
     cluster.settles(set(), 5)
     over = cluster.muster("stop", detached)
-    assert over.returncode == 2 and "this run is over" in over.stderr
+    assert over.returncode == 2 and "this run has already ended" in over.stderr
 
 
 def test_ctrl_c_in_attach_ends_it(cluster, detached):
@@ -143,7 +143,7 @@ def test_a_launcher_that_comes_back_too_late_makes_nothing_anew(cluster, engine)
     orders = '{"order":"hello","run":"20260101-000000-00000"}\n{"order":"begin","orphan_after_s":600}\n'
     agent = f"(cat; exec sleep 1) | /tmp/muster-{cluster.lab.uid}/*/muster agent"  # the connection outlives the orders
     late = cluster.lab.exec("n1", "sh", "-c", agent, input=orders)
-    assert late.returncode == 125 and "the run is over on this host" in late.stdout, late
+    assert late.returncode == 125 and "the run has already ended on this host" in late.stdout, late
     assert cluster.run_folders() == before
 
 

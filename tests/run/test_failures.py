@@ -14,7 +14,7 @@ def test_of_two_ranks_that_fail_the_first_counts(cluster, engine):
     run.wait_for("up$", 3)
     cluster.lab.shell("n2", "echo > /tmp/go")
     assert run.end(25) == 3, run.said()
-    assert "muster: rank 1 on n2 ended with exit code 3; after it 2 ranks of 3 ended badly too" in run.errors
+    assert "muster: rank 1 on n2 ended with exit code 3; 2 ranks of 3 failed after it" in run.errors
 
 
 def test_a_program_that_is_not_on_one_host_or_cannot_run(cluster, engine):

@@ -84,7 +84,7 @@ def test_a_host_without_power(cluster, every_engine):
     assert sorted(line for line in with_fewer.out if "done" in line) == ["[n1:0] done", "[n3:1] done"], with_fewer.said()
     at_first = cluster.run(engine, "--answer-within", "8", "--spares", "n4", "--", "echo", "here", hosts=THREE)
     # Which comes first, muster's deadline or the kernel's, depends on when n2's address was last used.
-    assert re.search(r"n4 instead of n2 \((no answer|there is no route)", at_first.errors), at_first.said()
+    assert re.search(r"n4 instead of n2 \((no answer|there is no network route)", at_first.errors), at_first.said()
     assert at_first.code == 0 and "[n4:1] here" in at_first.out, at_first.said()
     cluster.lab.command("restart", "n2")
     cluster.settles({one for one in before if one[0] != "n2"}, 10)
@@ -96,7 +96,7 @@ def test_a_host_that_boots_is_waited_for(cluster, every_engine):
                         hosts="n[1-2]")
     run.wait_for("count 0", 2)
     cluster.lab.command("crash", "n2")
-    run.wait_for("muster: n2: .*; no spare is left: waiting up to 40 s for it", lines=run.err)
+    run.wait_for("muster: n2: .*, and no spare host is left; waiting up to 40 s for it", lines=run.err)
     cluster.lab.command("restart", "n2")
     assert run.end(60) == 0, run.said()
     assert {"[n1:0] done", "[n2:1] done"} <= set(run.out), run.said()
@@ -146,7 +146,7 @@ def test_a_progress_bar_is_a_sign_of_life(cluster, every_engine):
 def test_a_stall_looks_at_the_program_itself(cluster, every_engine):
     """muster examines the program, not one of its own processes beside it."""
     run = cluster.run(every_engine["openmpi5"], "--stall-after", "5", "--", "sh", "-c", "[ $RANK != 1 ] || exec sleep 1000; while :; do :; done", hosts=THREE, within=60)
-    assert run.code == 124 and "nothing was said for" in run.errors, run.said()
+    assert run.code == 124 and "no rank printed anything for" in run.errors, run.said()
     evidence = cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/stalled.txt").splitlines()
     assert evidence[1].startswith("rank 1 on n2: S (waiting)") and "pipe" not in evidence[1], evidence
     assert "R (running)" in evidence[0] and "R (running)" in evidence[2], evidence
@@ -185,7 +185,7 @@ def test_a_run_is_started_again_in_the_background(cluster, every_engine):
     assert attached.end(20) == 0 and "[n1:0] done" in attached.out, attached.said()
     assert "[n1:0] done" in cluster.muster("logs", "last").stdout
     done = cluster.muster("run", "--again", run.id, engine=engine)
-    assert done.returncode == 2 and "ended well" in done.stderr, done.stderr
+    assert done.returncode == 2 and "succeeded, so there is nothing to continue" in done.stderr, done.stderr
 
 
 def test_restarts_cost_nothing_that_stays(cluster, every_engine):
@@ -204,7 +204,7 @@ def test_restarts_cost_nothing_that_stays(cluster, every_engine):
 
 def test_other_words_beside_again_are_refused(cluster):
     refused = cluster.muster("run", "--again", "-n", "3")
-    assert refused.returncode == 2 and "cannot be changed when a run is started again" in refused.stderr, refused.stderr
+    assert refused.returncode == 2 and "cannot be changed" in refused.stderr, refused.stderr
 
 
 def test_a_link_that_is_cut_and_comes_back(cluster, every_engine):

@@ -131,13 +131,13 @@ def test_a_job_is_called_after_its_script(muster):
 def test_a_script_that_is_not_ours_stays(slurm):
     (slurm.shared / "mine.sbatch").write_text("#!/bin/sh\n")
     done = slurm.lab.exec("launcher", "env", "-C", str(slurm.shared), "muster", "submit", "-o", "mine.sbatch", "--", "true")
-    assert done.returncode == 2 and "not by muster submit" in done.stderr, done
+    assert done.returncode == 2 and "muster submit did not write it" in done.stderr, done
     assert (slurm.shared / "mine.sbatch").read_text() == "#!/bin/sh\n"
 
 
 def test_hosts_outside_of_the_job_are_refused(slurm):
     run = slurm.run("--engine", "slurm", "-H", "n1,n2", "--", "true", allocate=("-N1",))
-    assert run.code == 2 and "hosts of the Slurm job" in run.errors, run.said()
+    assert run.code == 2 and "belong to the Slurm job" in run.errors, run.said()
 
 
 def test_a_host_that_fails_twice_is_replaced_by_another_of_the_allocation(slurm):
@@ -145,18 +145,18 @@ def test_a_host_that_fails_twice_is_replaced_by_another_of_the_allocation(slurm)
     program = 'echo "count $TORCHELASTIC_RESTART_COUNT"; [ $(hostname) = n3 ] && exit $((TORCHELASTIC_RESTART_COUNT + 3)); [ $TORCHELASTIC_RESTART_COUNT = 2 ] || exec sleep 1000'
     run = slurm.run("-H", "n2,n3", "--spares", "n1", "--nproc-per-node", "1", "--max-restarts", "3", "--", "sh", "-c", program, within=60)
     assert run.code == 0, run.said()
-    assert "n1 instead of n3 (the first rank to fail was there twice in a row)" in run.errors, run.said()
+    assert "n1 instead of n3 (the first rank to fail was on this host twice in a row)" in run.errors, run.said()
     assert sorted(line for line in run.out if "count 2" in line) == ["[n1:0] count 2", "[n2:1] count 2"], run.said()
     slurm.settles(before, 10)
 
 
 def test_sync_finds_the_folder_shared_and_elsewhere_sends_nothing(slurm):
     run = slurm.run("--sync", "-N2", "--", "true")
-    assert run.code == 0 and "muster: sync: n[1-2] (2 hosts): the same folder as here" in run.errors, run.said()
+    assert run.code == 0 and "muster: sync: n[1-2] (2 hosts): same directory as on this machine; nothing copied" in run.errors, run.said()
     folder = f"/home/{slurm.lab.user}/project"
     slurm.lab.shell("launcher", f"mkdir -p {folder}")
     run = slurm.begin(["env", "-C", folder, "salloc", "-Q", "-N2", "muster", "run", "--sync", "true"])
-    assert run.end(30) == 125 and "the folder is not shared, and Slurm carries no files" in run.errors, run.said()
+    assert run.end(30) == 125 and "the host does not share this directory, and muster cannot copy files through Slurm" in run.errors, run.said()
 
 
 def test_a_crashed_host(slurm):

@@ -102,7 +102,7 @@ def test_check_and_exec_need_no_ssh_here(cluster, engine):
 
 def test_it_is_named_once(cluster):
     twice = cluster.run(None, "--", "true", hosts="localhost,launcher")
-    assert twice.code == 2 and "localhost and launcher are both this machine" in twice.errors, twice.said()
+    assert twice.code == 2 and "localhost and launcher are both names of this machine" in twice.errors, twice.said()
 
 
 def test_another_user_logs_in(cluster):

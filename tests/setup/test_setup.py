@@ -278,7 +278,7 @@ def test_modes_that_sshd_refuses_are_put_right_and_given_back(lab):
         out(lab, host, "mkdir ~/.ssh; : > ~/.ssh/authorized_keys; chmod 777 ~/.ssh; chmod 666 ~/.ssh/authorized_keys; chmod 775 ~")
     before = everywhere(lab)
     told = first_setup(lab)
-    assert "took group and world write permission from the home folder" in told
+    assert "removed group and world write permission from the home directory" in told
     for host in lab.hosts:
         assert strict_ssh(lab, "launcher", host).returncode == 0
     undo(lab)
@@ -353,7 +353,7 @@ def test_dry_run_touches_nothing(lab):
     before = everywhere(lab)
     out(lab, lab.hosts[0], "chmod 775 ~")
     told = setup(lab, "--dry-run")
-    assert "took group and world write permission from the home folder" in told
+    assert "removed group and world write permission from the home directory" in told
     assert out(lab, lab.hosts[0], "stat -c %a ~") == "775\n"
     assert "removed ~/.ssh/authorized_keys" in undo(lab, "--dry-run")
     out(lab, lab.hosts[0], "chmod 755 ~")

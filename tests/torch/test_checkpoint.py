@@ -115,7 +115,7 @@ def steps_on(hosts, host, folder):
 def test_shared_folder(hosts):
     folder, whole, engine = hosts.shared / "some", hosts.shared / "whole", TORCHRUN
     ((_, said),), (fingerprint,), _ = train(hosts, engine, "n[1-3]", whole, 20)
-    assert said == "one folder for all ranks"
+    assert said == "one directory that all ranks share"
     begun, _, _ = train(hosts, engine, "n[1-3]", folder, 10)
     assert begun == {("0", said)}
     assert sorted(path.name for path in folder.iterdir()) == ["step-000000000005", "step-000000000010"]
@@ -126,14 +126,14 @@ def test_shared_folder(hosts):
     # On fewer hosts and ranks it goes on as well.
     begun, _, said = train(hosts, engine, "n[2-3]", folder, 25)
     assert {step for step, _ in begun} == {"20"}
-    assert "step 20 was saved by 6 ranks, now there are 4: random numbers begin anew" in said
+    assert "step 20 was saved by 6 ranks, and now there are 4; the random number generators are reseeded" in said
 
 
 def test_every_host_keeps_all_where_nothing_is_shared(hosts):
     folder, engine = "/var/tmp/checkpoints", OPENMPI
     (fingerprint,) = train(hosts, engine, "n[1-3]", f"{folder}-whole", 20)[1]
     begun, _, _ = train(hosts, engine, "n[1-3]", folder, 10)
-    own = "3 folders that are not shared, each with all of it"
+    own = "3 directories that are not shared, each with the whole checkpoint"
     assert begun == {("0", own)}
     both = ["step-000000000005", "step-000000000010"]
     assert [steps_on(hosts, host, folder) for host in ("n1", "n2", "n3")] == [both] * 3
@@ -154,7 +154,7 @@ def test_another_model_is_refused_on_every_rank(hosts):
     train(hosts, engine, "n[1-2]", folder, 5)
     run = hosts.start(engine, "--nproc-per-node", "2", *engine.words, "--", hosts.probe, str(folder), "10", "auto", "16", hosts="n[1-2]")
     assert run.end(100) == 1, run.said()
-    assert f"the checkpoint of step 5 in {folder} is of another model:" in run.said()
+    assert f"the checkpoint of step 5 in {folder} belongs to a different model:" in run.said()
     assert "model/0.bias is Float [32] in it and Float [16] in the model" in run.said()
 
 
@@ -162,7 +162,7 @@ def test_folder_that_cannot_be_written_is_named(hosts):
     engine = OPENMPI
     run = hosts.start(engine, "--nproc-per-node", "2", *engine.words, "--", hosts.probe, "/proc/nowhere", "10", hosts="n[1-2]")
     assert run.end(100) == 1, run.said()
-    assert re.search(r"checkpoint_probe: rank 0 on n1: .*/proc/nowhere.* \(and 3 more ranks say alike\)", run.said()), run.said()
+    assert re.search(r"checkpoint_probe: rank 0 on n1: .*/proc/nowhere.* \(and 3 more ranks with the same message\)", run.said()), run.said()
 
 
 @pytest.mark.parametrize("full, complaint", [("0", r"rank 0 on \S+: .*: cannot be written: File too large"), ("1", r"rank 1 on \S+: .*: cannot be written: File too large")])
@@ -173,7 +173,7 @@ def test_one_rank_without_room_costs_that_checkpoint_alone(full, complaint, buil
     ends = ranks([probe, tmp_path / "some", "10", "gloo"], 2, GLOO_SOCKET_IFNAME="lo", FULL_FROM="6", FULL_RANK=full).end()
     first, second = (out for (out, _), _ in ends)
     assert [code for _, code in ends] == [0, 0], ends
-    assert re.search(r"muster: the checkpoint of step 10 was not kept: " + complaint, ends[0][0][1]), ends[0][0][1]
+    assert re.search(r"muster: the checkpoint of step 10 was not saved: " + complaint, ends[0][0][1]), ends[0][0][1]
     assert "not kept" in first and "not kept" in second
     assert re.findall(r"with (\w+),", first) == re.findall(r"with (\w+),", whole[0])
     assert [path.name for path in (tmp_path / "some").iterdir()] == ["step-000000000005"]

@@ -19,15 +19,15 @@ def probe(build):
 
 
 @pytest.mark.parametrize("told, who, backend", [
-    ({}, "alone: no launcher tells a rank", "gloo: no launcher"),
-    (SLURM, "rank 1 of 2, 1st of 1 on this host, 2 hosts, told by Slurm", "gloo: Slurm does not"),  # no PMI
-    (TORCHRUN, "rank 2 of 4, 3rd of 4 on this host, 1 host, told by torchrun", "gloo: torchrun does not"),
-    (PET, "rank 1 of 2, 1st of 1 on this host, 2 hosts, told by PET; master n1:29400", "gloo: PET does not"),
+    ({}, "a single process: no launcher has set a rank", "gloo: no launcher"),
+    (SLURM, "rank 1 of 2, 1st of 1 on this host, 2 hosts, according to Slurm", "gloo: Slurm does not"),  # no PMI
+    (TORCHRUN, "rank 2 of 4, 3rd of 4 on this host, 1 host, according to torchrun", "gloo: torchrun does not"),
+    (PET, "rank 1 of 2, 1st of 1 on this host, 2 hosts, according to PET; master n1:29400", "gloo: PET does not"),
     # torchrun in the pod has chosen another port.
-    ({**PET, **TORCHRUN, **ALL_MASTER}, "rank 2 of 4, 3rd of 4 on this host, 1 host, told by torchrun; master 198.18.0.1:29500", "gloo: torchrun does not"),
+    ({**PET, **TORCHRUN, **ALL_MASTER}, "rank 2 of 4, 3rd of 4 on this host, 1 host, according to torchrun; master 198.18.0.1:29500", "gloo: torchrun does not"),
     # The rank shim writes torch's names beside the engine's own, which count.
     ({**OPEN_MPI, **TORCHRUN, **ALL_MASTER, "TORCHELASTIC_RUN_ID": "muster:1"},
-     "rank 3 of 6, 2nd of 2 on this host, 3 hosts, told by Open MPI; master 198.18.0.1:29500", ""),
+     "rank 3 of 6, 2nd of 2 on this host, 3 hosts, according to Open MPI; master 198.18.0.1:29500", ""),
 ], ids=["alone", "slurm", "torchrun", "pod", "torchrun-in-pod", "shim"])
 def test_join_says_who_this_is(probe, alone, told, who, backend):
     done = alone([probe, "who"], **told)
@@ -36,9 +36,9 @@ def test_join_says_who_this_is(probe, alone, told, who, backend):
 
 
 @pytest.mark.parametrize("told, complaint", [
-    ({**OPEN_MPI, "PMI_RANK": "5"}, "OMPI_COMM_WORLD_RANK=3 contradicts PMI_RANK=5\n  hint: one of them is left over"),
+    ({**OPEN_MPI, "PMI_RANK": "5"}, "OMPI_COMM_WORLD_RANK=3 contradicts PMI_RANK=5\n  hint: one of these variables is left over"),
     ({"MASTER_ADDR": "n1", "MASTER_PORT": "http"}, "MASTER_PORT='http' is not a port\n  hint: set a number from 1 to 65535"),
-    ({**PET, "MASTER_ADDR": "n2"}, "MASTER_ADDR=n2 contradicts PET_MASTER_ADDR=n1\n  hint: one of them is left over"),
+    ({**PET, "MASTER_ADDR": "n2"}, "MASTER_ADDR=n2 contradicts PET_MASTER_ADDR=n1\n  hint: one of the two variables is left over"),
 ], ids=["two-launchers", "port", "two-masters"])
 def test_join_refuses_contradictions(probe, alone, told, complaint):
     done = alone([probe, "who"], **told)
@@ -62,9 +62,9 @@ def test_a_rank_is_told_that_rank_0_has_left(probe, ranks):
     first = ranks([probe, "group", "gloo", 8000], 3, only=[0], MASTER_PORT=port)
     (((_, said), code),) = ranks([probe, "group", "gloo", 60_000], 3, only=[2], MASTER_PORT=port).end()
     assert code == 1
-    assert "rank 0 has left, and the group's store with it: " in said
+    assert "rank 0 has ended, and the group's key-value store with it: " in said
     (((_, said), _),) = first.end()
-    assert "did not come to the group within the time-out: rank 1\n" in said
+    assert "these ranks did not join the group within the timeout: rank 1\n" in said
 
 
 def test_ranks_that_do_not_come_are_named(probe, ranks):
@@ -72,17 +72,17 @@ def test_ranks_that_do_not_come_are_named(probe, ranks):
     ends = ranks([probe, "group", "gloo", 8000], 4, only=[0, 2]).end()
     for (_, said), code in ends:
         assert code == 1
-        assert "did not come to the group within the time-out: ranks 1, 3\n" in said
+        assert "these ranks did not join the group within the timeout: ranks 1, 3\n" in said
     (((_, said), code),) = ranks([probe, "group", "gloo", 1000], 2, only=[1]).end()
     assert code == 1
     assert "rank 0 does not answer at 127.0.0.1:" in said
 
 
 @pytest.mark.parametrize("backend, told, complaint", [
-    ("gloo", OPEN_MPI, "meet at MASTER_ADDR and MASTER_PORT, and neither is set (rank 3 of 6, 2nd of 2 on this host, 3 hosts, told by Open MPI)\n"
+    ("gloo", OPEN_MPI, "find each other at MASTER_ADDR and MASTER_PORT, but neither is set (rank 3 of 6, 2nd of 2 on this host, 3 hosts, according to Open MPI)\n"
                        "  hint: start the job with muster run, which sets them"),
     ("gloo", {**TORCHRUN, "MASTER_ADDR": "n1"}, "and MASTER_PORT is not set"),
-    ("nccl", {}, "there is no NCCL here"),
+    ("nccl", {}, "NCCL is not available"),
     ("carrier-pigeon", {}, "there is no backend 'carrier-pigeon'\n  hint: \"auto\", \"gloo\", \"mpi\" or \"nccl\""),
 ], ids=["no-master", "no-port", "nccl", "unknown"])
 def test_a_group_that_cannot_be(probe, alone, backend, told, complaint):
@@ -104,7 +104,7 @@ def test_master_name_that_means_loopback(probe, alone, tmp_path):
     done = alone(["unshare", "--mount", "sh", "-c", f"mount --bind {hosts} /etc/hosts && exec {probe} group gloo 2000"],
                  RANK="0", WORLD_SIZE="2", MASTER_ADDR="n1", MASTER_PORT="29999")
     assert done.returncode == 1
-    assert "MASTER_ADDR=n1 means 127.0.1.1 on this host, where no other host reaches it" in done.stderr
+    assert "MASTER_ADDR=n1 means 127.0.1.1 on this host, an address that other hosts cannot reach" in done.stderr
 
 
 @pytest.mark.parametrize("mpi, backend, over", [("openmpi5", "auto", "mpi"), ("mpich", "auto", "mpi"), ("mpich", "gloo", "gloo")])
@@ -116,4 +116,4 @@ def test_groups_under_mpirun(probe, alone, mpi, backend, over):
 def test_mpi_that_does_not_know_its_peers(probe, alone):
     done = alone([probe, "group", "mpi", 5000], RANK="1", WORLD_SIZE="2")
     assert done.returncode == 1
-    assert "MPI says that this is rank 0 of 1, the job: rank 1 of 2, " in done.stderr
+    assert "MPI says that this is rank 0 of 1, but the job says: rank 1 of 2, " in done.stderr

@@ -28,15 +28,15 @@ def cut(path, by):
 BROKEN = {
     "truncated images": (f"mnist/{IMAGES}", lambda file: cut(file, 1), ["offset 4", "4000 items", "copy it again"]),
     "truncated header": (f"mnist/{IMAGES}", lambda file: file.write_bytes(b"\0\0\x08"), ["within its header"]),
-    "wrong magic": (f"mnist/{IMAGES}", lambda file: edit(file, 0, struct.pack(">I", 0x801)), ["offset 0", "2049 and not 2051"]),
+    "wrong magic": (f"mnist/{IMAGES}", lambda file: edit(file, 0, struct.pack(">I", 0x801)), ["offset 0", "2049, not 2051"]),
     "gzip": (f"mnist/{IMAGES}", lambda file: edit(file, 0, b"\x1f\x8b"), ["gunzip it"]),
-    "only gzip": (f"mnist/{IMAGES}", lambda file: file.rename(f"{file}.gz"), ["gunzip it"]),
-    "another size": (f"mnist/{IMAGES}", lambda file: edit(file, 12, struct.pack(">I", 29)), ["offset 12", "29 and not 28"]),
+    "only gzip": (f"mnist/{IMAGES}", lambda file: file.rename(f"{file}.gz"), ["unpack it with gunzip"]),
+    "another size": (f"mnist/{IMAGES}", lambda file: edit(file, 12, struct.pack(">I", 29)), ["offset 12", "29, not 28"]),
     "count too large": (f"mnist/{IMAGES}", lambda file: edit(file, 4, struct.pack(">I", 0xffffffff)), ["offset 4", "4294967295 items"]),
     "label 11": (f"mnist/{LABELS}", lambda file: edit(file, 8 + 17, b"\x0b"), ["offset 25", "label is 11", "0 to 9"]),
     "fewer labels": (f"mnist/{LABELS}", lambda file: (cut(file, 1), edit(file, 4, struct.pack(">I", 3999))), ["do not belong together"]),
     "missing": (f"mnist/{LABELS}", lambda file: file.unlink(), ["No such file", "--dataset-dir"]),
-    "cut record": ("cifar10/data_batch_3.bin", lambda file: cut(file, 1), ["whole records of 3073", "copy it again"]),
+    "cut record": ("cifar10/data_batch_3.bin", lambda file: cut(file, 1), ["multiple of the record size 3073", "copy it again"]),
     "empty batch": ("cifar10/data_batch_3.bin", lambda file: file.write_bytes(b""), ["0 bytes"]),
     "record label 10": ("cifar10/test_batch.bin", lambda file: edit(file, 3073, b"\x0a"), ["offset 3073", "label is 10"]),
     "missing batch": ("cifar10/data_batch_5.bin", lambda file: file.unlink(), ["No such file"]),
@@ -70,7 +70,7 @@ def test_a_rank_with_another_copy_is_named(small, digits, trainer, ranks, tmp_pa
     ends = ranks(["sh", "-c", script], 3, GLOO_SOCKET_IFNAME="lo").end()
     assert [code for _, code in ends] == [1, 1, 1]
     said = "".join(err for (_, err), _ in ends)
-    assert said.count(f"has another {LABELS}") == 1 and f"rank 2 on " in said and IMAGES not in said, said
+    assert said.count(f"has a different {LABELS}") == 1 and f"rank 2 on " in said and IMAGES not in said, said
 
 
 def test_a_rank_that_cannot_read_is_named(digits, trainer, ranks, tmp_path):

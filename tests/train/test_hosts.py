@@ -79,12 +79,12 @@ def test_another_trainer(hosts, programs):
 def test_results_stay_where_folders_are_not_shared(hosts, programs, digits):
     run = train(hosts, programs, USED[0], "--dataset-dir", digits / "mnist", "--output-dir", "/tmp/trained", "--epochs", "1", "--max-steps", "2")
     assert run.end(120) == 0, run.said()
-    assert any("on n1 only, as the hosts do not share that folder" in line for line in run.out), run.said()
+    assert any("on n1 only, because the hosts do not share this directory" in line for line in run.out), run.said()
     assert json.loads(hosts.lab.shell("n1", "cat /tmp/trained/result.json"))["steps"] == 2
     assert hosts.lab.exec("n2", "cat", "/tmp/trained/result.json").returncode != 0
 
 
-@pytest.mark.parametrize("words, said", [(["mnist"], "--dataset-dir is missing"), (["--epochs", "3", "mnist"], "needs the model first"),
+@pytest.mark.parametrize("words, said", [(["mnist"], "--dataset-dir is missing"), (["--epochs", "3", "mnist"], "the model must come right after"),
                                          (["vgg", "--dataset-dir", "/data"], "vgg is not one of"), (["mnist", "--dataset-dir", "/d", "--", "true"], "takes no program")])
 def test_lines_that_make_no_sense_are_refused(words, said, hosts, programs):
     done = hosts.lab.exec("launcher", str(programs / "muster"), "train", *words)

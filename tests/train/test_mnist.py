@@ -58,7 +58,7 @@ def test_an_interruption_does_not_show(digits, trainer, ranks, train, tmp_path, 
         job.end()
     assert Output(tmp_path / "parts").losses()[-1][0] >= 26
     output, said = train(2, "mnist", digits / "mnist", *flags, to="parts")
-    resumed = re.search(r"going on after step (\d+) ", said)
+    resumed = re.search(r"continuing after step (\d+) ", said)
     assert resumed, f"it had ended before it was killed:\n{said}"
     resumed_at = int(resumed[1])
     assert resumed_at in (25, 50) and output.losses() == python_losses
@@ -118,4 +118,4 @@ def test_weights_that_do_not_fit_are_refused_by_name(digits, train, trainer, alo
     train(1, "mnist", digits / "mnist", "--epochs", "0")
     done = alone([trainer, "resnet18", "--dataset-dir", digits / "cifar10", "--output-dir", tmp_path / "other", "--weights", tmp_path / "output/model.safetensors"])
     assert done.returncode == 1
-    assert "missing in it: bn1.bias" in done.stderr and "unknown to the model: conv1.bias" in done.stderr and "of another shape: conv1.weight [32, 1, 3, 3]" in done.stderr
+    assert "the file lacks: bn1.bias" in done.stderr and "the model does not have: conv1.bias" in done.stderr and "of a different shape: conv1.weight [32, 1, 3, 3]" in done.stderr

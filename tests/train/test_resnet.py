@@ -59,7 +59,7 @@ def test_a_classifier_of_another_size_begins_anew(few, train, tmp_path):
     """ImageNet's thousand classes; with --freeze backbone only the new classifier changes."""
     python(TWIN, "weights", "resnet18", 1000, tmp_path / "python.safetensors")
     output, said = train(2, "resnet18", few, "--epochs", "1", "--batch-size", "40", "--weights", tmp_path / "python.safetensors", "--freeze", "backbone")
-    assert "classifier (fc) of another size" in said
+    assert "classifier (fc) of a different size" in said
     changed = python("-c", "import sys\nfrom safetensors.torch import load_file\na, b = map(load_file, sys.argv[1:])\n"
                      "print(*[k for k in a if a[k].shape != b[k].shape or not a[k].equal(b[k])])", tmp_path / "python.safetensors",
                      output.folder / "model.safetensors")

@@ -444,7 +444,7 @@ void refusals(Suite& suite, c10d::Backend& group) {
     Tensors mine{at::ones({4, 4}).to_sparse()};
     group.allreduce(mine, {})->wait();
   });
-  suite.refused("a tensor that is on no CPU", "cannot reach", [&] {
+  suite.refused("a tensor that is on no CPU", "cannot access", [&] {
     Tensors mine{at::ones({4}, at::TensorOptions().device(at::kMeta))};
     group.allreduce(mine, {})->wait();
   });

@@ -110,7 +110,7 @@ def other_numbers():
     try:
         dist.new_group(backend="mpi")
     except RuntimeError as error:
-        print("good" if f"MPI says that this is rank {rank} of {size}" in str(error) else error, flush=True)
+        print("good" if f"according to MPI this is rank {rank} of {size}" in str(error) else error, flush=True)
 
 
 def by_device():

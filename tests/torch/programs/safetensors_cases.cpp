@@ -71,7 +71,7 @@ TEST_F(SafetensorsTest, EveryTypeAndShapeComesBack) {
 TEST_F(SafetensorsTest, FilesThatLieAreRefused) {
   const std::string four = R"("dtype":"F32","shape":[1])";
   const std::vector<std::pair<std::string, std::string>> headers = {
-      {R"({"a":{)" + four + R"(,"data_offsets":[0,5]}})", "a has a place of 5 bytes and needs 4"},
+      {R"({"a":{)" + four + R"(,"data_offsets":[0,5]}})", "a has 5 bytes in the file but needs 4"},
       {R"({"a":{)" + four + R"(,"data_offsets":[4,8]}})", "a does not lie where"},
       {R"({"a":{)" + four + R"(,"data_offsets":[0,4]},"b":{)" + four + R"(,"data_offsets":[0,4]}})",
        "b does not lie where"},
@@ -80,19 +80,19 @@ TEST_F(SafetensorsTest, FilesThatLieAreRefused) {
       {R"({"a":{)" + four + R"(,"data_offsets":[0]}})", "a has no place"},
       {R"({"a":{)" + four + R"(,"data_offsets":[0,4]}})", "its tensors have 4 bytes"},
       {R"({"a":{"dtype":"F31","shape":[1],"data_offsets":[0,4]}})", "the type F31 is not known"},
-      {R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "a has a shape"},
-      {R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", "a has a shape"},
+      {R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "a has an impossible shape"},
+      {R"({"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}})", "a has an impossible shape"},
       {R"({"a":{"dtype":"F32","shape":[4611686018427387904,4611686018427387904],"data_offsets":[0,4]}})",
        "larger than any memory"},
       {R"({"a":{"dtype":"F32","shape":[18446744073709551615],"data_offsets":[0,4]}})",
-       "a has a shape"},
+       "a has an impossible shape"},
       {R"({"a":{"dtype":"F32","shape":[9223372036854775807],"data_offsets":[0,4]}})",
        "larger than any"},
-      {R"({"a":3})", "not one of safetensors"},
+      {R"({"a":3})", "not a safetensors header"},
       {R"([])", "not a JSON object"},
-      {R"({"a":)", "not one of safetensors"},
-      {R"({"__metadata__":{"a":3}})", "not one of safetensors"},
-      {std::string(100'000, '['), "not one of safetensors"},
+      {R"({"a":)", "not a safetensors header"},
+      {R"({"__metadata__":{"a":3}})", "not a safetensors header"},
+      {std::string(100'000, '['), "not a safetensors header"},
   };
   for (const auto& [json, complaint] : headers) {
     write_header(json, std::string(6, 'x'));
@@ -100,9 +100,9 @@ TEST_F(SafetensorsTest, FilesThatLieAreRefused) {
                                                             << refusal();
   }
   write("short");
-  EXPECT_NE(refusal().find("5 bytes are no safetensors file"), std::string::npos);
+  EXPECT_NE(refusal().find("5 bytes are too few for a safetensors file"), std::string::npos);
   write(std::string(8, '\xff') + "{}");
-  EXPECT_NE(refusal().find("cut off, or no safetensors file"), std::string::npos);
+  EXPECT_NE(refusal().find("cut off or not a safetensors file"), std::string::npos);
   fs::remove(path);
   EXPECT_NE(refusal().find("No such file"), std::string::npos);
   fs::create_directory(path);

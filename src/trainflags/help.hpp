@@ -1,5 +1,5 @@
-// How --help looks, for all commands: 80 columns, flags in groups, values as words (SECONDS,
-// HOSTS).
+// How --help looks, for all commands and programs: 80 columns, flags in groups, values as words
+// (SECONDS, HOSTS).
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace muster::cli {
+namespace muster::trainflags {
 
 // `program` is what follows the flags in the usage line, e.g. "PROGRAM [ARGUMENTS]". A footer's
 // paragraphs are wrapped; its lines that begin with a blank stay as they are.
@@ -16,4 +16,4 @@ namespace muster::cli {
 // The word for an option's value: "SECONDS", "cpu|cuda|auto". Empty: it takes none.
 [[nodiscard]] std::string value_word(const CLI::Option& option);
 
-}  // namespace muster::cli
+}  // namespace muster::trainflags

@@ -1,13 +1,11 @@
-#include "cli/help.hpp"
+#include "trainflags/help.hpp"
 
 #include <algorithm>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "report/wrap.hpp"
 
-namespace muster::cli {
+namespace muster::trainflags {
 namespace {
 
 constexpr std::size_t kWidth = 80;
@@ -45,25 +43,26 @@ std::string left_side(const CLI::Option& option) {
   const auto& shorts = option.get_snames();
   const auto& longs = option.get_lnames();
   std::string text = shorts.empty() ? "    " : "-" + shorts.front();
-  if (!longs.empty()) text += fmt::format("{}--{}", shorts.empty() ? "" : ", ", longs.front());
+  if (!longs.empty()) text += (shorts.empty() ? "--" : ", --") + longs.front();
   const std::string word = value_word(option);
   return word.empty() ? text : text + " " + word;
 }
 
 // " (also --host, -w)", and for a flag that has an opposite " (off: --no-augment)".
 std::string other_names(const CLI::Option& option) {
-  std::vector<std::string> names;
+  std::string names;
   std::string off;
+  const auto add = [&](const std::string& name) { names += (names.empty() ? "" : ", ") + name; };
   const auto& shorts = option.get_snames();
   const auto& longs = option.get_lnames();
   const auto& negative = option.get_fnames();
   for (std::size_t i = 1; i < longs.size(); ++i) {
     const bool is_off = std::find(negative.begin(), negative.end(), longs[i]) != negative.end();
-    if (is_off) off = fmt::format(" (off: --{})", longs[i]);
-    if (!is_off) names.push_back("--" + longs[i]);
+    if (is_off) off = " (off: --" + longs[i] + ")";
+    if (!is_off) add("--" + longs[i]);
   }
-  for (std::size_t i = 1; i < shorts.size(); ++i) names.push_back("-" + shorts[i]);
-  return (names.empty() ? "" : fmt::format(" (also {})", fmt::join(names, ", "))) + off;
+  for (std::size_t i = 1; i < shorts.size(); ++i) add("-" + shorts[i]);
+  return (names.empty() ? "" : " (also " + names + ")") + off;
 }
 
 // The description, and what the option itself knows: choices, default, other spellings.
@@ -72,8 +71,7 @@ std::string right_side(const CLI::Option& option) {
   if (!choices(option).empty() && !choices_are_short(option) && !option.get_positional()) {
     text += ": " + joined(choices(option), ", ");
   }
-  if (!option.get_default_str().empty())
-    text += fmt::format(" [default: {}]", option.get_default_str());
+  if (!option.get_default_str().empty()) text += " [default: " + option.get_default_str() + "]";
   if (option.get_required() && !option.get_positional()) text += " (required)";
   return text + other_names(option);
 }
@@ -99,7 +97,7 @@ OptionList options_of(const CLI::App& app, const std::string& group, bool positi
 
 std::string options_text(const std::string& title, const OptionList& options) {
   if (options.empty()) return {};
-  std::string text = fmt::format("\n{}:\n", title);
+  std::string text = "\n" + title + ":\n";
   for (const CLI::Option* option : options) {
     text += row(left_side(*option), right_side(*option), kTextColumn);
   }
@@ -137,9 +135,10 @@ std::string commands_text(const CLI::App& app) {
   std::string text;
   for (const std::string& group : groups) {
     const bool has_no_group = group == kOtherCommands;
-    text += fmt::format("\n{}:\n", has_no_group && groups.size() > 1 ? "More commands"
-                                   : has_no_group                    ? "Commands"
-                                                                     : group);
+    const std::string title = !has_no_group       ? group
+                              : groups.size() > 1 ? "More commands"
+                                                  : "Commands";
+    text += "\n" + title + ":\n";
     for (const CLI::App* command : commands) {
       if (command->get_group() != group) continue;
       text += row(command->get_name(), command->get_description(), longest + 4);
@@ -154,7 +153,7 @@ std::string footer_text(std::string_view footer) {
     const std::size_t end = std::min(footer.find('\n'), footer.size());
     const std::string_view line = footer.substr(0, end);
     footer.remove_prefix(std::min(end + 1, footer.size()));
-    text += line.empty() || line.starts_with(' ') ? fmt::format("{}\n", line)
+    text += line.empty() || line.starts_with(' ') ? std::string(line) + "\n"
                                                   : report::indented("", line, kWidth);
   }
   return text.empty() ? text : "\n" + text;
@@ -172,7 +171,7 @@ class HelpFormatter : public CLI::Formatter {
     for (const CLI::Option* option : options_of(*app, kOther, true)) {
       const bool many = option->get_expected_max() > 1;
       const std::string word = option->get_name(true) + (many ? "..." : "");
-      usage += option->get_required() ? " " + word : fmt::format(" [{}]", word);
+      usage += option->get_required() ? " " + word : " [" + word + "]";
     }
     usage += " [FLAGS]";
     if (!program_.empty()) usage += " " + program_;
@@ -206,4 +205,4 @@ std::shared_ptr<CLI::Formatter> help_formatter(std::string program) {
   return std::make_shared<HelpFormatter>(std::move(program));
 }
 
-}  // namespace muster::cli
+}  // namespace muster::trainflags
