@@ -162,7 +162,7 @@ Result<void> duplicate_address(const Spec& spec, int host, const std::string& ot
 }
 
 constexpr std::array<Breakage, 11> kBreakages = {{
-    {"docker0", "", "adds a bridge docker0, with the same address everywhere", docker0},
+    {"docker0", "", "adds a bridge docker0 with the same address everywhere", docker0},
     {"loopback-name", "", "makes the host's own name resolve to 127.0.1.1", loopback_name},
     {"no-such-binary", "PATH", "removes this file from the host", no_such_binary},
     {"ssh-modes", "", "makes the user's home and ~/.ssh writable by everybody", ssh_modes},

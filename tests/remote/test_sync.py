@@ -100,7 +100,7 @@ def test_what_cannot_be_sent_is_an_error_before_anything_is(open_lab):
     assert missing.returncode == 2 and "no-such-folder" in missing.stderr
     sh(open_lab, "launcher", "chmod 000 ~/job/data/zeros")
     closed = sync(open_lab, job)
-    assert closed.returncode == 2 and f"{job}/data/zeros: cannot read" in closed.stderr
+    assert closed.returncode == 2 and f"{job}/data/zeros: muster cannot read" in closed.stderr
     for host in open_lab.hosts:
         sh(open_lab, host, "test ! -e ~/job")
 
