@@ -168,7 +168,7 @@ FAULTS = {
     "docker0 on one host": Fault("n2", ["docker0"], [("nccl-picks-wrong-interface", "note", ("n2",))], undo="ip link del docker0"),
     "master port taken": Fault("n1", ["port", "29507"], [("master-port-in-use", "error", ("n1",))], words=["--master-port", "29507"],
                                undo="kill $(ss -Hltnp sport = :29507 | grep -o 'pid=[0-9]*' | cut -d= -f2)",
-                               says=r"PID \d+ of dev: .*muster.*\n--master-port 29500, or .*\n  muster exec -H n1 -- 'kill \d+'"),
+                               says=r"process \d+ of dev \(muster\) listens .*\n--master-port 29500, or .*\n  muster exec -H n1 -- 'kill \d+'"),
     "master port taken where no rank 0 is": Fault("n2", ["port", "29508"], [], words=["--master-port", "29508"],
                                                   undo="kill $(ss -Hltnp sport = :29508 | grep -o 'pid=[0-9]*' | cut -d= -f2)"),
     "master port for outgoing connections": Fault("n1", "true", [("master-port-ephemeral-collision", "warning", ("n1",))],
