@@ -57,8 +57,8 @@ Result<MeshPart> make_part(Launcher& launcher, std::span<const Entry> entries) {
   if (part.addresses.empty()) {
     return unexpected(
         Error{.code = ErrorCode::kFindings,
-              .what = "no host reports an IP address that only it has, so muster cannot restrict "
-                      "the host-to-host key to the hosts (from= in authorized_keys)",
+              .what = "the hosts report no IP addresses by which muster could tell them apart, so it "
+                      "cannot limit the host-to-host key to these hosts (from= in authorized_keys)",
               .hint = "install iproute2 on the hosts"});
   }
   return part;
