@@ -118,7 +118,8 @@ Result<std::vector<Entry>> parse_entries(std::string_view text, const std::strin
     if (!entry) {
       Error error = std::move(entry).error();
       error.where = {.file = file, .line = number};
-      error.hint = "muster wrote this file, and somebody changed it; correct the line, or delete the line";
+      error.hint =
+          "muster wrote this file, and somebody changed it; correct the line, or delete the line";
       return unexpected(std::move(error));
     }
     entries.push_back(*std::move(entry));

@@ -55,11 +55,11 @@ Result<MeshPart> make_part(Launcher& launcher, std::span<const Entry> entries) {
     part.pins += pins_for(pinned, names);
   }
   if (part.addresses.empty()) {
-    return unexpected(
-        Error{.code = ErrorCode::kFindings,
-              .what = "the hosts report no IP addresses by which muster could tell them apart, so it "
-                      "cannot limit the host-to-host key to these hosts (from= in authorized_keys)",
-              .hint = "install iproute2 on the hosts"});
+    return unexpected(Error{
+        .code = ErrorCode::kFindings,
+        .what = "the hosts report no IP addresses by which muster could tell them apart, so it "
+                "cannot limit the host-to-host key to these hosts (from= in authorized_keys)",
+        .hint = "install iproute2 on the hosts"});
   }
   return part;
 }
