@@ -94,7 +94,7 @@ Finding differing_names(const Scene& scene, const HostGroups& names) {
   for (const HostGroup& group : names.all()) texts.push_back(on_hosts(group.key, group.hosts));
   return {.id = std::string(kOtherInterface),
           .severity = Severity::kNote,
-          .what = fmt::format("the interface in {} has different names on different hosts",
+          .what = fmt::format("the hosts' interfaces in the network {} have different names",
                               scene.layout.subnet),
           .evidence = listed(texts),
           .fix = nothing_to_do(scene)};

@@ -90,7 +90,10 @@ void add_step_options(CLI::App& command, TrainOptions& options) {
 }
 
 void add_rate_options(CLI::App& command, TrainOptions& options) {
-  command.add_option("--lr", options.lr, "Learning rate for a batch of 256")
+  command
+      .add_option(
+          "--lr", options.lr,
+          "Learning rate for a batch of 256 on all ranks together; scaled to the real batch size")
       ->check(CLI::Range(0.0, 1e6))
       ->group(kRate);
   command
