@@ -72,12 +72,12 @@ TEST_F(SafetensorsTest, FilesThatLieAreRefused) {
   const std::string four = R"("dtype":"F32","shape":[1])";
   const std::vector<std::pair<std::string, std::string>> headers = {
       {R"({"a":{)" + four + R"(,"data_offsets":[0,5]}})", "a has 5 bytes in the file but needs 4"},
-      {R"({"a":{)" + four + R"(,"data_offsets":[4,8]}})", "a does not lie where"},
+      {R"({"a":{)" + four + R"(,"data_offsets":[4,8]}})", "a does not begin where"},
       {R"({"a":{)" + four + R"(,"data_offsets":[0,4]},"b":{)" + four + R"(,"data_offsets":[0,4]}})",
-       "b does not lie where"},
-      {R"({"a":{)" + four + R"(,"data_offsets":[4,0]}})", "a does not lie where"},
-      {R"({"a":{)" + four + R"(,"data_offsets":[-4,0]}})", "a has no place"},
-      {R"({"a":{)" + four + R"(,"data_offsets":[0]}})", "a has no place"},
+       "b does not begin where"},
+      {R"({"a":{)" + four + R"(,"data_offsets":[4,0]}})", "a does not begin where"},
+      {R"({"a":{)" + four + R"(,"data_offsets":[-4,0]}})", "a has no valid position"},
+      {R"({"a":{)" + four + R"(,"data_offsets":[0]}})", "a has no valid position"},
       {R"({"a":{)" + four + R"(,"data_offsets":[0,4]}})", "its tensors have 4 bytes"},
       {R"({"a":{"dtype":"F31","shape":[1],"data_offsets":[0,4]}})", "the type F31 is not known"},
       {R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", "a has an impossible shape"},
