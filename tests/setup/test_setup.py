@@ -397,7 +397,7 @@ print(seen.decode()); print("CODE", os.waitstatus_to_exitcode(os.waitpid(pid, 0)
 def test_a_person_accepts_all_keys_once_and_types_the_password_once_unseen(lab):
     done = lab.exec("launcher", "/usr/bin/python3", "-c", PERSON, ",".join(lab.hosts), input=lab.password + "\n", timeout=90)
     assert "CODE 0" in done.stdout, done.stdout + done.stderr
-    assert done.stdout.count("Accept and pin all 3?") == 1 and done.stdout.count("password:") == 1
+    assert done.stdout.count("Accept and pin all 3?") == 1 and done.stdout.count("hosts): password:") == 1
     for host in lab.hosts:
         assert host_key(lab, host) in done.stdout.split("Accept and pin")[0]
     assert lab.password not in done.stdout
@@ -411,7 +411,7 @@ def test_a_person_may_take_longer_than_sshd_waits(lab):
     told = lab.exec("launcher", "/usr/bin/python3", "-c", PERSON, ",".join(lab.hosts), "slow", input=lab.password + "\n",
                     timeout=90).stdout
     assert "CODE 0" in told, told
-    assert told.count("Accept and pin all 3?") == 1 and told.count("password:") == 1
+    assert told.count("Accept and pin all 3?") == 1 and told.count("hosts): password:") == 1
 
 
 def test_a_second_cluster_adds_to_the_first(lab):
