@@ -134,7 +134,7 @@ Result<int> set_up(const SetupOptions& options) {
       person.present() && !options.yes && options.fingerprints.empty() && !options.dry_run;
   MUSTER_TRY(const int code, conclude(result, options, asked));
   if (!options.json && !options.dry_run) {
-    sys::print_out("{} without a password: with ssh, muster exec and muster sync\n",
+    sys::print_out("{} without a password by ssh, muster exec and muster sync\n",
                    result.hosts.size() == 1
                        ? "the host can be reached"
                        : fmt::format("all {} hosts can be reached", result.hosts.size()));
