@@ -282,12 +282,12 @@ def test_training(program):
 @pytest.mark.parametrize("words, code, said", [
     (["collectives", "--backends", "nccl"], 1, ["NCCL is not available", "gloo"]),
     (["collectives", "--backends", "gloo", "--device", "cuda"], 2, ["--device"]),
-    (["collectives", "--backends", "bare,nccl", "--optional"], 1, ["there is no backend that all ranks can use", "bare: found no MPI library", "nccl: NCCL is not available"]),
+    (["collectives", "--backends", "bare,nccl", "--optional"], 1, ["there is no backend that all ranks can use", "bare: muster-bench found no MPI library", "nccl: NCCL is not available"]),
     (["ddp", "--backend", "nccl"], 2, ["--device cuda"]),
     (["collectives", "--backends", "ucx"], 2, ["--backends"]),
     (["collectives", "--operations", "all-reduce,scan"], 2, ["there is no operation 'scan'", "reduce-scatter"]),
     (["collectives", "--max", "8", "--min", "16"], 2, ["--min 16 is more than --max 8"]),
-    (["collectives", "--max", str(1 << 40)], 2, ["31 bits", "bare", "--optional"]),
+    (["collectives", "--max", str(1 << 40)], 2, ["2147483647 elements", "bare", "--optional"]),
     (["collectives", "--backends", "bare"], 1, ["found no MPI library", "/nowhere/libmpi.so", "mpirun"]),
     (["pairs", "--rounds", "0-7"], 2, ["rank 7", "the job has 1"]),
     (["pairs", "--rounds", "0-0"], 2, ["twice"]),
@@ -359,4 +359,4 @@ def test_sizes_that_bare_cannot_take(program):
     lines = good(under("mpich", 2, [program, "collectives", "--backends", "bare", "--optional", "--min", 8, "--max", 8 * 10**12, "--factor", 10**6, "--iterations", 5]))
     assert [m["bytes"] for m in of_kind(lines, "measurement")] == [8, 8 * 10**6]
     assert len(of_kind(lines, "traffic")) == 1
-    assert backends_of(lines, "skipped") == [("all-reduce", "bare")] and "31 bits" in of_kind(lines, "skipped")[0]["why"]
+    assert backends_of(lines, "skipped") == [("all-reduce", "bare")] and "2147483647 elements" in of_kind(lines, "skipped")[0]["why"]
