@@ -21,5 +21,5 @@ def test_the_slow_host_and_the_bad_link_are_named(eight, seed):
     link = tuple(sorted([one, other]))
     others = set(named) - {(slow,), link}
     assert {(slow,), link} <= named.keys() and not others, "\n".join(f"{one['hosts']} {one['aspect']} confirmed={one['confirmed']}: {one['what']}" for one in results["suspects"])
-    assert "is slow with everyone" in named[slow,] and "loses frames" in named[link], named
+    assert "is slow with all hosts" in named[slow,] and "loses frames" in named[link], named
     assert len([pair for pair in results["pairs"] if not pair["again"]]) == 28
