@@ -81,7 +81,7 @@ def test_ranks_that_do_not_come_are_named(probe, ranks):
 @pytest.mark.parametrize("backend, told, complaint", [
     ("gloo", OPEN_MPI, "find each other at MASTER_ADDR and MASTER_PORT, but neither is set (rank 3 of 6, 2nd of 2 on this host, 3 hosts, according to Open MPI)\n"
                        "  hint: start the job with muster run, which sets them"),
-    ("gloo", {**TORCHRUN, "MASTER_ADDR": "n1"}, "and MASTER_PORT is not set"),
+    ("gloo", {**TORCHRUN, "MASTER_ADDR": "n1"}, "but MASTER_PORT is not set"),
     ("nccl", {}, "NCCL is not available"),
     ("carrier-pigeon", {}, "there is no backend 'carrier-pigeon'\n  hint: \"auto\", \"gloo\", \"mpi\" or \"nccl\""),
 ], ids=["no-master", "no-port", "nccl", "unknown"])
