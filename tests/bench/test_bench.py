@@ -67,7 +67,7 @@ def test_a_link_that_gives_less_than_it_says(two):
     (verdict,) = [line for line in done.stdout.splitlines() if "FAIL" in line]
     assert "broadcast" in verdict and "measured" in verdict
     text = " ".join(line.strip("# ") for line in done.stdout.splitlines())
-    assert "eth0 says 10.0 Gbit/s" in text and "--expect" in text and "muster bench pairs" in text
+    assert "eth0 reports 10.0 Gbit/s" in text and "--expect" in text and "muster bench pairs" in text
     assert done.stderr == "", "not on a terminal: nothing is said beside the results"
     assert "-xTOKEN" in done.stdout and "hush" not in done.stdout
 

@@ -104,7 +104,7 @@ def test_what_it_leaves_behind(digits, train):
     assert 0 <= output.result["data_share"] < 0.9  # 0.02 on a quiet machine
 
 
-@pytest.mark.parametrize("flag, value, said", [("--batch-size", "16", "another --batch-size: 32, and now 16"), ("--seed", "2", "another --seed: 1, and now 2"),
+@pytest.mark.parametrize("flag, value, said", [("--batch-size", "16", "different --batch-size: 32, and now 16"), ("--seed", "2", "different --seed: 1, and now 2"),
                                                ("--resume", "never", "has a checkpoint of step 2")])
 def test_another_job_in_the_same_folder_is_refused(flag, value, said, digits, train, trainer, alone, tmp_path):
     flags = ["--epochs", "1", "--batch-size", "32", "--max-steps", "2"]
