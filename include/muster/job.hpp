@@ -41,7 +41,7 @@ struct Job {
   bool agent_store = false;        // torchrun's agent serves the store, not rank 0
   int attempt = 0;                 // how often torchrun has started the job again
 
-  // "rank 3 of 6, 2nd of 2 on this host, 3 hosts, told by Open MPI; master 198.18.0.1:29500"
+  // "rank 3 of 6, 2nd of 2 on this host, 3 hosts, according to Open MPI; master 198.18.0.1:29500"
   [[nodiscard]] MUSTER_API std::string describe() const;
 
   // What `group` would take. "auto": NCCL where PyTorch has it and there is a device; else MPI

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/size_text.hpp"
 #include "programs/bench/backends.hpp"
 #include "programs/bench/counters.hpp"
 #include "programs/bench/estimate.hpp"

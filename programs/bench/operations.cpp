@@ -2,7 +2,6 @@
 
 #include <array>
 #include <climits>
-#include <cstdio>
 #include <utility>
 
 namespace muster::programs::bench {
@@ -83,17 +82,6 @@ double bus_factor(Operation operation, int ranks) {
   const double others = static_cast<double>(ranks - 1) / ranks;
   if (operation == Operation::kAllReduce) return 2 * others;
   return deals_out(operation) ? others : 1;
-}
-
-std::string size_text(std::int64_t bytes) {
-  constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
-  std::size_t unit = 0;
-  auto value = static_cast<double>(bytes);
-  for (; value >= 1024 && unit + 1 < kUnits.size(); ++unit) value /= 1024;
-  std::array<char, 32> text{};
-  const bool whole = value == static_cast<double>(static_cast<std::int64_t>(value));
-  std::snprintf(text.data(), text.size(), "%.*f", whole ? 0 : 1, value);
-  return std::string(text.data()) + " " + kUnits[unit];
 }
 
 }  // namespace muster::programs::bench

@@ -29,7 +29,4 @@ namespace muster::programs::bench {
 // What the bandwidth is multiplied with for that of the network: it does not depend on the ranks.
 [[nodiscard]] double bus_factor(Operation operation, int ranks);
 
-// "16 MiB", "12 B", "1.5 KiB"
-[[nodiscard]] std::string size_text(std::int64_t bytes);
-
 }  // namespace muster::programs::bench

@@ -19,6 +19,7 @@
 #include "agent/leftovers.hpp"
 #include "agent/protocol.hpp"
 #include "agent/warden.hpp"
+#include "base/exit_code.hpp"
 #include "facts/gather.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
@@ -27,7 +28,6 @@
 namespace muster::agent {
 namespace {
 
-constexpr int kFailed = 125;
 constexpr std::chrono::milliseconds kChildrenEnd{1000};
 constexpr int kPatienceMs = 600'000;  // for the launcher's next line before the run begins
 
@@ -75,12 +75,9 @@ Result<std::string> prepare_folder(const Order& hello) {
 bool copy_some(int from, int to) {
   char bytes[65536];
   const ssize_t count = ::read(from, bytes, sizeof bytes);
-  for (ssize_t written = 0; written < count;) {
-    const ssize_t now = ::write(to, bytes + written, static_cast<std::size_t>(count - written));
-    if (now <= 0) return false;
-    written += now;
-  }
-  return count > 0;
+  if (count <= 0) return false;
+  const auto size = static_cast<std::size_t>(count);
+  return sys::write_all(to, {bytes, size}) == size;
 }
 
 // Carries the launcher's lines to the warden and back until either side ends.
@@ -90,7 +87,7 @@ int carry(sys::Fd warden) {
   }
   while (true) {
     pollfd watched[2] = {{0, POLLIN, 0}, {warden.get(), POLLIN, 0}};
-    if (::poll(watched, 2, -1) < 0) return kFailed;
+    if (::poll(watched, 2, -1) < 0) return kExitOwnFault;
     if (watched[0].revents != 0 && !copy_some(0, warden.get())) return 0;
     if (watched[1].revents != 0 && !copy_some(warden.get(), 1)) return 0;
   }
@@ -133,7 +130,7 @@ class LauncherWatch {
     pollfd watched[2] = {{launcher_, 0, 0}, {over_.descriptor(), POLLIN, 0}};
     if (::poll(watched, 2, -1) <= 0 || watched[0].revents == 0) return;
     (void)kill_children(kChildrenEnd);
-    ::_exit(kFailed);
+    ::_exit(kExitOwnFault);
   }
 
   int launcher_;
@@ -208,13 +205,14 @@ int run_agent() {
   (void)std::signal(SIGPIPE, SIG_IGN);
   Channel launcher(sys::Fd(::dup(0)), sys::Fd(::dup(1)));
   auto hello = await_order(launcher);
-  if (!hello || hello->kind != Order::Kind::kHello) return kFailed;
+  if (!hello || hello->kind != Order::Kind::kHello) return kExitOwnFault;
   if (!hello->request) {
     const auto folder = run_folder(hello->run_id);
     if (sys::Fd warden = folder ? connect_to_warden(*folder) : sys::Fd(); warden.valid()) {
       // The rest may have been read with the first line already.
       const std::string_view rest = launcher.rest();
-      if (!rest.empty() && ::write(warden.get(), rest.data(), rest.size()) < 0) return kFailed;
+      if (!rest.empty() && ::write(warden.get(), rest.data(), rest.size()) < 0)
+        return kExitOwnFault;
       launcher.close();
       return carry(std::move(warden));
     }
@@ -223,12 +221,12 @@ int run_agent() {
   if (served) return 0;
   send_all(launcher,
            to_line(Report{.kind = Report::Kind::kFailed, .text = to_text(served.error())}));
-  return kFailed;
+  return kExitOwnFault;
 }
 
 int print_hash() {
   const auto hash = sys::hash_file("/proc/self/exe");
-  if (!hash) return kFailed;
+  if (!hash) return kExitOwnFault;
   std::printf("%s\n", hash->c_str());
   return 0;
 }

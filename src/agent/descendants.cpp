@@ -15,6 +15,7 @@
 
 #include "agent/record.hpp"
 #include "sys/file.hpp"
+#include "sys/process_stat.hpp"
 
 namespace muster::agent {
 namespace {
@@ -36,14 +37,6 @@ std::vector<pid_t> listed_children(const std::string& text) {
   return pids;
 }
 
-bool is_child(const std::string& stat) {
-  const std::size_t name_end = stat.rfind(") ");
-  if (name_end == std::string::npos || name_end + 4 >= stat.size()) return false;
-  pid_t parent = 0;
-  std::from_chars(stat.data() + name_end + 4, stat.data() + stat.size(), parent);
-  return parent == ::getpid();
-}
-
 std::vector<pid_t> searched_children() {
   std::vector<pid_t> pids;
   DIR* folder = ::opendir("/proc");
@@ -53,8 +46,8 @@ std::vector<pid_t> searched_children() {
     pid_t pid = 0;
     const auto parsed = std::from_chars(name.data(), name.data() + name.size(), pid);
     if (parsed.ec != std::errc()) continue;
-    const auto stat = sys::read_file(fmt::format("/proc/{}/stat", pid), 4096);
-    if (stat && is_child(*stat)) pids.push_back(pid);
+    const auto stat = sys::read_process_stat(pid);
+    if (stat && stat->parent == ::getpid()) pids.push_back(pid);
   }
   ::closedir(folder);
   return pids;

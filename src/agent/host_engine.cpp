@@ -15,12 +15,10 @@
 #include "agent/run_files.hpp"
 #include "agent/work_folder.hpp"
 #include "base/environment.hpp"
+#include "base/exit_code.hpp"
 
 namespace muster::agent {
 namespace {
-
-constexpr int kCannotRun = 126;
-constexpr int kNotFound = 127;
 
 Result<Environment> engines_environment(const RunFiles& files) {
   MUSTER_TRY(const Environment variables, files.await_variables(kVariablesCome));
@@ -45,7 +43,7 @@ int become(const std::vector<std::string>& argv, const Environment& environment)
   const int error = errno;
   std::fprintf(stderr, "muster: cannot run '%s': %s\n", words[0],
                std::generic_category().message(error).c_str());
-  return error == ENOENT ? kNotFound : kCannotRun;
+  return exit_code_of_exec(error);
 }
 
 int start(const std::string& run_id, const std::string& folder,
@@ -54,9 +52,9 @@ int start(const std::string& run_id, const std::string& folder,
   auto environment = files ? engines_environment(*files) : unexpected(files.error());
   if (!environment) {
     std::fprintf(stderr, "muster engine: %s\n", to_text(environment.error()).c_str());
-    return kOwnFault;
+    return kExitOwnFault;
   }
-  if (files->over()) return kOwnFault;
+  if (files->over()) return kExitOwnFault;
   environment->insert_or_assign("MUSTER_RUN_ID", run_id);
   go_to(folder, *environment);
   return become(argv, *environment);

@@ -1,20 +1,16 @@
 #include "agent/look.hpp"
 
-#include <array>
-#include <cstdlib>
-#include <sstream>
-
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "agent/processes.hpp"
 #include "sys/file.hpp"
+#include "sys/process_stat.hpp"
 
 namespace muster::agent {
 namespace {
 
-constexpr std::size_t kMaxStat = 4096;
-constexpr int kUserTimeAfterState = 11;  // fields of /proc/PID/stat
+constexpr std::size_t kMaxPlace = 4096;
 constexpr std::string_view kTellsMost = "SDRT";
 
 struct ProcessLook {
@@ -23,25 +19,18 @@ struct ProcessLook {
 };
 
 ProcessLook look_at_process(pid_t pid) {
-  const auto stat = sys::read_file(fmt::format("/proc/{}/stat", pid), kMaxStat);
-  const std::size_t name_end = stat ? stat->rfind(") ") : std::string::npos;
-  if (name_end == std::string::npos) return {};
-  std::istringstream fields(stat->substr(name_end + 2));
-  ProcessLook look;
-  fields >> look.state;
-  std::string skipped;
-  for (int i = 1; i < kUserTimeAfterState; ++i) fields >> skipped;
-  double user = 0, system = 0;
-  fields >> user >> system;
-  look.cpu_s = (user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
+  const auto stat = sys::read_process_stat(pid);
+  if (!stat) return {};
+  ProcessLook look{.state = stat->state};
+  look.cpu_s = static_cast<double>(stat->cpu_ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));
   if (look.state == 't') look.state = 'T';  // by a debugger
-  if (look.state == 'Z' || look.state == 'x') look.state = 'X';
+  if (stat->ended()) look.state = 'X';
   return look;
 }
 
 // "0" where the process runs, or the kernel does not tell.
 std::string waiting_place(pid_t pid) {
-  const auto text = sys::read_file(fmt::format("/proc/{}/wchan", pid), kMaxStat);
+  const auto text = sys::read_file(fmt::format("/proc/{}/wchan", pid), kMaxPlace);
   return text && *text != "0" ? *text : std::string();
 }
 

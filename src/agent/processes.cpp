@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/process_stat.hpp"
+
 namespace muster::agent {
 namespace {
 
@@ -35,12 +37,8 @@ bool is_ours(pid_t pid) {
 }
 
 pid_t parent_of(pid_t pid) {
-  const std::string stat = read_proc(pid, "stat");
-  const std::size_t name_end = stat.rfind(')');  // the name may hold anything, ')' too
-  if (name_end == std::string::npos || name_end + 4 >= stat.size()) return 0;
-  pid_t parent = 0;
-  (void)std::from_chars(stat.data() + name_end + 4, stat.data() + stat.size(), parent);
-  return parent;
+  const auto stat = sys::read_process_stat(pid);
+  return stat ? stat->parent : 0;
 }
 
 // It has a program, and no arguments yet.

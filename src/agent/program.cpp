@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/exit_code.hpp"
 #include "sys/file.hpp"
 
 namespace muster::agent {
@@ -46,7 +47,7 @@ std::vector<std::string> entries_of(const Environment& environment) {
     error = errno;
   }
   (void)!::write(error_pipe, &error, sizeof error);
-  ::_exit(error == ENOENT ? 127 : 126);
+  ::_exit(exit_code_of_exec(error));
 }
 
 }  // namespace

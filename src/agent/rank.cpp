@@ -31,6 +31,7 @@
 #include "agent/stream.hpp"
 #include "agent/work_folder.hpp"
 #include "base/environment.hpp"
+#include "base/exit_code.hpp"
 #include "rankenv/rank.hpp"
 
 namespace muster::agent {
@@ -138,7 +139,7 @@ Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const 
     ::_exit(0);
   }
   std::fprintf(stderr, "muster rank: %s\n", to_text(status.error()).c_str());
-  ::_exit(kOwnFault);
+  ::_exit(kExitOwnFault);
 }
 
 // The process that the engine started and watches, in place of the program.
@@ -248,7 +249,7 @@ std::optional<int> rank_main(int argc, char** argv) {
   const auto status = run_program(*options, guard);
   if (status) return end_like(*status);
   std::fprintf(stderr, "muster rank: %s\n", to_text(status.error()).c_str());
-  return kOwnFault;
+  return kExitOwnFault;
 }
 
 }  // namespace muster::agent

@@ -1,6 +1,5 @@
 #include "agent/rank_voice.hpp"
 
-#include <cerrno>
 #include <optional>
 
 #include <fcntl.h>
@@ -113,26 +112,26 @@ class Aloud : public RankVoice {
 
   void start(const RankStart& start, int /*out*/, int /*err*/) override {
     for (const std::string& remark : start.remarks) {
-      write_all(STDERR_FILENO, fmt::format("{}muster: {}\n", label_, remark));
+      write(STDERR_FILENO, fmt::format("{}muster: {}\n", label_, remark));
     }
   }
   void output(sys::Stream stream, std::uint64_t /*at*/, std::string_view bytes) override {
     std::string& line = stream == sys::Stream::kOut ? out_ : err_;
     const int to = stream == sys::Stream::kOut ? STDOUT_FILENO : STDERR_FILENO;
-    if (label_.empty()) return write_all(to, bytes);
+    if (label_.empty()) return write(to, bytes);
     for (std::size_t end = 0; (end = bytes.find('\n')) != std::string_view::npos;
          bytes.remove_prefix(end + 1)) {
       line.append(bytes.substr(0, end + 1));
-      write_all(to, label_ + line);
+      write(to, label_ + line);
       line.clear();
     }
     line.append(bytes);
   }
   void end(const RankEnd& end) override {
-    if (!out_.empty()) write_all(STDOUT_FILENO, fmt::format("{}{}\n", label_, out_));
-    if (!err_.empty()) write_all(STDERR_FILENO, fmt::format("{}{}\n", label_, err_));
+    if (!out_.empty()) write(STDOUT_FILENO, fmt::format("{}{}\n", label_, out_));
+    if (!err_.empty()) write(STDERR_FILENO, fmt::format("{}{}\n", label_, err_));
     if (!end.failure.empty()) {
-      write_all(STDERR_FILENO, fmt::format("{}muster: {}\n", label_, end.failure));
+      write(STDERR_FILENO, fmt::format("{}muster: {}\n", label_, end.failure));
     }
   }
   [[nodiscard]] bool has_room() const override { return true; }
@@ -145,14 +144,8 @@ class Aloud : public RankVoice {
   [[nodiscard]] bool finish(milliseconds /*patience*/) override { return true; }
 
  private:
-  static void write_all(int to, std::string_view bytes) {
-    while (!bytes.empty()) {
-      const ssize_t count = ::write(to, bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count <= 0) return;
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-    }
-  }
+  // If nobody reads it, there is nobody to tell.
+  static void write(int to, std::string_view bytes) { (void)sys::write_all(to, bytes); }
 
   std::string label_;
   std::string out_;  // unfinished lines

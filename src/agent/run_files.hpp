@@ -18,9 +18,7 @@ constexpr const char* kOverMark = "over";
 // For how many seconds the run goes on while nobody watches it, as its warden was told.
 constexpr const char* kOrphanAfterFile = "orphan_after_s";
 
-// Exit codes of muster's own processes on a host.
-constexpr int kUsageCode = 2;
-constexpr int kOwnFault = 125;  // the program was not even tried
+constexpr int kUsageCode = 2;  // exit code of muster's own processes on a host
 
 constexpr std::chrono::milliseconds kVariablesCome{10'000};  // from the launcher, at most
 

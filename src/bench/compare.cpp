@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/size_text.hpp"
 #include "bench/numbers.hpp"
 
 namespace muster::bench {

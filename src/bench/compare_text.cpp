@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/printable.hpp"
+#include "base/size_text.hpp"
 #include "bench/compare.hpp"
 #include "bench/numbers.hpp"
 #include "bench/table.hpp"

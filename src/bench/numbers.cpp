@@ -1,6 +1,5 @@
 #include "bench/numbers.hpp"
 
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -10,16 +9,6 @@ namespace {
 
 constexpr double kBits = 8;
 constexpr double kUnreal = 1e10;
-
-std::string binary_size(std::int64_t bytes, const std::array<const char*, 6>& units) {
-  double value = static_cast<double>(bytes);
-  std::size_t unit = 0;
-  while (std::abs(value) >= 1024 && unit + 1 < units.size()) {
-    value /= 1024;
-    ++unit;
-  }
-  return fmt::format("{:.4g}{}", value, units.at(unit));
-}
 
 }  // namespace
 
@@ -59,14 +48,6 @@ std::string duration(double seconds, const char* micro) {
   if (seconds < 0.9995e-3) return three_digits(seconds * 1e6) + " " + micro;
   if (seconds < 0.9995) return three_digits(seconds * 1e3) + " ms";
   return three_digits(seconds) + " s";
-}
-
-std::string size_text(std::int64_t bytes) {
-  return binary_size(bytes, {" B", " KiB", " MiB", " GiB", " TiB", " PiB"});
-}
-
-std::string short_size(std::int64_t bytes) {
-  return binary_size(bytes, {"", "K", "M", "G", "T", "P"});
 }
 
 std::string decimal_size(double bytes) {

@@ -1,7 +1,6 @@
 // Numbers of a bench as people read them. Bandwidths come in bytes a second, times in seconds.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 namespace muster::bench {
@@ -21,9 +20,7 @@ namespace muster::bench {
                                    const char* micro = "us");  // "7.25 us", "1.2 ms"
 constexpr const char* kMicro = "\u00b5s";                      // on a page, where it can be had
 
-[[nodiscard]] std::string size_text(std::int64_t bytes);   // "8 B", "1 KiB", "1.5 MiB"
-[[nodiscard]] std::string short_size(std::int64_t bytes);  // for axes: "8", "1K", "1M"
-[[nodiscard]] std::string decimal_size(double bytes);      // "102 MB"
+[[nodiscard]] std::string decimal_size(double bytes);  // of what a link carries: "102 MB"
 
 [[nodiscard]] std::string percent(double share);  // of 0.123: "12 %"; of less than a tenth: "1.2 %"
 

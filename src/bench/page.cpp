@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/size_text.hpp"
 #include "bench/chart.hpp"
 #include "bench/markup.hpp"
 #include "bench/needed_link.hpp"

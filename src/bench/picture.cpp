@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/size_text.hpp"
 #include "bench/chart.hpp"
 #include "bench/numbers.hpp"
 

@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/printable.hpp"
+#include "base/size_text.hpp"
 #include "bench/needed_link.hpp"
 #include "bench/numbers.hpp"
 #include "bench/series.hpp"

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/size_text.hpp"
 #include "bench/numbers.hpp"
 
 namespace muster::bench {

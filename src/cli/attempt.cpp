@@ -111,21 +111,19 @@ void forget_old_master(const Surveyed& all) {
 
 constexpr std::size_t kLines = 200;  // that are searched for what MPI said
 
-// Finds ranks that failed because of another, and those that were killed in the middle of
-// MPI_Abort, from the last output of those that failed.
+// Finds ranks that failed because of another, and those that MPI ended, from the last output of
+// those that failed.
 void read_last_words(run::Record& record, const run::Output& output) {
   const auto text = [](const std::vector<std::string>& lines) {
     return fmt::format("{}\n", fmt::join(lines, "\n"));
   };
-  const std::set<int> reported = run::reported_cut_off(output.last_of_engine(kLines));
+  run::mark_cut_off(record, run::reported_cut_off(output.last_of_engine(kLines)));
   for (run::RankRecord& rank : record.ranks) {
     if (!rank.end || rank.end->status == 0) continue;
     const std::string errors = text(output.last_errors(rank.rank, kLines));
-    rank.cut_off = reported.contains(rank.rank) || run::says_cut_off(errors);
+    rank.cut_off = rank.cut_off || run::says_cut_off(errors);
     rank.timed_out = run::says_timed_out(errors);
-    if (!rank.cut_off && run::was_killed(rank.end->status)) {
-      rank.aborted_with = run::said_abort_code(errors);
-    }
+    if (!rank.cut_off) rank.aborted_with = run::abort_code(rank.end->status, errors);
   }
 }
 

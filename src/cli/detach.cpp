@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/exit_code.hpp"
 #include "run/folder.hpp"
 #include "sys/file.hpp"
 #include "sys/print.hpp"
@@ -28,7 +29,7 @@ Result<int> wait_for_start(pid_t child, int pipe, const std::string& run_id,
   int status = 0;
   (void)::waitpid(child, &status, 0);
   if (const auto said = sys::read_file(log)) sys::write_err(*said);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 125;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : kExitOwnFault;
 }
 
 void become_background(const std::string& log) {

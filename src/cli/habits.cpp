@@ -32,6 +32,23 @@ bool is_flag(std::string_view word) {
   return word.size() > 1 && word.front() == '-';
 }
 
+// Whether the flag's value is the next word: of "-H", "--hosts" and "-lH", not of "-Hn1".
+bool wants_next(const std::string& word, const Flags& own) {
+  if (const auto flag = own.find(word); flag != own.end()) return flag->second;
+  if (word.starts_with("--")) return false;
+  for (std::size_t i = 1; i < word.size(); ++i) {
+    const auto flag = own.find(std::string("-") + word[i]);
+    if (flag == own.end()) return false;
+    if (flag->second) return i + 1 == word.size();
+  }
+  return false;
+}
+
+// Whether a word follows that a flag may take as its value.
+bool has_next(const Words& words, std::size_t at) {
+  return at + 1 < words.size() && words[at + 1] != "--";
+}
+
 // Reads a line from left to right.
 class Reader {
  public:
@@ -54,18 +71,16 @@ class Reader {
  private:
   Result<void> read_flag(const std::string& word) {
     const std::string name = word.substr(0, word.find('='));
-    const auto own = own_.find(name);
+    const bool is_own = own_.contains(name);
     const Habit* const habit = find_habit(name);
     // A flag of this very command, such as -o of submit, is not refused for another's sake.
-    if (habit != nullptr && (own == own_.end() || !refuses(*habit)))
-      return read_habit(*habit, word);
-    if (own != own_.end()) return take(word, own->second);
+    if (habit != nullptr && (!is_own || !refuses(*habit))) return read_habit(*habit, word);
+    if (is_own) return take(word);
     const bool one_dash = word.size() > 2 && word[1] != '-';
     if (one_dash) {  // mpirun and hydra have -np, -hostfile, -bind-to
       if (const Habit* longer_one = find_habit("-" + name)) return read_habit(*longer_one, word);
-      const auto longer = own_.find("-" + name);
-      if (longer != own_.end()) return take("-" + word, longer->second);
-      if (own_.contains(word.substr(0, 2))) return take(word, false);  // -n4, -qd
+      if (own_.contains("-" + name)) return take("-" + word);
+      if (own_.contains(word.substr(0, 2))) return take(word);  // -n4, -qd
     }
     return unknown(name, word);
   }
@@ -90,13 +105,12 @@ class Reader {
   }
 
   // A flag of muster's own, and its value where that is the next word.
-  Result<void> take(const std::string& word, bool has_value) {
+  Result<void> take(const std::string& word) {
     result_.words.push_back(word);
-    const bool follows = has_value && word.find('=') == std::string::npos;
     if (word == "--again") {  // its ID may be left out
-      const bool named = has_next() && !is_flag(words_[at_ + 1]);
+      const bool named = has_next(words_, at_) && !is_flag(words_[at_ + 1]);
       result_.words.back() += "=" + (named ? words_[++at_] : "last");
-    } else if (follows && has_next()) {
+    } else if (wants_next(word, own_) && has_next(words_, at_)) {
       result_.words.push_back(words_[++at_]);
     }
     return {};
@@ -110,7 +124,7 @@ class Reader {
       return refused(fmt::format("{} takes no value", word.substr(0, equals)), "leave it out");
     }
     while (given.values.size() < static_cast<std::size_t>(habit.values)) {
-      if (!has_next()) {
+      if (!has_next(words_, at_)) {
         return refused(
             fmt::format("{} needs {} value{}", word, habit.values, habit.values == 1 ? "" : "s"),
             "docs/habits.md lists the flags of other launchers");
@@ -147,8 +161,6 @@ class Reader {
     at_ = words_.size();
   }
 
-  [[nodiscard]] bool has_next() const { return at_ + 1 < words_.size() && words_[at_ + 1] != "--"; }
-
   const Words& words_;
   const Flags& own_;
   Line result_ = {};
@@ -178,28 +190,11 @@ Result<Line> in_own_words(const Words& words, const Flags& own) {
   return Reader(words, own).read();
 }
 
-namespace {
-
-// Whether the flag's value is the next word: of "-H", "--hosts" and "-lH", not of "-Hn1".
-bool wants_next(const std::string& word, const Flags& own) {
-  if (const auto flag = own.find(word); flag != own.end()) return flag->second;
-  if (word.starts_with("--")) return false;
-  for (std::size_t i = 1; i < word.size(); ++i) {
-    const auto flag = own.find(std::string("-") + word[i]);
-    if (flag == own.end()) return false;
-    if (flag->second) return i + 1 == word.size();
-  }
-  return false;
-}
-
-}  // namespace
-
 Line split_program(const Words& words, const Flags& own) {
   std::size_t first = 1;
   while (first < words.size() && is_flag(words[first]) && words[first] != "--") {
-    const bool takes_next = wants_next(with_dashes(words[first]), own);
-    const bool has_next = first + 1 < words.size() && words[first + 1] != "--";
-    first += takes_next && has_next ? 2 : 1;
+    const bool takes_next = wants_next(with_dashes(words[first]), own) && has_next(words, first);
+    first += takes_next ? 2 : 1;
   }
   const auto end_of_flags =
       words.begin() + static_cast<std::ptrdiff_t>(std::min(first, words.size()));

@@ -13,7 +13,7 @@
 
 #include "base/environment.hpp"
 #include "cli/python_program.hpp"
-#include "sys/process.hpp"
+#include "sys/path_search.hpp"
 #include "trainflags/duration_option.hpp"
 
 namespace muster::cli {
@@ -125,9 +125,10 @@ void add_engine_options(CLI::App& command, layout::Job& job) {
       ->check(CLI::Range(1, 65535))
       ->group(kEngineGroup);
   command
-      .add_option("--max-restarts", job.max_restarts,
-                  "Restart the job up to N times if a rank fails, a host is lost or the job "
-                  "stalls; your program must load its own checkpoint")
+      .add_option(
+          "--max-restarts", job.max_restarts,
+          "Restart the job up to N times if a rank fails, a host is lost or the job "
+          "stalls; a restarted program must load its last checkpoint itself (muster train does)")
       ->check(CLI::Range(0, kMostRanks))
       ->group(kBreaksGroup);
   command
@@ -143,9 +144,9 @@ void add_engine_options(CLI::App& command, layout::Job& job) {
       ->type_name("WHAT")
       ->group(kRanks);
   command
-      .add_option(
-          "--map-by", job.map_by,
-          "Order in which ranks are placed on hosts and CPUs, as a value of the engine's own flag")
+      .add_option("--map-by", job.map_by,
+                  "Order in which ranks are placed on hosts and CPUs; muster passes WHAT to the "
+                  "engine's own flag")
       ->type_name("WHAT")
       ->group(kRanks);
   command

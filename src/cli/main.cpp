@@ -15,6 +15,7 @@
 #include "agent/agent.hpp"
 #include "agent/host_engine.hpp"
 #include "agent/rank.hpp"
+#include "base/exit_code.hpp"
 #include "cli/command.hpp"
 #include "cli/habits.hpp"
 #include "cli/usage.hpp"
@@ -34,11 +35,11 @@ int exit_code(ErrorCode code) {
     case ErrorCode::kEngineMissing:
       return 5;
     case ErrorCode::kTimeout:
-      return 124;
+      return kExitTimedOut;
     case ErrorCode::kSystem:
-      return 125;
+      return kExitOwnFault;
   }
-  return 125;
+  return kExitOwnFault;
 }
 
 namespace {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -76,12 +78,13 @@ void Members::enlist(const Surveyed& all) {
   for (const layout::Placement& placement : all.layout.placements) {
     most = std::max(most, placement.ranks);
   }
+  std::set<std::string_view> known;
+  for (const facts::Survey& survey : all.surveys) {
+    if (survey.facts) known.insert(survey.host);
+  }
   std::vector<hosts::Host> members;
   for (const layout::Placement& placement : all.layout.placements) {
-    const bool known = std::any_of(all.surveys.begin(), all.surveys.end(), [&](const auto& one) {
-      return one.host == placement.host && one.facts;
-    });
-    const bool guessed = !known && !all.job.ranks_by.empty();
+    const bool guessed = !known.contains(placement.host) && !all.job.ranks_by.empty();
     members.push_back({.name = placement.host, .slots = guessed ? most : placement.ranks});
   }
   roster_.emplace(std::move(members), spares_, all.job.min_nodes);

@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/exit_code.hpp"
 #include "base/printable.hpp"
 #include "cli/attempt.hpp"
 #include "cli/command.hpp"
@@ -32,11 +33,6 @@
 namespace muster::cli {
 namespace {
 
-constexpr int kTimedOut = 124;
-constexpr int kOwnFault = 125;
-constexpr int kCannotRun = 126;
-constexpr int kNotFound = 127;
-
 // One line that says what was understood, so that a surprise shows before the job does.
 std::string understood(const Surveyed& all, const std::string& run_id) {
   std::vector<std::string> names;
@@ -55,12 +51,12 @@ int refusal_code(const std::vector<facts::Survey>& surveys) {
     const std::optional<facts::Program>& program = survey.facts->program;
     const std::optional<facts::Script>& script = survey.facts->script;
     const bool is_file = script && script->name.ends_with(".py");  // not a module
-    if (is_file && script->path.empty()) return kNotFound;
+    if (is_file && script->path.empty()) return kExitNotFound;
     if (!program) continue;
-    if (program->path.empty()) return kNotFound;
-    if (!program->executable) return kCannotRun;
+    if (program->path.empty()) return kExitNotFound;
+    if (!program->executable) return kExitCannotRun;
   }
-  return kOwnFault;
+  return kExitOwnFault;
 }
 
 // For pasting: with the values that were given with -x, and the hosts keep what the shim needs.
@@ -186,7 +182,7 @@ Result<std::optional<int>> RunJob::attempt() {
   if (options_.patience.timeout_s > 0 && time_left() <= 0) {
     sys::print_err("muster: not started again: the time limit of {:g} s has passed\n",
                    options_.patience.timeout_s);
-    return std::optional<int>(kTimedOut);
+    return std::optional<int>(kExitTimedOut);
   }
   announce(all);
   run::Patience patience = options_.patience;
@@ -232,7 +228,7 @@ Result<std::optional<int>> RunJob::follow_up(const AttemptEnd& end) {
   if (options_.patience.timeout_s > 0 && time_left() <= decision.wait_s) {
     sys::print_err("muster: not started again: the time limit of {:g} s would pass first\n",
                    options_.patience.timeout_s);
-    return std::optional<int>(kTimedOut);
+    return std::optional<int>(kExitTimedOut);
   }
   if (const auto signal = run::pause(decision.wait_s)) {
     return std::optional<int>(interrupted(*signal));
@@ -384,7 +380,7 @@ Result<int> run_command(const RunOptions& options, const launch::Words& words,
                                     : start_again(options);
   if (!code && code.error().code != ErrorCode::kUsage) {
     sys::print_err("muster: {}\n", to_text(code.error()));
-    return kOwnFault;
+    return kExitOwnFault;
   }
   return code;
 }

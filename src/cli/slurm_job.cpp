@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "sys/file.hpp"
+#include "sys/path_search.hpp"
 #include "sys/print.hpp"
-#include "sys/process.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::cli {
@@ -96,6 +96,7 @@ int watch(pid_t salloc, const sigset_t& signals) {
 Result<int> run_salloc(const launch::Words& words) {
   if (::isatty(STDIN_FILENO) != 0) return unexpected(become(words));
   if (!sys::find_program(words.front())) return unexpected(become(words));  // says what is missing
+  (void)::signal(SIGCHLD, SIG_DFL);  // if our parent ignores it, nobody would tell of salloc's end
   const sigset_t signals = watched_signals();
   sigset_t before;
   (void)::sigprocmask(SIG_BLOCK, &signals, &before);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdlib>
 #include <set>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <netinet/in.h>
@@ -18,7 +17,7 @@
 #include "layout/network.hpp"
 #include "layout/python.hpp"
 #include "sys/file.hpp"
-#include "sys/process.hpp"
+#include "sys/path_search.hpp"
 
 namespace muster::cli {
 namespace {
@@ -28,14 +27,11 @@ constexpr std::chrono::seconds kActivationTakes{60};  // at most; facts::gather 
 // All of them: the MPI that was asked for may not be the first.
 std::vector<std::string> mpiruns_in_path() {
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
-  std::istringstream folders(path == nullptr ? "" : path);
   std::vector<std::string> found;
-  for (std::string folder; std::getline(folders, folder, ':');) {
+  for (const std::string& folder : sys::path_folders(path == nullptr ? "" : path)) {
+    if (!folder.starts_with('/')) continue;
     for (const char* name : {"/mpirun", "/mpirun.openmpi", "/mpirun.mpich"}) {
-      const std::string candidate = folder + name;
-      if (folder.starts_with('/') && ::access(candidate.c_str(), X_OK) == 0) {
-        found.push_back(candidate);
-      }
+      if (sys::is_program(folder + name)) found.push_back(folder + name);
     }
   }
   return found;

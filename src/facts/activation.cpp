@@ -11,6 +11,7 @@
 #include "base/printable.hpp"
 #include "facts/pseudo_file.hpp"
 #include "sys/hash.hpp"
+#include "sys/path_search.hpp"
 #include "sys/process.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)

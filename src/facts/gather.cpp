@@ -23,6 +23,7 @@
 #include "facts/way_back.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
+#include "sys/path_search.hpp"
 
 namespace muster::facts {
 namespace {
@@ -109,13 +110,13 @@ void read_launchers(const Request& request, const Variables& environment, Facts&
     launchers.push_back(launcher_of(*facts.program->libmpi));
   }
   const auto path = environment.find("PATH");
-  if (path != environment.end()) launchers.push_back(find_in_path("mpirun", path->second));
+  if (path != environment.end()) launchers.push_back(sys::find_in_path("mpirun", path->second));
   std::vector<std::string> done = {""};
   for (const std::string& launcher : launchers) {
     if (std::find(done.begin(), done.end(), launcher) != done.end()) continue;
     done.push_back(launcher);
     // One that is not there is not in the list.
-    const bool is_there = launcher.starts_with('/') && !find_in_path(launcher, "").empty();
+    const bool is_there = launcher.starts_with('/') && sys::is_program(launcher);
     if (is_there) facts.mpi.push_back(read_mpi(launcher, environment, deadline_of_one(request)));
   }
 }

@@ -1,8 +1,7 @@
 #include "facts/interpreter.hpp"
 
 #include "facts/elf.hpp"
-#include "facts/mpi.hpp"
-#include "facts/pseudo_file.hpp"
+#include "sys/path_search.hpp"
 
 namespace muster::facts {
 namespace {
@@ -14,11 +13,6 @@ std::string_view without_blanks(std::string_view text) {
   const std::size_t first = text.find_first_not_of(kBlank);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
-}
-
-std::string below(const std::string& folder, std::string_view path) {
-  if (path.starts_with('/')) return std::string(path);
-  return path.empty() ? folder : folder + "/" + std::string(path);
 }
 
 // What `env` is told to start; empty: it takes options or variables that are its own business.
@@ -45,42 +39,30 @@ std::optional<Shebang> parse_shebang(std::string_view file) {
                  .argument = std::string(without_blanks(line.substr(end)))};
 }
 
-std::string find_executable(const std::string& name, const std::string& folder,
-                            std::string_view path) {
-  if (name.empty()) return {};
-  if (name.find('/') != std::string::npos) return find_in_path(below(folder, name), "");
-  if (path.empty()) return find_in_path(folder + "/" + name, "");
-  for (const std::string_view one : split(path, ':')) {
-    std::string found = find_in_path(below(folder, one) + "/" + name, "");
-    if (!found.empty()) return found;
-  }
-  return {};
-}
-
 std::string script_interpreter(std::string_view file, const std::string& folder,
                                std::string_view path) {
   const auto shebang = parse_shebang(file);
   if (!shebang) return {};
   if (!shebang->interpreter.ends_with("/env")) {
-    return find_in_path(below(folder, shebang->interpreter), "");
+    return sys::find_in_path(shebang->interpreter, "", folder);
   }
-  return find_executable(program_of_env(shebang->argument), folder, path);
+  return sys::find_in_path(program_of_env(shebang->argument), path, folder);
 }
 
 std::string missing_interpreter(std::string_view file, const std::string& folder,
                                 std::string_view path) {
   if (is_elf(file)) {
     const auto loader = elf_interpreter(file);
-    return loader && find_executable(*loader, folder, path).empty() ? *loader : "";
+    return loader && sys::find_in_path(*loader, path, folder).empty() ? *loader : "";
   }
   const auto shebang = parse_shebang(file);
   if (!shebang) return {};
   const std::string& interpreter = shebang->interpreter;
   // The kernel looks in no PATH: a bare name lies in the folder.
-  if (find_in_path(below(folder, interpreter), "").empty()) return interpreter;
+  if (sys::find_in_path(interpreter, "", folder).empty()) return interpreter;
   if (!interpreter.ends_with("/env")) return {};
   const std::string program = program_of_env(shebang->argument);
-  return !program.empty() && find_executable(program, folder, path).empty() ? program : "";
+  return !program.empty() && sys::find_in_path(program, path, folder).empty() ? program : "";
 }
 
 }  // namespace muster::facts

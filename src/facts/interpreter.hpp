@@ -16,11 +16,6 @@ struct Shebang {
 // The first line of a script, as the kernel reads it (255 bytes); nothing: there is no `#!`.
 [[nodiscard]] std::optional<Shebang> parse_shebang(std::string_view file);
 
-// Where exec finds a program for a process in `folder`: a path from there, a name in `path` (as of
-// PATH, whose empty and relative folders begin there too). Empty: nowhere.
-[[nodiscard]] std::string find_executable(const std::string& name, const std::string& folder,
-                                          std::string_view path);
-
 // The program that the `#!` line starts, directly or through `env`; empty if it does not exist.
 [[nodiscard]] std::string script_interpreter(std::string_view file, const std::string& folder,
                                              std::string_view path);

@@ -1,5 +1,7 @@
 #include "facts/libraries.hpp"
 
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
@@ -67,7 +69,10 @@ Result<Libraries> read_libraries(const std::string& program, const Variables& en
   // musl's loader does not know the variable and would start the program; glibc's, told to list,
   // stops at the first library that is missing.
   const bool is_musl = loader->find("ld-musl") != std::string::npos;
-  std::vector<std::string> argv = {*loader, program};
+  // $ORIGIN is the folder of the file itself, not of a link that leads to it.
+  std::error_code unknown;
+  const auto itself = std::filesystem::canonical(program, unknown);
+  std::vector<std::string> argv = {*loader, unknown ? program : itself.string()};
   if (is_musl) argv.insert(argv.begin() + 1, "--list");
   MUSTER_TRY(
       const sys::Ended ended,

@@ -11,18 +11,12 @@
 #include "facts/elf.hpp"
 #include "facts/mapped_file.hpp"
 #include "facts/mpi_identity.hpp"
-#include "facts/pseudo_file.hpp"
 #include "sys/hash.hpp"
+#include "sys/path_search.hpp"
 #include "sys/process.hpp"
 
 namespace muster::facts {
 namespace {
-
-bool is_program(const std::string& path) {
-  struct stat status{};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-         ::access(path.c_str(), X_OK) == 0;
-}
 
 std::string folder_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
@@ -49,7 +43,7 @@ MpiIdentity family_of(const std::string& real) {
     return hydra;  // a script around it, as Intel's is
   }
   // A small program that starts the real one beside it.
-  return {.kind = is_program(folder + "/prterun") ? "openmpi" : ""};
+  return {.kind = sys::is_program(folder + "/prterun") ? "openmpi" : ""};
 }
 
 std::vector<std::string> library_folders(const std::string& launcher, const std::string& real) {
@@ -100,16 +94,6 @@ MpiIdentity ask_launcher(const std::string& launcher, const Variables& environme
 }
 
 }  // namespace
-
-std::string find_in_path(const std::string& name, const std::string& path) {
-  if (name.find('/') != std::string::npos) return is_program(name) ? name : "";
-  for (const std::string_view folder : split(path, ':')) {
-    if (folder.empty()) continue;
-    std::string candidate = std::string(folder) + "/" + name;
-    if (is_program(candidate)) return candidate;
-  }
-  return {};
-}
 
 FileIdentity identity_of(const std::string& path) {
   struct stat status{};

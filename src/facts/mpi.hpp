@@ -12,10 +12,6 @@ namespace muster::facts {
 
 using Variables = std::map<std::string, std::string>;  // an environment
 
-// Where the shell would find it: a path with '/' as it is, a name in `path` (as of PATH). Only
-// executable files count. Empty: nowhere.
-[[nodiscard]] std::string find_in_path(const std::string& name, const std::string& path);
-
 // Path, hash and size of a file; the hash is empty where it cannot be read.
 [[nodiscard]] FileIdentity identity_of(const std::string& path);
 

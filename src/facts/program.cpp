@@ -8,6 +8,7 @@
 #include "facts/mapped_file.hpp"
 #include "facts/mpi_identity.hpp"
 #include "facts/pytorch.hpp"
+#include "sys/path_search.hpp"
 
 namespace muster::facts {
 namespace {
@@ -52,7 +53,7 @@ void add_torch(const std::string& python, const Variables& environment,
 
 std::string find_program_file(const std::string& name, const std::string& folder,
                               const std::string& path) {
-  if (name.find('/') == std::string::npos) return find_executable(name, folder, path);
+  if (name.find('/') == std::string::npos) return sys::find_in_path(name, path, folder);
   std::string candidate = name.starts_with('/') ? name : folder + "/" + name;
   return is_file(candidate) ? candidate : "";
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "facts/pseudo_file.hpp"
+#include "sys/path_search.hpp"
 #include "sys/process.hpp"
 
 namespace muster::facts {
@@ -68,7 +69,7 @@ std::string torch_version(std::string_view version_py) {
 Torch read_torch(const Variables& environment, const Cpu& cpu) {
   const auto path = environment.find("PATH");
   if (path == environment.end()) return {};
-  Torch torch{.torchrun = find_in_path("torchrun", path->second)};
+  Torch torch{.torchrun = sys::find_in_path("torchrun", path->second)};
   if (torch.torchrun.empty()) return torch;
   torch.version = version_beside(torch.torchrun);
   torch.threads = std::min(std::max(cpu.cores, 1), std::max(cpu.usable, 1));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
+#include "base/size_text.hpp"
 #include "facts/pseudo_file.hpp"
 
 namespace muster::facts {
@@ -13,16 +14,14 @@ void add(std::string& lines, std::string_view name, const std::string& text) {
   lines += fmt::format("{:<12}{}\n", name, printable(text));
 }
 
-std::string size_text(std::int64_t bytes) {
-  if (bytes < 0) return "none";
-  if (bytes < (std::int64_t{1} << 30)) return fmt::format("{:.0f} MiB", double(bytes) / (1 << 20));
-  return fmt::format("{:.1f} GiB", double(bytes) / (1 << 30));
+std::string memory_or_none(std::int64_t bytes) {
+  return bytes < 0 ? "none" : memory_text(bytes);
 }
 
 std::string limit_text(const Limit& limit, bool is_bytes) {
   const auto one = [is_bytes](std::int64_t value) {
     if (value < 0) return std::string("unlimited");
-    return is_bytes ? size_text(value) : fmt::format("{}", value);
+    return is_bytes ? memory_text(value) : fmt::format("{}", value);
   };
   return limit.soft == limit.hard ? one(limit.soft)
                                   : fmt::format("{} (hard {})", one(limit.soft), one(limit.hard));
@@ -38,8 +37,8 @@ void add_machine(std::string& lines, const Facts& facts) {
                   cpu.model));
   add(lines, "", fmt::format("{}", fmt::join(cpu.isa, " ")));
   add(lines, "memory",
-      fmt::format("{}; /dev/shm {}, {} free", size_text(facts.memory_bytes),
-                  size_text(facts.shm_bytes), size_text(facts.shm_free_bytes)));
+      fmt::format("{}; /dev/shm {}, {} free", memory_or_none(facts.memory_bytes),
+                  memory_or_none(facts.shm_bytes), memory_or_none(facts.shm_free_bytes)));
   for (const std::string& gpu : facts.gpus) add(lines, "GPU", gpu);
   add(lines, "limits",
       fmt::format("{} open files, {} locked memory, {} processes",

@@ -19,6 +19,7 @@
 #include "lab/plan.hpp"
 #include "lab/sweep.hpp"
 #include "sys/file.hpp"
+#include "sys/path_search.hpp"
 #include "sys/process.hpp"
 
 namespace muster::lab {

@@ -20,10 +20,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/exit_code.hpp"
 #include "lab/interfaces.hpp"
 #include "sys/file.hpp"
+#include "sys/path_search.hpp"
 #include "sys/print.hpp"
 #include "sys/process.hpp"
+#include "sys/process_stat.hpp"
 
 namespace muster::lab {
 namespace {
@@ -38,16 +41,11 @@ constexpr auto kSshdDeadline = std::chrono::seconds(60);
 constexpr auto kStartDeadline = std::chrono::seconds(60);
 constexpr auto kPollInterval = milliseconds(5);
 
-// Field 22 of /proc/PID/stat, in clock ticks since boot; empty when there is no such process, or
-// only its remains that nobody has waited for yet.
-std::string start_time(pid_t pid) {
-  const auto stat = sys::read_file(fmt::format("/proc/{}/stat", pid));
-  if (!stat) return {};
-  std::size_t at = stat->rfind(')');  // the command name may hold blanks
-  if (stat->compare(at, 4, ") Z ") == 0) return {};
-  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = stat->find(' ', at + 1);
-  if (at == std::string::npos) return {};
-  return stat->substr(at + 1, stat->find(' ', at + 1) - at - 1);
+// "PID START\n", which no later process will have; empty when there is no such process, or only its
+// remains that nobody has waited for yet.
+std::string process_line(pid_t pid) {
+  const auto stat = sys::read_process_stat(pid);
+  return stat && !stat->ended() ? fmt::format("{} {}\n", pid, stat->start_ticks) : "";
 }
 
 std::string pid_file(std::string_view lab, std::string_view node) {
@@ -100,7 +98,7 @@ Result<sys::Fd> open_init() {
   // From here on the mark in the environment finds us, not our parent's death.
   ::prctl(PR_SET_PDEATHSIG, 0);
   ::fexecve(init, const_cast<char* const*>(argv.data()), const_cast<char* const*>(env));
-  ::_exit(127);
+  ::_exit(kExitNotFound);
 }
 
 Result<void> become_host(const Spec& spec, int host, int go) {
@@ -179,7 +177,7 @@ Result<std::vector<Cable>> clone_hosts(const Spec& spec, std::span<const int> ho
 }  // namespace
 
 Result<void> record_process(const std::string& file, pid_t pid) {
-  return sys::write_file(file, fmt::format("{} {}\n", pid, start_time(pid)), 0644);
+  return sys::write_file(file, process_line(pid), 0644);
 }
 
 std::optional<pid_t> recorded_process(const std::string& file) {
@@ -188,8 +186,7 @@ std::optional<pid_t> recorded_process(const std::string& file) {
   pid_t pid = 0;
   const auto [end, bad] = std::from_chars(text->data(), text->data() + text->size(), pid);
   if (bad != std::errc() || pid <= 0) return std::nullopt;
-  const std::string now = start_time(pid);
-  if (now.empty() || fmt::format("{} {}\n", pid, now) != *text) return std::nullopt;
+  if (process_line(pid) != *text) return std::nullopt;
   return pid;
 }
 
@@ -256,7 +253,7 @@ Result<unsigned long> wait_for_sshd(pid_t host, unsigned long old_socket) {
   while (true) {
     const unsigned long socket = listening_socket(host, 22);
     if (socket != 0 && socket != old_socket) return socket;
-    if (start_time(host).empty()) {
+    if (process_line(host).empty()) {
       return unexpected(Error{.what = "the host stopped while its sshd was starting"});
     }
     if (steady_clock::now() > deadline) {
@@ -321,7 +318,8 @@ int wait_for(pid_t child) {
 
 void become_user(const Spec& spec) {
   const gid_t group = spec.uid;
-  if (::setgroups(1, &group) != 0 || ::setgid(group) != 0 || ::setuid(spec.uid) != 0) ::_exit(126);
+  if (::setgroups(1, &group) != 0 || ::setgid(group) != 0 || ::setuid(spec.uid) != 0)
+    ::_exit(kExitCannotRun);
 }
 
 // What a process inside tells the one outside, and how it gets there.
@@ -335,7 +333,7 @@ struct Report {
   Report report{.failed = true};
   to_text(error).copy(report.text, sizeof report.text - 1);
   (void)!::write(fd, &report, sizeof report);
-  ::_exit(126);
+  ::_exit(kExitCannotRun);
 }
 
 // Entering a process namespace counts for children only, and entering the others cannot be taken
@@ -345,10 +343,10 @@ struct Report {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (auto joined = join_namespaces(first, as); !joined) {
     sys::print_err("muster: {}\n", to_text(joined.error()));
-    ::_exit(126);
+    ::_exit(kExitCannotRun);
   }
   const pid_t child = ::fork();
-  if (child < 0) ::_exit(126);
+  if (child < 0) ::_exit(kExitCannotRun);
   if (child > 0) ::_exit(wait_for(child));
   if (as == As::kUser) become_user(spec);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // after setuid, which clears it
@@ -360,7 +358,7 @@ struct Report {
                                   const std::function<void()>& serve) {
   if (auto joined = join_namespaces(first, as); !joined) tell_and_leave(report_fd, joined.error());
   const pid_t child = ::fork();
-  if (child < 0) ::_exit(126);
+  if (child < 0) ::_exit(kExitCannotRun);
   if (child > 0) {
     const Report report{.pid = child};
     (void)!::write(report_fd, &report, sizeof report);
@@ -430,12 +428,12 @@ int exec_command(const Spec& spec, bool root, const std::vector<std::string>& wo
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
-  if (::chdir(home.c_str()) != 0 && ::chdir("/") != 0) return 126;
+  if (::chdir(home.c_str()) != 0 && ::chdir("/") != 0) return kExitCannotRun;
   (void)std::signal(SIGPIPE, SIG_DFL);
   ::execvp(argv[0], argv.data());
   const int failed = errno;
   sys::print_err("muster: {}: {}\n", words[0], std::strerror(failed));
-  return failed == ENOENT ? 127 : 126;
+  return exit_code_of_exec(failed);
 }
 
 }  // namespace muster::lab

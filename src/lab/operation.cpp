@@ -23,10 +23,8 @@ constexpr std::size_t kMaxProgramBytes = std::size_t{256} << 20;
 Result<void> put(const std::string& path, std::string_view content, mode_t mode, uid_t owner) {
   const sys::Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!fd.valid()) return unexpected(system_error("cannot create the file", path));
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd.get(), content.data(), content.size());
-    if (written < 0) return unexpected(system_error("cannot write the file", path));
-    content.remove_prefix(static_cast<std::size_t>(written));
+  if (sys::write_all(fd.get(), content) < content.size()) {
+    return unexpected(system_error("cannot write the file", path));
   }
   if (::fchown(fd.get(), owner, owner) != 0 || ::fchmod(fd.get(), mode) != 0) {
     return unexpected(system_error("cannot set owner and mode", path));

@@ -27,6 +27,19 @@ const Flag* find(std::span<const Flag> flags, std::string_view word) {
   return nullptr;
 }
 
+// A word of an #SBATCH line. sbatch knows quotes and backslashes there, and takes `#` for a
+// comment.
+std::string directive_word(const std::string& word) {
+  constexpr std::string_view kSpecial = " \t\"'\\#";
+  if (!word.empty() && word.find_first_of(kSpecial) == std::string::npos) return word;
+  std::string quoted = "\"";
+  for (const char c : word) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted + "\"";
+}
+
 }  // namespace
 
 Words allocation_flags(const layout::Job& job, std::span<const hosts::Host> hosts,
@@ -87,8 +100,9 @@ Words without_flags(std::span<const std::string> words, std::span<const Flag> fl
 
 std::string to_script(const Batch& batch) {
   std::string text = fmt::format("#!/bin/sh\n{}\n", kScriptMark);
-  text += fmt::format("#SBATCH --job-name={}\n#SBATCH --output={}\n", batch.name, batch.output);
-  for (const std::string& flag : batch.flags) text += fmt::format("#SBATCH {}\n", flag);
+  Words flags = {"--job-name=" + batch.name, "--output=" + batch.output};
+  flags.insert(flags.end(), batch.flags.begin(), batch.flags.end());
+  for (const std::string& flag : flags) text += fmt::format("#SBATCH {}\n", directive_word(flag));
   return text +
          fmt::format(
              "\n# Runs on the first host of the job; muster starts the ranks on all of them.\n"

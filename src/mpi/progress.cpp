@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 #include <stdexcept>
 #include <utility>
 
@@ -108,6 +109,7 @@ void Progress::submit(const std::shared_ptr<Operation>& operation, const Submiss
     bool is_over = false;
     for (int i = 0; how.wait && i < kSpins && !is_over; ++i) is_over = test_locked(op);
     if (is_over) {
+      ++ending_count_;
       over.push_back(operation);
     } else {
       pending_.push_back(operation);
@@ -126,6 +128,7 @@ bool Progress::wait(Operation& operation, milliseconds timeout) {
   if (operation.is_done()) return true;
   const auto began = Clock::now();
   auto broken_for = Clock::duration::zero();
+  std::optional<Clock::time_point> overdue_since;
   bool stuck = false;
   bool in_time = true;
   ++waiting_;
@@ -135,7 +138,15 @@ bool Progress::wait(Operation& operation, milliseconds timeout) {
     const auto now = Clock::now();
     in_time = timeout.count() == 0 || now - began < timeout;
     if (is_broken() && broken_for == Clock::duration::zero()) broken_for = now - began;
-    stuck = now >= operation.limit_ || (is_broken() && now - began - broken_for > kFindOut / 2);
+    // Not at the first look: a process that was stopped may find its limit long past, and moves it
+    // when it polls.
+    if (now < operation.limit_.load()) {
+      overdue_since.reset();
+    } else if (!overdue_since) {
+      overdue_since = now;
+    }
+    stuck = (overdue_since && now - *overdue_since > kFindOut / 4) ||
+            (is_broken() && now - began - broken_for > kFindOut / 2);
     if (!in_time || stuck) break;
     if (polls < spins_) continue;
     if (now - began < kEager)
@@ -221,6 +232,7 @@ bool Progress::is_hopeless_locked(Operation& operation, Clock::time_point now) {
     operation.ask_at_ = now < again && !operation.failing_ ? again : Clock::time_point::max();
     // Who was stopped himself must not blame the others at once.
     operation.deadline_ = std::max(operation.deadline_, now + for_answers);
+    operation.limit_ = operation.deadline_ + 2 * kFindOut;
   }
   return now >= operation.deadline_ ||
          (operation.failing_ && operation.answers_.size() >= peers_of(operation).size());
@@ -240,6 +252,7 @@ void Progress::give_up_locked(const Operation* culprit, Operations& over) {
         is_culprit ? why_broken_ : "MPI: " + operation->text() + " was aborted: " + why_broken_);
     operation->pending_ = false;
   }
+  ending_count_ += pending_.size();
   over.insert(over.end(), pending_.begin(), pending_.end());
   abandoned_.insert(abandoned_.end(), pending_.begin(), pending_.end());
   pending_.clear();
@@ -254,11 +267,12 @@ void Progress::remove_locked(const Operation& operation, Operations& over) {
   over.push_back(std::move(*at));
   *at = std::move(pending_.back());
   pending_.pop_back();
+  ++ending_count_;
   --pending_count_;
 }
 
-void Progress::complete(const Operations& over) {
-  for (const auto& operation : over) {
+void Progress::complete(Operations& over) {
+  for (auto& operation : over) {
     try {
       if (!operation->error_) operation->finish();
     } catch (...) {
@@ -271,6 +285,8 @@ void Progress::complete(const Operations& over) {
       std::fprintf(stderr, "muster: MPI: the callback of %s threw an exception: %s\n",
                    operation->text().c_str(), error.what());
     }
+    operation.reset();  // what it holds may wait for others: tensors for Python, groups for MPI
+    --ending_count_;
   }
 }
 
@@ -287,10 +303,11 @@ void Progress::abort(const std::string& why) {
 bool Progress::drain(milliseconds timeout) {
   const auto until = Clock::now() + timeout;
   ++waiting_;
-  while (pending_count_ > 0 && Clock::now() < until)
+  const auto is_busy = [this] { return pending_count_ > 0 || ending_count_ > 0; };
+  while (is_busy() && Clock::now() < until)
     if (!poll(nullptr)) sched_yield();
   --waiting_;
-  return pending_count_ == 0;
+  return !is_busy();
 }
 
 void Progress::stop() {
@@ -344,7 +361,7 @@ void Progress::run() {
     need_poller_locked();
     guard.unlock();
     complete(over);
-    over.clear();  // what it holds may wait for others: tensors for Python, groups for MPI
+    over.clear();
     guard.lock();
   }
 }

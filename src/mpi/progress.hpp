@@ -74,7 +74,8 @@ class Operation {
   milliseconds timeout_{};
   Clock::time_point ask_at_;
   Clock::time_point deadline_;
-  Clock::time_point limit_;  // after which even a lock that nobody gives back is no reason to wait
+  // After which even a lock that nobody gives back is no reason to wait. Moves with deadline_.
+  std::atomic<Clock::time_point> limit_{};
   bool pending_ = false;
   bool failing_ = false;
   bool asked_ = false;
@@ -140,7 +141,7 @@ class Progress {
   // All that is pending, and all that comes, fails with this.
   void abort(const std::string& why);
   [[nodiscard]] bool is_broken() const { return broken_.load(); }
-  // Nothing is pending, or the time is over: false.
+  // Nothing is pending, and what follows the operations is over too. False: the time is over.
   bool drain(milliseconds timeout);
   // Every rank has come to its end; false: some have left without a word, and MPI_Finalize would
   // wait for them. As long as they answer, they are waited for.
@@ -168,7 +169,7 @@ class Progress {
   void fail_all_locked(Operation& culprit, Operations& over);
   void give_up_locked(const Operation* culprit, Operations& over);
   void remove_locked(const Operation& operation, Operations& over);
-  static void complete(const Operations& over);
+  void complete(Operations& over);
 
   void check(int error, const std::string& what) const;
   void meet(const std::vector<int>& members, milliseconds timeout);
@@ -211,6 +212,8 @@ class Progress {
 
   std::atomic<bool> broken_ = false;
   std::atomic<std::size_t> pending_count_ = 0;
+  // MPI's part is over, but a thread still runs what follows, which may be Python's.
+  std::atomic<std::size_t> ending_count_ = 0;
   std::atomic<int> waiting_ = 0;  // threads that poll by themselves
 
   std::mutex sleep_;

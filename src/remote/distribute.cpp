@@ -124,11 +124,11 @@ Result<void> need_rsync(const std::string& rsync_here, std::vector<Outcome>& out
 std::vector<Outcome> only_shared(std::vector<Outcome> outcomes) {
   for (Outcome& outcome : outcomes) {
     if (!needs_transfer(outcome)) continue;
-    outcome.ended = unexpected(Error{
-        .what =
-            "the host does not share this directory, and muster cannot copy files through Slurm",
-        .where = {.host = outcome.host},
-        .hint = "work in a directory that all hosts of the job share"});
+    outcome.ended =
+        unexpected(Error{.what = "this directory is not shared with the host, and muster cannot "
+                                 "copy files through Slurm",
+                         .where = {.host = outcome.host},
+                         .hint = "work in a directory that all hosts of the job share"});
   }
   return outcomes;
 }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/size_text.hpp"
 #include "remote/diagnose.hpp"
 #include "sys/quote.hpp"
 
@@ -59,15 +60,6 @@ std::optional<std::uint64_t> statistic(std::string_view out, std::string_view na
     }
   }
   return std::nullopt;
-}
-
-std::string size_text(std::uint64_t bytes) {
-  if (bytes < 1000) return fmt::format("{} bytes", bytes);
-  double size = static_cast<double>(bytes) / 1000;
-  std::size_t unit = 0;
-  constexpr std::string_view kUnits = "kMGT";
-  for (; size >= 999.95 && unit + 1 < kUnits.size(); ++unit) size /= 1000;
-  return fmt::format("{:.1f} {}B", size, kUnits[unit]);
 }
 
 }  // namespace
@@ -205,7 +197,7 @@ std::optional<Changes> parse_stats(std::string_view out) {
 std::string to_text(const Changes& changes) {
   if (changes == Changes{}) return "the same already";
   std::string text = fmt::format("{} file{} ({})", changes.files, changes.files == 1 ? "" : "s",
-                                 size_text(changes.bytes));
+                                 file_size_text(changes.bytes));
   if (changes.others > 0) text += fmt::format(", {} directories or links", changes.others);
   if (changes.deleted > 0) text += fmt::format(", {} deleted", changes.deleted);
   return text;

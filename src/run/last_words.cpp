@@ -5,6 +5,10 @@
 #include <charconv>
 #include <utility>
 
+#include <sys/wait.h>
+
+#include "run/record.hpp"
+
 namespace muster::run {
 namespace {
 
@@ -47,6 +51,41 @@ std::optional<int> reporter(std::string_view line) {
   return bad == std::errc() && stop == last && rank >= 0 ? std::optional(rank) : std::nullopt;
 }
 
+// The number between the last `before` and the `after` that must follow it.
+std::optional<long long> code_between(std::string_view text, std::string_view before,
+                                      std::string_view after) {
+  const std::size_t at = text.rfind(before);
+  if (at == std::string_view::npos) return std::nullopt;
+  const std::string_view rest = text.substr(at + before.size());
+  long long number = 0;  // MPI_Abort(comm, -1) is common
+  const auto [stop, bad] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
+  const auto end = rest.substr(static_cast<std::size_t>(stop - rest.data()));
+  return bad == std::errc() && end.starts_with(after) ? std::optional(number) : std::nullopt;
+}
+
+// Of a process that wanted to exit with `number`.
+std::optional<int> exit_code(long long number) {
+  const int code = static_cast<int>(number & 0xff);
+  return code == 0 ? std::nullopt : std::optional(code);
+}
+
+std::optional<int> said_abort_code(std::string_view errors) {
+  const std::string text = "\n" + std::string(errors);
+  const std::string_view lines = text;
+  // MPICH and Intel MPI: "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort(...)"
+  if (const auto code = code_between(lines, "\nAbort(", ") on node ")) return exit_code(*code);
+  const std::size_t abort = lines.rfind("\nMPI_ABORT was invoked on rank ");
+  if (abort != std::string_view::npos) {
+    const std::string_view said = lines.substr(abort);
+    if (const auto code = code_between(said, "\nwith errorcode ", ".\n")) return exit_code(*code);
+    if (const auto code = code_between(said, "\n  Errorcode: ", "\n")) return exit_code(*code);
+  }
+  // An error that ends the rank: Open MPI exits with a code that it does not print.
+  constexpr int kUnknownCode = 1;
+  const bool is_fatal = lines.find(kOpenMpiError) != std::string_view::npos;
+  return is_fatal ? std::optional(kUnknownCode) : std::nullopt;
+}
+
 }  // namespace
 
 bool says_cut_off(std::string_view errors) {
@@ -57,19 +96,10 @@ bool says_timed_out(std::string_view errors) {
   return has_any(errors, kTimeOuts);
 }
 
-std::optional<int> said_abort_code(std::string_view errors) {
-  // "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort(...) - process 1"
-  constexpr std::string_view kAbort = "\nAbort(";
-  const std::string lines = "\n" + std::string(errors);
-  const std::size_t at = lines.rfind(kAbort);
-  if (at == std::string::npos) return std::nullopt;
-  const std::string_view rest = std::string_view(lines).substr(at + kAbort.size());
-  long long number = 0;  // MPI_Abort(comm, -1) is common
-  const auto [stop, bad] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  const auto after = rest.substr(static_cast<std::size_t>(stop - rest.data()));
-  if (bad != std::errc() || !after.starts_with(") on node ")) return std::nullopt;
-  const int code = static_cast<int>(number & 0xff);  // all that a process can exit with
-  return code == 0 ? std::nullopt : std::optional(code);
+std::optional<int> abort_code(int wait_status, std::string_view errors) {
+  const auto said = said_abort_code(errors);
+  if (said && WIFEXITED(wait_status)) return WEXITSTATUS(wait_status);
+  return said && was_killed(wait_status) ? said : std::nullopt;
 }
 
 std::set<int> reported_cut_off(std::span<const std::string> words) {

@@ -15,8 +15,9 @@ namespace muster::run {
 // `errors`: the end of a rank's standard error. Pure.
 [[nodiscard]] bool says_cut_off(std::string_view errors);
 [[nodiscard]] bool says_timed_out(std::string_view errors);
-// The exit code with which the rank called MPI_Abort, as MPICH and Intel MPI report it.
-[[nodiscard]] std::optional<int> said_abort_code(std::string_view errors);
+// The exit code of a rank that MPI ended for MPI_Abort or an error: its own, or if the rank was
+// killed in the middle of that, the one that MPI printed.
+[[nodiscard]] std::optional<int> abort_code(int wait_status, std::string_view errors);
 
 // `words`: the engine's own lines. Open MPI reports the errors of its ranks there. Pure.
 [[nodiscard]] std::set<int> reported_cut_off(std::span<const std::string> words);

@@ -4,11 +4,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <sstream>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
@@ -20,23 +20,6 @@ namespace {
 constexpr std::chrono::seconds kDoubtLasts{3};
 
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
-
-// Returns how many were written: fewer than all only if the reader is gone or a disk is full.
-std::size_t write_all(int descriptor, std::string_view bytes) {
-  const std::size_t all = bytes.size();
-  while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0 && errno == EAGAIN) {  // somebody made our terminal non-blocking
-      pollfd writable = {descriptor, POLLOUT, 0};
-      (void)::poll(&writable, 1, -1);
-      continue;
-    }
-    if (count <= 0) break;
-    bytes.remove_prefix(static_cast<std::size_t>(count));
-  }
-  return all - bytes.size();
-}
 
 // The file's last lines, made printable because a program may write anything.
 std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
@@ -65,7 +48,7 @@ void copy(int from, Screen::Part part, int to) {
     if (count <= 0) return;
     part.at += static_cast<std::uint64_t>(count);
     part.bytes -= static_cast<std::size_t>(count);
-    (void)write_all(to, {buffer.data(), static_cast<std::size_t>(count)});
+    (void)sys::write_all(to, {buffer.data(), static_cast<std::size_t>(count)});
   }
 }
 
@@ -146,7 +129,7 @@ void Output::show_rest() {
 
 std::size_t Output::keep(const sys::Fd& file, std::string_view bytes) {
   // If the file could not be opened, errno still says why.
-  const std::size_t kept = file.valid() ? write_all(file.get(), bytes) : 0;
+  const std::size_t kept = file.valid() ? sys::write_all(file.get(), bytes) : 0;
   if (kept < bytes.size()) not_kept_ = std::strerror(errno);
   return kept;
 }
@@ -159,7 +142,7 @@ void Output::show(sys::Stream stream, int rank, std::string_view labelled) {
   const Screen::Part part{.stream = stream, .at = written, .bytes = kept};
   written += kept;
   if (kept < labelled.size() && screen_) {
-    (void)write_all(is_out ? STDOUT_FILENO : STDERR_FILENO, labelled);
+    (void)sys::write_all(is_out ? STDOUT_FILENO : STDERR_FILENO, labelled);
     return;
   }
   if (!is_out && (rank_failed_ || doubtful_.contains(rank))) {
@@ -262,11 +245,12 @@ void Output::finish() {
 
 std::vector<agent::Taken> Output::taken(const std::string& host) const {
   std::map<int, agent::Taken> taken;
-  for (const auto& [key, received] : received_) {
-    const auto& [whose, rank, stream] = key;
-    if (whose != host) continue;
+  const Key first(host, std::numeric_limits<int>::min(), sys::Stream::kOut);
+  for (auto next = received_.lower_bound(first); next != received_.end(); ++next) {
+    const auto& [whose, rank, stream] = next->first;
+    if (whose != host) break;
     agent::Taken& one = taken.try_emplace(rank, agent::Taken{.rank = rank}).first->second;
-    (stream == sys::Stream::kOut ? one.out : one.err) = received.bytes;
+    (stream == sys::Stream::kOut ? one.out : one.err) = next->second.bytes;
   }
   std::vector<agent::Taken> list;
   for (const auto& [rank, one] : taken) list.push_back(one);

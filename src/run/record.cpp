@@ -10,11 +10,10 @@
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
 
+#include "base/exit_code.hpp"
+
 namespace muster::run {
 namespace {
-
-constexpr int kOwnFault = 125;
-constexpr int kTimedOut = 124;
 
 int code_of(int status) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -152,11 +151,11 @@ Verdict host_lost(const Record& record) {
             .hint = {}};
   }
   if (ranks.empty()) {  // those there had ended
-    return {.code = kOwnFault,
+    return {.code = kExitOwnFault,
             .text = fmt::format("host {} was lost", fmt::join(record.lost_hosts, ", ")),
             .hint = fmt::format("to see the run's output: muster logs {}", record.id)};
   }
-  return {.code = kOwnFault,
+  return {.code = kExitOwnFault,
           .text = fmt::format("host {} was lost with {}", fmt::join(record.lost_hosts, ", "),
                               rank_list(ranks)),
           .hint = fmt::format("to see whether the host is up: muster check -H {}; to see the run's "
@@ -184,7 +183,7 @@ Verdict engine_died_first(const Record& record) {
     if (!rank.end || rank.end->status != 0) ranks.push_back(rank.rank);
   }
   return {
-      .code = kOwnFault,
+      .code = kExitOwnFault,
       .text = fmt::format("{} ended with {} and took {} down with it",
                           record.engine.empty() ? "the engine" : record.engine, engine_end(record),
                           rank_list(ranks)),
@@ -225,14 +224,14 @@ Verdict plain_end(const Record& record) {
   }
   const std::string engine = record.engine.empty() ? "the engine" : record.engine;
   if (!not_started.empty()) {
-    return {.code = kOwnFault,
+    return {.code = kExitOwnFault,
             .text = fmt::format("{} ended with {} and never started {}", engine, engine_end(record),
                                 rank_list(not_started)),
             .hint = {},
             .of_engine = true};
   }
   if (!not_ended.empty()) {
-    return {.code = kOwnFault,
+    return {.code = kExitOwnFault,
             .text = fmt::format("{} ended with {} before {}", engine, engine_end(record),
                                 rank_list(not_ended)),
             .hint = {},
@@ -241,7 +240,7 @@ Verdict plain_end(const Record& record) {
   const bool ended_by_muster = record.reason == Reason::kEngineStuck;
   if (ended_by_muster || engine_ended_well(record)) return {};
   return {
-      .code = kOwnFault,
+      .code = kExitOwnFault,
       .text = fmt::format("all ranks succeeded, but {} ended with {}", engine, engine_end(record)),
       .hint = {},
       .of_engine = true};
@@ -323,6 +322,18 @@ const RankRecord* first_failed(const Record& record) {
   return first && first->cut_off && first_by_itself ? first_by_itself : first;
 }
 
+void mark_cut_off(Record& record, const std::set<int>& reported) {
+  std::set<int> statuses;
+  for (const RankRecord& rank : record.ranks) {
+    const bool exited = failed(rank) && WIFEXITED(end_of(rank).status);
+    if (exited && reported.contains(rank.rank)) statuses.insert(end_of(rank).status);
+  }
+  for (RankRecord& rank : record.ranks) {
+    if (!failed(rank)) continue;
+    if (reported.contains(rank.rank) || statuses.contains(end_of(rank).status)) rank.cut_off = true;
+  }
+}
+
 bool was_killed(int wait_status) {
   return WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGKILL;
 }
@@ -346,12 +357,12 @@ Verdict judge(const Record& record) {
             .hint = {}};
   }
   if (record.reason == Reason::kTimeout) {
-    return {.code = kTimedOut,
+    return {.code = kExitTimedOut,
             .text = fmt::format("the time limit of {:g} s passed", record.timeout_s),
             .hint = fmt::format("to see the last output of the ranks: muster logs {}", record.id)};
   }
   if (record.reason == Reason::kStalled) {
-    return {.code = kTimedOut,
+    return {.code = kExitTimedOut,
             .text = fmt::format("no rank printed anything for {:.0f} s{}{}", record.stalled_s,
                                 record.stalled.empty() ? "" : "; ", record.stalled),
             .hint = fmt::format("to see what each rank was doing: {}; to see the last output of "
@@ -359,7 +370,7 @@ Verdict judge(const Record& record) {
                                 "stalled.txt in the run's directory", record.id)};
   }
   if (record.reason == Reason::kAgentFailed) {
-    return {.code = kOwnFault, .text = record.failure, .hint = {}};
+    return {.code = kExitOwnFault, .text = record.failure, .hint = {}};
   }
   const RankRecord* first = first_failed(record);
   const bool lost = !record.lost_hosts.empty();

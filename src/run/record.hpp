@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,7 @@ struct RankRecord {
   std::optional<agent::RankEnd> end = std::nullopt;
   bool cut_off = false;    // it says that it lost the connection to another rank
   bool timed_out = false;  // it says that it waited for others until a timeout
-  // The exit code of its MPI_Abort, if the engine killed it in the middle of that.
+  // The exit code with which MPI ended it, also if the engine killed it in the middle of that.
   std::optional<int> aborted_with = std::nullopt;
 };
 
@@ -78,6 +79,10 @@ struct Verdict {
 
 // The first failing rank of the record; null: none failed.
 [[nodiscard]] const RankRecord* first_failed(const Record& record);
+
+// `reported`: ranks that the engine says were cut off. Open MPI reports such an error once, however
+// many ranks have it: those that exited with the same code count too.
+void mark_cut_off(Record& record, const std::set<int>& reported);
 
 // By SIGKILL.
 [[nodiscard]] bool was_killed(int wait_status);

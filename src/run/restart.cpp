@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <sys/wait.h>
 
+#include "base/exit_code.hpp"
+
 namespace muster::run {
 namespace {
 
@@ -17,11 +19,9 @@ constexpr std::size_t kKilledLoop = 6;  // somebody else's doing, more likely
 
 // A program that is not there will not be there the next time.
 bool was_not_runnable(const RankRecord& rank) {
-  constexpr int kNotRunnable = 126;
-  constexpr int kNotThere = 127;
   if (!rank.end || rank.end->failure.empty() || !WIFEXITED(rank.end->status)) return false;
   const int code = WEXITSTATUS(rank.end->status);
-  return code == kNotRunnable || code == kNotThere;
+  return code == kExitCannotRun || code == kExitNotFound;
 }
 
 bool ends_it(const Attempt& last) {

@@ -12,6 +12,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "sys/process_stat.hpp"
+
 namespace muster::setup {
 namespace {
 
@@ -52,7 +54,8 @@ std::string read_to_end(int fd) {
   return text;
 }
 
-bool write_all(int fd, std::string_view text) {
+// Not sys::write_all: EAGAIN means that the socket's time-out has passed.
+bool send_all(int fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::send(fd, text.data(), text.size(), MSG_NOSIGNAL);
     if (put < 0 && errno == EINTR) continue;
@@ -69,11 +72,8 @@ std::string variable(const char* name) {
 
 // 0 when the process is gone.
 pid_t parent_of(pid_t process) {
-  const auto stat = sys::read_file(fmt::format("/proc/{}/stat", process), 4096);
-  if (!stat) return 0;
-  const std::size_t name_end = stat->rfind(") ");
-  if (name_end == std::string::npos || name_end + 4 > stat->size()) return 0;
-  return static_cast<pid_t>(std::strtol(stat->c_str() + name_end + 4, nullptr, 10));
+  const auto stat = sys::read_process_stat(process);
+  return stat ? stat->parent : 0;
 }
 
 // A jump host's ssh is a child of the host's ssh; only the latter is our own child.
@@ -91,7 +91,7 @@ Result<std::string> ask(const std::string& path, const std::string& host, std::s
   std::string request = host;
   request += '\0';
   request += prompt;
-  if (!write_all(fd.get(), request)) return unexpected(system_error("cannot ask", path));
+  if (!send_all(fd.get(), request)) return unexpected(system_error("cannot ask", path));
   ::shutdown(fd.get(), SHUT_WR);
   return read_to_end(fd.get());
 }
@@ -226,8 +226,8 @@ void AskpassServer::send(std::vector<Reply> replies) {
     const char kind = reply.kind == ReplyKind::kAnswer    ? 'a'
                       : reply.kind == ReplyKind::kDecline ? 'd'
                                                           : 'e';
-    if (write_all(client->second.get(), std::string_view(&kind, 1))) {
-      (void)write_all(client->second.get(), reply.text.text());
+    if (send_all(client->second.get(), std::string_view(&kind, 1))) {
+      (void)send_all(client->second.get(), reply.text.text());
     }
     clients_.erase(client);
   }

@@ -119,7 +119,8 @@ Result<std::vector<Entry>> parse_entries(std::string_view text, const std::strin
       Error error = std::move(entry).error();
       error.where = {.file = file, .line = number};
       error.hint =
-          "muster wrote this file, and somebody changed it; correct the line, or delete the line";
+          "muster wrote this file, and somebody has changed this line of it: correct or delete the "
+          "line";
       return unexpected(std::move(error));
     }
     entries.push_back(*std::move(entry));

@@ -201,8 +201,9 @@ std::vector<Reply> Doorkeeper::settle_keys() {
 
 std::vector<Reply> Doorkeeper::settle_passwords() {
   if (!policy_.password) {
+    const std::size_t more = waiting_.size() - 1;
     const std::string others =
-        waiting_.size() == 1 ? "" : fmt::format(" (and {} more hosts)", waiting_.size() - 1);
+        more == 0 ? "" : fmt::format(" (and {} more host{})", more, more == 1 ? "" : "s");
     person_was_asked_ = true;
     policy_.password = person_.secret(waiting_.front().host + others + ": password: ");
   }

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/magic.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -85,21 +86,30 @@ Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
   }
 }
 
-namespace {
-
-Result<void> write_all(int fd, std::string_view content, const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t put = ::write(fd, content.data(), content.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return unexpected(system_error("cannot write the file", path));
-    content.remove_prefix(static_cast<std::size_t>(put));
+std::size_t write_all(int fd, std::string_view bytes) {
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t put = ::write(fd, bytes.data() + done, bytes.size() - done);
+    if (put > 0) {
+      done += static_cast<std::size_t>(put);
+    } else if (put < 0 && errno == EAGAIN) {  // another program made our terminal non-blocking
+      pollfd writable = {fd, POLLOUT, 0};
+      (void)::poll(&writable, 1, -1);
+    } else if (put == 0 || errno != EINTR) {
+      if (put == 0) errno = EIO;
+      break;
+    }
   }
-  return {};
+  return done;
 }
+
+namespace {
 
 Result<void> fill_and_rename(const Fd& fd, const std::string& temporary, const std::string& path,
                              std::string_view content, mode_t mode) {
-  MUSTER_CHECK(write_all(fd.get(), content, path));
+  if (write_all(fd.get(), content) < content.size()) {
+    return unexpected(system_error("cannot write the file", path));
+  }
   // fchmod: the umask must not decide the mode of a key file.
   if (::fchmod(fd.get(), mode) != 0) return unexpected(system_error("cannot set the mode", path));
   if (::fsync(fd.get()) != 0) return unexpected(system_error("cannot sync the file", path));

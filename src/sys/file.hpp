@@ -43,6 +43,10 @@ constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 [[nodiscard]] Result<void> write_file(const std::string& path, std::string_view content,
                                       mode_t mode);
 
+// Writes to any descriptor, in as many parts as it takes; waits while a non-blocking one is full.
+// Returns how many bytes were written. If it is fewer than all, errno says why.
+[[nodiscard]] std::size_t write_all(int fd, std::string_view bytes);
+
 // Like mkdir -p; new folders get `mode`, existing ones are left alone.
 [[nodiscard]] Result<void> make_folders(const std::string& path, mode_t mode);
 

@@ -6,31 +6,17 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "sys/file.hpp"
+
 namespace muster::sys {
 namespace {
 
 int first_error = 0;
 
-// 0, or the errno of the write that failed.
-int write_all(int fd, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t put = ::write(fd, text.data(), text.size());
-    if (put >= 0) {
-      text.remove_prefix(static_cast<std::size_t>(put));
-    } else if (errno == EAGAIN) {  // another program made our terminal non-blocking
-      pollfd writable = {fd, POLLOUT, 0};
-      (void)::poll(&writable, 1, -1);
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
-
 }  // namespace
 
 void write_out(std::string_view text) {
-  if (first_error == 0) first_error = write_all(STDOUT_FILENO, text);
+  if (first_error == 0 && write_all(STDOUT_FILENO, text) < text.size()) first_error = errno;
 }
 
 void write_err(std::string_view text) {

@@ -2,12 +2,9 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 #include <cstring>
-#include <sstream>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 namespace muster::sys {
 namespace {
@@ -97,19 +94,6 @@ std::vector<Result<Ended>> run_all(
   for (std::size_t i = 0; i < std::max<std::size_t>(at_most, 1); ++i) start_next();
   loop.run();
   return results;
-}
-
-std::optional<std::string> find_program(const std::string& name) {
-  if (name.find('/') != std::string::npos) {
-    return ::access(name.c_str(), X_OK) == 0 ? std::optional(name) : std::nullopt;
-  }
-  const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nobody calls setenv
-  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    const std::string candidate = folder + "/" + name;
-    if (::access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return std::nullopt;
 }
 
 Result<Ended> run(const Command& command) {

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,9 +42,6 @@ struct Ended {
 
 // "exit code 3", "signal 11 (Segmentation fault)", "no answer within its deadline".
 [[nodiscard]] std::string to_text(const Ended& ended);
-
-// Where the program lies: a path as it is, a name looked up in PATH. Nothing: it is not there.
-[[nodiscard]] std::optional<std::string> find_program(const std::string& name);
 
 // An Error only when the program could not be started.
 [[nodiscard]] Result<Ended> run(const Command& command);

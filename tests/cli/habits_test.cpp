@@ -62,6 +62,7 @@ constexpr Row kRows[] = {
     {"-map-by slot", "--map-by slot"},
     {"-timeout 5", "--timeout 5"},
     {"-qd", "-qd"},
+    {"-qn 4", "-qn 4"},
     {"-x -l", "-x -l"},  // a value, whatever it looks like
     // how many, and where
     {"--npernode 2", "--nproc-per-node 2"},

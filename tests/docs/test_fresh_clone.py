@@ -6,11 +6,15 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.docs.pages import ROOT, take
 from tests.docs.terminal import Terminal
-from tests.docs.test_readme import ROOT, blocks
 from tests.run.launchers import DEPS
 
 MOST_S = 360
+INSTALL = take("README.md", "sudo tools/install_deps --build")
+(TRAIN,) = take("README.md", "muster run -n 2 ")
+DEPENDENCIES, UP, SHELL = take("README.md", "sudo tools/install_deps --lab")
+SETUP, CHECK, RUN = take("README.md", "muster setup -H n[1-3]")
 
 
 class Reader:
@@ -49,24 +53,21 @@ def bring_pytorch(terminal):
 
 @pytest.mark.campaign
 def test_from_a_clone_to_a_training_and_a_lab(reader):
-    (install,) = blocks("Install")
-    for command in install:
+    for command in INSTALL:
         reader.follow(command)
 
     bring_pytorch(reader.terminal)
-    ((train,),) = blocks("Quick start: this machine")
-    said = reader.follow(train)
+    said = reader.follow(TRAIN)
     assert "2 ranks on localhost" in said and re.search(r"^\[localhost:0\] epoch 3 of 3: ", said, re.M), said
 
-    (dependencies, up, shell), (setup, check, run) = blocks("A cluster to practise on")
-    reader.follow(dependencies)
-    said = reader.follow(up)
+    reader.follow(DEPENDENCIES)
+    said = reader.follow(UP)
     reader.terminal.password = re.search(r"password (\S+)", said)[1]
-    reader.terminal.enter(shell)
-    reader.follow(setup)
-    said = reader.follow(check)
+    reader.terminal.enter(SHELL)
+    reader.follow(SETUP)
+    said = reader.follow(CHECK)
     assert "3 of 3 hosts answered" in said and "ERROR" not in said, said
-    said = reader.follow(run)
+    said = reader.follow(RUN)
     assert len(re.findall(r"^\[n\d:\d\] rank \d of 6$", said, re.M)) == 6, said
 
     print(f"| all of them | {reader.seconds:.0f} s |")

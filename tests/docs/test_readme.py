@@ -1,22 +1,20 @@
 """The commands of README.md, taken from its text, do what it says."""
 import re
-from pathlib import Path
 
 import pytest
+from tests.docs.pages import ROOT, take
 from tests.docs.terminal import Terminal
 from tests.run.launchers import DEPS
 from tests.waiting import patient
 
 pytestmark = pytest.mark.lab
 
-ROOT = Path(__file__).parents[2]
-
-
-def blocks(heading):
-    """The code blocks below a heading, as lists of lines without comments."""
-    section = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", (ROOT / "README.md").read_text(), re.M | re.S)[1]
-    found = re.findall(r"(?:^    .*\n)+", section, re.M)
-    return [[re.sub(r"  +# .*", "", line[4:]) for line in block.splitlines()] for block in found]
+(TRAIN_HERE,) = take("README.md", "muster run -n 2 ")
+(CONFIGURATION,) = take("README.md", "printf 'hosts: ")
+SETUP, CHECK, TRAIN = take("README.md", "muster setup")
+FINDING = take("README.md", "ERROR ")
+_, LAB_UP, _ = take("README.md", "sudo tools/install_deps --lab")
+LAB_SETUP, LAB_CHECK, LAB_RUN = take("README.md", "muster setup -H n[1-3]")
 
 
 @pytest.fixture(scope="module")
@@ -52,34 +50,31 @@ def terminal(open_terminal, lab):
 
 
 def test_quick_start_on_this_machine(terminal):
-    ((command,),) = blocks("Quick start: this machine")
     terminal.run("VIRTUAL_ENV_DISABLE_PROMPT=1; source ~/venv/bin/activate")
-    said = terminal.run(command)
+    said = terminal.run(TRAIN_HERE)
     assert "2 ranks on localhost" in said and re.search(r"^\[localhost:0\] epoch 3 of 3: ", said, re.M), said
     assert terminal.run("echo $?").endswith("\n0\n")
 
 
 def test_quick_start_on_two_machines(terminal):
-    (configuration,), (setup, check, run), error, _ = blocks("Quick start: two machines")
-    terminal.run(configuration)
-    said = terminal.run(setup)
+    terminal.run(CONFIGURATION)
+    said = terminal.run(SETUP)
     assert "all 2 hosts can be reached" in said, said
-    said = terminal.run(check.replace(" --sync", ""))  # the script is not on the hosts yet
-    assert "\n".join(error) in said, said
-    said = terminal.run(check)
+    said = terminal.run(CHECK.replace(" --sync", ""))  # the script is not on the hosts yet
+    assert "\n".join(FINDING) in said, said
+    said = terminal.run(CHECK)
     assert "ERROR" not in said, said
-    said = terminal.run(run)
+    said = terminal.run(TRAIN)
     assert "2 ranks on node[1-2]" in said and re.search(r"^\[node1:0\] epoch 3 of 3: ", said, re.M), said
     assert terminal.run("echo $?").endswith("\n0\n")
 
 
 def test_a_cluster_to_practise_on(lab_up, open_terminal):
-    (_, up, _), (setup, check, run) = blocks("A cluster to practise on")
-    terminal = open_terminal(lab_up(hosts=int(re.fullmatch(r"sudo muster lab up --hosts (\d)", up)[1])))
-    said = terminal.run(setup)
+    terminal = open_terminal(lab_up(hosts=int(re.fullmatch(r"sudo muster lab up --hosts (\d)", LAB_UP)[1])))
+    said = terminal.run(LAB_SETUP)
     assert "all 3 hosts can be reached" in said, said
-    said = terminal.run(check)
+    said = terminal.run(LAB_CHECK)
     assert "3 of 3 hosts answered" in said and "ERROR" not in said, said
-    said = terminal.run(run)
+    said = terminal.run(LAB_RUN)
     ranks = sorted(re.findall(r"^\[(n\d):(\d)\] rank (\d) of 6$", said, re.M))
     assert ranks == [(f"n{rank // 2 + 1}", str(rank), str(rank)) for rank in range(6)], said

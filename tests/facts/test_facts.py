@@ -105,6 +105,13 @@ def test_a_missing_library_is_found_by_the_activated_environment(muster, missing
     assert found["program"]["missing_libraries"] == []
 
 
+def test_a_link_to_a_program_finds_the_libraries_beside_the_program(muster, missing_library):
+    subprocess.run("g++ -x c -o near m.c -x none -L. -lgone -Wl,-rpath,'$ORIGIN'; mkdir links; ln -s ../near links", shell=True, check=True,
+                   cwd=missing_library, timeout=patient(60))
+    subprocess.run(["links/near"], cwd=missing_library, check=True, timeout=patient(10))
+    assert facts(muster, "--program", "./links/near", cwd=missing_library)["program"]["missing_libraries"] == []
+
+
 def test_the_libmpi_that_a_program_would_load(muster):
     if not os.access("/usr/bin/ompi_info", os.X_OK):
         pytest.skip("no ompi_info here")

@@ -57,5 +57,16 @@ TEST(Script, IsForPeopleToRead) {
             "exec /opt/muster run -- ./train 'a b'\n");
 }
 
+TEST(Script, KeepsTheWordsOfFlagsTogether) {
+  const std::string script = to_script({.name = "my run",
+                                        .output = "#1.out",
+                                        .flags = {R"(--comment=a "b" \c 'd')", "--qos=", ""},
+                                        .command = {"true"}});
+  EXPECT_NE(script.find("\n#SBATCH \"--job-name=my run\"\n"), std::string::npos) << script;
+  EXPECT_NE(script.find("\n#SBATCH \"--output=#1.out\"\n"), std::string::npos) << script;
+  EXPECT_NE(script.find(R"(#SBATCH "--comment=a \"b\" \\c 'd'")"), std::string::npos) << script;
+  EXPECT_NE(script.find("\n#SBATCH --qos=\n#SBATCH \"\"\n"), std::string::npos) << script;
+}
+
 }  // namespace
 }  // namespace muster::launch

@@ -3,6 +3,7 @@
 #include "mpi/progress.hpp"
 
 #include <array>
+#include <csignal>
 #include <cstring>
 #include <deque>
 #include <future>
@@ -10,6 +11,8 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 namespace muster::mpi {
 namespace {
@@ -299,6 +302,21 @@ TEST_F(ProgressTest, ItMayAlsoDoSoOnAThreadThatWaits) {
   EXPECT_TRUE(in_time);
 }
 
+// Python's interpreter ends after that, and kills the thread that comes back to it.
+TEST_F(ProgressTest, DrainingWaitsForWhatFollowsAnOperation) {
+  std::promise<void> begun;
+  std::atomic<bool> over = false;
+  submit(std::make_shared<Noted>([&] {
+           begun.set_value();
+           std::this_thread::sleep_for(300ms);
+           over = true;
+         }),
+         0, 10s);
+  ASSERT_EQ(begun.get_future().wait_for(60s), std::future_status::ready);
+  EXPECT_TRUE(progress_.drain(60s));
+  EXPECT_TRUE(over);
+}
+
 TEST_F(ProgressTest, WhatFollowsAnOperationMayThrow) {
   submit(std::make_shared<Noted>([] { throw std::runtime_error("oops"); }), 3, 10s, true);
   EXPECT_EQ(error_of(*submit(3, 10s, true)), "");
@@ -337,6 +355,25 @@ TEST_F(ProgressTest, ATimeoutIsSeenWhenNobodyWaits) {
   submit(stuck, -1, 200ms);
   ASSERT_EQ(over.get_future().wait_for(60s), std::future_status::ready);
   EXPECT_NE(error_of(*stuck).find("do not answer"), std::string::npos);
+}
+
+// Of `process`, all threads, for so long.
+pid_t stop_soon(pid_t process, milliseconds soon, milliseconds how_long) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  std::this_thread::sleep_for(soon);
+  (void)::kill(process, SIGSTOP);
+  std::this_thread::sleep_for(how_long);
+  (void)::kill(process, SIGCONT);
+  ::_exit(0);
+}
+
+TEST_F(ProgressTest, WhoWasStoppedAsksTheOthersBeforeItGivesUp) {
+  const auto stuck = submit(-1, 400ms);
+  const pid_t child = stop_soon(::getpid(), 100ms, 5s);  // longer than the wait for a stuck thread
+  EXPECT_NO_THROW(EXPECT_TRUE(progress_.wait(*stuck, 60s)));
+  EXPECT_NE(error_of(*stuck).find("do not answer"), std::string::npos) << error_of(*stuck);
+  EXPECT_EQ(::waitpid(child, nullptr, 0), child);
 }
 
 TEST_F(ProgressTest, AMessageThatNeverComesNamesItsSender) {

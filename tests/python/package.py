@@ -1,4 +1,4 @@
-"""muster-torch from the source distribution to an environment that has it: for the tests and for bench/python_backends."""
+"""muster-torch from the source distribution to an environment that has it: for the tests and for comparisons/python_backends."""
 import os
 import subprocess
 

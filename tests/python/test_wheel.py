@@ -6,7 +6,7 @@ import tempfile
 import zipfile
 
 import pytest
-from bench.comparison import OWN_NETWORK
+from comparisons.comparison import OWN_NETWORK
 from tests.mpi.mpis import DEPS, MPIS, SYSTEM_PATH
 from tests.waiting import patient
 

@@ -1,8 +1,10 @@
 #include "run/last_words.hpp"
 
+#include <csignal>
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 
 namespace muster::run {
 namespace {
@@ -74,17 +76,47 @@ TEST(LastWords, RanksSayItInTheWordsOfTheirLibrary) {
 }
 
 TEST(LastWords, MpichAndIntelSayTheCodeOfAnAbort) {
-  EXPECT_EQ(said_abort_code("loss is nan\n"
-                            "Abort(7) on node 1 (rank 1 in comm 0): application called "
-                            "MPI_Abort(MPI_COMM_WORLD, 7) - process 1\n"),
+  EXPECT_EQ(abort_code(SIGKILL,
+                       "loss is nan\n"
+                       "Abort(7) on node 1 (rank 1 in comm 0): application called "
+                       "MPI_Abort(MPI_COMM_WORLD, 7) - process 1\n"),
             7);
-  EXPECT_EQ(said_abort_code("Abort(-1) on node 1 (rank 1 in comm 0): application called\n"), 255);
-  EXPECT_EQ(said_abort_code("Abort(807011599) on node 0: Fatal error in MPI_Init\n"), 15);
+  EXPECT_EQ(abort_code(SIGKILL, "Abort(-1) on node 1 (rank 1 in comm 0): application called\n"),
+            255);
+  EXPECT_EQ(abort_code(SIGKILL, "Abort(807011599) on node 0: Fatal error in MPI_Init\n"), 15);
   for (const char* const other :
        {"", "Abort(", "Abort(7", "Abort(7)", "Abort(x) on node 1", "Abort(256) on node 1",
         "Abort(99999999999999999999) on node 1", "he said Abort(7) on node 1"}) {
-    EXPECT_EQ(said_abort_code(other), std::nullopt) << other;
+    EXPECT_EQ(abort_code(SIGKILL, other), std::nullopt) << other;
   }
+}
+
+TEST(LastWords, OpenMpiSaysTheCodeOfAnAbort) {
+  const std::string invoked = "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\n";
+  EXPECT_EQ(abort_code(SIGKILL, "----\n" + invoked + "with errorcode 7.\n\nNOTE: ...\n"), 7);
+  EXPECT_EQ(abort_code(SIGKILL, invoked + "  Proc: [[4,1],1]\n  Errorcode: -1\n\nNOTE: ...\n"),
+            255);
+  for (const std::string& other :
+       {invoked, invoked + "with errorcode ", invoked + "with errorcode 7",
+        invoked + "with errorcode x.\n", invoked + "with errorcode 0.\n",
+        invoked + "  Errorcode: 7", std::string("with errorcode 7.\n")}) {
+    EXPECT_EQ(abort_code(SIGKILL, other), std::nullopt) << other;
+  }
+}
+
+TEST(LastWords, OpenMpiEndsARankForAnErrorWithACodeThatItDoesNotSay) {
+  EXPECT_EQ(abort_code(SIGKILL,
+                       "[n2:160] *** An error occurred in MPI_Init\n"
+                       "[n2:160] *** reported by process [7,1]\n"),
+            1);
+}
+
+TEST(LastWords, ARankThatExitedItselfHasItsOwnCode) {
+  const char* const words = "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort\n";
+  EXPECT_EQ(abort_code(W_EXITCODE(7, 0), words), 7);
+  EXPECT_EQ(abort_code(W_EXITCODE(15, 0), "[n2:160] *** An error occurred in MPI_Init\n"), 15);
+  EXPECT_EQ(abort_code(SIGSEGV, words), std::nullopt);
+  EXPECT_EQ(abort_code(W_EXITCODE(7, 0), "ValueError\n"), std::nullopt);
 }
 
 TEST(LastWords, ATimeOutIsAnotherMatter) {

@@ -1,4 +1,5 @@
 """The engines as their users start them, one class a way, and the programs that are started."""
+import contextlib
 import os
 import shutil
 import subprocess
@@ -158,8 +159,9 @@ class PodRuns:
             self.failed = next((run for run in self.runs if run.process.poll()), None)
             time.sleep(0.02)
         for run in self.runs if self.failed else []:
-            if run.process.poll() is None:
-                run.lab.shell(run.host, f"kill -TERM {run.owner} || true")  # it may end just now
+            with contextlib.suppress(AssertionError):  # it ended by itself before its run began
+                if run.process.poll() is None:
+                    run.lab.shell(run.host, f"kill -TERM {run.owner} || true")  # it may end just now
         codes = {run: run.end(within) for run in self.runs}
         return codes[self.failed] if self.failed else next((code for code in codes.values() if code), 0)
 

@@ -88,6 +88,21 @@ TEST(Verdict, ARankThatWasCutOffIsNotTheCauseThoughItsEndWasRecordedFirst) {
   EXPECT_EQ(summarize(record, judge(record)).failed_rank, 4);
 }
 
+TEST(Verdict, OpenMpiReportsOnlyOneOfTheRanksThatWereCutOff) {
+  Record record = six_ranks();
+  for (const int rank : {1, 2}) {
+    record.ranks[rank].end->status = exited(14);
+    record.ranks[rank].end->time_s = 50;
+  }
+  record.ranks[4].end->status = exited(3);
+  record.ranks[4].end->time_s = 52;
+  record.ranks[5].end->status = SIGTERM;
+  mark_cut_off(record, {2, 5});
+  EXPECT_TRUE(record.ranks[1].cut_off && record.ranks[2].cut_off && record.ranks[5].cut_off);
+  EXPECT_FALSE(record.ranks[0].cut_off || record.ranks[4].cut_off);
+  EXPECT_EQ(judge(record).first_failed_rank, 4);
+}
+
 TEST(Verdict, ARankThatWasCutOffIsTheFirstWhereTheEngineEndedTheOthers) {
   Record record = six_ranks();
   record.ranks[1].end->status = exited(14);

@@ -1,13 +1,21 @@
 """Runs inside of Slurm's allocations, and the ways into one. No host can be reached by ssh."""
 import re
+import shlex
 import subprocess
 
 import pytest
+from tests.docs.pages import take
+from tests.run.launchers import SYSTEM_PATH
 from tests.run.slurm import crashed_as_open_mpi_does
 
 pytestmark = pytest.mark.lab
 
 TELL = "echo $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE $MASTER_ADDR $GLOO_SOCKET_IFNAME $(hostname)"
+
+
+ALLOCATE, RUN = take("docs/slurm.md", "salloc -N 3 ")
+(RUN_ONCE,) = take("docs/slurm.md", "muster run --engine slurm ")
+SUBMIT = take("docs/slurm.md", "$ muster submit ")
 
 
 def labelled(run):
@@ -91,11 +99,12 @@ def test_nothing_is_left_of(slurm, end):
 
 
 def test_hosts_are_asked_for(slurm):
-    """--engine slurm outside of an allocation; the value of a variable stands on no command line."""
+    """--engine slurm outside of an allocation; the value of a variable stands on no command line. A parent that ignores SIGCHLD, which
+    muster inherits, changes nothing."""
     before = slurm.processes()
     script = "echo $RANK/$WORLD_SIZE $GIVEN; [ $RANK = 2 ] || exec sleep 1000; read line < /tmp/go; exit 7"
     slurm.lab.shell("n2", "rm -f /tmp/go; mkfifo /tmp/go")
-    run = slurm.begin(["muster", "run", "--engine", "slurm", "-N", "2", "--nproc-per-node", "2", "-x", "GIVEN=s3cret", "--", "sh", "-c", script])
+    run = slurm.begin(["env", "--ignore-signal=CHLD", "muster", "run", "--engine", "slurm", "-N", "2", "--nproc-per-node", "2", "-x", "GIVEN=s3cret", "--", "sh", "-c", script])
     run.wait_for("2/4 s3cret")
     assert "s3cret" not in slurm.lab.shell("launcher", "ps -e -o args")
     slurm.lab.shell("n2", "timeout 60 sh -c 'echo > /tmp/go'")
@@ -103,13 +112,18 @@ def test_hosts_are_asked_for(slurm):
     slurm.settles(before, 5)
 
 
+COMMENT = r"""a "b" \c 'd' #e"""
+
+
 def test_a_batch_job(slurm):
     before = slurm.processes()
-    words = ["env", "-C", str(slurm.shared), "./muster", "submit", "-N", "3", "--nproc-per-node=2", "--slurm-arg=--time=5", "-x", "GIVEN=it's"]
+    words = ["env", "-C", str(slurm.shared), "./muster", "submit", "-N", "3", "--nproc-per-node=2", "--slurm-arg=--time=5", f"--slurm-arg=--comment={COMMENT}",
+             "-x", "GIVEN=it's"]
     program = ["--", "sh", "-c", TELL + "; echo $GIVEN"]
     shown = slurm.lab.exec("launcher", *words, "--dry-run", *program, check=True).stdout
     done = slurm.lab.exec("launcher", *words, *program, check=True)
     job = done.stdout.strip()
+    assert f"Comment={COMMENT} " in slurm.lab.shell("launcher", f"scontrol show job {job}") + " "
     assert job.isdigit() and "script sh.sbatch" in done.stderr and f"output sh-{job}.out" in done.stderr, done
     assert (slurm.shared / "sh.sbatch").read_text() == shown
     for line in ("#SBATCH --job-name=sh", "#SBATCH --nodes=3", "#SBATCH --ntasks-per-node=2", "#SBATCH --time=5"):
@@ -135,6 +149,51 @@ def test_a_script_that_is_not_ours_stays(slurm):
     assert (slurm.shared / "mine.sbatch").read_text() == "#!/bin/sh\n"
 
 
+@pytest.fixture
+def train(slurm):
+    """train(line): the line, which starts ./train, in the shared folder, where muster is too. Hosts have 2 CPUs, and the partition is called lab."""
+    (slurm.shared / "train").write_text('#!/bin/sh\necho "rank $RANK of $WORLD_SIZE: $*"\n')
+    (slurm.shared / "train").chmod(0o755)
+
+    def begin(line, **options):
+        line, count = re.subn("--nproc-per-node 8", "--nproc-per-node 2", line)
+        assert count == 1 or "nproc" not in line
+        words = shlex.split(line.replace("--partition=gpu", "--partition=lab"))
+        return slurm.begin(["env", "-C", str(slurm.shared), f"PATH={slurm.shared}:{SYSTEM_PATH}", *words], **options)
+
+    return begin
+
+
+def trained(hosts, words=""):
+    return [f"[n{1 + rank // 2}:{rank}] rank {rank} of {2 * hosts}: {words}" for rank in range(2 * hosts)]
+
+
+def test_the_page_about_slurm(slurm, train):
+    """docs/slurm.md: an allocation and a run in its shell, and hosts for one run."""
+    before = slurm.processes()
+    run = train(ALLOCATE, stdin=subprocess.PIPE)
+    run.process.stdin.write(RUN.encode() + b"\n")
+    run.process.stdin.close()
+    assert run.end(60) == 0 and labelled(run) == trained(3, "--epochs 3"), run.said()
+    run = train(RUN_ONCE)
+    assert run.end(60) == 0 and labelled(run) == trained(2), run.said()
+    slurm.settles(before, 5)
+
+
+def test_the_page_about_batch_jobs(slurm, train):
+    """docs/slurm.md: what is said, and the script."""
+    at = SUBMIT.index("$ cat train.sbatch")
+    submitted = train(SUBMIT[0].removeprefix("$ "))
+    assert submitted.end(30) == 0, submitted.said()
+    (job,) = submitted.out
+    assert [*submitted.out, *submitted.err] == [re.sub(rf"\b{SUBMIT[1]}\b", job, line) for line in SUBMIT[1:at - 1]], submitted.said()
+    script = "\n".join(SUBMIT[at + 1:]).replace("--ntasks-per-node=8", "--ntasks-per-node=2").replace("--nproc-per-node 8", "--nproc-per-node 2")
+    assert (slurm.shared / "train.sbatch").read_text() == script.replace("exec /home/dev/bin/muster", f"exec {slurm.shared}/muster") + "\n"
+    slurm.slurm.wait_over(job)
+    said = (slurm.shared / f"train-{job}.out").read_text()
+    assert sorted(line for line in said.splitlines() if line.startswith("[")) == trained(2, "--epochs 3"), said
+
+
 def test_hosts_outside_of_the_job_are_refused(slurm):
     run = slurm.run("--engine", "slurm", "-H", "n1,n2", "--", "true", allocate=("-N1",))
     assert run.code == 2 and "belong to the Slurm job" in run.errors, run.said()
@@ -156,7 +215,7 @@ def test_sync_finds_the_folder_shared_and_elsewhere_sends_nothing(slurm):
     folder = f"/home/{slurm.lab.user}/project"
     slurm.lab.shell("launcher", f"mkdir -p {folder}")
     run = slurm.begin(["env", "-C", folder, "salloc", "-Q", "-N2", "muster", "run", "--sync", "true"])
-    assert run.end(30) == 125 and "the host does not share this directory, and muster cannot copy files through Slurm" in run.errors, run.said()
+    assert run.end(30) == 125 and "this directory is not shared with the host, and muster cannot copy files" in run.errors, run.said()
 
 
 def test_a_crashed_host(slurm):

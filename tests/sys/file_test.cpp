@@ -1,9 +1,17 @@
 #include "sys/file.hpp"
 
+#include <atomic>
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -78,6 +86,92 @@ TEST_F(FileTest, RefusesAPrivateFolderThatOthersCanEnter) {
   EXPECT_FALSE(make_private_folder(folder_ + "/mine").has_value());
   ASSERT_EQ(::symlink("mine", (folder_ + "/link").c_str()), 0);
   EXPECT_FALSE(make_private_folder(folder_ + "/link").has_value());
+}
+
+class WriteAllTest : public ::testing::Test {
+ protected:
+  WriteAllTest() {
+    int ends[2] = {-1, -1};
+    EXPECT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+    read_ = Fd(ends[0]);
+    write_ = Fd(ends[1]);
+  }
+
+  // Writes more than a pipe holds while another thread reads it, and returns what arrived.
+  // `before_read` is called in that thread before each read.
+  std::string through_the_pipe(const std::string& sent, const std::function<void()>& before_read) {
+    std::string arrived;
+    std::thread reader([&] {
+      char part[4096];
+      while (true) {
+        before_read();
+        const ssize_t got = ::read(read_.get(), part, sizeof part);
+        if (got <= 0) return;
+        arrived.append(part, static_cast<std::size_t>(got));
+      }
+    });
+    EXPECT_EQ(write_all(write_.get(), sent), sent.size());
+    write_ = Fd();
+    reader.join();
+    return arrived;
+  }
+
+  static std::string long_text() {
+    std::string text;
+    for (int i = 0; text.size() < (1U << 20); ++i) text += std::to_string(i) + "\n";
+    return text;
+  }
+
+  Fd read_;
+  Fd write_;
+};
+
+std::atomic<int> interruptions = 0;
+
+TEST_F(WriteAllTest, GoesOnAfterSignals) {
+  struct sigaction action{};
+  struct sigaction before{};
+  action.sa_handler = [](int) { ++interruptions; };  // without SA_RESTART
+  ASSERT_EQ(::sigaction(SIGUSR1, &action, &before), 0);
+  const pthread_t writer = ::pthread_self();
+  const std::string text = long_text();
+  EXPECT_EQ(through_the_pipe(text, [&] { ::pthread_kill(writer, SIGUSR1); }), text);
+  EXPECT_GT(interruptions, 0);
+  ::sigaction(SIGUSR1, &before, nullptr);
+}
+
+TEST_F(WriteAllTest, WaitsForANonBlockingReader) {
+  ASSERT_EQ(::fcntl(write_.get(), F_SETFL, O_NONBLOCK), 0);
+  const std::string text = long_text();
+  EXPECT_EQ(through_the_pipe(text, [] {}), text);
+}
+
+TEST_F(WriteAllTest, SaysThatTheReaderIsGone) {
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  read_ = Fd();
+  EXPECT_EQ(write_all(write_.get(), "text"), 0U);
+  EXPECT_EQ(errno, EPIPE);
+  (void)std::signal(SIGPIPE, before);
+}
+
+TEST_F(WriteAllTest, NothingIsWrittenWhole) {
+  EXPECT_EQ(write_all(-1, ""), 0U);
+}
+
+TEST_F(FileTest, WriteAllSaysHowMuchFitted) {
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{.rlim_cur = 60, .rlim_max = before.rlim_max};
+  const Fd file(::open((folder_ + "/small").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const std::size_t written = write_all(file.get(), std::string(100, 'x'));
+  const int error = errno;
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  (void)std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(written, 60U);
+  EXPECT_EQ(error, EFBIG);
+  EXPECT_EQ(read_file(folder_ + "/small").value(), std::string(60, 'x'));
 }
 
 }  // namespace

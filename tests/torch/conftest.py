@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from bench.comparison import free_port
+from comparisons.comparison import free_port
 from tests.waiting import patient
 
 

@@ -6,7 +6,7 @@ from array import array
 from pathlib import Path
 
 import pytest
-from bench.comparison import OWN_NETWORK, free_port
+from comparisons.comparison import OWN_NETWORK, free_port
 from tests.torch.conftest import clean_environment
 from tests.waiting import patient
 

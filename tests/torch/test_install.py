@@ -4,7 +4,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from bench.comparison import OWN_NETWORK
+from comparisons.comparison import OWN_NETWORK
 from tests.run.launchers import MPI
 from tests.waiting import patient
 

@@ -1,6 +1,6 @@
 """muster::join and Job::group, as a program meets them under launchers and alone."""
 import pytest
-from bench.comparison import OWN_NETWORK, free_port
+from comparisons.comparison import OWN_NETWORK, free_port
 from tests.run.launchers import MPI
 
 PET = {"PET_NODE_RANK": "1", "PET_NNODES": "2", "PET_NPROC_PER_NODE": "1", "PET_MASTER_ADDR": "n1", "PET_MASTER_PORT": "29400"}

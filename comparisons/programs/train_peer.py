@@ -1,4 +1,4 @@
-"""The peer's side of bench/train: what muster-train does, in Python under torchrun, as people write it.
+"""The peer's side of comparisons/train: what muster-train does, in Python under torchrun, as people write it.
 
 usage: train_peer.py mnist|resnet18 DATASET BATCH STEPS WORKERS
 """

@@ -1,4 +1,4 @@
-"""What every bench shares: a lab to measure on, interleaved timing, one JSON line a comparison. Tests take from it what they need too."""
+"""What every comparison shares: a lab to measure on, interleaved timing, one JSON line per comparison. Tests take from it what they need too."""
 import json
 import os
 import random
@@ -21,7 +21,7 @@ OWN_NETWORK = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"',
 
 
 def build(*targets):
-    """Programs that only benches need are not part of the whole build."""
+    """Programs that only comparisons need are not part of the whole build."""
     subprocess.run(["cmake", "--build", ROOT / "build/release", "--target", *targets], check=True, stdout=sys.stderr)
 
 

@@ -1,4 +1,4 @@
-"""One rank of bench/python_backends: the same operations through the "mpi" backend, through Gloo and through bare mpi4py, in turns.
+"""One rank of comparisons/python_backends: the same operations through the "mpi" backend, through Gloo and through bare mpi4py, in turns.
 
 usage: python_backends.py SAMPLES SIZE...; rank 0 prints "OPERATION SIZE SIDE SECONDS" lines. Started by an mpirun with MASTER_ADDR and MASTER_PORT set.
 """

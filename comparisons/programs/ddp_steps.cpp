@@ -1,4 +1,4 @@
-// Our side of bench/ddp; ddp_steps.py is the peer's. Rank 0 prints one JSON object.
+// Our side of comparisons/ddp; ddp_steps.py is the peer's. Rank 0 prints one JSON object.
 // usage: ddp_steps BACKEND
 #include <chrono>
 #include <cstdio>

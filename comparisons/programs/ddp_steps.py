@@ -1,4 +1,4 @@
-"""The peer's side of bench/ddp: what ddp_steps.cpp does, with Python's DistributedDataParallel over Gloo, under torchrun."""
+"""The peer's side of comparisons/ddp: what ddp_steps.cpp does, with Python's DistributedDataParallel over Gloo, under torchrun."""
 import json
 import os
 import time

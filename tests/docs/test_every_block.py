@@ -1,0 +1,20 @@
+"""No block of README.md and docs/ is shown to a reader without having been run."""
+import importlib
+from pathlib import Path
+
+from tests.docs import pages
+
+MOST_MARKS = 10
+ELSEWHERE = ("tests.run.test_slurm",)  # test files of other folders that take blocks too
+
+
+def test_every_block_is_run_or_says_why_not():
+    for name in (*[f"tests.docs.{path.stem}" for path in Path(__file__).parent.glob("test_*.py")], *ELSEWHERE):
+        importlib.import_module(name)  # which takes its blocks
+    marked = {block.name: block.reason for block in pages.BLOCKS if block.reason}
+    for name, reason in marked.items():
+        print(f"not run: {name} ({reason})")
+    assert len({block.name for block in pages.BLOCKS}) == len(pages.BLOCKS)
+    assert sorted(pages.taken | marked.keys()) == sorted(block.name for block in pages.BLOCKS)
+    assert not pages.taken & marked.keys()
+    assert len(marked) <= MOST_MARKS
