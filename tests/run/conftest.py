@@ -190,6 +190,15 @@ class Cluster:
         env = ["env", f"PATH={engine.path}"] if engine else []
         return self.lab.exec("launcher", *env, "muster", *words, timeout=within, **options)
 
+    def paste(self, line):
+        """Runs a printed command in a shell. Nobody watches it, so a hang of Open MPI 5 after its ranks have ended (openpmix/prrte#1839) is seen here:
+        it is then run again."""
+        for _ in range(3):
+            pasted = self.lab.exec("launcher", "timeout", "-k", "10", "60", "sh", input=line, timeout=80)
+            if pasted.returncode != 124:
+                break
+        return pasted
+
     def processes(self):
         """Of the user, on all hosts that are up: (host, pid, command line). Connections of ssh are left open on purpose and are not among them."""
         found = set()
@@ -247,6 +256,7 @@ def cluster(module_cluster):
         run.process.wait(timeout=patient(10))
     for host in ["launcher", *module_cluster.lab.hosts] if unfinished else []:
         module_cluster.lab.exec(host, "pkill", "-KILL", "-f", "muster rank|muster agent|muster keeper|orted|prted|hydra_|sleep")
+    module_cluster.settles(set(), 10)  # else the next test takes what is about to end for something that must stay
 
 
 PMI2 = {"mpich": "/opt/muster-deps/mpich", "intel": "/opt/muster-deps/impi"}
