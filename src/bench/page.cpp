@@ -9,16 +9,18 @@
 #include <fmt/ranges.h>
 
 #include "base/size_text.hpp"
-#include "bench/chart.hpp"
-#include "bench/markup.hpp"
 #include "bench/needed_link.hpp"
 #include "bench/numbers.hpp"
 #include "bench/page_table.hpp"
 #include "bench/picture.hpp"
 #include "bench/series.hpp"
+#include "report/chart.hpp"
+#include "report/markup.hpp"
 
 namespace muster::bench {
 namespace {
+
+using report::escaped;
 
 constexpr const char* kPageStyle = R"(
 :root{color-scheme:light dark;--bg:#f4f5f7;--card:#fff;--fg:#1b1f24;--muted:#57606a;--edge:#d9dee3;
@@ -400,7 +402,7 @@ std::string page_html(const Results& results) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
       "'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n<title>{}, {}</title>\n<style>{}{}</style>\n</head>\n<body>\n",
-      escaped(title), escaped(results.when), kPageStyle, picture_style());
+      escaped(title), escaped(results.when), kPageStyle, report::picture_style());
   html +=
       fmt::format("<header><h1>{}</h1>\n<p class=\"sub\">{}, {} ranks on {} hosts</p></header>\n",
                   escaped(title), escaped(results.when), results.ranks, results.hosts.size());
