@@ -58,8 +58,8 @@ int weight(ErrorCode code) {
 
 }  // namespace
 
-Verdict verdict(std::span<const Outcome> outcomes) {
-  Verdict whole;
+Conclusion conclusion(std::span<const Outcome> outcomes) {
+  Conclusion whole;
   for (const Outcome& outcome : outcomes) {
     if (outcome.ended) {
       whole.code = std::max(whole.code, code_of(*outcome.ended));
