@@ -90,11 +90,11 @@ std::string paragraph(const std::string& text) {
   return "<p>" + escaped(text) + "</p>\n";
 }
 
-std::string verdict_box(const Verdict& verdict) {
+std::string verdict_box(const Judgement& verdict) {
   const char* look = "unknown";
   const char* word = "UNKNOWN";
-  if (verdict.outcome == Verdict::Outcome::kPass) look = "pass", word = "PASS";
-  if (verdict.outcome == Verdict::Outcome::kFail) look = "fail", word = "FAIL";
+  if (verdict.outcome == Judgement::Outcome::kPass) look = "pass", word = "PASS";
+  if (verdict.outcome == Judgement::Outcome::kFail) look = "fail", word = "FAIL";
   std::vector<std::string> numbers;
   if (verdict.expected > 0)
     numbers.push_back(fmt::format("expected {} Gbit/s", gbit(verdict.expected)));
@@ -119,7 +119,7 @@ std::string verdicts_html(const Results& results) {
         "measured</strong></p>\n" +
         paragraph(results.cut_short) + "</div>\n";
   }
-  for (const Verdict& verdict : results.verdicts) html += verdict_box(verdict);
+  for (const Judgement& verdict : results.verdicts) html += verdict_box(verdict);
   return html.empty() ? "" : "<h2>Verdict</h2>\n" + html;
 }
 
@@ -138,7 +138,7 @@ std::string conditions_html(const Results& results) {
 }
 
 std::string group_html(const Results& results, const std::vector<Series>& group, bool one_of_many) {
-  const Verdict* verdict = expectation(results, group[0].operation);
+  const Judgement* verdict = expectation(results, group[0].operation);
   // What was expected is said of all ranks together.
   const bool whole = group[0].ranks == results.ranks;
   const std::string bandwidth =

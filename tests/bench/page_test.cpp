@@ -45,7 +45,7 @@ Results all_hostile() {
   results.pairs = {{evil, evil + "2", 1e9, 1e9, 1e-5, false}};
   results.suspects = {{{evil}, evil}, {{evil, evil + "2"}, evil}};
   results.trainings = {{evil, evil, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
-  results.verdicts = {{Verdict::Outcome::kFail, evil, 1e9, 1e8, evil}};
+  results.verdicts = {{Judgement::Outcome::kFail, evil, 1e9, 1e8, evil}};
   results.cut_short = evil;
   return results;
 }
@@ -70,9 +70,9 @@ TEST(Page, NeedsNothingElse) {
 TEST(Page, SaysWhatRanAndWhatCameOfIt) {
   Results results = all_hostile();
   results.command = "muster bench all-reduce -H n[1-4]";
-  results.verdicts = {{Verdict::Outcome::kPass, "one", 1e9, 1e9, "fine"},
-                      {Verdict::Outcome::kFail, "two", 1.25e9, 1.25e8, "look at the cable"},
-                      {Verdict::Outcome::kUnknown, "three", 0, 0, "nobody knows"}};
+  results.verdicts = {{Judgement::Outcome::kPass, "one", 1e9, 1e9, "fine"},
+                      {Judgement::Outcome::kFail, "two", 1.25e9, 1.25e8, "look at the cable"},
+                      {Judgement::Outcome::kUnknown, "three", 0, 0, "nobody knows"}};
   results.cut_short = "interrupted";
   const std::string html = page_html(results);
   EXPECT_TRUE(contains(html, "<pre>muster bench all-reduce -H n[1-4]</pre>"));
