@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <torch/torch.h>
 
+#include "base/json.hpp"
 #include "muster/checkpoint.hpp"
 #include "muster/distributed_data_parallel.hpp"
 #include "muster/sampler.hpp"
@@ -119,7 +120,7 @@ class Training {
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::optional<Checkpoints> checkpoints_;
   std::optional<MetricsFile> metrics_;  // rank 0's, as is what is shown
-  Progress progress_;
+  StatusLine status_;
   Evaluation last_evaluation_;
   double best_accuracy_ = 0;
   int64_t step_ = 0;  // that are done
@@ -150,7 +151,7 @@ Training::Training(const Job& job, const Group& group, const Recipe& recipe,
       group_(group),
       recipe_(recipe),
       options_(options),
-      progress_(!job.told_by.empty()) {
+      status_(!job.told_by.empty()) {
   together(group_, [&] {
     if (options_.dataset_dir.empty()) {
       throw std::runtime_error("--dataset-dir is missing: pass the directory of the data set");
@@ -191,7 +192,7 @@ void Training::begin_with_weights() {
   together(group_, [&] {
     if (!first()) return;  // the others get rank 0's
     if (load_weights(*model_, options_.weights, recipe_.head)) {
-      progress_.say("muster-train: " + options_.weights + " has a classifier (" + recipe_.head +
+      status_.say("muster-train: " + options_.weights + " has a classifier (" + recipe_.head +
                     ") of a different size: it is initialised at random instead");
     }
   });
@@ -236,7 +237,7 @@ void Training::resume() {
   const auto best = found->values.find("best_accuracy");
   if (best != found->values.end()) best_accuracy_ = std::stod(best->second);
   if (first()) {
-    progress_.say("muster-train: continuing after step " + std::to_string(step_) + " of " +
+    status_.say("muster-train: continuing after step " + std::to_string(step_) + " of " +
                   std::to_string(settings_.steps));
   }
 }
@@ -282,7 +283,7 @@ void Training::begin_metrics() {
                                     {"train_images", data_.train.size()},
                                     {"test_images", data_.test.size()}};
     for (const DataFile& file : data_.files) start["files"][file.name] = file.hash;
-    metrics_->write(start.dump());
+    metrics_->write(json_text(start));
   });
 }
 
@@ -399,7 +400,7 @@ void Training::log(const torch::Tensor& loss) {
                           .left_s = window_.all_s / static_cast<double>(window_.steps) *
                                     static_cast<double>(settings_.steps - step_)};
     metrics_->write(now);
-    progress_.show(now);
+    status_.show(now);
   }
   window_ = {};
 }
@@ -416,7 +417,7 @@ void Training::evaluate_model(bool to_metrics) {
   best_accuracy_ = std::max(best_accuracy_, last_evaluation_.accuracy());
   if (!first()) return;
   if (kept) save_safetensors(options_.logits, {{"logits", torch::cat(logits)}});
-  progress_.accuracy(last_evaluation_.accuracy());
+  status_.accuracy(last_evaluation_.accuracy());
   const int64_t epoch = step_ == 0 ? 0 : (step_ - 1) / settings_.batches_an_epoch + 1;
   char text[160];
   std::snprintf(text, sizeof text,
@@ -424,7 +425,7 @@ void Training::evaluate_model(bool to_metrics) {
                 static_cast<long long>(step_), static_cast<long long>(last_evaluation_.correct),
                 static_cast<long long>(last_evaluation_.count), 100 * last_evaluation_.accuracy(),
                 last_evaluation_.loss);
-  progress_.say(text);
+  status_.say(text);
   if (!to_metrics) return;
   metrics_->write(EvaluationMetrics{.step = step_,
                                     .epoch = epoch,
@@ -454,7 +455,7 @@ void Training::run() {
                   static_cast<long long>(data_.test.size()), job_.size, job_.size == 1 ? "" : "s",
                   static_cast<long long>(settings_.batch), static_cast<long long>(settings_.epochs),
                   static_cast<long long>(settings_.batches_an_epoch));
-    progress_.say(text);
+    status_.say(text);
   }
   const bool nothing_to_do = ended();
   train_steps();
@@ -489,10 +490,10 @@ void Training::write_result(bool shared) {
                                          {"restarts", job_.attempt},
                                          {"resumed_at", resumed_at_}};
   std::ofstream file(output("result.json"));
-  file << result.dump(2) << "\n";
+  file << json_text(result, 2) << "\n";
   file.close();
   if (!file) throw std::runtime_error("cannot write " + output("result.json"));
-  progress_.say(
+  status_.say(
       "muster-train: model.safetensors, training.svg, metrics.jsonl and result.json are in " +
       options_.output_dir + " on " + own_host() +
       (job_.size == 1 || shared ? "" : " only, because the hosts do not share this directory"));

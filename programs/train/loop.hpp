@@ -16,7 +16,7 @@ namespace muster::programs {
 using trainflags::TrainOptions;
 
 struct Recipe {
-  std::string name;
+  std::string name = {};
   Dataset (*read)(const std::string& folder) = nullptr;
   // For so many classes and images of that size.
   std::shared_ptr<Classifier> (*make)(const TrainOptions& options, int64_t classes,
@@ -26,6 +26,7 @@ struct Recipe {
   bool augment = false;  // unless told otherwise; how:
   int64_t shift = 0;
   bool mirror = false;
+  // As trainflags::kModels has them.
   int64_t epochs = 1;
   int64_t batch_size = 64;
   double lr = 0.1;  // for a batch of 256
@@ -35,10 +36,5 @@ struct Recipe {
 
 // Trains, evaluates and writes what docs/train.md says. Collective. Throws.
 void train(const Job& job, const Group& group, const Recipe& recipe, const TrainOptions& options);
-
-// One a model.
-[[nodiscard]] Recipe mnist_recipe(const TrainOptions& options);
-[[nodiscard]] Recipe resnet18_recipe(const TrainOptions& options);
-[[nodiscard]] Recipe resnet50_recipe(const TrainOptions& options);
 
 }  // namespace muster::programs

@@ -8,22 +8,16 @@
 
 #include "muster/job.hpp"
 #include "programs/flag_words.hpp"
-#include "programs/train/loop.hpp"
+#include "programs/train/models.hpp"
 #include "trainflags/help.hpp"
+#include "trainflags/models.hpp"
 #include "trainflags/train_options.hpp"
 
 namespace {
 
-using muster::programs::Recipe;
 using muster::trainflags::TrainOptions;
 
 constexpr int kUsage = 2;
-
-Recipe recipe_of(const TrainOptions& options) {
-  if (options.model == "mnist") return muster::programs::mnist_recipe(options);
-  if (options.model == "resnet18") return muster::programs::resnet18_recipe(options);
-  return muster::programs::resnet50_recipe(options);
-}
 
 void run(const muster::Job& job, const TrainOptions& options) {
   if (options.threads > 0) torch::set_num_threads(options.threads);
@@ -37,7 +31,7 @@ void run(const muster::Job& job, const TrainOptions& options) {
   if (job.rank == 0) {
     std::printf("muster-train: backend %s: %s\n", choice.backend.c_str(), choice.why.c_str());
   }
-  muster::programs::train(job, group, recipe_of(options), options);
+  muster::programs::train(job, group, muster::programs::recipe_of(options), options);
 }
 
 }  // namespace

@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "base/json.hpp"
+
 namespace muster::programs {
 namespace {
 
@@ -36,7 +38,7 @@ std::string left_text(double seconds) {
 
 // A line that is cut off is none.
 nlohmann::json parsed(const std::string& line) {
-  return nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  return parse_json(line).value_or(nlohmann::json());
 }
 
 int64_t step_in(const nlohmann::json& line) {
@@ -126,9 +128,9 @@ Curves read_curves(const std::string& path) {
   return curves;
 }
 
-Progress::Progress(bool launched) : terminal_(!launched && ::isatty(STDOUT_FILENO) == 1) {}
+StatusLine::StatusLine(bool launched) : terminal_(!launched && ::isatty(STDOUT_FILENO) == 1) {}
 
-void Progress::show(const StepMetrics& metrics) {
+void StatusLine::show(const StepMetrics& metrics) {
   std::string line = formatted(
       "epoch %lld/%lld  step %lld/%lld  loss %.4f  accuracy %s  %.0f images/s  data %.1f %%  left "
       "%s",
@@ -145,7 +147,7 @@ void Progress::show(const StepMetrics& metrics) {
   (void)std::fflush(stdout);
 }
 
-void Progress::say(const std::string& line) {
+void StatusLine::say(const std::string& line) {
   if (shown_ > 0) std::printf("\n");
   shown_ = 0;
   std::printf("%s\n", line.c_str());

@@ -15,26 +15,20 @@ inline Stem stem_for(const TrainOptions& options, int64_t size) {
 }
 
 template <class Model>
-Recipe resnet_recipe(const std::string& name, const TrainOptions& options) {
+Recipe resnet_recipe(const TrainOptions& options) {
   // torchvision's weights were made for ImageNet's colours.
   const Normalisation imagenet{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
   const Normalisation cifar10{{0.4914F, 0.4822F, 0.4465F}, {0.2470F, 0.2435F, 0.2616F}};
-  const bool tuning = !options.weights.empty();
-  return {.name = name,
-          .read = read_cifar10,
+  return {.read = read_cifar10,
           .make = [](const TrainOptions& given, int64_t classes,
                      int64_t size) -> std::shared_ptr<Classifier> {
             return std::make_shared<Model>(classes, stem_for(given, size));
           },
-          .normalisation = tuning ? imagenet : cifar10,
+          .normalisation = options.weights.empty() ? cifar10 : imagenet,
           .head = "fc",
           .augment = true,
           .shift = 4,
-          .mirror = true,
-          .epochs = tuning ? 5 : 30,
-          .batch_size = 128,
-          .lr = tuning ? 0.02 : 0.1,
-          .warmup_epochs = 1};
+          .mirror = true};
 }
 
 }  // namespace muster::programs

@@ -24,7 +24,7 @@ const unsigned char* bytes_of(const sockaddr& address) {
       &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr);
 }
 
-std::optional<std::string> find_interface(const Subnet& subnet) {
+std::optional<std::string> find_interface(const AddressRange& subnet) {
   ifaddrs* list = nullptr;
   if (::getifaddrs(&list) != 0) return std::nullopt;
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, &::freeifaddrs);
@@ -42,7 +42,7 @@ std::optional<std::string> find_interface(const Subnet& subnet) {
 
 }  // namespace
 
-bool Subnet::contains(int other_family, const unsigned char* other) const {
+bool AddressRange::contains(int other_family, const unsigned char* other) const {
   if (other_family != family) return false;
   for (int bit = 0; bit < prefix; bit += 8) {
     const auto index = static_cast<std::size_t>(bit / 8);
@@ -53,10 +53,10 @@ bool Subnet::contains(int other_family, const unsigned char* other) const {
   return true;
 }
 
-Result<Subnet> parse_subnet(const std::string& text) {
+Result<AddressRange> parse_range(const std::string& text) {
   const std::size_t slash = text.find('/');
   const std::string address = text.substr(0, slash);
-  Subnet subnet{.family = address.find(':') == std::string::npos ? AF_INET : AF_INET6};
+  AddressRange subnet{.family = address.find(':') == std::string::npos ? AF_INET : AF_INET6};
   subnet.address.resize(subnet.family == AF_INET ? 4 : 16);
   const int bits = static_cast<int>(subnet.address.size()) * 8;
   bool good = slash != std::string::npos &&
@@ -94,7 +94,7 @@ std::map<std::string, std::string> network_variables(const std::string& interfac
 }
 
 Result<std::string> interface_in(const std::string& subnet) {
-  MUSTER_TRY(const Subnet wanted, parse_subnet(subnet));
+  MUSTER_TRY(const AddressRange wanted, parse_range(subnet));
   if (auto interface = find_interface(wanted)) return *std::move(interface);
   return unexpected(Error{
       .what = fmt::format("this host has no interface in {}, or the interface is down", subnet)});

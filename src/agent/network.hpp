@@ -10,7 +10,7 @@
 
 namespace muster::agent {
 
-struct Subnet {
+struct AddressRange {
   int family = 0;  // AF_INET or AF_INET6
   std::vector<unsigned char> address = {};
   int prefix = 0;  // bits
@@ -19,7 +19,7 @@ struct Subnet {
 };
 
 // "198.18.0.0/16", "fd00::/64".
-[[nodiscard]] Result<Subnet> parse_subnet(const std::string& text);
+[[nodiscard]] Result<AddressRange> parse_range(const std::string& text);
 
 struct RdmaDevice {
   std::string port;                   // "mlx5_0:1"

@@ -7,12 +7,14 @@
 
 #include <fmt/format.h>
 
-#include "bench/markup.hpp"
 #include "bench/numbers.hpp"
 #include "bench/picture.hpp"
+#include "report/markup.hpp"
 
 namespace muster::bench {
 namespace {
+
+using report::escaped;
 
 constexpr int kHostsWithValues = 16;
 constexpr int kHostsWithTitles = 32;  // more would make the page heavy
@@ -40,7 +42,7 @@ std::vector<std::string> shown_names(const std::vector<std::string>& hosts) {
   std::vector<std::string> names;
   for (const std::string& host : hosts) {
     names.push_back(
-        shortened(drop ? host.substr(0, host.size() - domain.size()) : host, kNameLetters));
+        report::shortened(drop ? host.substr(0, host.size() - domain.size()) : host, kNameLetters));
   }
   return names;
 }

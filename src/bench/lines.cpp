@@ -9,7 +9,7 @@ namespace muster::bench {
 namespace {
 
 constexpr int kLinesVersion = 1;
-constexpr const char* kLine = "line of muster-bench";
+constexpr const char* kLine = "this is not a line of muster-bench";
 
 }  // namespace
 
@@ -25,7 +25,7 @@ void fields(V& v, LineHead& h) {
 }
 
 template <class V>
-void fields(V& v, Progress& p) {
+void fields(V& v, Activity& p) {
   v("what", p.what), v("done", p.done), v("of", p.of), v("left_s", p.left_s);
 }
 
@@ -117,7 +117,7 @@ Result<void> Lines::read(const std::string& line, const std::string& kind) {
     MUSTER_TRY(Training one, parse_fields<Training>(line, kLine));
     results_.trainings.push_back(std::move(one));
   } else if (kind == "progress") {
-    MUSTER_TRY(progress_, parse_fields<Progress>(line, kLine));
+    MUSTER_TRY(progress_, parse_fields<Activity>(line, kLine));
   } else if (kind == "end") {
     ended_ = true;
   }

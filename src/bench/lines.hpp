@@ -10,7 +10,7 @@
 namespace muster::bench {
 
 // What is measured now, for one line that changes.
-struct Progress {
+struct Activity {
   std::string what;
   int done = 0;
   int of = 0;
@@ -26,7 +26,7 @@ class Lines {
   // Whether it was a line of muster-bench's, taken in or wrong. All others are for people.
   bool take(std::string_view line);
 
-  [[nodiscard]] const Progress& progress() const { return progress_; }
+  [[nodiscard]] const Activity& progress() const { return progress_; }
   [[nodiscard]] bool ended() const { return ended_; }  // all was measured
   // The first line that could not be understood, and why; empty: none.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
@@ -37,7 +37,7 @@ class Lines {
 
   Results& results_;
   std::vector<std::string> host_of_rank_;
-  Progress progress_;
+  Activity progress_;
   bool ended_ = false;
   std::string wrong_;
 };

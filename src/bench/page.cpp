@@ -9,16 +9,18 @@
 #include <fmt/ranges.h>
 
 #include "base/size_text.hpp"
-#include "bench/chart.hpp"
-#include "bench/markup.hpp"
 #include "bench/needed_link.hpp"
 #include "bench/numbers.hpp"
 #include "bench/page_table.hpp"
 #include "bench/picture.hpp"
 #include "bench/series.hpp"
+#include "report/chart.hpp"
+#include "report/markup.hpp"
 
 namespace muster::bench {
 namespace {
+
+using report::escaped;
 
 constexpr const char* kPageStyle = R"(
 :root{color-scheme:light dark;--bg:#f4f5f7;--card:#fff;--fg:#1b1f24;--muted:#57606a;--edge:#d9dee3;
@@ -88,11 +90,11 @@ std::string paragraph(const std::string& text) {
   return "<p>" + escaped(text) + "</p>\n";
 }
 
-std::string verdict_box(const Verdict& verdict) {
+std::string verdict_box(const Judgement& verdict) {
   const char* look = "unknown";
   const char* word = "UNKNOWN";
-  if (verdict.outcome == Verdict::Outcome::kPass) look = "pass", word = "PASS";
-  if (verdict.outcome == Verdict::Outcome::kFail) look = "fail", word = "FAIL";
+  if (verdict.outcome == Judgement::Outcome::kPass) look = "pass", word = "PASS";
+  if (verdict.outcome == Judgement::Outcome::kFail) look = "fail", word = "FAIL";
   std::vector<std::string> numbers;
   if (verdict.expected > 0)
     numbers.push_back(fmt::format("expected {} Gbit/s", gbit(verdict.expected)));
@@ -117,7 +119,7 @@ std::string verdicts_html(const Results& results) {
         "measured</strong></p>\n" +
         paragraph(results.cut_short) + "</div>\n";
   }
-  for (const Verdict& verdict : results.verdicts) html += verdict_box(verdict);
+  for (const Judgement& verdict : results.verdicts) html += verdict_box(verdict);
   return html.empty() ? "" : "<h2>Verdict</h2>\n" + html;
 }
 
@@ -136,7 +138,7 @@ std::string conditions_html(const Results& results) {
 }
 
 std::string group_html(const Results& results, const std::vector<Series>& group, bool one_of_many) {
-  const Verdict* verdict = expectation(results, group[0].operation);
+  const Judgement* verdict = expectation(results, group[0].operation);
   // What was expected is said of all ranks together.
   const bool whole = group[0].ranks == results.ranks;
   const std::string bandwidth =
@@ -400,7 +402,7 @@ std::string page_html(const Results& results) {
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "
       "'unsafe-inline'\">\n<meta name=\"viewport\" content=\"width=device-width, "
       "initial-scale=1\">\n<title>{}, {}</title>\n<style>{}{}</style>\n</head>\n<body>\n",
-      escaped(title), escaped(results.when), kPageStyle, picture_style());
+      escaped(title), escaped(results.when), kPageStyle, report::picture_style());
   html +=
       fmt::format("<header><h1>{}</h1>\n<p class=\"sub\">{}, {} ranks on {} hosts</p></header>\n",
                   escaped(title), escaped(results.when), results.ranks, results.hosts.size());

@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
-#include "bench/markup.hpp"
+#include "report/markup.hpp"
 
 namespace muster::bench {
 namespace {
+
+using report::escaped;
 
 std::string header_cells(const PageTable& table) {
   std::string html;

@@ -8,11 +8,17 @@
 #include <fmt/format.h>
 
 #include "base/size_text.hpp"
-#include "bench/chart.hpp"
 #include "bench/numbers.hpp"
+#include "report/chart.hpp"
 
 namespace muster::bench {
 namespace {
+
+using report::Axis;
+using report::Chart;
+using report::ChartPoint;
+using report::Curve;
+using report::linear_axis;
 
 constexpr int kGrey = 5;  // of the colours, for what is no measurement
 
@@ -211,11 +217,7 @@ std::string scaling_svg(const std::string& model, const std::vector<Scaled>& all
                           .points = {{.x = 0, .y = 0}, {.x = most, .y = ideal * most}},
                           .dashed = true,
                           .colour = kGrey});
-  chart.x = linear_axis("hosts", most);
-  chart.x.high = most;
-  std::erase_if(chart.x.ticks, [most](const Tick& tick) {
-    return tick.at > most || tick.at != std::floor(tick.at);
-  });
+  chart.x = report::counting_axis("hosts", most);
   chart.y = linear_axis("samples per second", std::max(highest, ideal * most));
   return chart_svg(chart);
 }

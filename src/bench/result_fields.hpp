@@ -8,10 +8,10 @@
 
 namespace muster::bench {
 
-inline auto texts_of(Verdict::Outcome) {
-  return std::array{std::pair(Verdict::Outcome::kPass, "pass"),
-                    std::pair(Verdict::Outcome::kFail, "fail"),
-                    std::pair(Verdict::Outcome::kUnknown, "unknown")};
+inline auto texts_of(Judgement::Outcome) {
+  return std::array{std::pair(Judgement::Outcome::kPass, "pass"),
+                    std::pair(Judgement::Outcome::kFail, "fail"),
+                    std::pair(Judgement::Outcome::kUnknown, "unknown")};
 }
 
 inline auto texts_of(Aspect) {
@@ -68,7 +68,7 @@ void fields(V& v, Training& t) {
 }
 
 template <class V>
-void fields(V& v, Verdict& t) {
+void fields(V& v, Judgement& t) {
   v("outcome", t.outcome), v("about", t.about), v("expected", t.expected);
   v("measured", t.measured), v("text", t.text);
 }

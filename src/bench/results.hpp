@@ -95,7 +95,7 @@ struct Training {
   std::int64_t gradient_bytes = 0;
 };
 
-struct Verdict {
+struct Judgement {
   enum class Outcome { kPass, kFail, kUnknown };
   Outcome outcome = Outcome::kUnknown;
   std::string about;      // "all-reduce of 4 hosts over TCP"
@@ -134,7 +134,7 @@ struct Results {
   std::vector<Pair> pairs = {};
   std::vector<Suspect> suspects = {};
   std::vector<Training> trainings = {};
-  std::vector<Verdict> verdicts = {};
+  std::vector<Judgement> verdicts = {};
   std::string cut_short = {};  // why not all was measured; empty: all was
 };
 

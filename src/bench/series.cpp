@@ -123,8 +123,8 @@ std::vector<Cost> costs_of(const Results& results) {
   return costs;
 }
 
-const Verdict* expectation(const Results& results, const std::string& operation) {
-  for (const Verdict& verdict : results.verdicts) {
+const Judgement* expectation(const Results& results, const std::string& operation) {
+  for (const Judgement& verdict : results.verdicts) {
     const std::string& about = verdict.about;
     if (verdict.expected <= 0 || operation.empty() || about.rfind(operation, 0) != 0) continue;
     // "all-reduce of 4 hosts", but not "all-reduce-scatter".

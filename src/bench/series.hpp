@@ -46,7 +46,7 @@ struct Cost {
 [[nodiscard]] std::vector<Cost> costs_of(const Results& results);
 
 // The first verdict about this operation that knows what to expect.
-[[nodiscard]] const Verdict* expectation(const Results& results, const std::string& operation);
+[[nodiscard]] const Judgement* expectation(const Results& results, const std::string& operation);
 
 // Hosts of pairs in the order of Results::hosts, then others as they appear.
 struct PairMatrix {

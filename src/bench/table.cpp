@@ -249,10 +249,10 @@ std::string trainings_text(const Results& results) {
 
 std::string verdicts_text(const Results& results) {
   std::string text;
-  for (const Verdict& verdict : results.verdicts) {
-    const char* word = verdict.outcome == Verdict::Outcome::kPass   ? "PASS"
-                       : verdict.outcome == Verdict::Outcome::kFail ? "*** FAIL"
-                                                                    : "UNKNOWN";
+  for (const Judgement& verdict : results.verdicts) {
+    const char* word = verdict.outcome == Judgement::Outcome::kPass   ? "PASS"
+                       : verdict.outcome == Judgement::Outcome::kFail ? "*** FAIL"
+                                                                      : "UNKNOWN";
     std::string line = verdict.about;
     if (verdict.expected > 0) line += fmt::format(", expected {} Gbit/s", gbit(verdict.expected));
     if (verdict.measured > 0) line += fmt::format(", measured {} Gbit/s", gbit(verdict.measured));

@@ -12,11 +12,11 @@
 #include <fmt/ranges.h>
 
 #include "bench/compare.hpp"
+#include "bench/judge.hpp"
 #include "bench/page.hpp"
 #include "bench/rounds.hpp"
 #include "bench/suspects.hpp"
 #include "bench/table.hpp"
-#include "bench/verdict.hpp"
 #include "cli/bench_job.hpp"
 #include "cli/command.hpp"
 #include "cli/reach.hpp"
@@ -343,7 +343,7 @@ Result<int> Bench::finish() {
   }
   const bool failed = std::any_of(
       results_.verdicts.begin(), results_.verdicts.end(),
-      [](const bench::Verdict& one) { return one.outcome == bench::Verdict::Outcome::kFail; });
+      [](const bench::Judgement& one) { return one.outcome == bench::Judgement::Outcome::kFail; });
   return failed ? exit_code(ErrorCode::kFindings) : 0;
 }
 

@@ -222,7 +222,7 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
     if (stream != sys::Stream::kOut || said.rank != 0 || !lines.take(said.text)) {
       return others.keep(said.rank, said.text);
     }
-    const bench::Progress& now = lines.progress();
+    const bench::Activity& now = lines.progress();
     line.show(fmt::format("bench: {}: {} ({} of {}{})", start.what, now.what, now.done + 1, now.of,
                           duration_text(now.left_s)));
   };

@@ -97,8 +97,8 @@ Result<int> exec(const ExecOptions& options) {
     print_grouped(outcomes);
   }
   sys::write_err(remote::failures_text(outcomes));
-  const remote::Verdict verdict = remote::verdict(outcomes);
-  return verdict.failure ? exit_code(*verdict.failure) : verdict.code;
+  const remote::Conclusion conclusion = remote::conclusion(outcomes);
+  return conclusion.failure ? exit_code(*conclusion.failure) : conclusion.code;
 }
 
 constexpr auto kAbout = "Run a shell command on all hosts; print equal output only once";

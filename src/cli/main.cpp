@@ -22,6 +22,7 @@
 #include "run/keeper.hpp"
 #include "setup/askpass.hpp"
 #include "sys/print.hpp"
+#include "trainflags/models.hpp"
 
 namespace muster::cli {
 int exit_code(ErrorCode code) {
@@ -108,12 +109,12 @@ Result<Line> translated(const Words& words, const Flags& own) {
   const Words rest = without_leading_words(words, leading);
   const bool asks_for_help = words.size() < 2 || words[1] == "-h" || words[1] == "--help";
   if ((name == "train" || name == "bench") && leading.empty() && !asks_for_help) {
-    return unexpected(
-        Error{.code = ErrorCode::kUsage,
-              .what = name == "train" ? "the model must come right after 'muster train'"
-                                      : "what to measure must come right after 'muster bench'",
-              .hint = name == "train" ? "muster train mnist|resnet18|resnet50 FLAGS"
-                                      : "muster bench all-reduce|all|pairs|ddp FLAGS"});
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = name == "train" ? "the model must come right after 'muster train'"
+                                : "what to measure must come right after 'muster bench'",
+        .hint = name == "train" ? "muster train " + trainflags::model_names("|", "|") + " FLAGS"
+                                : "muster bench all-reduce|all|pairs|ddp FLAGS"});
   }
   // These two read files: nobody's habits bear on that.
   if (name == "bench" && !leading.empty() &&

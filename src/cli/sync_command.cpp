@@ -88,8 +88,8 @@ Result<int> sync(const SyncRequest& request) {
                                 ssh, names));
   print_changes(options, outcomes);
   sys::write_err(remote::failures_text(outcomes));
-  const remote::Verdict verdict = remote::verdict(outcomes);
-  return verdict.failure ? exit_code(*verdict.failure) : 0;
+  const remote::Conclusion conclusion = remote::conclusion(outcomes);
+  return conclusion.failure ? exit_code(*conclusion.failure) : 0;
 }
 
 constexpr auto kAbout = "Copy a directory to all hosts, sending only what changed";

@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "cli/run_command.hpp"
+#include "trainflags/models.hpp"
 #include "trainflags/train_options.hpp"
 
 namespace muster::cli {
@@ -27,7 +28,7 @@ Result<void> check_places(const trainflags::TrainOptions& options) {
             .what = "--dataset-dir is missing",
             .hint = fmt::format("pass the directory of the data set on the hosts: muster train {} "
                                 "--dataset-dir /data/{} ...",
-                                options.model, options.model == "mnist" ? "mnist" : "cifar10")});
+                                options.model, trainflags::model_named(options.model).data)});
 }
 
 Result<int> train_command(const TrainCommand& given, const CLI::App& command,

@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "hosts/expression.hpp"
+#include "hosts/host_collector.hpp"
 #include "hosts/item.hpp"
 #include "hosts/name.hpp"
-#include "hosts/roster.hpp"
 
 namespace muster::hosts {
 namespace {

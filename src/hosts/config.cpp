@@ -49,15 +49,15 @@ Result<void> check_values(const Source& file, const YamlEntry& entry) {
 
 Result<std::vector<Host>> read_hosts(const Source& file, const YamlEntry& entry) {
   MUSTER_CHECK(check_values(file, entry));
-  Roster roster;
+  HostCollector collected;
   for (const YamlScalar& scalar : entry.values) {
     const Source source = source_of(file, scalar);
     MUSTER_TRY(const std::vector<Item> items,
                placed(parse_items(source, 0, source.text.size()), scalar));
     if (items.empty()) return unexpected(refuse(file, scalar, "no host is named here"));
-    for (const Item& item : items) MUSTER_CHECK(placed(add_to(roster, source, item), scalar));
+    for (const Item& item : items) MUSTER_CHECK(placed(add_to(collected, source, item), scalar));
   }
-  return roster.take();
+  return collected.take();
 }
 
 Result<std::optional<Selection>> read_selection(const Source& file, const YamlEntry& entry) {

@@ -30,12 +30,12 @@ Result<std::vector<Item>> parse_items(const Source& source, std::size_t begin, s
   return unexpected(source.refuse(comma, "no host name after ','"));
 }
 
-Result<void> add_to(Roster& roster, const Source& source, const Item& item) {
-  if (roster.named() + item.count > source.limit) {
+Result<void> add_to(HostCollector& collected, const Source& source, const Item& item) {
+  if (collected.named() + item.count > source.limit) {
     return unexpected(source.refuse(item.offset, fmt::format("more than {} hosts", source.limit)));
   }
   bool fits = true;
-  expand(item, [&](std::string_view name) { return fits = roster.add(name, item.slots); });
+  expand(item, [&](std::string_view name) { return fits = collected.add(name, item.slots); });
   if (fits) return {};
   return unexpected(
       source.refuse(item.offset, fmt::format("more than {} slots on one host", kMaxSlots)));
@@ -46,9 +46,9 @@ Result<std::vector<Host>> parse_expression(const Source& source) {
   if (items.empty()) {
     return unexpected(source.refuse(0, "no host is named here", "name some: node[01-16]:4"));
   }
-  Roster roster;
-  for (const Item& item : items) MUSTER_CHECK(add_to(roster, source, item));
-  return roster.take();
+  HostCollector collected;
+  for (const Item& item : items) MUSTER_CHECK(add_to(collected, source, item));
+  return collected.take();
 }
 
 Result<std::vector<Host>> parse_expression(std::string_view text) {

@@ -6,8 +6,8 @@
 
 #include "base/error.hpp"
 #include "hosts/host.hpp"
+#include "hosts/host_collector.hpp"
 #include "hosts/item.hpp"
-#include "hosts/roster.hpp"
 #include "hosts/source.hpp"
 
 namespace muster::hosts {
@@ -22,6 +22,6 @@ namespace muster::hosts {
                                                     std::size_t end);
 
 // Adds the item's hosts; refuses what goes beyond the source's limit.
-[[nodiscard]] Result<void> add_to(Roster& roster, const Source& source, const Item& item);
+[[nodiscard]] Result<void> add_to(HostCollector& collected, const Source& source, const Item& item);
 
 }  // namespace muster::hosts

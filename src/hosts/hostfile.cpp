@@ -57,7 +57,7 @@ class HostfileReader {
   }
 
   const Source& source_;
-  Roster roster_;
+  HostCollector collected_;
   int line_ = 0;
   int max_slots_ = 0;  // of the current line
   Dialect dialect_ = Dialect::kBare;
@@ -148,7 +148,7 @@ Result<void> HostfileReader::read_line(Span line) {
     return unexpected(source_.refuse(line.begin, fmt::format("slots={} is more than max_slots={}",
                                                              items.front().slots, max_slots_)));
   }
-  for (const Item& item : items) MUSTER_CHECK(add_to(roster_, source_, item));
+  for (const Item& item : items) MUSTER_CHECK(add_to(collected_, source_, item));
   return {};
 }
 
@@ -160,7 +160,7 @@ Result<Hostfile> HostfileReader::read() {
     MUSTER_CHECK(read_line({begin, end}));
     begin = end + 1;
   }
-  if (roster_.named() > 0) return Hostfile{.hosts = roster_.take(), .dialect = dialect_};
+  if (collected_.named() > 0) return Hostfile{.hosts = collected_.take(), .dialect = dialect_};
   Error error = source_.refuse(0, "the file names no host", "write one host per line");
   error.where.line = 0;
   return unexpected(std::move(error));

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "hosts/host_collector.hpp"
 #include "hosts/name.hpp"
-#include "hosts/roster.hpp"
 
 namespace muster::hosts {
 namespace {

@@ -68,7 +68,7 @@ class Library {
   // Called by MPI_Finalize, whoever calls that, before anything is taken down.
   [[nodiscard]] virtual int before_finalise(std::function<void()> act) = 0;
 
-  // These three block until all members have called them.
+  // These four block until all members have called them; `free` does so in some MPIs only.
   [[nodiscard]] virtual int duplicate_world(Comm& made) = 0;
   [[nodiscard]] virtual int subgroup(Comm parent, const std::vector<int>& ranks, int tag,
                                      Comm& made) = 0;

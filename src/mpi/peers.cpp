@@ -18,6 +18,7 @@ constexpr int kMeeting = 10;  // and above
 constexpr std::uint64_t kMeetings = 30000;
 constexpr std::uint64_t kGivesUp = ~std::uint64_t{0};  // instead of how many collectives were begun
 constexpr std::size_t kWords = 3;                      // group, sequence, posted
+constexpr std::size_t kWordBits = 64;
 constexpr auto kTalkEvery = milliseconds(20);
 
 std::string seconds(milliseconds time) {
@@ -39,11 +40,12 @@ std::string list(const std::vector<int>& ranks, const std::vector<std::string>& 
   return text;
 }
 
-// Ranks that wait for each other, with a byte for each message.
+// Ranks that wait for each other, with a word for each message.
 class Gathering final : public Operation {
  public:
-  Gathering(std::string what, std::size_t messages) : words(messages), what_(std::move(what)) {}
-  std::vector<char> words;
+  Gathering(std::string what, std::size_t messages, std::uint64_t word = 0)
+      : words(messages, word), what_(std::move(what)) {}
+  std::vector<std::uint64_t> words;
 
  private:
   [[nodiscard]] std::string text() const override { return what_; }
@@ -67,8 +69,8 @@ std::shared_ptr<Group> Progress::adopt(Comm comm, std::vector<int> world_ranks) 
     const auto guard = lock(Clock::now() + kFindOut);
     if (!guard) return;  // a thread is stuck in MPI: the process is about to leave, with all it has
     groups_.erase(group->id);
-    // In a broken job it might wait for ever.
-    if (!is_broken() && !library_->finalised()) static_cast<void>(library_->free(group->comm));
+    for (Kept& kept : kept_[hash(group->world_ranks)])
+      if (kept.group == group->id) kept.dropped = true;
     delete group;
   };
   const std::uint64_t members = hash(world_ranks);
@@ -79,38 +81,66 @@ std::shared_ptr<Group> Progress::adopt(Comm comm, std::vector<int> world_ranks) 
   group->highest_tag = library_->highest_tag();
   group->world_ranks = std::move(world_ranks);
   groups_[group->id] = group.get();
+  kept_[members].push_back({.group = group->id, .comm = comm});
   return group;
 }
 
+// A bit for each communicator of these members, the oldest first: set where its group was dropped.
+std::uint64_t Progress::dropped_locked(std::uint64_t members) {
+  const std::vector<Kept>& kept = kept_[members];
+  std::uint64_t bits = 0;
+  for (std::size_t i = 0; i < std::min(kept.size(), kWordBits); ++i)
+    if (kept[i].dropped) bits |= std::uint64_t{1} << i;
+  return bits;
+}
+
+void Progress::free_locked(std::uint64_t members, std::uint64_t dropped) {
+  std::vector<Kept>& kept = kept_[members];
+  const std::vector<Kept> before = std::exchange(kept, {});
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    const bool free = i < kWordBits && (dropped >> i & 1) != 0;
+    Comm comm = before[i].comm;
+    if (free)
+      static_cast<void>(library_->free(comm));
+    else
+      kept.push_back(before[i]);
+  }
+}
+
 // Members report to the first of them, and when all have, it lets them go. So nobody is in MPI,
-// deaf to questions, while others are still far away.
-void Progress::meet(const std::vector<int>& members, milliseconds timeout) {
+// deaf to questions, while others are still far away. They agree on the communicators to free:
+// those whose group all of them have dropped.
+std::uint64_t Progress::meet(const std::vector<int>& members, milliseconds timeout) {
+  std::uint64_t dropped = 0;
+  if (const auto guard = lock(Clock::now() + timeout)) dropped = dropped_locked(hash(members));
   const int tag = kMeeting + static_cast<int>(hash(members) % kMeetings);
   const bool leads = world_->rank == members.front();
   std::vector<int> others;
   for (const int rank : members)
     if (rank != world_->rank) others.push_back(rank);
-  if (others.empty()) return;
+  if (others.empty()) return dropped;
   std::vector<int> partners = leads ? others : std::vector{members.front()};
   for (const bool leaving : {false, true}) {
-    const auto step =
-        std::make_shared<Gathering>("a group of " + list(members, hosts_), partners.size());
+    const auto step = std::make_shared<Gathering>("a group of " + list(members, hosts_),
+                                                  partners.size(), dropped);
     submit(
         step,
         {.group = world_, .timeout = timeout, .collective = false, .peers = others, .wait = true},
         [&](Library& library, Comm /*world*/, std::vector<Request>& requests) {
           int error = 0;
           for (std::size_t i = 0; i < partners.size() && error == 0; ++i) {
-            char* word = &step->words[i];
-            error = leads == leaving ? library.isend(word, 1, partners[i], tag, control_,
-                                                     requests.emplace_back())
-                                     : library.ireceive(word, 1, partners[i], tag, control_,
-                                                        requests.emplace_back());
+            std::uint64_t* word = &step->words[i];
+            error = leads == leaving ? library.isend(word, sizeof(*word), partners[i], tag,
+                                                     control_, requests.emplace_back())
+                                     : library.ireceive(word, sizeof(*word), partners[i], tag,
+                                                        control_, requests.emplace_back());
           }
           return error;
         });
     if (step->error()) std::rethrow_exception(step->error());
+    for (const std::uint64_t word : step->words) dropped &= word;
   }
+  return dropped;
 }
 
 std::shared_ptr<Group> Progress::subgroup(const Group& parent, const std::vector<int>& ranks,
@@ -120,18 +150,19 @@ std::shared_ptr<Group> Progress::subgroup(const Group& parent, const std::vector
   members.reserve(ranks.size());
   for (const int rank : ranks)
     members.push_back(parent.world_ranks[static_cast<std::size_t>(rank)]);
-  meet(members, timeout);
+  const std::uint64_t dropped = meet(members, timeout);
   // MPI blocks all the same. On a thread of its own, so that this one can give up.
   auto made = std::make_shared<std::promise<std::shared_ptr<Group>>>();
   auto result = made->get_future();
   const int tag = static_cast<int>(hash(members) % kMeetings);
-  std::thread maker([this, made, tag, ranks, members, timeout, comm = parent.comm] {
+  std::thread maker([this, made, tag, ranks, members, timeout, dropped, comm = parent.comm] {
     try {
       const auto guard = lock(Clock::now() + timeout);
       if (!guard || is_broken())
         throw std::runtime_error(
             "MPI: cannot create a group: " +
             (guard && !why_broken_.empty() ? why_broken_ : "another thread is stuck in MPI"));
+      free_locked(hash(members), dropped);
       Comm child;
       check(library_->subgroup(comm, ranks, tag, child), "cannot create a group");
       made->set_value(adopt(child, members));

@@ -172,7 +172,9 @@ class Progress {
   void complete(Operations& over);
 
   void check(int error, const std::string& what) const;
-  void meet(const std::vector<int>& members, milliseconds timeout);
+  [[nodiscard]] std::uint64_t meet(const std::vector<int>& members, milliseconds timeout);
+  [[nodiscard]] std::uint64_t dropped_locked(std::uint64_t members);
+  void free_locked(std::uint64_t members, std::uint64_t dropped);
 
   // What other ranks are asked and told when something takes long.
   void ask_locked(Operation& operation);
@@ -197,6 +199,15 @@ class Progress {
   Comm control_;
   std::map<std::uint64_t, Group*> groups_;              // those that live, by id
   std::map<std::uint64_t, std::uint64_t> groups_made_;  // of the same members
+  // MPI_Comm_free is collective, but each rank drops a group when its own last operation ends. So
+  // a dropped group's communicator is kept until its members meet to make their next group; then
+  // all of them free the same ones, in the order of their making. MPI_Finalize frees the rest.
+  struct Kept {
+    std::uint64_t group = 0;  // its id
+    Comm comm;
+    bool dropped = false;
+  };
+  std::map<std::uint64_t, std::vector<Kept>> kept_;  // by the hash of their members; oldest first
   Operations pending_;
   Operations abandoned_;     // MPI may still use their memory
   std::set<int> have_left_;  // world ranks that said that they give up

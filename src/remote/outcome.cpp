@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "remote/diagnose.hpp"
 #include "remote/grouped.hpp"
 #include "sys/quote.hpp"
@@ -57,8 +58,8 @@ int weight(ErrorCode code) {
 
 }  // namespace
 
-Verdict verdict(std::span<const Outcome> outcomes) {
-  Verdict whole;
+Conclusion conclusion(std::span<const Outcome> outcomes) {
+  Conclusion whole;
   for (const Outcome& outcome : outcomes) {
     if (outcome.ended) {
       whole.code = std::max(whole.code, code_of(*outcome.ended));
@@ -105,7 +106,7 @@ std::string to_json(const Outcome& outcome) {
     if (!error.hint.empty()) json["hint"] = error.hint;
     if (error.cause) json["because"] = error.cause->what;
   }
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json_text(json);
 }
 
 std::string command_line(std::span<const std::string> words) {

@@ -12,11 +12,11 @@ namespace muster::remote {
 
 // What the whole should end with. `failure` is set when a host was not reached (before all else),
 // something failed on our side or a deadline passed; otherwise `code` is the highest of the hosts'.
-struct Verdict {
+struct Conclusion {
   std::optional<ErrorCode> failure;
   int code = 0;
 };
-[[nodiscard]] Verdict verdict(std::span<const Outcome> outcomes);
+[[nodiscard]] Conclusion conclusion(std::span<const Outcome> outcomes);
 
 // The hosts that did not end well, folded by equal reason, with hints; empty when all is well.
 [[nodiscard]] std::string failures_text(std::span<const Outcome> outcomes);

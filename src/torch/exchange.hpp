@@ -1,4 +1,5 @@
-// Texts and tensors between the ranks of a group, and what they find out together.
+// Texts and tensors between the ranks of a group, and what they find out together. Not a public
+// header; libmuster exports for muster-train what MUSTER_API marks.
 #pragma once
 
 #include <functional>
@@ -6,6 +7,8 @@
 #include <vector>
 
 #include <torch/csrc/distributed/c10d/ProcessGroup.hpp>
+
+#include "muster/api.hpp"
 
 namespace muster {
 
@@ -15,9 +18,9 @@ using ProcessGroupPointer = c10::intrusive_ptr<c10d::ProcessGroup>;
 [[nodiscard]] c10::Device device_of(c10d::ProcessGroup& group);
 
 // Collective; what each rank said, by rank. Any bytes.
-[[nodiscard]] std::vector<std::string> gather_texts(c10d::ProcessGroup& group,
-                                                    const std::string& mine);
-[[nodiscard]] std::string own_host();
+[[nodiscard]] MUSTER_API std::vector<std::string> gather_texts(c10d::ProcessGroup& group,
+                                                               const std::string& mine);
+[[nodiscard]] MUSTER_API std::string own_host();
 // "rank 3 on n2"
 [[nodiscard]] std::string rank_and_host(int rank);
 

@@ -1,6 +1,7 @@
 #include "trainflags/train_options.hpp"
 
 #include "trainflags/duration_option.hpp"
+#include "trainflags/models.hpp"
 
 namespace muster::trainflags {
 namespace {
@@ -187,9 +188,11 @@ void add_machine_options(CLI::App& command, TrainOptions& options) {
 }  // namespace
 
 void add_train_options(CLI::App& command, TrainOptions& options) {
-  command.add_option("MODEL", options.model, "mnist, resnet18 or resnet50")
+  std::vector<std::string> names;
+  for (const Model& model : kModels) names.emplace_back(model.name);
+  command.add_option("MODEL", options.model, model_names())
       ->required()
-      ->check(CLI::IsMember(std::vector<std::string>(std::begin(kModels), std::end(kModels))));
+      ->check(CLI::IsMember(names));
   add_place_options(command, options);
   add_step_options(command, options);
   add_rate_options(command, options);
@@ -228,18 +231,6 @@ std::vector<std::string> given_words(const CLI::App& command, bool of_trainer) {
     }
   }
   return words;
-}
-
-std::string defaults_text() {
-  return "Defaults of the models:\n"
-         "            epochs  batch  lr (for 256)  warm-up epochs  weight decay\n"
-         "  mnist          5     64           0.1             0.2             0\n"
-         "  resnet18      30    128           0.1               1        0.0005\n"
-         "  resnet50      30    128           0.1               1        0.0001\n"
-         "  With --weights, both ResNets default to 5 epochs and lr 0.02.\n\n"
-         "After the training the output directory holds model.safetensors (with\ntorchvision's "
-         "names), metrics.jsonl, training.svg and result.json. An\ninterrupted job continues from "
-         "checkpoints/ in that directory.";
 }
 
 }  // namespace muster::trainflags

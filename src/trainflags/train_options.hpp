@@ -49,7 +49,6 @@ struct TrainOptions {
 };
 
 inline constexpr const char* kTrainGroup = "Training";  // its groups in --help begin so
-inline constexpr const char* kModels[] = {"mnist", "resnet18", "resnet50"};
 
 // The model, as a word of its own, and all flags but --threads, which `muster run` has already.
 void add_train_options(CLI::App& command, TrainOptions& options);
@@ -58,8 +57,5 @@ void add_threads_option(CLI::App& command, TrainOptions& options);
 // What the user gave, as words for another command line: the options of the trainers, or all the
 // others. Without the model.
 [[nodiscard]] std::vector<std::string> given_words(const CLI::App& command, bool of_trainer);
-
-// Defaults of each model, for the end of a help text.
-[[nodiscard]] std::string defaults_text();
 
 }  // namespace muster::trainflags

@@ -12,7 +12,7 @@ namespace muster::agent {
 namespace {
 
 bool inside(const std::string& subnet, const std::string& address) {
-  const auto parsed = parse_subnet(subnet);
+  const auto parsed = parse_range(subnet);
   if (!parsed) return false;
   const int family = address.find(':') == std::string::npos ? AF_INET : AF_INET6;
   unsigned char bytes[16] = {};
@@ -20,7 +20,7 @@ bool inside(const std::string& subnet, const std::string& address) {
   return parsed->contains(family, bytes);
 }
 
-TEST(Subnet, Contains) {
+TEST(AddressRange, Contains) {
   EXPECT_TRUE(inside("198.18.0.0/16", "198.18.255.1"));
   EXPECT_FALSE(inside("198.18.0.0/16", "198.19.0.1"));
   EXPECT_TRUE(inside("198.18.0.0/15", "198.19.0.1"));
@@ -34,10 +34,10 @@ TEST(Subnet, Contains) {
   EXPECT_FALSE(inside("0.0.0.0/0", "fd00::1"));
 }
 
-TEST(Subnet, RefusesWhatIsNone) {
+TEST(AddressRange, RefusesWhatIsNone) {
   for (const char* bad : {"", "/", "10.0.0.0", "10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/8x", "x/8",
                           "10.0.0.0/", "fd00::/129", "10.0.0/8"}) {
-    EXPECT_FALSE(parse_subnet(bad)) << bad;
+    EXPECT_FALSE(parse_range(bad)) << bad;
   }
 }
 

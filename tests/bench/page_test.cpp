@@ -5,8 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include "bench/chart.hpp"
-#include "bench/markup.hpp"
 #include "bench/picture.hpp"
 
 namespace muster::bench {
@@ -47,24 +45,9 @@ Results all_hostile() {
   results.pairs = {{evil, evil + "2", 1e9, 1e9, 1e-5, false}};
   results.suspects = {{{evil}, evil}, {{evil, evil + "2"}, evil}};
   results.trainings = {{evil, evil, 1, 1, 1, 1, 1, 1, 1, 1, 1}};
-  results.verdicts = {{Verdict::Outcome::kFail, evil, 1e9, 1e8, evil}};
+  results.verdicts = {{Judgement::Outcome::kFail, evil, 1e9, 1e8, evil}};
   results.cut_short = evil;
   return results;
-}
-
-TEST(Markup, EscapesWhatWouldLeaveItsPlace) {
-  EXPECT_EQ(escaped(kHostile), "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;");
-  EXPECT_EQ(escaped("caf\u00e9 \u4e2d \U0001F600"), "caf\u00e9 \u4e2d \U0001F600");
-  EXPECT_EQ(escaped("a\x1b\x01\x7f"), "a\uFFFD\uFFFD\uFFFD");
-  EXPECT_EQ(escaped("\xff\xc3"), "\uFFFD\uFFFD");  // no UTF-8
-  EXPECT_EQ(escaped("\xc0\xbc"), "\uFFFD\uFFFD");  // '<' in too many bytes
-  EXPECT_EQ(escaped("\xed\xa0\x80"), "\uFFFD");    // half a surrogate
-  EXPECT_EQ(escaped("a\u202eb"), "a\uFFFDb");      // turns the writing
-  EXPECT_EQ(escaped(std::string("a\0b", 3)),
-            "a\uFFFD"
-            "b");
-  EXPECT_EQ(shortened("\u4e2d\u4e2d\u4e2d\u4e2d", 3), "\u4e2d\u2026\u4e2d");
-  EXPECT_EQ(shortened("abc", 3), "abc");
 }
 
 TEST(Page, HostileTextIsShownAndDoesNothing) {
@@ -87,9 +70,9 @@ TEST(Page, NeedsNothingElse) {
 TEST(Page, SaysWhatRanAndWhatCameOfIt) {
   Results results = all_hostile();
   results.command = "muster bench all-reduce -H n[1-4]";
-  results.verdicts = {{Verdict::Outcome::kPass, "one", 1e9, 1e9, "fine"},
-                      {Verdict::Outcome::kFail, "two", 1.25e9, 1.25e8, "look at the cable"},
-                      {Verdict::Outcome::kUnknown, "three", 0, 0, "nobody knows"}};
+  results.verdicts = {{Judgement::Outcome::kPass, "one", 1e9, 1e9, "fine"},
+                      {Judgement::Outcome::kFail, "two", 1.25e9, 1.25e8, "look at the cable"},
+                      {Judgement::Outcome::kUnknown, "three", 0, 0, "nobody knows"}};
   results.cut_short = "interrupted";
   const std::string html = page_html(results);
   EXPECT_TRUE(contains(html, "<pre>muster bench all-reduce -H n[1-4]</pre>"));
@@ -151,14 +134,6 @@ TEST(Picture, PointsAreWhereTheirValuesAre) {
   EXPECT_TRUE(contains(svg, "expected 5.00 Gbit/s"));
   EXPECT_TRUE(contains(svg, ">1K<"));
   EXPECT_TRUE(contains(svg, ">1M<"));
-}
-
-TEST(Picture, ALinearAxisEndsAtAWholeTick) {
-  const Axis axis = linear_axis("Gbit/s", 9.3);
-  EXPECT_DOUBLE_EQ(axis.high, 10);
-  EXPECT_EQ(axis.ticks.size(), 6U);
-  EXPECT_EQ(axis.ticks.back().text, "10");
-  EXPECT_EQ(linear_axis("", 0).ticks.size(), 6U);
 }
 
 TEST(Picture, BrightnessGrowsWithTheValue) {

@@ -150,13 +150,13 @@ TEST(Table, WhatWasNotMeasuredIsSaidWithItsReason) {
 
 TEST(Table, VerdictsAreLoudAndNumbersInGbit) {
   Results results = collectives_of_four();
-  results.verdicts = {{.outcome = Verdict::Outcome::kFail,
+  results.verdicts = {{.outcome = Judgement::Outcome::kFail,
                        .about = "all-reduce of 4 hosts",
                        .expected = 1.125e9,
                        .measured = 1.25e8,
                        .text = "Look at n3's cable."},
-                      {.outcome = Verdict::Outcome::kPass, .about = "a"},
-                      {.outcome = Verdict::Outcome::kUnknown, .about = "b"}};
+                      {.outcome = Judgement::Outcome::kPass, .about = "a"},
+                      {.outcome = Judgement::Outcome::kUnknown, .about = "b"}};
   const std::string text = table_text(results);
   EXPECT_TRUE(has(text, "FAIL: all-reduce of 4 hosts, expected 9.00 Gbit/s, measured 1.00 Gbit/s"));
   EXPECT_TRUE(has(text, "\n#     Look at n3's cable.\n"));

@@ -1,6 +1,6 @@
-#include "bench/verdict.hpp"
-
 #include <gtest/gtest.h>
+
+#include "bench/judge.hpp"
 
 namespace muster::bench {
 namespace {
@@ -26,50 +26,50 @@ Results two_hosts(double busbw) {
                             .busbw = busbw}}};
 }
 
-const Verdict& about(const std::vector<Verdict>& verdicts, const std::string& what) {
-  for (const Verdict& verdict : verdicts) {
+const Judgement& about(const std::vector<Judgement>& verdicts, const std::string& what) {
+  for (const Judgement& verdict : verdicts) {
     if (verdict.about.find(what) != std::string::npos) return verdict;
   }
-  static const Verdict none{.about = "none"};
+  static const Judgement none{.about = "none"};
   return none;
 }
 
-TEST(Verdict, ALinkThatGivesWhatItSaysPasses) {
+TEST(Judgement, ALinkThatGivesWhatItSaysPasses) {
   const auto verdicts = judge(two_hosts(0.94 * kGbit), 0);
-  const Verdict& verdict = about(verdicts, "all-reduce");
-  EXPECT_EQ(verdict.outcome, Verdict::Outcome::kPass) << verdict.text;
+  const Judgement& verdict = about(verdicts, "all-reduce");
+  EXPECT_EQ(verdict.outcome, Judgement::Outcome::kPass) << verdict.text;
   EXPECT_NEAR(verdict.expected, 0.9415 * kGbit, 0.001 * kGbit);
   EXPECT_NE(verdict.text.find("eth0 reports 1.00 Gbit/s"), std::string::npos) << verdict.text;
 }
 
-TEST(Verdict, HalfOfItFailsAndSaysWhatToDo) {
+TEST(Judgement, HalfOfItFailsAndSaysWhatToDo) {
   const auto verdicts = judge(two_hosts(0.4 * kGbit), 0);
-  const Verdict& verdict = about(verdicts, "all-reduce");
-  EXPECT_EQ(verdict.outcome, Verdict::Outcome::kFail);
+  const Judgement& verdict = about(verdicts, "all-reduce");
+  EXPECT_EQ(verdict.outcome, Judgement::Outcome::kFail);
   EXPECT_NE(verdict.text.find("muster bench pairs"), std::string::npos);
 }
 
-TEST(Verdict, TheSlowestHostsLinkCounts) {
+TEST(Judgement, TheSlowestHostsLinkCounts) {
   Results results = two_hosts(0.09 * kGbit);
   results.hosts[1].speed_mbit = 100;
-  EXPECT_EQ(about(judge(results, 0), "all-reduce").outcome, Verdict::Outcome::kPass);
+  EXPECT_EQ(about(judge(results, 0), "all-reduce").outcome, Judgement::Outcome::kPass);
   EXPECT_NE(expected_link(results, 0).why.find("n2"), std::string::npos);
 }
 
-TEST(Verdict, WhatTheUserExpectsWins) {
+TEST(Judgement, WhatTheUserExpectsWins) {
   EXPECT_EQ(about(judge(two_hosts(0.09 * kGbit), 0.1 * kGbit), "all-reduce").outcome,
-            Verdict::Outcome::kPass);
+            Judgement::Outcome::kPass);
 }
 
-TEST(Verdict, NobodyKnowsIsNotGood) {
+TEST(Judgement, NobodyKnowsIsNotGood) {
   Results results = two_hosts(kGbit);
   results.hosts[0].speed_mbit = -1;
   const auto verdicts = judge(results, 0);
-  EXPECT_EQ(about(verdicts, "all-reduce").outcome, Verdict::Outcome::kUnknown);
+  EXPECT_EQ(about(verdicts, "all-reduce").outcome, Judgement::Outcome::kUnknown);
   EXPECT_NE(about(verdicts, "all-reduce").text.find("--expect"), std::string::npos);
 }
 
-TEST(Verdict, RdmaThatIsNotUsedIsLoud) {
+TEST(Judgement, RdmaThatIsNotUsedIsLoud) {
   Results results = two_hosts(0.94 * kGbit);
   for (HostFacts& host : results.hosts) host.rdma = "mlx5_0:1, 100 Gb/sec (4X EDR)";
   results.traffic = {{.host = "n1",
@@ -78,8 +78,8 @@ TEST(Verdict, RdmaThatIsNotUsedIsLoud) {
                       .devices = {{.name = "eth0", .sent = 1 << 30},
                                   {.name = "mlx5_0:1", .rdma = true, .sent = 4096}}}};
   const auto verdicts = judge(results, 0);
-  const Verdict& loud = about(verdicts, "RDMA IS AVAILABLE");
-  EXPECT_EQ(loud.outcome, Verdict::Outcome::kFail);
+  const Judgement& loud = about(verdicts, "RDMA IS AVAILABLE");
+  EXPECT_EQ(loud.outcome, Judgement::Outcome::kFail);
   EXPECT_NE(loud.text.find("n1 sent 1024 MiB through eth0"), std::string::npos) << loud.text;
   EXPECT_EQ(&loud, &verdicts.front());
 
@@ -89,21 +89,21 @@ TEST(Verdict, RdmaThatIsNotUsedIsLoud) {
   results.measurements[1].busbw = 95 * kGbit;
   const auto good = judge(results, 0);
   EXPECT_EQ(about(good, "RDMA IS AVAILABLE").about, "none");
-  EXPECT_EQ(about(good, "all-reduce").outcome, Verdict::Outcome::kPass);
+  EXPECT_EQ(about(good, "all-reduce").outcome, Judgement::Outcome::kPass);
   EXPECT_NEAR(about(good, "all-reduce").expected, 95 * kGbit, kGbit);
 }
 
-TEST(Verdict, GlooCannotDoRdmaAndIsNotBlamed) {
+TEST(Judgement, GlooCannotDoRdmaAndIsNotBlamed) {
   Results results = two_hosts(0.94 * kGbit);
   for (HostFacts& host : results.hosts) host.rdma = "mlx5_0:1, 100 Gb/sec (4X EDR)";
   results.traffic = {{.host = "n1",
                       .backend = "gloo",
                       .operation = "all-reduce",
                       .devices = {{.name = "eth0", .sent = 1 << 30}}}};
-  EXPECT_EQ(about(judge(results, 0), "RDMA IS AVAILABLE").outcome, Verdict::Outcome::kUnknown);
+  EXPECT_EQ(about(judge(results, 0), "RDMA IS AVAILABLE").outcome, Judgement::Outcome::kUnknown);
 }
 
-TEST(Verdict, FewRanksOnOneHostSayNothingOfTheLink) {
+TEST(Judgement, FewRanksOnOneHostSayNothingOfTheLink) {
   Results results = two_hosts(0.1 * kGbit);
   results.ranks = 4;
   for (Measurement& one : results.measurements) one.ranks = 4;
@@ -112,10 +112,10 @@ TEST(Verdict, FewRanksOnOneHostSayNothingOfTheLink) {
                                   .ranks = 2,
                                   .bytes = 16 << 20,
                                   .busbw = 80 * kGbit});
-  EXPECT_EQ(about(judge(results, 0), "all-reduce").outcome, Verdict::Outcome::kFail);
+  EXPECT_EQ(about(judge(results, 0), "all-reduce").outcome, Judgement::Outcome::kFail);
 }
 
-TEST(Verdict, ABackendThatFallsBehindIsNamed) {
+TEST(Judgement, ABackendThatFallsBehindIsNamed) {
   Results results = two_hosts(0.3 * kGbit);
   results.measurements.push_back({.operation = "all-reduce",
                                   .backend = "gloo",
@@ -123,48 +123,48 @@ TEST(Verdict, ABackendThatFallsBehindIsNamed) {
                                   .bytes = 16 << 20,
                                   .busbw = 0.93 * kGbit});
   const auto verdicts = judge(results, 0);
-  const Verdict& verdict = about(verdicts, "all-reduce");
-  EXPECT_EQ(verdict.outcome, Verdict::Outcome::kPass);
+  const Judgement& verdict = about(verdicts, "all-reduce");
+  EXPECT_EQ(verdict.outcome, Judgement::Outcome::kPass);
   EXPECT_NE(verdict.text.find("mpi reaches only 32 %"), std::string::npos) << verdict.text;
 }
 
-TEST(Verdict, PairsThatWereNotAllMeasuredDoNotPass) {
+TEST(Judgement, PairsThatWereNotAllMeasuredDoNotPass) {
   Results results = two_hosts(0);
   results.kind = "pairs";
   results.measurements.clear();
   results.pairs = {{.one = "n1", .other = "n2", .forward = 0.94 * kGbit, .backward = 0.93 * kGbit}};
   results.cut_short = "interrupted";
-  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Verdict::Outcome::kUnknown);
+  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Judgement::Outcome::kUnknown);
   results.cut_short.clear();
   results.hosts[0].rdma = "mlx5_0:1, 100 Gb/sec (4X EDR)";
-  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Verdict::Outcome::kUnknown);
+  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Judgement::Outcome::kUnknown);
 }
 
-TEST(Verdict, WrongDataFailsWhateverTheSpeed) {
+TEST(Judgement, WrongDataFailsWhateverTheSpeed) {
   Results results = two_hosts(0.94 * kGbit);
   results.measurements[1].wrong = 1;
   const auto verdicts = judge(results, 0);
-  EXPECT_EQ(about(verdicts, "the data").outcome, Verdict::Outcome::kFail);
+  EXPECT_EQ(about(verdicts, "the data").outcome, Judgement::Outcome::kFail);
   EXPECT_NE(about(verdicts, "the data").text.find("16777216 bytes: 1 elements"), std::string::npos);
 }
 
-TEST(Verdict, SeveralRanksOfAHostShareItsLinkInAnAllToAll) {
+TEST(Judgement, SeveralRanksOfAHostShareItsLinkInAnAllToAll) {
   EXPECT_DOUBLE_EQ(expected_busbw("all-to-all", 2, 2, 100), 100);
   // 2 hosts x 2 ranks: 2 x 2/4 of a buffer leave a host in the time in which busbw counts 3/4.
   EXPECT_DOUBLE_EQ(expected_busbw("all-to-all", 4, 2, 100), 75);
   EXPECT_DOUBLE_EQ(expected_busbw("all-reduce", 4, 2, 100), 100);
 }
 
-TEST(Verdict, ASlowHostFailsThePairs) {
+TEST(Judgement, ASlowHostFailsThePairs) {
   Results results = two_hosts(0);
   results.kind = "pairs";
   results.measurements.clear();
   results.pairs = {{.one = "n1", .other = "n2", .forward = 0.94 * kGbit, .backward = 0.93 * kGbit}};
-  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Verdict::Outcome::kPass);
+  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Judgement::Outcome::kPass);
   results.suspects = {{.hosts = {"n2"}, .confirmed = false}};
-  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Verdict::Outcome::kPass);
+  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Judgement::Outcome::kPass);
   results.suspects[0].confirmed = true;
-  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Verdict::Outcome::kFail);
+  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Judgement::Outcome::kFail);
 }
 
 }  // namespace

@@ -30,7 +30,8 @@ class FakeMpi final : public Library {
   std::map<int, std::uint64_t> answering;  // ranks that answer: how many collectives they began
   int next_polls = 0;
   int next_error = 0;
-  std::atomic<int> freed = 0;
+  std::vector<std::uintptr_t> freed;                    // communicators
+  std::uint64_t dropped_elsewhere = ~std::uint64_t{0};  // groups that the other ranks dropped
   std::atomic<bool> is_finalised = false;
 
   [[nodiscard]] std::string version() const override { return "fake"; }
@@ -66,9 +67,10 @@ class FakeMpi final : public Library {
     names = {name, "n1", "n2", "n3"};
     return 0;
   }
-  [[nodiscard]] int free(Comm& /*comm*/) override {
+  [[nodiscard]] int free(Comm& comm) override {
     const Alone alone(*this);
-    ++freed;
+    const std::lock_guard guard(mutex);
+    freed.push_back(comm.bits);
     return 0;
   }
   [[nodiscard]] int rank(Comm /*comm*/) const override { return 0; }
@@ -125,8 +127,9 @@ class FakeMpi final : public Library {
     ends_after[request.bits] = 0;
     return 0;
   }
-  [[nodiscard]] int ireceive(void* /*d*/, std::size_t /*b*/, int /*from*/, int /*tag*/, Comm /*c*/,
+  [[nodiscard]] int ireceive(void* data, std::size_t bytes, int /*from*/, int /*tag*/, Comm /*c*/,
                              Request& request) override {
+    std::memcpy(data, &dropped_elsewhere, std::min(bytes, sizeof(dropped_elsewhere)));
     return begin(request);
   }
 
@@ -441,19 +444,46 @@ TEST_F(ProgressTest, WaitingForATimeLeavesTheOperationAlone) {
   EXPECT_NE(error_of(*slow).find("enough"), std::string::npos);
 }
 
-TEST_F(ProgressTest, AGroupIsFreedWithItsLastOperation) {
+TEST_F(ProgressTest, AGroupIsFreedWhenItsMembersMeetAgain) {
   auto group = progress_.subgroup(*progress_.world(), {0, 2}, 5s);
   EXPECT_EQ(group->world_ranks, (std::vector{0, 2}));
+  const auto used = group->comm.bits;
+  mpi_->next_polls = -1;
   auto operation = std::make_shared<Noted>();
-  progress_.submit(operation, {.group = group, .timeout = 10s},
+  progress_.submit(operation, {.group = group, .timeout = 60s},
                    [](Library& library, Comm comm, std::vector<Request>& requests) {
                      return library.ibarrier(comm, requests.emplace_back());
                    });
+  mpi_->next_polls = 0;
   group.reset();
+  const auto while_it_is_used = progress_.subgroup(*progress_.world(), {0, 2}, 5s);
+  {
+    const std::lock_guard guard(mpi_->mutex);
+    for (auto& [request, polls] : mpi_->ends_after) polls = 0;
+  }
   EXPECT_TRUE(progress_.wait(*operation));
   operation.reset();
-  while (mpi_->freed == 0) std::this_thread::yield();  // the test's own time limit bounds it
-  EXPECT_EQ(mpi_->freed, 1);
+  const auto of_others = progress_.subgroup(*progress_.world(), {0, 1}, 5s);
+  EXPECT_TRUE(mpi_->freed.empty());
+  // Another thread may hold the operation for a moment. The test's own time limit bounds it.
+  while (mpi_->freed.empty()) static_cast<void>(progress_.subgroup(*progress_.world(), {0, 2}, 5s));
+  EXPECT_EQ(mpi_->freed.front(), used);
+}
+
+TEST_F(ProgressTest, GroupsAreFreedInTheOrderOfTheirMakingByAllMembersOrNone) {
+  std::vector<std::shared_ptr<Group>> groups;
+  std::vector<std::uintptr_t> comms;
+  for (int i = 0; i < 3; ++i) {
+    groups.push_back(progress_.subgroup(*progress_.world(), {0, 1, 3}, 5s));
+    comms.push_back(groups.back()->comm.bits);
+  }
+  mpi_->dropped_elsewhere = 0b101;
+  for (const int drop : {2, 1, 0}) groups[static_cast<std::size_t>(drop)].reset();
+  groups.push_back(progress_.subgroup(*progress_.world(), {0, 1, 3}, 5s));
+  EXPECT_EQ(mpi_->freed, (std::vector{comms[0], comms[2]}));
+  mpi_->dropped_elsewhere = 0b01;  // what is left: the second, and the one just made
+  groups.push_back(progress_.subgroup(*progress_.world(), {0, 1, 3}, 5s));
+  EXPECT_EQ(mpi_->freed, (std::vector{comms[0], comms[2], comms[1]}));
 }
 
 TEST_F(ProgressTest, AGroupThatIsNotMadeInTimeIsAnError) {

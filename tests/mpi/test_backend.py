@@ -20,7 +20,7 @@ SIZES_IN_CI = (("openmpi5", 4), ("mpich", 1))
 @pytest.fixture(scope="module")
 def program(muster):
     """program(name): one that libmuster's MPI backend is tried with, where lab hosts see it."""
-    built = [muster.parent / name for name in ("mpi_conformance", "mpi_trouble")]
+    built = [muster.parent / name for name in ("mpi_conformance", "mpi_trouble", "waiting_free_openmpi.so", "waiting_free_mpich.so")]
     for path in built:
         assert path.exists(), f"{path} is not built; configure with -DMUSTER_TRAINING=ON and build"
     with staged(muster.parent.parent, *built) as folder:
@@ -78,6 +78,16 @@ def test_groups_and_works_dropped_in_flight(program, host, mpi):
     done = mpi.run(host, 2, [program("mpi_trouble"), "in-flight"])
     assert done.returncode == 0, done.stdout + done.stderr
     assert sorted(done.stdout.splitlines()) == ["rank 0: all ended", "rank 1: all ended"]
+
+
+@pytest.mark.parametrize("mpi", SOME_IN_CI)
+def test_groups_dropped_in_different_orders(program, host, mpi):
+    """Under an MPI whose MPI_Comm_free waits for all members of the communicator."""
+    waiting_free = program(f"waiting_free_{'openmpi' if mpi.name.startswith('openmpi') else 'mpich'}.so")
+    done = mpi.run(host, 2, ["env", f"LD_PRELOAD={waiting_free}", program("mpi_trouble"), "crossed"])
+    assert done.returncode == 0, done.stdout + done.stderr
+    # Of three rounds, the groups of two: the last two are MPI_Finalize's.
+    assert sorted(done.stdout.splitlines()) == ["freed"] * 8 + ["rank 0: dropped", "rank 1: dropped"]
 
 
 @pytest.fixture(scope="module")

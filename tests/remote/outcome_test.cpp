@@ -24,17 +24,18 @@ Outcome late(const std::string& host) {
   return {host, unexpected(Error{.code = ErrorCode::kTimeout, .what = "no answer"})};
 }
 
-TEST(Verdict, TheHighestCodeOfTheHosts) {
+TEST(Conclusion, TheHighestCodeOfTheHosts) {
   const std::vector<Outcome> outcomes = {ended("n1", 0), ended("n2", 139), ended("n3", 3)};
-  EXPECT_FALSE(verdict(outcomes).failure.has_value());
-  EXPECT_EQ(verdict(outcomes).code, 139);
-  EXPECT_EQ(verdict(std::vector<Outcome>{ended("n1", 0)}).code, 0);
+  EXPECT_FALSE(conclusion(outcomes).failure.has_value());
+  EXPECT_EQ(conclusion(outcomes).code, 139);
+  EXPECT_EQ(conclusion(std::vector<Outcome>{ended("n1", 0)}).code, 0);
 }
 
-TEST(Verdict, AHostNotReachedComesBeforeADeadlineAndBothBeforeCodes) {
-  EXPECT_EQ(verdict(std::vector<Outcome>{late("n1"), refused("n2"), ended("n3", 3)}).failure,
+TEST(Conclusion, AHostNotReachedComesBeforeADeadlineAndBothBeforeCodes) {
+  EXPECT_EQ(conclusion(std::vector<Outcome>{late("n1"), refused("n2"), ended("n3", 3)}).failure,
             ErrorCode::kUnreachable);
-  EXPECT_EQ(verdict(std::vector<Outcome>{ended("n3", 3), late("n1")}).failure, ErrorCode::kTimeout);
+  EXPECT_EQ(conclusion(std::vector<Outcome>{ended("n3", 3), late("n1")}).failure,
+            ErrorCode::kTimeout);
 }
 
 TEST(Failures, AreFoldedByReasonWithWhatToDo) {

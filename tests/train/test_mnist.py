@@ -95,8 +95,8 @@ def test_what_it_leaves_behind(digits, train):
     output, said = train(1, "mnist", digits / "mnist", "--epochs", "2", "--batch-size", "200", "--log-every", "5")
     assert re.search(r"^epoch 1/2  step 5/40  loss \d\.\d{4}  accuracy -  \d+ images/s  data [\d.]+ %  left \d+ ", said, flags=re.M), said
     picture = ET.parse(output.folder / "training.svg").getroot()
-    loss, accuracy = [[tuple(map(float, point.split(","))) for point in line.get("points").split()]
-                      for line in picture.iter("{http://www.w3.org/2000/svg}polyline")]
+    lines = [path.get("d") for path in picture.iter("{http://www.w3.org/2000/svg}path") if path.get("class").startswith("line ")]
+    loss, accuracy = [[tuple(map(float, point.split())) for point in line[1:].split("L")] for line in lines if "L" in line]
     assert len(loss) == 8 and len(accuracy) == 2
     assert [x for x, _ in loss] == sorted(x for x, _ in loss) and loss[-1][0] == accuracy[-1][0]
     assert loss[-1][1] > loss[0][1] and accuracy[1][1] < accuracy[0][1], "down is more in a picture"

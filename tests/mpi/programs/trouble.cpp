@@ -1,6 +1,7 @@
 // What a backend must survive. Argument: which trouble.
 //   mixed N SEED   N asynchronous operations of all kinds, waited for in random order
 //   in-flight      groups and works are dropped while their operations run
+//   crossed        ranks drop their groups in different orders
 //   stopped, killed   rank 1 stops or kills itself, the others want an all-reduce: they say what
 //   they learnt and how
 //                     long it took
@@ -115,17 +116,29 @@ int mixed(c10d::Backend& group, int count, unsigned seed) {
   return 0;
 }
 
+auto group_of_all(const tests::BackendPtr& world) {
+  std::vector<int> all;
+  for (int rank = 0; rank < world->getSize(); ++rank) all.push_back(rank);
+  return world->split(nullptr, all, nullptr);
+}
+
+int crossed(const tests::BackendPtr& world) {
+  for (int round = 0; round < 3; ++round) {
+    auto one = group_of_all(world);
+    auto other = group_of_all(world);
+    if (world->getRank() % 2 == 0) one.reset();
+    other.reset();
+    one.reset();
+    world->barrier({})->wait();
+  }
+  std::printf("rank %d: dropped\n", world->getRank());
+  return 0;
+}
+
 int in_flight(const tests::BackendPtr& world) {
   std::vector<Tensor> results;
   for (int round = 0; round < 20; ++round) {
-    auto group = world->split(
-        nullptr,
-        [&] {
-          std::vector<int> all;
-          for (int rank = 0; rank < world->getSize(); ++rank) all.push_back(rank);
-          return all;
-        }(),
-        nullptr);
+    auto group = group_of_all(world);
     for (int i = 0; i < 10; ++i) {
       Tensors tensors{at::ones({100000})};
       results.push_back(tensors[0]);
@@ -203,6 +216,7 @@ int main(int argc, char** argv) {
   if (trouble == "mixed" && argc == 4)
     return mixed(*world, std::atoi(argv[2]), static_cast<unsigned>(std::atoi(argv[3])));
   if (trouble == "in-flight") return in_flight(world);
+  if (trouble == "crossed") return crossed(world);
   if (trouble == "huge") return huge(*world);
   if (trouble == "lonely") {
     if (world->getRank() != 0) return 0;

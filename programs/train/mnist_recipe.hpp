@@ -1,9 +1,10 @@
 // A small convolutional network for MNIST.
+#pragma once
+
 #include "programs/train/idx.hpp"
 #include "programs/train/loop.hpp"
 
 namespace muster::programs {
-namespace {
 
 struct MnistNet : Classifier {
   explicit MnistNet(int64_t classes)
@@ -22,21 +23,14 @@ struct MnistNet : Classifier {
   torch::nn::Linear fc2;
 };
 
-}  // namespace
-
-Recipe mnist_recipe(const TrainOptions& /*options*/) {
-  return {.name = "mnist",
-          .read = read_mnist,
+inline Recipe mnist_recipe(const TrainOptions& /*options*/) {
+  return {.read = read_mnist,
           .make = [](const TrainOptions&, int64_t classes, int64_t) -> std::shared_ptr<Classifier> {
             return std::make_shared<MnistNet>(classes);
           },
           .normalisation = {{0.1307F}, {0.3081F, 1, 1}},
           .head = "fc2",
-          .shift = 2,
-          .epochs = 5,
-          .batch_size = 64,
-          .lr = 0.1,
-          .warmup_epochs = 0.2};
+          .shift = 2};
 }
 
 }  // namespace muster::programs

@@ -1,9 +1,9 @@
-#include "bench/markup.hpp"
+#include "report/markup.hpp"
 
 #include <cstdint>
 #include <vector>
 
-namespace muster::bench {
+namespace muster::report {
 namespace {
 
 constexpr const char* kReplacement = "\xEF\xBF\xBD";
@@ -72,4 +72,4 @@ std::string shortened(std::string_view text, std::size_t characters) {
          std::string(text.substr(starts[starts.size() - back]));
 }
 
-}  // namespace muster::bench
+}  // namespace muster::report

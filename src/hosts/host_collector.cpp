@@ -1,10 +1,10 @@
-#include "hosts/roster.hpp"
+#include "hosts/host_collector.hpp"
 
 #include <algorithm>
 
 namespace muster::hosts {
 
-bool Roster::add(std::string_view name, int slots) {
+bool HostCollector::add(std::string_view name, int slots) {
   ++named_;
   if (const auto known = index_.find(name); known != index_.end()) {
     int& total = hosts_[*known].slots;

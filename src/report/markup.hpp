@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace muster::bench {
+namespace muster::report {
 
 // For an element's content and for an attribute in quotes. What is no UTF-8, no character or would
 // turn the direction of writing becomes U+FFFD; newlines stay.
@@ -14,4 +14,4 @@ namespace muster::bench {
 // Both ends with an ellipsis between them: names of hosts differ at either. Not escaped.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t characters);
 
-}  // namespace muster::bench
+}  // namespace muster::report

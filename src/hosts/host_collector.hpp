@@ -13,11 +13,11 @@ namespace muster::hosts {
 
 constexpr int kMaxSlots = 1'000'000;
 
-class Roster {
+class HostCollector {
  public:
-  Roster() : index_(0, ByName{&hosts_}, ByName{&hosts_}) {}
-  Roster(const Roster&) = delete;
-  Roster& operator=(const Roster&) = delete;
+  HostCollector() : index_(0, ByName{&hosts_}, ByName{&hosts_}) {}
+  HostCollector(const HostCollector&) = delete;
+  HostCollector& operator=(const HostCollector&) = delete;
 
   // `slots` 0: not said; it counts as 1 once the host was named more than once. False: more than
   // kMaxSlots on one host.
@@ -26,7 +26,7 @@ class Roster {
   // How often add was called: what bounds the work, however often a host is repeated.
   [[nodiscard]] std::size_t named() const { return named_; }
 
-  // Leaves the roster unusable.
+  // Leaves the collector unusable.
   [[nodiscard]] std::vector<Host> take() { return std::move(hosts_); }
 
  private:

@@ -25,6 +25,6 @@ struct LinkExpectation {
                                     double link_bytes_per_second);
 
 // All verdicts on what was measured; loud where there is RDMA and the bytes went over TCP.
-[[nodiscard]] std::vector<Verdict> judge(const Results& results, double given);
+[[nodiscard]] std::vector<Judgement> judge(const Results& results, double given);
 
 }  // namespace muster::bench

@@ -1,19 +1,64 @@
-#include "bench/chart.hpp"
+#include "report/chart.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "bench/markup.hpp"
+#include "report/markup.hpp"
 
-namespace muster::bench {
+namespace muster::report {
 namespace {
 
 constexpr double kWidth = 560, kPlotHeight = 270, kLeft = 62, kRight = 24, kBottom = 50;
 constexpr double kLegendRow = 22, kLetter = 7.2;  // the width of most letters at 13 px
 constexpr std::size_t kLegendLetters = 40;
+constexpr double kTitleRow = 34;
 constexpr int kColours = 6;
+using Colours = std::array<const char*, kColours>;
+
+// After Okabe and Ito: told apart by people who see red and green alike.
+constexpr Colours kLight = {"#0072b2", "#c4570a", "#008a65", "#a8488a", "#8a6d00", "#444c56"};
+constexpr Colours kDark = {"#56b4e9", "#f0883e", "#2ec4a0", "#e09ac8", "#e3c34a", "#b1bac4"};
+
+constexpr const char* kShapes = R"(svg{display:block;width:100%;height:auto;max-width:640px}
+svg text{font-size:13px;fill:currentColor;font-variant-numeric:tabular-nums}
+svg .s0{--c:var(--s0)}svg .s1{--c:var(--s1)}svg .s2{--c:var(--s2)}
+svg .s3{--c:var(--s3)}svg .s4{--c:var(--s4)}svg .s5{--c:var(--s5)}
+svg .line{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round}
+svg .thin{fill:none;stroke:var(--c);stroke-width:1;opacity:.75}
+svg .dash{fill:none;stroke:var(--c);stroke-width:1.6;stroke-dasharray:7 5}
+svg .m{fill:var(--c);stroke:var(--card);stroke-width:1}
+svg .band{fill:var(--c);opacity:.18}
+svg .grid{stroke:currentColor;opacity:.13}
+svg .axis{fill:none;stroke:currentColor;opacity:.55}
+svg .gap{stroke:var(--card);stroke-width:2}
+svg .cell{font-size:12px;text-anchor:middle}
+svg .mark{fill:none;stroke:var(--outline)}
+svg .unsure{stroke-dasharray:6 4}
+svg .bad{font-weight:700;fill:var(--outline)}
+)";
+
+std::string variables(const Colours& colours) {
+  std::string css;
+  for (std::size_t i = 0; i < colours.size(); ++i) css += fmt::format("--s{}:{};", i, colours[i]);
+  return css;
+}
+
+std::string plain_style() {
+  std::string css =
+      "text{font:13px sans-serif;fill:#1f2328}.line,.thin,.dash{fill:none;stroke-linejoin:round}"
+      ".line{stroke-width:2}.dash{stroke-width:1.6;stroke-dasharray:7 5}.m{stroke:#fff}"
+      ".band{opacity:.18}.grid{stroke:#000;opacity:.13}.axis{fill:none;stroke:#000;opacity:.55}";
+  for (std::size_t i = 0; i < kLight.size(); ++i) {
+    css +=
+        fmt::format(".line.s{0},.thin.s{0},.dash.s{0}{{stroke:{1}}}.m.s{0},.band.s{0}{{fill:{1}}}",
+                    i, kLight[i]);
+  }
+  return css;
+}
 
 struct Frame {
   const Axis& x_axis;
@@ -89,7 +134,7 @@ std::string lines_of(const Frame& frame, const Curve& curve) {
   }
   svg += fmt::format("<path class=\"{} s{}\" d=\"{}\"/>\n", curve.dashed ? "dash" : "line", colour,
                      path_of(frame, points));
-  if (curve.dashed) return svg;
+  if (curve.dashed || !curve.markers) return svg;
   for (const ChartPoint& point : curve.points) {
     svg += marker(curve.colour, frame.x(point.x), frame.y(point.y), point.title) + "\n";
   }
@@ -127,7 +172,7 @@ std::string legend_of(const Chart& chart, double& height) {
     }
     svg += fmt::format("<path class=\"{} s{}\" d=\"M{:.1f} {:.1f}h24\"/>",
                        curve.dashed ? "dash" : "line", curve.colour % kColours, x, y - 4.5);
-    if (!curve.dashed) svg += marker(curve.colour, x + 12, y - 4.5, "");
+    if (!curve.dashed && curve.markers) svg += marker(curve.colour, x + 12, y - 4.5, "");
     svg += label_at(x + 30, y, "start", name) + "\n";
     x += width + 18;
   }
@@ -135,60 +180,79 @@ std::string legend_of(const Chart& chart, double& height) {
   return svg;
 }
 
+struct Drawn {
+  std::string body;
+  double height;
+};
+
+Drawn drawn(const Chart& chart) {
+  double top = 0;
+  std::string body = legend_of(chart, top);
+  const Frame frame{chart.x, chart.y, top + 14};
+  body += grid_of(frame);
+  for (const Curve& curve : chart.curves) body += band_of(frame, curve);
+  for (const Curve& curve : chart.curves) body += lines_of(frame, curve);
+  return {std::move(body), frame.top + kPlotHeight + kBottom};
+}
+
 }  // namespace
 
 std::string chart_svg(const Chart& chart) {
-  double top = 0;
-  const std::string legend = legend_of(chart, top);
-  const Frame frame{chart.x, chart.y, top + 14};
-  std::string svg = fmt::format(
-      "<svg role=\"img\" viewBox=\"0 0 {} {:.0f}\" aria-label=\"{}\">\n<title>{}</title>\n", kWidth,
-      frame.top + kPlotHeight + kBottom, escaped(chart.title), escaped(chart.title));
-  svg += legend + grid_of(frame);
-  for (const Curve& curve : chart.curves) svg += band_of(frame, curve);
-  for (const Curve& curve : chart.curves) svg += lines_of(frame, curve);
-  return svg + "</svg>\n";
+  const auto [body, height] = drawn(chart);
+  return fmt::format(
+             "<svg role=\"img\" viewBox=\"0 0 {} {:.0f}\" aria-label=\"{}\">\n<title>{}</title>\n",
+             kWidth, height, escaped(chart.title), escaped(chart.title)) +
+         body + "</svg>\n";
 }
 
-Axis linear_axis(std::string name, double highest) {
-  if (!(highest > 0)) highest = 1;
-  const double rough = highest / 5;
+std::string stacked_svg(const std::string& title, const std::vector<Chart>& charts) {
+  double height = kTitleRow;
+  std::string body = label_at(kWidth / 2, height - 12, "middle", title) + "\n";
+  for (const Chart& chart : charts) {
+    const Drawn one = drawn(chart);
+    body += fmt::format("<g transform=\"translate(0 {:.0f})\">\n<title>{}</title>\n{}</g>\n",
+                        height, escaped(chart.title), one.body);
+    height += one.height;
+  }
+  return fmt::format(
+             "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\" viewBox=\"0 0 {} {:.0f}\">\n"
+             "<title>{}</title>\n<style>{}</style>\n"
+             "<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n",
+             kWidth, height, escaped(title), plain_style()) +
+         body + "</svg>\n";
+}
+
+Axis linear_axis(std::string name, double highest, double lowest) {
+  if (!(highest > lowest)) highest = lowest + 1;
+  const double rough = (highest - lowest) / 5;
   const double power = std::pow(10.0, std::floor(std::log10(rough)));
   double each = 10 * power;
   for (const double factor : {5.0, 2.0, 1.0}) {
     if (factor * power >= rough) each = factor * power;
   }
-  const int count = static_cast<int>(std::ceil(highest / each - 1e-9));
-  Axis axis{.name = std::move(name), .high = count * each};
-  for (int i = 0; i <= count; ++i) {
+  const int first = static_cast<int>(std::ceil(lowest / each - 1e-9));
+  const int last = static_cast<int>(std::ceil(highest / each - 1e-9));
+  Axis axis{.name = std::move(name), .low = lowest, .high = last * each};
+  for (int i = first; i <= last; ++i) {
     axis.ticks.push_back({.at = i * each, .text = fmt::format("{:.4g}", i * each)});
   }
   return axis;
 }
 
-// After Okabe and Ito: told apart by people who see red and green alike.
-const char* picture_style() {
-  return R"(
-:root{--s0:#0072b2;--s1:#c4570a;--s2:#008a65;--s3:#a8488a;--s4:#8a6d00;--s5:#444c56;--outline:#d1002f}
-@media (prefers-color-scheme:dark){
-:root{--s0:#56b4e9;--s1:#f0883e;--s2:#2ec4a0;--s3:#e09ac8;--s4:#e3c34a;--s5:#b1bac4;--outline:#ff4d6d}}
-svg{display:block;width:100%;height:auto;max-width:640px}
-svg text{font-size:13px;fill:currentColor;font-variant-numeric:tabular-nums}
-svg .s0{--c:var(--s0)}svg .s1{--c:var(--s1)}svg .s2{--c:var(--s2)}
-svg .s3{--c:var(--s3)}svg .s4{--c:var(--s4)}svg .s5{--c:var(--s5)}
-svg .line{fill:none;stroke:var(--c);stroke-width:2;stroke-linejoin:round}
-svg .thin{fill:none;stroke:var(--c);stroke-width:1;opacity:.75}
-svg .dash{fill:none;stroke:var(--c);stroke-width:1.6;stroke-dasharray:7 5}
-svg .m{fill:var(--c);stroke:var(--card);stroke-width:1}
-svg .band{fill:var(--c);opacity:.18}
-svg .grid{stroke:currentColor;opacity:.13}
-svg .axis{fill:none;stroke:currentColor;opacity:.55}
-svg .gap{stroke:var(--card);stroke-width:2}
-svg .cell{font-size:12px;text-anchor:middle}
-svg .mark{fill:none;stroke:var(--outline)}
-svg .unsure{stroke-dasharray:6 4}
-svg .bad{font-weight:700;fill:var(--outline)}
-)";
+Axis counting_axis(std::string name, double most) {
+  Axis axis = linear_axis(std::move(name), most);
+  axis.high = most;
+  std::erase_if(axis.ticks, [most](const Tick& tick) {
+    return tick.at > most || tick.at != std::floor(tick.at);
+  });
+  return axis;
 }
 
-}  // namespace muster::bench
+std::string picture_style() {
+  return fmt::format(
+      "\n:root{{{}--outline:#d1002f}}\n"
+      "@media (prefers-color-scheme:dark){{\n:root{{{}--outline:#ff4d6d}}}}\n{}",
+      variables(kLight), variables(kDark), kShapes);
+}
+
+}  // namespace muster::report

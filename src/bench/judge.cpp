@@ -1,4 +1,4 @@
-#include "bench/verdict.hpp"
+#include "bench/judge.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -66,8 +66,8 @@ int most_ranks(const Results& results, const std::string& operation) {
   return most;
 }
 
-Verdict judge_operation(const Results& results, const std::string& operation,
-                        const LinkExpectation& link) {
+Judgement judge_operation(const Results& results, const std::string& operation,
+                          const LinkExpectation& link) {
   const auto hosts = static_cast<int>(results.hosts.size());
   const int ranks = most_ranks(results, operation);
   const auto by_backend = best_by_backend(results, operation, ranks);
@@ -75,7 +75,7 @@ Verdict judge_operation(const Results& results, const std::string& operation,
   for (const auto& [backend, one] : by_backend) {
     if (best == nullptr || one->busbw > best->busbw) best = one;
   }
-  Verdict verdict{.about = fmt::format("{} on {} hosts", operation, hosts)};
+  Judgement verdict{.about = fmt::format("{} on {} hosts", operation, hosts)};
   if (best == nullptr) {
     verdict.text =
         "no message of 1 MiB or more was measured, so there is no bandwidth to judge; measure "
@@ -91,7 +91,7 @@ Verdict judge_operation(const Results& results, const std::string& operation,
   verdict.expected = expected_busbw(operation, ranks, hosts, link.bytes_per_second);
   const double share = verdict.measured / verdict.expected;
   const bool good = share >= kGoodShare;
-  verdict.outcome = good ? Verdict::Outcome::kPass : Verdict::Outcome::kFail;
+  verdict.outcome = good ? Judgement::Outcome::kPass : Judgement::Outcome::kFail;
   verdict.text = fmt::format("{}; the measured speed is {:.0f} % of the expected speed", link.why,
                              100 * share);
   if (!good) {
@@ -113,7 +113,7 @@ Verdict judge_operation(const Results& results, const std::string& operation,
 }
 
 // Where RDMA exists and the bytes went through TCP instead; the counters are the witnesses.
-std::vector<Verdict> judge_traffic(const Results& results) {
+std::vector<Judgement> judge_traffic(const Results& results) {
   std::map<std::string, std::string> rdma_of;
   for (const HostFacts& host : results.hosts) {
     if (!host.rdma.empty()) rdma_of[host.name] = host.rdma;
@@ -135,10 +135,10 @@ std::vector<Verdict> judge_traffic(const Results& results) {
         fmt::format("{} sent {} MiB through {} and {} MiB through {}", traffic.host, plain >> 20,
                     through, rdma >> 20, rdma_of[traffic.host]));
   }
-  std::vector<Verdict> verdicts;
+  std::vector<Judgement> verdicts;
   for (const auto& [backend, seen] : evidence) {
     verdicts.push_back(
-        {.outcome = backend == "gloo" ? Verdict::Outcome::kUnknown : Verdict::Outcome::kFail,
+        {.outcome = backend == "gloo" ? Judgement::Outcome::kUnknown : Judgement::Outcome::kFail,
          .about = fmt::format("RDMA IS AVAILABLE BUT NOT USED by {}", backend),
          .text = fmt::format(
              "according to the interfaces' counters, {}. {}", fmt::join(seen, "; "),
@@ -152,8 +152,8 @@ std::vector<Verdict> judge_traffic(const Results& results) {
   return verdicts;
 }
 
-Verdict judge_correctness(const Results& results) {
-  Verdict verdict{.about = "the data"};
+Judgement judge_correctness(const Results& results) {
+  Judgement verdict{.about = "the data"};
   std::vector<std::string> wrong;
   for (const Measurement& one : results.measurements) {
     if (one.wrong == 0) continue;
@@ -161,11 +161,11 @@ Verdict judge_correctness(const Results& results) {
                                 one.bytes, one.wrong));
   }
   if (wrong.empty()) {
-    verdict.outcome = Verdict::Outcome::kPass;
+    verdict.outcome = Judgement::Outcome::kPass;
     verdict.text = "every element of every result was correct";
     return verdict;
   }
-  verdict.outcome = Verdict::Outcome::kFail;
+  verdict.outcome = Judgement::Outcome::kFail;
   verdict.text = fmt::format(
       "WRONG RESULTS: {}. Do not train on these hosts: faulty memory, a faulty network card or a "
       "broken library corrupts gradients without an error",
@@ -173,15 +173,16 @@ Verdict judge_correctness(const Results& results) {
   return verdict;
 }
 
-Verdict judge_pairs(const Results& results, const LinkExpectation& link) {
+Judgement judge_pairs(const Results& results, const LinkExpectation& link) {
   std::vector<double> rates;
   for (const Pair& pair : results.pairs) {
     if (!pair.again) rates.push_back(std::min(pair.forward, pair.backward));
   }
   std::sort(rates.begin(), rates.end());
-  Verdict verdict{.about = fmt::format("{} pairs of {} hosts", rates.size(), results.hosts.size()),
-                  .expected = link.bytes_per_second,
-                  .measured = rates.empty() ? 0 : rates[rates.size() / 2]};
+  Judgement verdict{
+      .about = fmt::format("{} pairs of {} hosts", rates.size(), results.hosts.size()),
+      .expected = link.bytes_per_second,
+      .measured = rates.empty() ? 0 : rates[rates.size() / 2]};
   std::vector<std::string> named;
   for (const Suspect& suspect : results.suspects) {
     if (suspect.confirmed) named.push_back(fmt::format("{}", fmt::join(suspect.hosts, " - ")));
@@ -192,7 +193,7 @@ Verdict judge_pairs(const Results& results, const LinkExpectation& link) {
           ? "no pair is slower than the others"
           : "some pairs were slow at first but not when measured again; see above";
   if (!named.empty()) {
-    verdict.outcome = Verdict::Outcome::kFail;
+    verdict.outcome = Judgement::Outcome::kFail;
     verdict.text =
         fmt::format("slower than the others, also when measured again: {}", fmt::join(named, ", "));
   } else if (rates.empty()) {
@@ -203,7 +204,7 @@ Verdict judge_pairs(const Results& results, const LinkExpectation& link) {
   } else if (link.bytes_per_second <= 0) {
     verdict.text = fmt::format("{}; {}", others, link.why);
   } else {
-    verdict.outcome = share >= kGoodShare ? Verdict::Outcome::kPass : Verdict::Outcome::kFail;
+    verdict.outcome = share >= kGoodShare ? Judgement::Outcome::kPass : Judgement::Outcome::kFail;
     verdict.text = fmt::format("{}; {}; the median pair reaches {:.0f} % of the expected speed",
                                others, link.why, 100 * share);
   }
@@ -260,8 +261,8 @@ double expected_busbw(const std::string& operation, int ranks, int hosts,
   return link_bytes_per_second * (ranks - 1) / (on_host * (ranks - on_host));
 }
 
-std::vector<Verdict> judge(const Results& results, double given) {
-  std::vector<Verdict> verdicts = judge_traffic(results);
+std::vector<Judgement> judge(const Results& results, double given) {
+  std::vector<Judgement> verdicts = judge_traffic(results);
   const LinkExpectation link = expected_link(results, given);
   if (!results.measurements.empty()) {
     verdicts.push_back(judge_correctness(results));
