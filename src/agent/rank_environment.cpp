@@ -7,14 +7,11 @@
 
 #include "base/environment.hpp"
 #include "base/printable.hpp"
+#include "engines/kind.hpp"
 
 namespace muster::agent {
 namespace {
 
-constexpr std::array<std::string_view, 12> kEnginePrefixes = {
-    "OMPI_", "OPAL_", "PMIX_",  "PMI_",  "PRTE_",  "SLURM_",
-    "HYD",  // HYDRA_..., HYDI_CONTROL_FD
-    "MPI_",  "MPIR_", "I_MPI_", "PALS_", "MUSTER_"};
 // Slurm chooses the devices of each task.
 constexpr std::array<std::string_view, 5> kEngineNames = {
     "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK",
@@ -31,8 +28,10 @@ bool holds(const Names& names, std::string_view name) {
 
 bool is_engines(std::string_view name, const rankenv::Rank& rank) {
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
-  if (std::any_of(kEnginePrefixes.begin(), kEnginePrefixes.end(), begins)) return true;
-  if (holds(kEngineNames, name)) return true;
+  for (const engines::Kind& kind : engines::all()) {
+    if (std::any_of(kind.variables.begin(), kind.variables.end(), begins)) return true;
+  }
+  if (begins("MUSTER_") || holds(kEngineNames, name)) return true;
   return rank.torchrun && (name.starts_with("TORCHELASTIC_") || holds(kTorchrunNames, name));
 }
 

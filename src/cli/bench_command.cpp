@@ -20,9 +20,9 @@
 #include "cli/bench_job.hpp"
 #include "cli/command.hpp"
 #include "cli/reach.hpp"
+#include "engines/kind.hpp"
 #include "lab/shape.hpp"
 #include "launch/batch.hpp"
-#include "layout/engine.hpp"
 #include "run/folder.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
@@ -62,7 +62,7 @@ bool all_have_gpus(const Surveyed& all) {
 }
 
 bool ranks_are_mpis(const Surveyed& all) {
-  return layout::is_mpi(all.layout.engine.kind) || !all.layout.engine.mpi.empty();
+  return engines::find(all.layout.engine.kind).is_mpi || !all.layout.engine.mpi.empty();
 }
 
 // What the engine's ranks can use; bare MPI first, so that the others are read beside it.
