@@ -14,7 +14,7 @@ using Words = std::vector<std::string_view>;
 // How muster reaches the hosts on which the engine starts ranks.
 enum class HostsBy {
   kSsh,
-  kAllocation,  // by steps of the allocation that muster runs in
+  kAllocation,  // by steps of the Slurm job that muster runs in
   kPod,         // not at all: each pod runs a muster of its own
 };
 

@@ -277,7 +277,7 @@ Result<std::optional<Rank>> by_launcher(const Environment& environment) {
 Result<Rank> read(const Environment& environment) {
   if (is_torchrun(environment)) {
     MUSTER_TRY(Rank rank, by_torch_names(environment, "torchrun"));
-    rank.torchrun = true;
+    rank.under_agent = true;
     return rank;
   }
   MUSTER_TRY(const auto told, by_launcher(environment));
@@ -300,7 +300,7 @@ std::map<std::string, std::optional<std::string>> variables(const Rank& rank,
   const auto text = [](std::optional<int> value) {
     return value ? std::optional<std::string>(std::to_string(*value)) : std::nullopt;
   };
-  if (rank.torchrun) {
+  if (rank.under_agent) {
     return {{"RANK", text(rank.rank)},
             {"ROLE_RANK", text(rank.rank)},
             {"GROUP_RANK", text(rank.host_rank)}};
