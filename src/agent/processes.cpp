@@ -1,7 +1,6 @@
 #include "agent/processes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <csignal>
 #include <ctime>
@@ -16,15 +15,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "engines/kind.hpp"
 #include "sys/process_stat.hpp"
 
 namespace muster::agent {
 namespace {
-
-// Names of processes, which have 15 letters at most.
-constexpr std::array<std::string_view, 12> kDaemons = {
-    "prted",          "orted",           "prterun",         "prte",    "orterun",       "mpirun",
-    "mpirun.openmpi", "hydra_pmi_proxy", "hydra_bstrap_pr", "mpiexec", "mpiexec.hydra", "srun"};
 
 std::string read_proc(pid_t pid, const char* name) {
   std::ifstream file(fmt::format("/proc/{}/{}", pid, name), std::ios::binary);
@@ -72,7 +67,10 @@ bool carries(pid_t pid, std::string_view entry) {
 bool is_engine(pid_t pid) {
   std::string name = read_proc(pid, "comm");
   if (!name.empty() && name.back() == '\n') name.pop_back();
-  return std::find(kDaemons.begin(), kDaemons.end(), name) != kDaemons.end();
+  const auto& kinds = engines::all();
+  return std::any_of(kinds.begin(), kinds.end(), [&](const engines::Kind& kind) {
+    return std::find(kind.processes.begin(), kind.processes.end(), name) != kind.processes.end();
+  });
 }
 
 // Whether the process has this word on its command line.

@@ -60,7 +60,7 @@ std::map<std::string, std::string> decided_network(const Placement& placement) {
 // torchrun numbers the hosts as it likes; where all of them came, the ranks are where they were
 // meant to be. Only while its agent holds the store: a rank 0 that holds it is bound to its host.
 void take_place(const Placement& placement, const Environment& inherited, rankenv::Rank& rank) {
-  if (!rank.torchrun || placement.ranks != rank.local_size || placement.all_ranks != rank.size) {
+  if (!rank.under_agent || placement.ranks != rank.local_size || placement.all_ranks != rank.size) {
     return;
   }
   const auto store = inherited.find("TORCHELASTIC_USE_AGENT_STORE");
@@ -211,7 +211,7 @@ Result<int> run_program(const RankOptions& options, const SignalGuard& guard) {
   if (files.over()) return unexpected(Error{.what = "this run has already ended"});
   MUSTER_TRY(Prepared prepared, prepare(options, files));
   // torchrun passes its own standard input to all its ranks; only rank 0 may read it.
-  const bool only_first_reads = options.only_first_reads || prepared.rank.torchrun;
+  const bool only_first_reads = options.only_first_reads || prepared.rank.under_agent;
   if (only_first_reads && prepared.rank.rank != 0) read_nothing();
   MUSTER_TRY(const int signals, guard.open_descriptor());
   const sys::Fd signals_descriptor(signals);

@@ -7,19 +7,16 @@
 
 #include "base/environment.hpp"
 #include "base/printable.hpp"
+#include "engines/kind.hpp"
 
 namespace muster::agent {
 namespace {
 
-constexpr std::array<std::string_view, 12> kEnginePrefixes = {
-    "OMPI_", "OPAL_", "PMIX_",  "PMI_",  "PRTE_",  "SLURM_",
-    "HYD",  // HYDRA_..., HYDI_CONTROL_FD
-    "MPI_",  "MPIR_", "I_MPI_", "PALS_", "MUSTER_"};
 // Slurm chooses the devices of each task.
 constexpr std::array<std::string_view, 5> kEngineNames = {
     "CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK",
     "PWD"};
-constexpr std::array<std::string_view, 12> kTorchrunNames = {
+constexpr std::array<std::string_view, 12> kAgentNames = {
     "RANK",        "WORLD_SIZE",       "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK",
     "MASTER_ADDR", "GROUP_WORLD_SIZE", "ROLE_RANK",  "ROLE_WORLD_SIZE",  "ROLE_NAME",
     "MASTER_PORT", "OMP_NUM_THREADS"};
@@ -31,9 +28,11 @@ bool holds(const Names& names, std::string_view name) {
 
 bool is_engines(std::string_view name, const rankenv::Rank& rank) {
   const auto begins = [&](std::string_view prefix) { return name.starts_with(prefix); };
-  if (std::any_of(kEnginePrefixes.begin(), kEnginePrefixes.end(), begins)) return true;
-  if (holds(kEngineNames, name)) return true;
-  return rank.torchrun && (name.starts_with("TORCHELASTIC_") || holds(kTorchrunNames, name));
+  for (const engines::Kind& kind : engines::all()) {
+    if (std::any_of(kind.variables.begin(), kind.variables.end(), begins)) return true;
+  }
+  if (begins("MUSTER_") || holds(kEngineNames, name)) return true;
+  return rank.under_agent && (name.starts_with("TORCHELASTIC_") || holds(kAgentNames, name));
 }
 
 void set_unless_there(Composed& composed, const std::string& name, const std::string& value) {
@@ -98,7 +97,7 @@ Composed compose(Environment base, const Wishes& wishes) {
     composed.environment.insert_or_assign("TORCHELASTIC_MAX_RESTARTS",
                                           std::to_string(wishes.restarts->most));
   }
-  if (wishes.master && !wishes.rank.torchrun) {
+  if (wishes.master && !wishes.rank.under_agent) {
     set_unless_there(composed, "MASTER_ADDR", wishes.master->address);
     set_unless_there(composed, "MASTER_PORT", wishes.master->port);
   }

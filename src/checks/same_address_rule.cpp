@@ -8,6 +8,7 @@
 #include "checks/rules.hpp"
 #include "checks/shared_addresses.hpp"
 #include "checks/wording.hpp"
+#include "engines/kind.hpp"
 #include "layout/network.hpp"
 #include "sys/quote.hpp"
 
@@ -53,9 +54,10 @@ Finding on_a_port(const std::string& address, const Uses& uses, bool is_the_jobs
 
 // What somebody without muster would have to do.
 std::string bare_mpirun(const layout::Layout& layout) {
-  if (layout.engine.kind != "openmpi") return "";
-  return fmt::format("; without muster, mpirun needs --mca btl_tcp_if_include {} or it hangs",
-                     layout.subnet);
+  const engines::Kind& engine = engines::find(layout.engine.kind);
+  if (engine.network_flag.empty()) return "";
+  return fmt::format("; without muster, {} needs {} {} or it hangs", engine.launchers.front(),
+                     engine.network_flag, layout.subnet);
 }
 
 Finding on_a_bridge(const std::string& address, const Uses& uses, const layout::Layout& layout) {

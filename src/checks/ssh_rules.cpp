@@ -10,6 +10,7 @@
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
+#include "engines/kind.hpp"
 #include "hosts/fold.hpp"
 #include "sys/quote.hpp"
 
@@ -94,7 +95,8 @@ Findings find_ssh_modes(const Scene& scene) {
   const auto& placements = scene.layout.placements;
   const bool all_here = std::all_of(placements.begin(), placements.end(),
                                     [](const layout::Placement& one) { return one.here; });
-  if (scene.layout.engine.kind == "slurm" || all_here) return {};  // no ssh login
+  const engines::HostsBy way = engines::find(scene.layout.engine.kind).hosts_by;
+  if (way == engines::HostsBy::kAllocation || all_here) return {};  // no ssh login
   Findings findings;
   for (const Participant& host : participants(scene)) {
     if (host.placement->here) continue;

@@ -5,6 +5,7 @@
 #include "checks/host_groups.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
+#include "engines/kind.hpp"
 
 namespace muster::checks {
 namespace {
@@ -19,8 +20,7 @@ std::string version_on(const facts::Facts& host, bool has_torchrun) {
 
 // The rendezvous works between different versions, but the collectives may not.
 Findings find_torch(const Scene& scene) {
-  const std::string& engine = scene.layout.engine.kind;
-  const bool has_torchrun = engine == "torchrun" || engine == "pods";
+  const bool has_torchrun = engines::find(scene.layout.engine.kind).comes_with_pytorch;
   HostGroups versions;
   for (const Participant& host : participants(scene)) {
     const std::string version = version_on(*host.facts, has_torchrun);

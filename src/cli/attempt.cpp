@@ -11,7 +11,7 @@
 
 #include "base/environment.hpp"
 #include "cli/detach.hpp"
-#include "layout/engine.hpp"
+#include "engines/kind.hpp"
 #include "remote/ssh.hpp"
 #include "run/folder.hpp"
 #include "run/last_words.hpp"
@@ -197,10 +197,10 @@ std::vector<std::string> Turn::earlier() const {
 
 std::string engine_name(const layout::Engine& engine) {
   if (!engine.pmi.empty()) {
-    return fmt::format("{} ({} over {})", layout::mpi_name(engine.kind),
-                       layout::mpi_name(engine.mpi), engine.pmi);
+    return fmt::format("{} ({} over {})", engines::name_of(engine.kind),
+                       engines::name_of(engine.mpi), engine.pmi);
   }
-  return layout::mpi_name(engine.kind, engine.version);
+  return engines::name_of(engine.kind, engine.version);
 }
 
 Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::string& folder,

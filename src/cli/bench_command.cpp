@@ -20,9 +20,9 @@
 #include "cli/bench_job.hpp"
 #include "cli/command.hpp"
 #include "cli/reach.hpp"
+#include "engines/kind.hpp"
 #include "lab/shape.hpp"
 #include "launch/batch.hpp"
-#include "layout/engine.hpp"
 #include "run/folder.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
@@ -37,8 +37,6 @@ constexpr const char* kAllOperations =
 constexpr const char* kResultsFile = "/bench.json";
 constexpr int kHostsInFull = 64;  // above, pairs are sampled
 constexpr int kSampledRounds = 16;
-
-using Words = std::vector<std::string>;
 
 // As it was given, but for the values of variables, which may be secret.
 std::string command_text(Words words) {
@@ -62,7 +60,7 @@ bool all_have_gpus(const Surveyed& all) {
 }
 
 bool ranks_are_mpis(const Surveyed& all) {
-  return layout::is_mpi(all.layout.engine.kind) || !all.layout.engine.mpi.empty();
+  return engines::find(all.layout.engine.kind).is_mpi || !all.layout.engine.mpi.empty();
 }
 
 // What the engine's ranks can use; bare MPI first, so that the others are read beside it.
@@ -497,6 +495,18 @@ constexpr auto kBenchMore =
     "  muster bench pairs -H 'node[01-16]' --timeout 10m";
 
 }  // namespace
+
+Result<Line> read_bench_line(const Words& words, const Flags& own) {
+  const std::size_t arguments = leading_arguments(words);
+  if (arguments == 0 && !asks_for_help(words)) {
+    return unexpected(usage("what to measure must come right after 'muster bench'",
+                            "muster bench all-reduce|all|pairs|ddp FLAGS"));
+  }
+  const std::string what = arguments == 0 ? "" : words[1];
+  // These two read files, so that no flag of another launcher has a meaning.
+  if (what == "compare" || what == "show") return split_at_dashes(words);
+  return in_own_words_after(arguments, words, own);
+}
 
 void add_bench(CLI::App& app, Action& action, const std::vector<std::string>& words,
                const Program& program) {

@@ -119,7 +119,7 @@ Result<void> refuse_if_bad(const Surveyed& all, bool force, bool first) {
 }
 
 Result<void> check_place(const JobOptions& job) {
-  if (job.job.engine != "slurm") return {};
+  if (!needs_allocation(job.job)) return {};
   MUSTER_TRY(const bool there, in_allocation());
   if (there) return {};
   return unexpected(Error{.code = ErrorCode::kUsage,

@@ -9,6 +9,7 @@
 #include <CLI/CLI.hpp>
 
 #include "base/error.hpp"
+#include "cli/habits.hpp"
 #include "trainflags/help.hpp"
 
 namespace muster::cli {
@@ -30,6 +31,11 @@ using Program = std::vector<std::string>;
   return {
       .code = ErrorCode::kUsage, .what = "no command was given", .hint = "for example: " + example};
 }
+
+// Read the words of commands whose arguments have a shape of their own.
+ReadLine read_bench_line;
+ReadLine read_exec_line;
+ReadLine read_train_line;
 
 // Each adds its command to `app`; parsing that command sets `action`.
 void add_lab(CLI::App& app, Action& action, const Program& program);

@@ -116,6 +116,10 @@ constexpr auto kMoreOfExec =
 
 }  // namespace
 
+Result<Line> read_exec_line(const Words& words, const Flags& own) {
+  return split_program(words, own);
+}
+
 void add_exec(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<ExecOptions>();
   CLI::App* command = app.add_subcommand("exec", kAbout);

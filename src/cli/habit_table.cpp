@@ -1,10 +1,12 @@
-// The table: one row a habit. Flags that muster has itself are not here.
+// The table: one row per habit. Flags that muster has itself are not here; those of one engine are
+// in its row of engines/table.cpp.
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 #include "cli/habits.hpp"
+#include "engines/kind.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::cli {
@@ -50,7 +52,7 @@ std::string handed_on(const std::string& flag, const Given& given) {
   return words;
 }
 
-// Something of one engine's; `text` is the engine.
+// A flag of an engine's own; `text` is the engine.
 Result<Words> for_engine(const Habit& habit, const Given& given) {
   return refusal(given, fmt::format("to pass it to {}: --engine {}{}", habit.text, habit.text,
                                     handed_on("--engine-arg=", given)));
@@ -194,25 +196,11 @@ constexpr std::array kHabits = {
     Habit{"--pty", 0, refuse,
           "muster gives ranks no terminal; for a terminal on a host: ssh -t HOST"},
     Habit{"-p", 1, port_or_partition},
-    // An engine's own.
-    Habit{"--mca --prtemca --pmixmca --gmca", 2, for_engine, "openmpi"},
-    Habit{"--rank-by --display --stream-buffering", 1, for_engine, "openmpi"},
-    Habit{"--use-hwthread-cpus --enable-recovery", 0, for_engine, "openmpi"},
-    Habit{"--print-all-exitcodes --disable-auto-cleanup", 0, for_engine, "mpich"},
-    Habit{"--membind --topolib --gpus-per-proc --usize", 1, for_engine, "mpich"},
-    Habit{"--prot", 0, for_engine, "intel"},
-    Habit{"--tune --gtool", 1, for_engine, "intel"},
-    Habit{"--rdzv-conf --monitor-interval --start-method --event-log-handler --local-addr "
-          "--logs-specs --numa-binding --signals-to-handle --shutdown-timeout "
-          "--duplicate-stdout-filters --duplicate-stderr-filters",
-          1, for_engine, "torchrun"},
-    Habit{"--virtual-local-rank", 0, for_engine, "torchrun"},
+    // For Slurm.
     Habit{"--partition --account -A --qos --job-name -J --gres --gpus -G --gpus-per-node "
           "--gpus-per-task --mem --mem-per-cpu --constraint -C --reservation",
           1, for_allocation},
     Habit{"--exclusive", 0, for_allocation},
-    Habit{"--mpi", 1, for_engine, "slurm"},
-    Habit{"--overlap", 0, for_engine, "slurm"},
     Habit{"--jobid", 1, refuse,
           "start muster inside that job; for a shell there: srun --jobid ID --pty sh"},
 };
@@ -224,7 +212,16 @@ bool refuses(const Habit& habit) {
 }
 
 std::span<const Habit> habits() {
-  return kHabits;
+  static const std::vector<Habit> kAll = [] {
+    std::vector<Habit> all(kHabits.begin(), kHabits.end());
+    for (const engines::Kind& kind : engines::all()) {
+      for (const engines::Flags& flags : kind.flags) {
+        all.push_back({flags.names, flags.values, for_engine, kind.word});
+      }
+    }
+    return all;
+  }();
+  return kAll;
 }
 
 }  // namespace muster::cli

@@ -49,6 +49,15 @@ bool has_next(const Words& words, std::size_t at) {
   return at + 1 < words.size() && words[at + 1] != "--";
 }
 
+// The program begins at this word, or after it if it is "--".
+Line split_at(const Words& words, std::size_t first) {
+  const auto end = words.begin() + static_cast<std::ptrdiff_t>(first);
+  const bool dashes = end != words.end() && *end == "--";
+  Line line{.words = {words.begin(), end}, .program = {end + (dashes ? 1 : 0), words.end()}};
+  for (std::string& word : line.words) word = with_dashes(std::move(word));
+  return line;
+}
+
 // Reads a line from left to right.
 class Reader {
  public:
@@ -190,17 +199,38 @@ Result<Line> in_own_words(const Words& words, const Flags& own) {
   return Reader(words, own).read();
 }
 
+Result<Line> in_own_words_after(std::size_t arguments, const Words& words, const Flags& own) {
+  const auto first = words.begin() + 1;
+  const auto last = first + static_cast<std::ptrdiff_t>(arguments);
+  Words flags = words;
+  flags.erase(flags.begin() + 1, flags.begin() + 1 + static_cast<std::ptrdiff_t>(arguments));
+  MUSTER_TRY(Line line, in_own_words(flags, own));
+  line.words.insert(line.words.begin() + 1, first, last);
+  return line;
+}
+
+std::size_t leading_arguments(const Words& words) {
+  const auto flag = std::find_if(words.begin() + 1, words.end(),
+                                 [](const std::string& word) { return word.starts_with('-'); });
+  return static_cast<std::size_t>(flag - words.begin()) - 1;
+}
+
+bool asks_for_help(const Words& words) {
+  return words.size() < 2 || words[1] == "-h" || words[1] == "--help";
+}
+
 Line split_program(const Words& words, const Flags& own) {
   std::size_t first = 1;
   while (first < words.size() && is_flag(words[first]) && words[first] != "--") {
     const bool takes_next = wants_next(with_dashes(words[first]), own) && has_next(words, first);
     first += takes_next ? 2 : 1;
   }
-  const auto end_of_flags =
-      words.begin() + static_cast<std::ptrdiff_t>(std::min(first, words.size()));
-  const bool dashes = end_of_flags != words.end() && *end_of_flags == "--";
-  return {.words = {words.begin(), end_of_flags},
-          .program = {end_of_flags + (dashes ? 1 : 0), words.end()}};
+  return split_at(words, std::min(first, words.size()));
+}
+
+Line split_at_dashes(const Words& words) {
+  const auto dashes = std::find(words.begin(), words.end(), "--");
+  return split_at(words, static_cast<std::size_t>(dashes - words.begin()));
 }
 
 }  // namespace muster::cli

@@ -2,6 +2,7 @@
 // words, or refused with the spelling to use. Pure. docs/habits.md shows the table to users.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <span>
@@ -48,12 +49,27 @@ using Flags = std::map<std::string, bool, std::less<>>;
 // --nproc_per_node and --nproc-per-node are the same flag. The value does not change.
 [[nodiscard]] std::string with_dashes(std::string word);
 
+// Reads the words of a command line, the command's name first; `own` are the command's flags.
+using ReadLine = Result<Line>(const Words& words, const Flags& own);
+
 // Translates the flags of a command that runs a job into muster's own. The program begins after
 // "--" or at the first word that belongs to no flag; all words from there on are its own. Fails if
 // a flag is unknown or asks for something that muster cannot do.
 [[nodiscard]] Result<Line> in_own_words(const Words& words, const Flags& own);
 
+// The same for a command that has `arguments` words before its flags.
+[[nodiscard]] Result<Line> in_own_words_after(std::size_t arguments, const Words& words,
+                                              const Flags& own);
+
+// The number of words between the command's name and its first flag.
+[[nodiscard]] std::size_t leading_arguments(const Words& words);
+
+[[nodiscard]] bool asks_for_help(const Words& words);  // right after the command's name
+
 // The same split for a command that has no habits to translate.
 [[nodiscard]] Line split_program(const Words& words, const Flags& own);
+
+// For a command that takes no program without "--".
+[[nodiscard]] Line split_at_dashes(const Words& words);
 
 }  // namespace muster::cli

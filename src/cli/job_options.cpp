@@ -13,6 +13,7 @@
 
 #include "base/environment.hpp"
 #include "cli/python_program.hpp"
+#include "engines/kind.hpp"
 #include "sys/path_search.hpp"
 #include "trainflags/duration_option.hpp"
 
@@ -95,11 +96,17 @@ void read_ranks_per_host(const std::string& text, layout::Job& job) {
   job.ranks_per_host = number.value_or(0);
 }
 
+std::vector<std::string> engine_words() {
+  std::vector<std::string> words;
+  for (const engines::Kind& kind : engines::all()) words.emplace_back(kind.word);
+  return words;
+}
+
 void add_engine_options(CLI::App& command, layout::Job& job) {
   command
       .add_option("--engine", job.engine,
                   "Program that starts the ranks; default: muster chooses one; one of")
-      ->check(CLI::IsMember({"openmpi", "mpich", "intel", "torchrun", "slurm", "pods"}))
+      ->check(CLI::IsMember(engine_words()))
       ->group(kEngineGroup);
   command
       .add_option("--launcher", job.launcher,

@@ -1,5 +1,5 @@
 // The only place that ends the process, from the one table below.
-#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -22,7 +22,6 @@
 #include "run/keeper.hpp"
 #include "setup/askpass.hpp"
 #include "sys/print.hpp"
-#include "trainflags/models.hpp"
 
 namespace muster::cli {
 int exit_code(ErrorCode code) {
@@ -45,13 +44,6 @@ int exit_code(ErrorCode code) {
 
 namespace {
 
-Line split_at_dashes(const Words& words) {
-  const auto dashes = std::find(words.begin(), words.end(), "--");
-  const bool has_program = dashes != words.end();
-  return {.words = {words.begin(), dashes},
-          .program = {dashes + (has_program ? 1 : 0), words.end()}};
-}
-
 // The value of -x NAME=value may be a secret; what is in argv, everybody can see.
 void hide_values(int argc, char** argv) {
   for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
@@ -67,10 +59,6 @@ void hide_values(int argc, char** argv) {
   }
 }
 
-bool runs_a_job(const std::string& name) {
-  return name == "run" || name == "check" || name == "submit" || name == "train" || name == "bench";
-}
-
 Flags flags_of(const CLI::App& app, const std::string& name) {
   Flags flags;
   for (const CLI::App* command :
@@ -84,54 +72,25 @@ Flags flags_of(const CLI::App& app, const std::string& name) {
   return flags;
 }
 
-// The words by themselves that follow `train` (the model) and `bench` (what, and files).
-Words without_leading_words(Words words, Words& leading) {
-  const std::string name = words.front();
-  if (name != "train" && name != "bench") return words;
-  const auto first = words.begin() + 1;
-  auto last = std::find_if(first, words.end(),
-                           [](const std::string& word) { return word.starts_with("-"); });
-  if (name == "train" && last != first) last = first + 1;
-  leading.assign(first, last);
-  words.erase(first, last);
-  return words;
-}
-
-Line spelled_with_dashes(Line line) {
-  for (std::string& word : line.words) word = with_dashes(std::move(word));
-  return line;
-}
-
-// The line in muster's own words.
-Result<Line> translated(const Words& words, const Flags& own) {
-  const std::string& name = words.front();
-  Words leading;
-  const Words rest = without_leading_words(words, leading);
-  const bool asks_for_help = words.size() < 2 || words[1] == "-h" || words[1] == "--help";
-  if ((name == "train" || name == "bench") && leading.empty() && !asks_for_help) {
-    return unexpected(Error{
-        .code = ErrorCode::kUsage,
-        .what = name == "train" ? "the model must come right after 'muster train'"
-                                : "what to measure must come right after 'muster bench'",
-        .hint = name == "train" ? "muster train " + trainflags::model_names("|", "|") + " FLAGS"
-                                : "muster bench all-reduce|all|pairs|ddp FLAGS"});
-  }
-  // These two read files: nobody's habits bear on that.
-  if (name == "bench" && !leading.empty() &&
-      (leading.front() == "compare" || leading.front() == "show")) {
-    return spelled_with_dashes(split_at_dashes(words));
-  }
-  MUSTER_TRY(Line own_words, in_own_words(rest, own));
-  own_words.words.insert(own_words.words.begin() + 1, leading.begin(), leading.end());
-  return own_words;
-}
+// How the line of a command is read; any other is split at "--".
+struct Reader {
+  std::string_view command;
+  ReadLine* read;
+};
+constexpr std::array kReaders = {
+    Reader{"run", in_own_words},      Reader{"check", in_own_words},
+    Reader{"submit", in_own_words},   Reader{"train", read_train_line},
+    Reader{"bench", read_bench_line}, Reader{"exec", read_exec_line},
+};
 
 // Where muster's words end and the program begins.
 Result<Line> split(const Words& words, const CLI::App& app) {
-  const std::string name = words.empty() ? "" : words.front();
-  if (runs_a_job(name)) return translated(words, flags_of(app, name));
-  if (name == "exec") return spelled_with_dashes(split_program(words, flags_of(app, name)));
-  return spelled_with_dashes(split_at_dashes(words));
+  for (const Reader& reader : kReaders) {
+    if (!words.empty() && words.front() == reader.command) {
+      return reader.read(words, flags_of(app, words.front()));
+    }
+  }
+  return split_at_dashes(words);
 }
 
 int report(const Error& error) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "engines/kind.hpp"
+
 namespace muster::cli {
 namespace {
 
@@ -62,9 +64,11 @@ PythonCode python_code(const std::vector<std::string>& program) {
 }
 
 std::string mpi_word(std::string_view code, const std::vector<std::string>& program) {
-  for (const std::string_view start : {"OMPI_COMM_WORLD_", "PMI_RANK", "PMI_SIZE"}) {
-    const std::size_t at = code.find(start);
-    if (at != std::string_view::npos) return std::string(name_at(code, at));
+  for (const engines::RankVariables* variables : engines::rank_variables()) {
+    for (const std::string_view start : variables->in_code) {
+      const std::size_t at = code.find(start);
+      if (at != std::string_view::npos) return std::string(name_at(code, at));
+    }
   }
   constexpr std::array<std::string_view, 4> kWords = {"mpi4py", "\"mpi\"", "'mpi'", "cpu:mpi"};
   for (const std::string_view word : kWords) {

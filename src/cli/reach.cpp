@@ -12,6 +12,7 @@
 
 #include "base/environment.hpp"
 #include "cli/this_machine.hpp"
+#include "engines/kind.hpp"
 #include "hosts/allocation.hpp"
 #include "hosts/fold.hpp"
 #include "remote/local.hpp"
@@ -20,6 +21,8 @@
 
 namespace muster::cli {
 namespace {
+
+using engines::HostsBy;
 
 constexpr int kConnectSeconds = 10;  // at most
 
@@ -64,7 +67,7 @@ Reach in_pod(hosts::Pod pod) {
   char name[HOST_NAME_MAX + 1] = {};
   (void)::gethostname(name, HOST_NAME_MAX);
   Reach reach{.transport = std::make_unique<remote::Local>(),
-              .engine = "pods",
+              .engine = std::string(engines::reached_by(HostsBy::kPod).word),
               .why = fmt::format("this is pod {} of {} ({})", pod.rank, pod.count, pod.told_by)};
   reach.cluster.hosts = {{.name = name[0] == 0 ? "localhost" : name}};
   reach.cluster.source = pod.told_by;
@@ -109,10 +112,11 @@ Result<std::optional<Reach>> by_steps(const JobOptions& options,
   if (named.expression.empty() && named.hostfile.empty() && named.members.empty()) {
     named.expression = host_list(allocation.hosts);
   }
-  Reach reach{.allocation = allocation.job, .engine = "slurm"};
+  Reach reach{.allocation = allocation.job,
+              .engine = std::string(engines::reached_by(HostsBy::kAllocation).word)};
   MUSTER_TRY(reach.cluster, read_cluster(named));
   auto kept = within(allocation, reach.cluster.hosts);
-  if (!kept && options.job.engine == "slurm") {
+  if (!kept && needs_allocation(options.job)) {
     return unexpected(Error{
         .code = ErrorCode::kUsage,
         .what = fmt::format("not all of {} belong to the Slurm job {}, which has {}",
@@ -141,6 +145,10 @@ Error no_pod() {
 
 }  // namespace
 
+bool needs_allocation(const layout::Job& job) {
+  return engines::find(job.engine).hosts_by == HostsBy::kAllocation;
+}
+
 Result<bool> in_allocation() {
   MUSTER_TRY(const auto allocation, hosts::read_allocation(own_environment()));
   return allocation.has_value();
@@ -148,13 +156,14 @@ Result<bool> in_allocation() {
 
 Result<Reach> find_reach(const JobOptions& options) {
   const std::string& engine = options.job.engine;
-  const bool asked = engine == "slurm";
-  const bool may_be_pod = engine.empty() || engine == "pods" || engine == "torchrun";
+  const engines::Kind& kind = engines::find(engine);
+  const bool asked = needs_allocation(options.job);
+  const bool may_be_pod = engine.empty() || kind.comes_with_pytorch;
   if (may_be_pod && !names_hosts(options.cluster)) {
     MUSTER_TRY(std::optional<hosts::Pod> pod, hosts::read_pod(own_environment()));
     if (pod) return in_pod(*std::move(pod));
   }
-  if (engine == "pods") return unexpected(no_pod());
+  if (kind.hosts_by == HostsBy::kPod) return unexpected(no_pod());
   if (!asked && (!engine.empty() || !options.job.launcher.empty())) return over_ssh(options);
   MUSTER_TRY(const auto allocation, hosts::read_allocation(own_environment()));
   if (allocation) {

@@ -19,9 +19,12 @@ struct Reach {
   std::unique_ptr<remote::Transport> transport;
   std::optional<hosts::Pod> pod = std::nullopt;  // the one that we are in
   std::string allocation = {};                   // number of the Slurm job that the hosts are of
-  std::string engine = {};  // the only one that suits this way: "slurm", "pods"; empty: any
-  std::string why = {};     // and why, for people
+  std::string engine = {};                       // the only one that suits this way; empty: any
+  std::string why = {};                          // and why, for people
 };
+
+// Whether the engine that the user asked for starts ranks only inside an allocation.
+[[nodiscard]] bool needs_allocation(const layout::Job& job);
 
 // Whether Slurm has given us hosts.
 [[nodiscard]] Result<bool> in_allocation();

@@ -240,7 +240,7 @@ Result<std::optional<int>> RunJob::follow_up(const AttemptEnd& end) {
 Result<int> run_job(const RunOptions& options, const launch::Words& words, const Program& program,
                     const Turn& turn) {
   if (program.empty()) return unexpected(no_program("muster run -H n[1-3] train.py"));
-  if (options.job.job.engine == "slurm") {
+  if (needs_allocation(options.job.job)) {
     MUSTER_TRY(const bool there, in_allocation());
     if (!there && turn.number > 0) {
       return unexpected(Error{

@@ -11,9 +11,9 @@
 
 #include "cli/project_sync.hpp"
 #include "cli/reach.hpp"
+#include "engines/kind.hpp"
 #include "facts/gather.hpp"
 #include "facts/interfaces.hpp"
-#include "layout/engine.hpp"
 #include "layout/network.hpp"
 #include "layout/python.hpp"
 #include "sys/file.hpp"
@@ -27,11 +27,13 @@ constexpr std::chrono::seconds kActivationTakes{60};  // at most; facts::gather 
 // All of them: the MPI that was asked for may not be the first.
 std::vector<std::string> mpiruns_in_path() {
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
+  const engines::Words names = engines::mpi_launchers();
   std::vector<std::string> found;
   for (const std::string& folder : sys::path_folders(path == nullptr ? "" : path)) {
     if (!folder.starts_with('/')) continue;
-    for (const char* name : {"/mpirun", "/mpirun.openmpi", "/mpirun.mpich"}) {
-      if (sys::is_program(folder + name)) found.push_back(folder + name);
+    for (const std::string_view name : names) {
+      const std::string program = fmt::format("{}/{}", folder, name);
+      if (sys::is_program(program)) found.push_back(program);
     }
   }
   return found;
@@ -40,7 +42,7 @@ std::vector<std::string> mpiruns_in_path() {
 // The engine's launcher here, as far as it is known before anything was looked at.
 std::vector<std::string> launchers(const layout::Job& job) {
   if (!job.launcher.empty()) return {job.launcher};
-  if (layout::is_mpi(job.engine) || (job.engine.empty() && !job.mpi_word.empty())) {
+  if (engines::find(job.engine).is_mpi || (job.engine.empty() && !job.mpi_word.empty())) {
     return mpiruns_in_path();
   }
   if (!job.engine.empty()) return {};  // it starts no mpirun, so no host need look at one
@@ -221,7 +223,7 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   facts::Request request = request_for(all->job);
   request.answer_within_s = options.answer_within_s;
   const bool activates = !all->job.activate.empty();
-  const bool may_be_mpi = all->job.engine.empty() || layout::is_mpi(all->job.engine);
+  const bool may_be_mpi = all->job.engine.empty() || engines::find(all->job.engine).is_mpi;
   const HeldPort port = may_be_mpi ? hold_port() : HeldPort{};
   const auto look_here = [&] {
     facts::Request here = request;

@@ -54,6 +54,17 @@ Result<int> train_command(const TrainCommand& given, const CLI::App& command,
 
 }  // namespace
 
+Result<Line> read_train_line(const Words& words, const Flags& own) {
+  const std::size_t models = std::min<std::size_t>(leading_arguments(words), 1);
+  if (models == 0 && !asks_for_help(words)) {
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "the model must come right after 'muster train'",
+              .hint = "muster train " + trainflags::model_names("|", "|") + " FLAGS"});
+  }
+  return in_own_words_after(models, words, own);
+}
+
 void add_train(CLI::App& app, Action& action, const Program& program) {
   auto given = std::make_shared<TrainCommand>();
   CLI::App* command =

@@ -103,7 +103,7 @@ struct FileIdentity {
 };
 
 struct Mpi {
-  std::string kind;      // "openmpi", "mpich", "intel"; empty: not recognised
+  std::string kind;      // as engines::Kind::word; empty: not recognised
   std::string version;   // "5.0.11"
   std::string launcher;  // the mpirun looked at, absolute
   FileIdentity library;  // the libmpi (or the launcher's own runtime library) beside it

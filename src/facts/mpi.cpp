@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "engines/kind.hpp"
 #include "facts/elf.hpp"
 #include "facts/mapped_file.hpp"
 #include "facts/mpi_identity.hpp"
@@ -36,14 +37,15 @@ MpiIdentity family_of(const std::string& real) {
     MpiIdentity own = identify_mpi(elf_constants(file->bytes()));
     if (!own.kind.empty()) return own;
     for (const std::string_view library : {"libopen-rte.so", "libprrte.so"}) {
-      if (file->bytes().find(library) != std::string_view::npos) return {.kind = "openmpi"};
+      if (file->bytes().find(library) != std::string_view::npos) return {.kind = engines::kOpenMpi};
     }
   } else if (MpiIdentity hydra = identify_mpi_file(folder + "/mpiexec.hydra");
              !hydra.kind.empty()) {
     return hydra;  // a script around it, as Intel's is
   }
   // A small program that starts the real one beside it.
-  return {.kind = sys::is_program(folder + "/prterun") ? "openmpi" : ""};
+  if (!sys::is_program(folder + "/prterun")) return {};
+  return {.kind = engines::kOpenMpi};
 }
 
 std::vector<std::string> library_folders(const std::string& launcher, const std::string& real) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engines/kind.hpp"
 #include "facts/elf.hpp"
 #include "facts/mapped_file.hpp"
 #include "facts/pseudo_file.hpp"
@@ -70,13 +71,13 @@ std::string openmpi_version(std::string_view constants) {
 MpiIdentity identify_mpi(std::string_view constants) {
   // Intel's is made from MPICH and says so too, hence first.
   if (contains(constants, "Intel(R) MPI Library")) {
-    return {.kind = "intel", .version = lone_version(constants, 2017, 2099)};
+    return {.kind = engines::kIntel, .version = lone_version(constants, 2017, 2099)};
   }
   if (contains(constants, "Open MPI v%d.%d.%d")) {
-    return {.kind = "openmpi", .version = openmpi_version(constants)};
+    return {.kind = engines::kOpenMpi, .version = openmpi_version(constants)};
   }
   if (contains(constants, "MPICH Version:") || contains(constants, "HYDRA build details:")) {
-    return {.kind = "mpich", .version = lone_version(constants, 3, 19)};
+    return {.kind = engines::kMpich, .version = lone_version(constants, 3, 19)};
   }
   return {};
 }
@@ -89,16 +90,16 @@ MpiIdentity identify_mpi_file(const std::string& path) {
 
 MpiIdentity identify_mpi_answer(std::string_view text) {
   if (std::string version = version_after(text, "(Open MPI) "); !version.empty()) {
-    return {.kind = "openmpi", .version = std::move(version)};
+    return {.kind = engines::kOpenMpi, .version = std::move(version)};
   }
   if (text.find("Intel(R) MPI Library") != std::string_view::npos) {
-    return {.kind = "intel", .version = version_after(text, "Version ")};
+    return {.kind = engines::kIntel, .version = version_after(text, "Version ")};
   }
   if (text.find("HYDRA build details:") == std::string_view::npos) return {};
   const std::size_t at = text.find("Version:");
-  if (at == std::string_view::npos) return {.kind = "mpich"};
+  if (at == std::string_view::npos) return {.kind = engines::kMpich};
   const auto parts = words(text.substr(at + 8));
-  return {.kind = "mpich", .version = parts.empty() ? "" : std::string(parts[0])};
+  return {.kind = engines::kMpich, .version = parts.empty() ? "" : std::string(parts[0])};
 }
 
 }  // namespace muster::facts

@@ -1,7 +1,6 @@
 #include "hosts/pod.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cstdint>
 #include <string_view>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
+#include "engines/kind.hpp"
 #include "hosts/name.hpp"
 
 namespace muster::hosts {
@@ -18,10 +18,6 @@ constexpr int kMost = 1'000'000;  // beyond it a number is a mistake
 constexpr int kLastPort = 65535;
 constexpr int kUsualPort = 29500;  // torch's own, where none is told
 constexpr std::size_t kShown = 40;
-
-// Whoever finds one of these has been started as a rank, or in an allocation of Slurm's.
-constexpr std::array kNoPod = {"LOCAL_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK",    "PMI_ID",
-                               "PMIX_RANK",  "TORCHELASTIC_RUN_ID",  "SLURM_JOB_ID"};
 
 struct Told {
   std::string name;
@@ -47,6 +43,19 @@ std::string text_of(const Told& told) {
 std::string value(const Environment& environment, const std::string& name) {
   const auto found = environment.find(name);
   return found == environment.end() ? std::string() : found->second;
+}
+
+// Whether we were started as a rank, or in an allocation of Slurm's.
+bool has_launcher(const Environment& environment) {
+  engines::Words names = {"LOCAL_RANK", "TORCHELASTIC_RUN_ID", "SLURM_JOB_ID"};
+  for (const engines::RankVariables* variables : engines::rank_variables()) {
+    for (const engines::Words& more : {variables->rank, variables->same_rank}) {
+      names.insert(names.end(), more.begin(), more.end());
+    }
+  }
+  return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
+    return !value(environment, std::string(name)).empty();
+  });
 }
 
 unexpected<Error> senseless(const std::string& name, const std::string& text,
@@ -173,10 +182,7 @@ Result<void> read_master(const Environment& environment, Pod& pod) {
 }  // namespace
 
 Result<std::optional<Pod>> read_pod(const Environment& environment) {
-  const bool is_rank = std::any_of(kNoPod.begin(), kNoPod.end(), [&](const char* name) {
-    return !value(environment, name).empty();
-  });
-  if (is_rank) return std::optional<Pod>();
+  if (has_launcher(environment)) return std::optional<Pod>();
   MUSTER_TRY(const Telling telling, read_numbers(environment));
   if (!telling.count || !telling.rank) return std::optional<Pod>();
   MUSTER_CHECK(check(telling, *telling.count, *telling.rank));

@@ -1,5 +1,3 @@
-#include "launch/hydra.hpp"
-
 #include <algorithm>
 #include <array>
 #include <initializer_list>
@@ -7,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "launch/engine_plans.hpp"
 #include "launch/words.hpp"
 #include "sys/quote.hpp"
 
@@ -250,7 +249,7 @@ done
 
 }  // namespace
 
-Plan plan_hydra(const layout::Job& job, const layout::Layout& layout, const Means& means) {
+Result<Plan> plan_hydra(const layout::Job& job, const layout::Layout& layout, const Means& means) {
   return HydraWriter(job, layout, means).write();
 }
 

@@ -1,8 +1,7 @@
-#include "launch/openmpi.hpp"
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "launch/engine_plans.hpp"
 #include "launch/words.hpp"
 
 namespace muster::launch {

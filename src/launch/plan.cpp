@@ -2,10 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "launch/hydra.hpp"
-#include "launch/openmpi.hpp"
-#include "launch/slurm.hpp"
-#include "launch/torchrun.hpp"
+#include "launch/engine_plans.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::launch {
@@ -15,11 +12,9 @@ Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Me
     return unexpected(
         Error{.code = ErrorCode::kUsage, .what = "the command line names no program to run"});
   }
-  const std::string& kind = layout.engine.kind;
-  if (kind == "openmpi") return plan_openmpi(job, layout, means);
-  if (kind == "mpich" || kind == "intel") return plan_hydra(job, layout, means);
-  if (kind == "torchrun" || kind == "pods") return plan_torchrun(job, layout, means);
-  if (kind == "slurm") return plan_slurm(job, layout, means);
+  for (const EnginePlan& engine : kEnginePlans) {
+    if (engine.kind == layout.engine.kind) return engine.make(job, layout, means);
+  }
   return unexpected(Error{
       .code = ErrorCode::kEngineMissing,
       .what = layout.engine.kind.empty()

@@ -1,9 +1,8 @@
-#include "launch/torchrun.hpp"
-
 #include <algorithm>
 
 #include <fmt/format.h>
 
+#include "launch/engine_plans.hpp"
 #include "launch/words.hpp"
 #include "sys/quote.hpp"
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "engines/kind.hpp"
 #include "hosts/fold.hpp"
 #include "layout/engine.hpp"
 #include "layout/layout.hpp"
@@ -214,18 +215,18 @@ void decide_ranks(const Job& job, Layout& layout) {
                                          layout.ranks, layout.placements.size()));
 }
 
-// What torchrun sees to itself: in pods, each of which has its own muster, and with MIN:MAX. All
-// else is muster's, for every engine.
+// Leaves restarts to an engine that makes them itself: always, or with MIN:MAX. Otherwise muster
+// restarts the job, under every engine.
 Result<void> leave_restarts(const Job& job, Layout& layout) {
-  const bool in_pods = layout.engine.kind == "pods";
-  if (in_pods && job.min_nodes > 0) {
+  const engines::Kind& engine = engines::find(layout.engine.kind);
+  if (engine.hosts_by == engines::HostsBy::kPod && job.min_nodes > 0) {
     return unexpected(Error{
         .code = ErrorCode::kUsage,
         .what = "a job in pods cannot continue with fewer pods",
         .hint = "pass --nnodes without a minimum: the platform decides how many pods there are"});
   }
-  const bool elastic = layout.engine.kind == "torchrun" && job.elastic && job.min_nodes > 0;
-  if (in_pods || elastic) layout.max_restarts = job.max_restarts;
+  const bool elastic = engine.is_elastic && job.elastic && job.min_nodes > 0;
+  if (engine.restarts_ranks || elastic) layout.max_restarts = job.max_restarts;
   if (elastic) layout.min_hosts = job.min_nodes;
   return {};
 }

@@ -5,10 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "engines/kind.hpp"
 #include "layout/python.hpp"
 
 namespace muster::layout {
 namespace {
+
+using engines::name_of;
 
 int take_number(std::string_view& text) {
   int number = 0;
@@ -65,7 +68,7 @@ EngineChoice named_launcher(const Job& job, const facts::Facts& launcher) {
             fmt::format("no engine: {} is not an MPI launcher that muster knows", job.launcher)};
   }
   return {to_engine(*found), fmt::format("engine {} at {}: you asked for it",
-                                         mpi_name(found->kind, found->version), found->launcher)};
+                                         name_of(found->kind, found->version), found->launcher)};
 }
 
 bool is_same_minor(std::string_view one, std::string_view other) {
@@ -73,11 +76,20 @@ bool is_same_minor(std::string_view one, std::string_view other) {
   return left.major == right.major && left.minor == right.minor;
 }
 
-// Whether a program that mentions MPI with this word may be meant for this MPI.
+bool is_variable_of(const engines::Kind& kind, std::string_view word) {
+  if (kind.ranks == nullptr) return false;
+  const auto begins = [&](std::string_view start) { return word.starts_with(start); };
+  return std::any_of(kind.ranks->in_code.begin(), kind.ranks->in_code.end(), begins);
+}
+
+// Whether a program that mentions MPI with this word may be meant for this MPI: not if the word is
+// a variable of another one.
 bool suits(const facts::Mpi& mpi, std::string_view word) {
-  if (word.starts_with("OMPI_")) return mpi.kind == "openmpi";
-  if (word.starts_with("PMI_")) return mpi.kind == "mpich" || mpi.kind == "intel";
-  return is_mpi(mpi.kind);
+  const engines::Kind& kind = engines::find(mpi.kind);
+  const auto& kinds = engines::all();
+  const bool is_variable = std::any_of(kinds.begin(), kinds.end(),
+                                       [&](const auto& one) { return is_variable_of(one, word); });
+  return kind.is_mpi && (!is_variable || is_variable_of(kind, word));
 }
 
 // The first MPI here that suits the Python program and is on every host; null if there is none.
@@ -96,33 +108,44 @@ const facts::Mpi* mpi_for_python(const Job& job, std::span<const facts::Facts* c
   return nullptr;
 }
 
+std::string launcher_of(const engines::Kind& kind, const Job& job) {
+  return job.launcher.empty() ? std::string(kind.launchers.front()) : job.launcher;
+}
+
+const engines::Kind& torchrun_kind(const Job& job) {
+  return engines::with_pytorch(job.pods > 0 ? engines::HostsBy::kPod : engines::HostsBy::kSsh);
+}
+
 // Each host has its own; the version is that of the first.
 EngineChoice torchrun(const Job& job, std::span<const facts::Facts* const> hosts,
                       std::string_view why) {
-  Engine engine{.kind = job.pods > 0 ? "pods" : "torchrun",
-                .launcher = job.launcher.empty() ? "torchrun" : job.launcher};
+  const engines::Kind& kind = torchrun_kind(job);
+  Engine engine{.kind = std::string(kind.word), .launcher = launcher_of(kind, job)};
   if (!hosts.empty()) engine.version = hosts.front()->torch.version;
   engine.major = parse_version(engine.version).major;
-  const std::string name = mpi_name(engine.kind, engine.version);
+  const std::string name = name_of(engine.kind, engine.version);
   return {std::move(engine), fmt::format("engine {}: {}", name, why)};
 }
 
-// srun starts ranks of any MPI, if it is told which way they ask for their places.
-EngineChoice choose_slurm(const Job& job, std::span<const facts::Facts* const> hosts) {
+// A manager starts the ranks of any MPI if it knows how they ask for their places.
+EngineChoice choose_manager(const engines::Kind& kind, const Job& job,
+                            std::span<const facts::Facts* const> hosts) {
   EngineChoice choice{
-      .engine = {.kind = "slurm", .launcher = job.launcher.empty() ? "srun" : job.launcher},
-      .why = "engine Slurm: the hosts belong to a Slurm job"};
+      .engine = {.kind = std::string(kind.word), .launcher = launcher_of(kind, job)},
+      .why = fmt::format("engine {0}: the hosts belong to a {0} job", kind.name)};
   const facts::Program* program = linked_program(hosts);
-  if (program == nullptr) {
-    choice.why +=
-        "; srun uses the site's default for --mpi, because the program is not linked to an MPI "
-        "that muster knows";
+  const std::string_view pmi = program ? engines::find(program->libmpi_kind).pmi : "";
+  if (pmi.empty()) {
+    choice.why += fmt::format(
+        "; {} uses the site's default for {}, because the program is not linked to an MPI that "
+        "muster knows",
+        kind.launchers.front(), kind.pmi_flag);
     return choice;
   }
   choice.engine.mpi = program->libmpi_kind;
-  choice.engine.pmi = program->libmpi_kind == "openmpi" ? "pmix" : "pmi2";
-  choice.why += fmt::format("; --mpi={}: the program is linked to {}", choice.engine.pmi,
-                            mpi_name(program->libmpi_kind, program->libmpi_version));
+  choice.engine.pmi = pmi;
+  choice.why += fmt::format("; {}={}: the program is linked to {}", kind.pmi_flag, pmi,
+                            name_of(program->libmpi_kind, program->libmpi_version));
   return choice;
 }
 
@@ -136,26 +159,11 @@ Version parse_version(std::string_view text) {
   return version;
 }
 
-std::string mpi_name(std::string_view kind, std::string_view version) {
-  std::string name = kind == "openmpi"    ? "Open MPI"
-                     : kind == "mpich"    ? "MPICH"
-                     : kind == "intel"    ? "Intel MPI"
-                     : kind == "slurm"    ? "Slurm"
-                     : kind == "pods"     ? "torchrun in pods, PyTorch"
-                     : kind == "torchrun" ? "torchrun, PyTorch"
-                     : kind.empty()       ? "an unknown MPI"
-                                          : std::string(kind);
-  return version.empty() ? name : fmt::format("{} {}", name, version);
-}
-
-bool is_mpi(std::string_view kind) {
-  return kind == "openmpi" || kind == "mpich" || kind == "intel";
-}
-
 bool speak_the_same(std::string_view kind, std::string_view version, std::string_view other_kind,
                     std::string_view other_version) {
-  const auto is_hydra = [](std::string_view one) { return one == "mpich" || one == "intel"; };
-  if (is_hydra(kind) && is_hydra(other_kind)) return true;
+  const engines::Kind& one = engines::find(kind);
+  const engines::Kind& two = engines::find(other_kind);
+  if (one.fits_all_versions && two.fits_all_versions && one.pmi == two.pmi) return true;
   if (kind != other_kind) return false;
   const int major = parse_version(version).major;
   const int other = parse_version(other_version).major;
@@ -164,10 +172,11 @@ bool speak_the_same(std::string_view kind, std::string_view version, std::string
 
 EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> hosts,
                            const facts::Facts& launcher) {
-  if (job.engine == "torchrun" || job.engine == "pods") {
+  const engines::Kind& asked = engines::find(job.engine);
+  if (asked.comes_with_pytorch) {
     return torchrun(job, hosts, job.engine_why.empty() ? "you asked for it" : job.engine_why);
   }
-  if (job.engine == "slurm") return choose_slurm(job, hosts);
+  if (!asked.pmi_flag.empty()) return choose_manager(asked, job, hosts);
   if (!job.launcher.empty()) return named_launcher(job, launcher);
   const bool has_torchrun =
       !hosts.empty() && std::all_of(hosts.begin(), hosts.end(),
@@ -178,7 +187,7 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
       return {to_engine(*mpi),
               fmt::format("engine {} at {}: the program mentions MPI ({}), which torchrun does "
                           "not start",
-                          mpi_name(mpi->kind, mpi->version), mpi->launcher, job.mpi_word)};
+                          name_of(mpi->kind, mpi->version), mpi->launcher, job.mpi_word)};
     }
     return torchrun(job, hosts, "the program is in Python, and every host has torchrun");
   }
@@ -192,7 +201,7 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
       most = likeness(mpi, *linked);
       best = &mpi;
       why = fmt::format("the program is linked to {}",
-                        mpi_name(linked->libmpi_kind, linked->libmpi_version));
+                        name_of(linked->libmpi_kind, linked->libmpi_version));
     }
   }
   if (best == nullptr && job.engine.empty() && linked == nullptr && has_torchrun) {
@@ -201,9 +210,9 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
   if (best == nullptr) {
     return {{},
             fmt::format("no engine: there is no {} on this machine",
-                        job.engine.empty() ? "MPI" : mpi_name(job.engine))};
+                        job.engine.empty() ? "MPI" : name_of(job.engine))};
   }
-  return {to_engine(*best), fmt::format("engine {} at {}: {}", mpi_name(best->kind, best->version),
+  return {to_engine(*best), fmt::format("engine {} at {}: {}", name_of(best->kind, best->version),
                                         best->launcher, why)};
 }
 

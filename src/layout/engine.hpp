@@ -19,14 +19,7 @@ struct Version {
 };
 [[nodiscard]] Version parse_version(std::string_view text);
 
-// For people: "Open MPI 5.0.11".
-[[nodiscard]] std::string mpi_name(std::string_view kind, std::string_view version = {});
-
-// Whether it is an MPI: its launcher and the program's library must fit.
-[[nodiscard]] bool is_mpi(std::string_view kind);
-
-// Whether ranks linked to one are known to the launcher of the other. MPICH's launcher and Intel's
-// speak the same protocol, in every version; Open MPI's only within a major version.
+// Whether the launcher of one MPI can start ranks that are linked to the other.
 [[nodiscard]] bool speak_the_same(std::string_view kind, std::string_view version,
                                   std::string_view other_kind, std::string_view other_version);
 

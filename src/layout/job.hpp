@@ -19,9 +19,8 @@ struct Job {
   bool elastic = false;              // as torchrun's MIN:MAX, which torchrun sees to itself
   int max_restarts = 0;              // of all ranks
   int attempt = 0;                   // how often it was started before
-  std::string engine =
-      {};  // "openmpi", "mpich", "intel", "torchrun", "slurm", "pods"; empty: chosen
-  std::string engine_why = {};  // where not the user named it but where we are
+  std::string engine = {};           // as engines::Kind::word; empty: chosen
+  std::string engine_why = {};       // where not the user named it but where we are
   int pods = 0;  // we are in one of so many pods, each of which runs its own muster; 0: in none
   int pod = 0;   // which
   std::string launcher = {};  // absolute path of the engine's mpirun on the launcher

@@ -35,8 +35,8 @@ struct Engine {
   std::string version;  // "5.0.11"
   int major = 0;
   std::string launcher;  // absolute path here
-  // Only Slurm, which starts the ranks of any MPI: the program's, as facts::Mpi::kind (empty: none
-  // that is known), and how srun and it meet: "pmix", "pmi2"; empty: as the site has it.
+  // Only of a manager, which starts the ranks of any MPI: the program's, as facts::Mpi::kind
+  // (empty: no known one), and how the two meet: "pmix", "pmi2"; empty: the site's default.
   std::string mpi = {};
   std::string pmi = {};
 };

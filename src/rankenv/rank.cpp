@@ -1,7 +1,7 @@
 #include "rankenv/rank.hpp"
 
+#include <algorithm>
 #include <charconv>
-#include <initializer_list>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
+#include "engines/kind.hpp"
 
 namespace muster::rankenv {
 namespace {
@@ -18,10 +19,11 @@ constexpr int kMaxRanks = 100'000'000;      // beyond it a number is a mistake
 
 // A number, and the variable that it came from, for messages.
 struct Told {
-  const char* name;
+  std::string_view name;
   int value;
 };
 using MaybeTold = std::optional<Told>;
+using Names = engines::Words;
 
 Error refusal(std::string what, std::string hint) {
   return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = std::move(hint)};
@@ -33,12 +35,12 @@ Error contradiction(const Told& a, const Told& b) {
                  "the job from a clean environment");
 }
 
-const std::string* find(const Environment& environment, const char* name) {
-  const auto found = environment.find(name);
+const std::string* find(const Environment& environment, std::string_view name) {
+  const auto found = environment.find(std::string(name));
   return found == environment.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-Result<MaybeTold> number(const Environment& environment, const char* name) {
+Result<MaybeTold> number(const Environment& environment, std::string_view name) {
   const std::string* text = find(environment, name);
   if (text == nullptr) return MaybeTold();
   int value = -1;
@@ -53,9 +55,9 @@ Result<MaybeTold> number(const Environment& environment, const char* name) {
 }
 
 // The first that is set; those of the others that are set must say the same.
-Result<MaybeTold> agreed(const Environment& environment, std::initializer_list<const char*> names) {
+Result<MaybeTold> agreed(const Environment& environment, const Names& names) {
   MaybeTold first;
-  for (const char* name : names) {
+  for (const std::string_view name : names) {
     MUSTER_TRY(const MaybeTold told, number(environment, name));
     if (!told) continue;
     if (!first) first = told;
@@ -65,9 +67,8 @@ Result<MaybeTold> agreed(const Environment& environment, std::initializer_list<c
 }
 
 // The first that is set.
-Result<MaybeTold> first_of(const Environment& environment,
-                           std::initializer_list<const char*> names) {
-  for (const char* name : names) {
+Result<MaybeTold> first_of(const Environment& environment, const Names& names) {
+  for (const std::string_view name : names) {
     if (find(environment, name) != nullptr) return number(environment, name);
   }
   return MaybeTold();
@@ -80,6 +81,7 @@ struct Claim {  // what one launcher says
   MaybeTold local_size;
   MaybeTold host_rank = {};
   MaybeTold host_count = {};
+  const engines::RankVariables* variables = nullptr;  // where they came from
 };
 
 Result<void> check_below(const MaybeTold& rank, const MaybeTold& size) {
@@ -100,10 +102,10 @@ void guess_hosts(Rank& rank) {
   rank.host_count = rank.size / rank.local_size;
 }
 
-Result<Rank> to_rank(const Claim& claim, const char* told_by) {
+Result<Rank> to_rank(const Claim& claim, std::string_view told_by) {
   if (!claim.rank) return unexpected(Error{.what = "there is no rank"});
   if (!claim.size) return unexpected(missing(*claim.rank, "the number of ranks"));
-  Rank rank{.rank = claim.rank->value, .size = claim.size->value, .told_by = told_by};
+  Rank rank{.rank = claim.rank->value, .size = claim.size->value, .told_by = std::string(told_by)};
   MUSTER_CHECK(check_below(claim.rank, claim.size));
   MUSTER_CHECK(check_below(claim.local_rank, claim.local_size));
   MUSTER_CHECK(check_below(claim.host_rank, claim.host_count));
@@ -149,44 +151,29 @@ std::optional<int> tasks_on_host(std::string_view text, int index) {
   return std::nullopt;
 }
 
-// A Slurm step, not a batch script: that has SLURM_PROCID=0 and SLURM_NTASKS=8, and is alone.
-Result<std::optional<Claim>> slurm(const Environment& environment) {
-  MUSTER_TRY(const MaybeTold rank, number(environment, "SLURM_PROCID"));
-  const bool in_step = find(environment, "SLURM_STEP_NUM_TASKS") != nullptr ||
-                       find(environment, "SLURM_STEP_TASKS_PER_NODE") != nullptr;
-  if (!rank || !in_step) return std::optional<Claim>();
-  Claim claim{.rank = rank};
-  MUSTER_TRY(claim.size, first_of(environment, {"SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}));
-  MUSTER_TRY(claim.local_rank, number(environment, "SLURM_LOCALID"));
-  MUSTER_TRY(claim.host_rank, number(environment, "SLURM_NODEID"));
-  MUSTER_TRY(claim.host_count, first_of(environment, {"SLURM_STEP_NUM_NODES", "SLURM_NNODES"}));
-  const std::string* tasks = find(environment, "SLURM_STEP_TASKS_PER_NODE");
+bool has_any(const Environment& environment, const Names& names) {
+  return std::any_of(names.begin(), names.end(),
+                     [&](std::string_view name) { return find(environment, name) != nullptr; });
+}
+
+// What the launcher with these variables says; nothing if it did not start this process.
+Result<std::optional<Claim>> claim_by(const engines::RankVariables& variables,
+                                      const Environment& environment) {
+  Claim claim{.variables = &variables};
+  MUSTER_TRY(claim.rank, agreed(environment, variables.rank));
+  const bool is_rank = variables.needed.empty() || has_any(environment, variables.needed);
+  if (!claim.rank || !is_rank) return std::optional<Claim>();
+  MUSTER_TRY(claim.size, first_of(environment, variables.size));
+  MUSTER_TRY(claim.local_rank, first_of(environment, variables.local_rank));
+  MUSTER_TRY(claim.local_size, first_of(environment, variables.local_size));
+  MUSTER_TRY(claim.host_rank, first_of(environment, variables.host_rank));
+  MUSTER_TRY(claim.host_count, first_of(environment, variables.host_count));
+  const std::string* tasks = find(environment, variables.ranks_per_host);
   if (tasks != nullptr && claim.host_rank) {
     if (const auto here = tasks_on_host(*tasks, claim.host_rank->value); here && *here > 0) {
-      claim.local_size = Told{"SLURM_STEP_TASKS_PER_NODE", *here};
+      claim.local_size = Told{variables.ranks_per_host, *here};
     }
   }
-  return std::optional<Claim>(claim);
-}
-
-// NODE_RANK is left alone: it is the rank on the host over all jobs, not the host's number.
-Result<std::optional<Claim>> open_mpi(const Environment& environment) {
-  if (find(environment, "OMPI_COMM_WORLD_RANK") == nullptr) return std::optional<Claim>();
-  Claim claim;
-  MUSTER_TRY(claim.rank, agreed(environment, {"OMPI_COMM_WORLD_RANK", "PMIX_RANK"}));
-  MUSTER_TRY(claim.size, number(environment, "OMPI_COMM_WORLD_SIZE"));
-  MUSTER_TRY(claim.local_rank, number(environment, "OMPI_COMM_WORLD_LOCAL_RANK"));
-  MUSTER_TRY(claim.local_size, number(environment, "OMPI_COMM_WORLD_LOCAL_SIZE"));
-  return std::optional<Claim>(claim);
-}
-
-Result<std::optional<Claim>> pmi(const Environment& environment) {
-  Claim claim;
-  MUSTER_TRY(claim.rank, agreed(environment, {"PMI_RANK", "PMI_ID"}));
-  if (!claim.rank) return std::optional<Claim>();
-  MUSTER_TRY(claim.size, number(environment, "PMI_SIZE"));
-  MUSTER_TRY(claim.local_rank, number(environment, "MPI_LOCALRANKID"));
-  MUSTER_TRY(claim.local_size, number(environment, "MPI_LOCALNRANKS"));
   return std::optional<Claim>(claim);
 }
 
@@ -242,34 +229,44 @@ void fill_from(Claim& claim, const Claim& other) {
   }
 }
 
-// srun --mpi=pmix and --mpi=pmi2: the MPI's variables are the step's own.
-Result<std::optional<Rank>> by_step(const Environment& environment, const Claim& step) {
-  MUSTER_TRY(const MaybeTold rank, agreed(environment, {"SLURM_PROCID", "PMIX_RANK"}));
-  Claim claim = step;
-  claim.rank = rank;
-  MUSTER_TRY(const Rank told, to_rank(claim, "Slurm"));
-  return std::optional<Rank>(told);
+struct Claims {
+  std::vector<Claim> launchers = {};
+  std::optional<Claim> manager = std::nullopt;  // which may have started the launcher
+};
+
+Result<Claims> read_claims(const Environment& environment) {
+  Claims claims;
+  for (const engines::RankVariables* variables : engines::rank_variables()) {
+    MUSTER_TRY(const auto claim, claim_by(*variables, environment));
+    if (!claim) continue;
+    if (!variables->of_manager) claims.launchers.push_back(*claim);
+    if (variables->of_manager && !claims.manager) claims.manager = claim;
+  }
+  return claims;
 }
 
+// Also compares the rank with variables that several launchers set.
+Result<Rank> to_rank(const Claim& claim, const Environment& environment) {
+  Names names = claim.variables->rank;
+  names.insert(names.end(), claim.variables->same_rank.begin(), claim.variables->same_rank.end());
+  MUSTER_CHECK(agreed(environment, names));
+  return to_rank(claim, claim.variables->told_by);
+}
+
+// A launcher's own ranks come before the manager's, which may have started the launcher.
 Result<std::optional<Rank>> by_launcher(const Environment& environment) {
-  MUSTER_TRY(const auto ompi, open_mpi(environment));
-  MUSTER_TRY(auto hydra, pmi(environment));
-  MUSTER_TRY(const auto step, slurm(environment));
-  const bool hydra_is_step = hydra && step && same(hydra->rank, step->rank);
-  if (ompi && hydra && ompi->rank && hydra->rank && !hydra_is_step &&
-      !same(ompi->rank, hydra->rank)) {
-    return unexpected(contradiction(*ompi->rank, *hydra->rank));
+  MUSTER_TRY(Claims claims, read_claims(environment));
+  for (Claim& claim : claims.launchers) {
+    const bool is_managers = claim.variables->set_by_managers_too && claims.manager &&
+                             same(claim.rank, claims.manager->rank);
+    if (is_managers) fill_from(claim, *claims.manager);
+    const MaybeTold& first = claims.launchers.front().rank;
+    if (!is_managers && !same(first, claim.rank)) {
+      return unexpected(contradiction(*first, *claim.rank));
+    }
   }
-  if (ompi) {
-    MUSTER_TRY(const Rank rank, to_rank(*ompi, "Open MPI"));
-    return std::optional<Rank>(rank);
-  }
-  if (hydra) {
-    if (hydra_is_step) fill_from(*hydra, *step);
-    MUSTER_TRY(const Rank rank, to_rank(*hydra, "PMI"));
-    return std::optional<Rank>(rank);
-  }
-  if (step) return by_step(environment, *step);
+  if (!claims.launchers.empty()) return to_rank(claims.launchers.front(), environment);
+  if (claims.manager) return to_rank(*claims.manager, environment);
   MUSTER_TRY(const MaybeTold pmix, number(environment, "PMIX_RANK"));
   if (pmix) return unexpected(missing(*pmix, "the number of ranks"));
   return std::optional<Rank>();
@@ -280,7 +277,7 @@ Result<std::optional<Rank>> by_launcher(const Environment& environment) {
 Result<Rank> read(const Environment& environment) {
   if (is_torchrun(environment)) {
     MUSTER_TRY(Rank rank, by_torch_names(environment, "torchrun"));
-    rank.torchrun = true;
+    rank.under_agent = true;
     return rank;
   }
   MUSTER_TRY(const auto told, by_launcher(environment));
@@ -291,9 +288,11 @@ Result<Rank> read(const Environment& environment) {
 }
 
 bool is_mpi_job(const Rank& rank, const Environment& environment) {
-  if (rank.told_by == "Open MPI" || rank.told_by == "PMI") return true;
-  const auto pmix = environment.find("PMIX_RANK");
-  return rank.told_by == "Slurm" && pmix != environment.end() && !pmix->second.empty();
+  for (const engines::RankVariables* variables : engines::rank_variables()) {
+    if (variables->told_by != rank.told_by) continue;
+    return !variables->of_manager || has_any(environment, variables->same_rank);
+  }
+  return false;
 }
 
 std::map<std::string, std::optional<std::string>> variables(const Rank& rank,
@@ -301,7 +300,7 @@ std::map<std::string, std::optional<std::string>> variables(const Rank& rank,
   const auto text = [](std::optional<int> value) {
     return value ? std::optional<std::string>(std::to_string(*value)) : std::nullopt;
   };
-  if (rank.torchrun) {
+  if (rank.under_agent) {
     return {{"RANK", text(rank.rank)},
             {"ROLE_RANK", text(rank.rank)},
             {"GROUP_RANK", text(rank.host_rank)}};

@@ -23,8 +23,9 @@ struct Rank {
   std::optional<int> host_rank = std::nullopt;
   std::optional<int> host_count = std::nullopt;
   std::string told_by = {};  // "Open MPI", "PMI", "Slurm", ...; empty: nobody, alone
-  bool torchrun = false;  // torchrun's variables are complete but for the rank, and its agent has
-                          // the store
+  // An agent of torchrun's started it: torch's variables are set, but for the rank's final number,
+  // and the agent may serve the store.
+  bool under_agent = false;
 
   friend bool operator==(const Rank&, const Rank&) = default;
 };

@@ -7,19 +7,16 @@
 
 #include <sys/wait.h>
 
+#include "engines/kind.hpp"
 #include "run/record.hpp"
 
 namespace muster::run {
 namespace {
 
-constexpr std::string_view kOpenMpiError = "*** An error occurred in ";
-constexpr std::string_view kOpenMpiCutOff = "*** An error occurred in Socket closed";
-
-constexpr std::array kSayings = {
-    kOpenMpiCutOff,
+// Of the libraries that ranks use under every engine.
+constexpr std::array kCutOff = {
     std::string_view("Connection closed by peer"),         // Gloo
     std::string_view("Connection reset by peer"),          // Gloo, Open MPI, libfabric
-    std::string_view("Communication error with rank"),     // MPICH
     std::string_view("Connection closed by remote peer"),  // NCCL
     std::string_view("remote process exited or there was a network error"),  // NCCL
     std::string_view("Connection was likely closed"),                        // c10d's store
@@ -36,12 +33,15 @@ bool has_any(std::string_view text, std::span<const std::string_view> sayings) {
   });
 }
 
+bool contains(std::string_view text, std::string_view part) {
+  return !part.empty() && text.find(part) != std::string_view::npos;
+}
+
 // The rank in "[n1:00000] *** reported by process [1639514113,0]".
-std::optional<int> reporter(std::string_view line) {
-  constexpr std::string_view kReporter = "*** reported by process [";
-  const std::size_t at = line.find(kReporter);
-  if (at == std::string_view::npos) return std::nullopt;
-  const std::string_view process = line.substr(at + kReporter.size());
+std::optional<int> reporter(const engines::Messages& messages, std::string_view line) {
+  if (!contains(line, messages.reporter)) return std::nullopt;
+  const std::string_view process =
+      line.substr(line.find(messages.reporter) + messages.reporter.size());
   const std::size_t comma = process.find(',');
   const std::size_t end = process.find(']');
   if (end == std::string_view::npos || comma >= end) return std::nullopt;
@@ -69,27 +69,73 @@ std::optional<int> exit_code(long long number) {
   return code == 0 ? std::nullopt : std::optional(code);
 }
 
-std::optional<int> said_abort_code(std::string_view errors) {
-  const std::string text = "\n" + std::string(errors);
-  const std::string_view lines = text;
-  // MPICH and Intel MPI: "Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort(...)"
-  if (const auto code = code_between(lines, "\nAbort(", ") on node ")) return exit_code(*code);
-  const std::size_t abort = lines.rfind("\nMPI_ABORT was invoked on rank ");
-  if (abort != std::string_view::npos) {
-    const std::string_view said = lines.substr(abort);
-    if (const auto code = code_between(said, "\nwith errorcode ", ".\n")) return exit_code(*code);
-    if (const auto code = code_between(said, "\n  Errorcode: ", "\n")) return exit_code(*code);
+// The code that a message of this engine's kind names; `lines` begins with a newline.
+std::optional<int> said_abort_code(const engines::Messages& messages, std::string_view lines) {
+  for (const engines::AbortMessage& abort : messages.aborts) {
+    const std::size_t begin = lines.rfind(abort.begins);
+    if (begin == std::string_view::npos) continue;
+    const std::string_view said = abort.begins.empty() ? lines : lines.substr(begin);
+    if (const auto code = code_between(said, abort.before, abort.after)) return exit_code(*code);
   }
-  // An error that ends the rank: Open MPI exits with a code that it does not print.
+  // An error that ends the rank, with an exit code that is not printed.
   constexpr int kUnknownCode = 1;
-  const bool is_fatal = lines.find(kOpenMpiError) != std::string_view::npos;
-  return is_fatal ? std::optional(kUnknownCode) : std::nullopt;
+  return contains(lines, messages.error) ? std::optional(kUnknownCode) : std::nullopt;
+}
+
+std::optional<int> said_abort_code(std::string_view errors) {
+  const std::string lines = "\n" + std::string(errors);
+  for (const engines::Kind& kind : engines::all()) {
+    if (const auto code = said_abort_code(kind.messages, lines)) return code;
+  }
+  return std::nullopt;
+}
+
+void add_cut_off(const engines::Messages& messages, std::span<const std::string> words,
+                 std::set<int>& ranks) {
+  bool cut_off = false;
+  for (const std::string& line : words) {
+    if (contains(line, messages.error)) cut_off = has_any(line, messages.cut_off);
+    const auto rank = reporter(messages, line);
+    if (rank && std::exchange(cut_off, false)) ranks.insert(*rank);
+  }
+}
+
+std::vector<std::string> report_on(const engines::Messages& messages,
+                                   std::span<const std::string> words, int rank) {
+  const auto is_report = [](const std::string& line) { return contains(line, "] *** "); };
+  std::vector<std::string> report;
+  bool has_rank = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& line = words[i];
+    // Help about the error, which begins with no [host:pid], may stand before the report.
+    const bool is_help = !line.starts_with('[') && line.find_first_not_of('-') != std::string::npos;
+    if (is_help || is_report(line)) report.push_back(line);
+    has_rank = has_rank || reporter(messages, line) == rank;
+    const bool goes_on =
+        i + 1 < words.size() && is_report(words[i + 1]) && !contains(words[i + 1], messages.error);
+    if (!is_report(line) || goes_on) continue;
+    if (has_rank) return report;
+    report.clear();
+  }
+  return {};
 }
 
 }  // namespace
 
 bool says_cut_off(std::string_view errors) {
-  return has_any(errors, kSayings);
+  const auto& kinds = engines::all();
+  return has_any(errors, kCutOff) ||
+         std::any_of(kinds.begin(), kinds.end(), [&](const engines::Kind& kind) {
+           return has_any(errors, kind.messages.cut_off);
+         });
+}
+
+bool is_last_line(std::string_view line) {
+  const auto begins = [&](std::string_view start) { return line.starts_with(start); };
+  const auto& kinds = engines::all();
+  return std::any_of(kinds.begin(), kinds.end(), [&](const engines::Kind& kind) {
+    return std::any_of(kind.messages.last_lines.begin(), kind.messages.last_lines.end(), begins);
+  });
 }
 
 bool says_timed_out(std::string_view errors) {
@@ -104,34 +150,14 @@ std::optional<int> abort_code(int wait_status, std::string_view errors) {
 
 std::set<int> reported_cut_off(std::span<const std::string> words) {
   std::set<int> ranks;
-  bool cut_off = false;
-  for (const std::string& line : words) {
-    if (line.find(kOpenMpiError) != std::string::npos) {
-      cut_off = line.find(kOpenMpiCutOff) != std::string::npos;
-    }
-    const auto rank = reporter(line);
-    if (rank && std::exchange(cut_off, false)) ranks.insert(*rank);
-  }
+  for (const engines::Kind& kind : engines::all()) add_cut_off(kind.messages, words, ranks);
   return ranks;
 }
 
 std::vector<std::string> reported_error(std::span<const std::string> words, int rank) {
-  const auto is_report = [](const std::string& line) {
-    return line.find("] *** ") != std::string::npos;
-  };
-  std::vector<std::string> report;
-  bool has_rank = false;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& line = words[i];
-    // Help about the error, which begins with no [host:pid], may stand before the report.
-    const bool is_help = !line.starts_with('[') && line.find_first_not_of('-') != std::string::npos;
-    if (is_help || is_report(line)) report.push_back(line);
-    has_rank = has_rank || reporter(line) == rank;
-    const bool goes_on = i + 1 < words.size() && is_report(words[i + 1]) &&
-                         words[i + 1].find(kOpenMpiError) == std::string::npos;
-    if (!is_report(line) || goes_on) continue;
-    if (has_rank) return report;
-    report.clear();
+  for (const engines::Kind& kind : engines::all()) {
+    auto report = report_on(kind.messages, words, rank);
+    if (!report.empty()) return report;
   }
   return {};
 }

@@ -56,7 +56,7 @@ void copy(int from, Screen::Part part, int to) {
 bool sounds_like_an_end(std::string_view line) {
   return line.starts_with("Traceback (most recent call last):") ||
          line.starts_with("terminate called") || line.starts_with("Fatal Python error") ||
-         line.starts_with("Abort(") || says_cut_off(line);
+         is_last_line(line) || says_cut_off(line);
 }
 
 sys::Fd open_log(const std::string& path) {

@@ -79,7 +79,7 @@ Job join() {
       .told_by = rank->told_by,
       .mpi_launcher = rankenv::is_mpi_job(*rank, environment),
       .agent_store =
-          rank->torchrun && value_of(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True",
+          rank->under_agent && value_of(environment, "TORCHELASTIC_USE_AGENT_STORE") == "True",
       .attempt = attempt,
   };
 }

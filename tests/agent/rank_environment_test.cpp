@@ -45,7 +45,7 @@ TEST(LayOver, TakesTheEnginesAndTheForwarded) {
 TEST(LayOver, TorchrunsVariablesAreTheEngines) {
   const Environment inherited = {
       {"RANK", "5"}, {"MASTER_ADDR", "n1"}, {"TORCHELASTIC_RUN_ID", "x"}};
-  EXPECT_EQ(lay_over({}, inherited, {.torchrun = true}), inherited);
+  EXPECT_EQ(lay_over({}, inherited, {.under_agent = true}), inherited);
 }
 
 TEST(Compose, EngineSaysWhoTheRankIs) {
@@ -83,7 +83,7 @@ TEST(Compose, RestartsAreCountedByMusterWhateverTheEngineSays) {
   const Environment base = {{"TORCHELASTIC_RESTART_COUNT", "0"},
                             {"TORCHELASTIC_MAX_RESTARTS", "0"}};
   for (const bool torchrun : {false, true}) {
-    Wishes wishes{.rank = {.torchrun = torchrun}, .restarts = Restarts{.made = 2, .most = 5}};
+    Wishes wishes{.rank = {.under_agent = torchrun}, .restarts = Restarts{.made = 2, .most = 5}};
     const auto told = compose(base, wishes).environment;
     EXPECT_EQ(told.at("TORCHELASTIC_RESTART_COUNT"), "2");
     EXPECT_EQ(told.at("TORCHELASTIC_MAX_RESTARTS"), "5");
@@ -94,7 +94,7 @@ TEST(Compose, RestartsAreCountedByMusterWhateverTheEngineSays) {
 
 TEST(Compose, TorchrunsMasterIsItsOwn) {
   const auto composed = compose({{"MASTER_PORT", "1"}},
-                                {.rank = {.torchrun = true}, .master = Master{"n1", "29500"}});
+                                {.rank = {.under_agent = true}, .master = Master{"n1", "29500"}});
   EXPECT_EQ(composed.environment.at("MASTER_PORT"), "1");
   EXPECT_FALSE(composed.environment.contains("MASTER_ADDR"));
   EXPECT_TRUE(composed.kept.empty());

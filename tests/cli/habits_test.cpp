@@ -1,10 +1,13 @@
-// One line a habit; the last test makes sure that none of the table is left out.
+// One line per habit; a test makes sure that none of the table is left out.
 #include "cli/habits.hpp"
 
 #include <set>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "engines/kind.hpp"
 
 namespace muster::cli {
 namespace {
@@ -166,39 +169,14 @@ constexpr Row kRows[] = {
     {"--pty", "! ssh -t HOST"},
     {"-p 2222", "-p 2222"},
     {"-p gpu", "! --engine slurm --slurm-arg=--partition=gpu"},
-    // an engine's own
+    // an engine's own; the others are tested by the table of the engines
     {"--mca btl tcp,self",
      "! --engine openmpi --engine-arg=--mca --engine-arg=btl --engine-arg=tcp,self"},
     {"-mca a b", "! --engine-arg=-mca --engine-arg=a --engine-arg=b"},
-    {"--prtemca a b", "! --engine-arg=--prtemca --engine-arg=a"},
-    {"--pmixmca a b", "! --engine-arg=--pmixmca"},
-    {"--gmca a b", "! --engine-arg=--gmca"},
-    {"--rank-by node", "! --engine openmpi --engine-arg=--rank-by --engine-arg=node"},
-    {"--display map", "! --engine openmpi"},
-    {"--stream-buffering 1", "! --engine openmpi"},
-    {"--use-hwthread-cpus", "! --engine openmpi --engine-arg=--use-hwthread-cpus"},
-    {"--enable-recovery", "! --engine openmpi"},
     {"-print-all-exitcodes", "! --engine mpich --engine-arg=-print-all-exitcodes"},
-    {"-disable-auto-cleanup", "! --engine mpich"},
-    {"-membind x", "! --engine mpich"},
-    {"-topolib hwloc", "! --engine mpich"},
-    {"-gpus-per-proc 1", "! --engine mpich"},
-    {"-usize 4", "! --engine mpich"},
-    {"-prot", "! --engine intel"},
-    {"-tune f", "! --engine intel"},
-    {"-gtool x", "! --engine intel"},
     {"--rdzv-conf=a=1", "! --engine torchrun --engine-arg=--rdzv-conf=a=1"},
-    {"--monitor-interval 1", "! --engine torchrun"},
-    {"--start-method spawn", "! --engine torchrun"},
-    {"--event-log-handler x", "! --engine torchrun"},
-    {"--local-addr n1", "! --engine torchrun"},
-    {"--logs-specs x", "! --engine torchrun"},
-    {"--numa-binding node", "! --engine torchrun"},
-    {"--signals-to-handle x", "! --engine torchrun"},
-    {"--shutdown-timeout 3", "! --engine torchrun"},
-    {"--duplicate-stdout-filters x", "! --engine torchrun"},
-    {"--duplicate-stderr-filters x", "! --engine torchrun"},
-    {"--virtual-local-rank", "! --engine torchrun --engine-arg=--virtual-local-rank"},
+    {"--mpi=pmix", "! --engine slurm --engine-arg=--mpi=pmix"},
+    // for Slurm
     {"--partition=gpu", "! --engine slurm --slurm-arg=--partition=gpu"},
     {"--account a", "! --engine slurm"},
     {"-A a", "! --engine slurm --slurm-arg=-A --slurm-arg=a"},
@@ -215,10 +193,8 @@ constexpr Row kRows[] = {
     {"--constraint c", "! --engine slurm"},
     {"-C c", "! --engine slurm"},
     {"--reservation r", "! --engine slurm"},
-    {"--mpi=pmix", "! --engine slurm --engine-arg=--mpi=pmix"},
     {"--jobid 1", "! start muster inside that job"},
     {"--exclusive", "! --engine slurm --slurm-arg=--exclusive"},
-    {"--overlap", "! --engine slurm"},
 };
 
 TEST(Habits, AreReadAsMustersOwnOrRefusedWithTheSpelling) {
@@ -234,8 +210,27 @@ TEST(Habits, AreReadAsMustersOwnOrRefusedWithTheSpelling) {
   }
 }
 
+TEST(Habits, AnEnginesOwnFlagsArePassedToThatEngine) {
+  for (const engines::Kind& kind : engines::all()) {
+    for (const engines::Flags& flags : kind.flags) {
+      for (const std::string& name : words_of(std::string(flags.names))) {
+        std::string typed = name;
+        for (int i = 0; i < flags.values; ++i) typed += " value";
+        const std::string hint =
+            fmt::format("! to pass it to {0}: --engine {0} --engine-arg={1}", kind.word, name);
+        EXPECT_TRUE(understood(typed).starts_with(hint)) << understood(typed);
+      }
+    }
+  }
+}
+
 TEST(Habits, EveryOneIsTested) {
   std::set<std::string> tested;
+  for (const engines::Kind& kind : engines::all()) {  // by the test above
+    for (const engines::Flags& flags : kind.flags) {
+      for (const std::string& name : words_of(std::string(flags.names))) tested.insert(name);
+    }
+  }
   for (const Row& row : kRows) {
     const std::string word = words_of(row.typed).front();
     tested.insert(word.substr(0, word.find('=')));

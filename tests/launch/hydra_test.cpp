@@ -1,10 +1,9 @@
-#include "launch/hydra.hpp"
-
 #include <algorithm>
 #include <chrono>
 
 #include <gtest/gtest.h>
 
+#include "launch/engine_plans.hpp"
 #include "launch/three_hosts.hpp"
 #include "sys/process.hpp"
 
@@ -47,7 +46,7 @@ std::string value_of(const Plan& plan, const std::string& flag) {
 }
 
 TEST(Hydra, MpichIsToldInItsOwnWords) {
-  const Plan plan = plan_hydra(job(), three_hosts("mpich"), means());
+  const Plan plan = *plan_hydra(job(), three_hosts("mpich"), means());
   const Words expected = {"/opt/mpi/bin/mpirun",
                           "-launcher",
                           "ssh",
@@ -91,7 +90,7 @@ TEST(Hydra, MpichIsToldInItsOwnWords) {
 }
 
 TEST(Hydra, IntelIsToldInItsOwnWords) {
-  const Plan plan = plan_hydra(job(), three_hosts("intel"), means());
+  const Plan plan = *plan_hydra(job(), three_hosts("intel"), means());
   const Words expected = {"/opt/mpi/bin/mpiexec.hydra",
                           "-bootstrap",
                           "ssh",
@@ -130,7 +129,7 @@ TEST(Hydra, IntelIsToldInItsOwnWords) {
 }
 
 TEST(Hydra, ItsSshIsAProgramThatRidesOnTheOpenConnections) {
-  const Plan plan = plan_hydra(job(), three_hosts("mpich"), means());
+  const Plan plan = *plan_hydra(job(), three_hosts("mpich"), means());
   ASSERT_EQ(plan.files.size(), 1U);
   EXPECT_EQ(plan.files[0].path, "/home/dev/runs/r1/ssh");
   EXPECT_EQ(plan.files[0].mode, 0700U);
@@ -149,10 +148,10 @@ std::string printed(const Plan& plan, Words words) {
 TEST(Hydra, ItsSshStartsTheDaemonOfThisMachineItself) {
   auto layout = three_hosts("mpich");
   const Means telling = three_hosts_means({"echo", "ssh"});
-  const Plan elsewhere = plan_hydra(job(), layout, telling);
+  const Plan elsewhere = *plan_hydra(job(), layout, telling);
   EXPECT_EQ(printed(elsewhere, {"-x", "localhost", "echo", "a"}), "ssh -x localhost echo a\n");
   layout.placements[1].here = true;
-  const Plan plan = plan_hydra(job(), layout, telling);
+  const Plan plan = *plan_hydra(job(), layout, telling);
   EXPECT_EQ(value_of(plan, "-hosts"), "n1,localhost,n3");
   EXPECT_EQ(printed(plan, {"-x", "localhost", "echo", "\"a  b\"", "localhost"}),
             "a  b localhost\n");
@@ -167,7 +166,7 @@ TEST(Hydra, HostsThatDifferOrAreManyGoIntoAFile) {
     auto layout = three_hosts(kind);
     layout.placements[1].ranks = 1;
     layout.ranks = 5;
-    const Plan uneven = plan_hydra(job(), layout, means());
+    const Plan uneven = *plan_hydra(job(), layout, means());
     ASSERT_EQ(uneven.files.size(), 2U);
     EXPECT_EQ(uneven.files[1].content, "n1:2\nn2:1\nn3:2\n");
     EXPECT_EQ(value_of(uneven, flag), uneven.files[1].path);
@@ -175,9 +174,9 @@ TEST(Hydra, HostsThatDifferOrAreManyGoIntoAFile) {
     EXPECT_FALSE(has(uneven, "-ppn"));
 
     layout.placements.assign(65, {.host = "h", .ranks = 1});
-    EXPECT_EQ(plan_hydra(job(), layout, means()).files.size(), 2U);
+    EXPECT_EQ(plan_hydra(job(), layout, means())->files.size(), 2U);
     layout.placements.pop_back();
-    EXPECT_EQ(plan_hydra(job(), layout, means()).files.size(), 1U);
+    EXPECT_EQ(plan_hydra(job(), layout, means())->files.size(), 1U);
   }
 }
 
@@ -186,7 +185,7 @@ TEST(Hydra, ALauncherWithoutAnAddressLeavesItToTheEngine) {
     auto layout = three_hosts(kind);
     layout.launcher_interface.clear();
     layout.launcher_address.clear();
-    const Plan plan = plan_hydra(job(), layout, means());
+    const Plan plan = *plan_hydra(job(), layout, means());
     EXPECT_FALSE(has(plan, "-iface"));
     EXPECT_FALSE(has(plan, "-localhost"));
   }
@@ -196,14 +195,14 @@ TEST(Hydra, BindingIsTheUsersOrNone) {
   auto mpich = three_hosts("mpich");
   mpich.bind_to = "core";
   mpich.map_by = "socket";
-  const Plan bound = plan_hydra(job(), mpich, means());
+  const Plan bound = *plan_hydra(job(), mpich, means());
   EXPECT_EQ(value_of(bound, "-bind-to"), "core");
   EXPECT_EQ(value_of(bound, "-map-by"), "socket");
 
   auto intel = three_hosts("intel");
   intel.bind_to = "socket";
   intel.map_by = "scatter";
-  const Plan pinned = plan_hydra(job(), intel, means());
+  const Plan pinned = *plan_hydra(job(), intel, means());
   for (const auto* entry : {"I_MPI_PIN=1", "I_MPI_PIN_DOMAIN=socket", "I_MPI_PIN_ORDER=scatter"}) {
     EXPECT_TRUE(has(pinned.env, entry)) << entry;
   }
@@ -214,9 +213,9 @@ TEST(Hydra, BindingIsTheUsersOrNone) {
 TEST(Hydra, TooManyRanksForTheCoresGiveWay) {
   auto layout = three_hosts("intel");
   layout.oversubscribed = true;
-  EXPECT_TRUE(has(plan_hydra(job(), layout, means()).env, "I_MPI_THREAD_YIELD=2"));
+  EXPECT_TRUE(has(plan_hydra(job(), layout, means())->env, "I_MPI_THREAD_YIELD=2"));
   layout.engine.kind = "mpich";
-  const Plan plan = plan_hydra(job(), layout, means());
+  const Plan plan = *plan_hydra(job(), layout, means());
   EXPECT_TRUE(has(plan.env, "MPIR_CVAR_POLLS_BEFORE_YIELD=1"));
   EXPECT_TRUE(has(plan.carried, "MPIR_CVAR_POLLS_BEFORE_YIELD"));
 }
@@ -225,7 +224,7 @@ TEST(Hydra, AFlagOfTheUsersTakesTheFirstsPlaceAloud) {  // hydra ends at one tha
   auto with_args = job();
   with_args.engine_args = {"-np", "4", "--bootstrap-exec", "/my/ssh", "-iface", "ib0", "-genvall"};
   for (const auto* kind : {"mpich", "intel"}) {
-    const Plan plan = plan_hydra(with_args, three_hosts(kind), means());
+    const Plan plan = *plan_hydra(with_args, three_hosts(kind), means());
     for (const auto* ours :
          {"-n", "-launcher-exec", "-bootstrap-exec", "-localhost", "-genvnone"}) {
       EXPECT_FALSE(has(plan, ours)) << kind << " " << ours;
@@ -244,18 +243,18 @@ TEST(Hydra, AFlagOfTheUsersTakesTheFirstsPlaceAloud) {  // hydra ends at one tha
 TEST(Hydra, OnlyTheFirstRankReadsUnlessTheUserSaysWho) {
   auto with_args = job();
   with_args.engine_args = {"-s", "all"};
-  EXPECT_FALSE(has(plan_hydra(with_args, three_hosts("intel"), means()), "--only-first-reads"));
+  EXPECT_FALSE(has(*plan_hydra(with_args, three_hosts("intel"), means()), "--only-first-reads"));
 }
 
 TEST(Hydra, SettingsInTheUsersEnvironmentStayAndReachTheRanks) {
   Means with_settings = means();
   with_settings.user_env = {"I_MPI_PIN", "I_MPI_HYDRA_IFACE", "I_MPI_DEBUG", "MPIR_CVAR_DEBUG"};
-  const Plan intel = plan_hydra(job(), three_hosts("intel"), with_settings);
+  const Plan intel = *plan_hydra(job(), three_hosts("intel"), with_settings);
   EXPECT_FALSE(has(intel.env, "I_MPI_PIN=0"));
   EXPECT_FALSE(has(intel, "-iface"));
   EXPECT_TRUE(has(intel.env, "MUSTER_FORWARD=I_MPI_DEBUG,I_MPI_PIN,NCCL_DEBUG"));
   EXPECT_EQ(intel.notes.size(), 2U);
-  const Plan mpich = plan_hydra(job(), three_hosts("mpich"), with_settings);
+  const Plan mpich = *plan_hydra(job(), three_hosts("mpich"), with_settings);
   EXPECT_TRUE(has(mpich.carried, "MPIR_CVAR_DEBUG"));
   EXPECT_FALSE(has(mpich.carried, "I_MPI_DEBUG"));
 }

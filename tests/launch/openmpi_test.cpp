@@ -1,7 +1,6 @@
-#include "launch/openmpi.hpp"
-
 #include <gtest/gtest.h>
 
+#include "launch/engine_plans.hpp"
 #include "launch/three_hosts.hpp"
 
 namespace muster::launch {

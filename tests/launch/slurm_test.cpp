@@ -1,9 +1,8 @@
-#include "launch/slurm.hpp"
-
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
+#include "launch/engine_plans.hpp"
 #include "launch/three_hosts.hpp"
 
 namespace muster::launch {

@@ -1,6 +1,6 @@
-#include "launch/torchrun.hpp"
-
 #include <gtest/gtest.h>
+
+#include "launch/engine_plans.hpp"
 
 namespace muster::launch {
 namespace {

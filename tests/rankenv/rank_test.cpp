@@ -18,7 +18,7 @@ void check(const Environment& environment, const Rank& expected) {
   EXPECT_EQ(rank->host_rank, expected.host_rank);
   EXPECT_EQ(rank->host_count, expected.host_count);
   EXPECT_EQ(rank->told_by, expected.told_by);
-  EXPECT_EQ(rank->torchrun, expected.torchrun);
+  EXPECT_EQ(rank->under_agent, expected.under_agent);
 }
 
 std::string refused(const Environment& environment) {
@@ -196,7 +196,7 @@ TEST(Variables, UnknownHostIsUnset) {
 }
 
 TEST(Variables, TorchrunsOwnAreLeftAloneButForTheNumbers) {
-  const auto set = variables({.rank = 3, .size = 6, .host_rank = 1, .torchrun = true}, "r1");
+  const auto set = variables({.rank = 3, .size = 6, .host_rank = 1, .under_agent = true}, "r1");
   const std::map<std::string, std::optional<std::string>> expected = {
       {"RANK", "3"}, {"ROLE_RANK", "3"}, {"GROUP_RANK", "1"}};
   EXPECT_EQ(set, expected);

@@ -93,3 +93,9 @@ def test_header_in_an_installed_file_set_passes(root, tree):
 
 def test_wrong_root_is_no_success(root, tmp_path):
     assert check(root, tmp_path).returncode != 0
+
+
+def test_a_pattern_names_all_files_that_match(root, tree):
+    write(tree, "tests/sys/CMakeLists.txt", "muster_test(sys *_test.cpp)\n")
+    write(tree, "tests/sys/more_test.cpp", "")
+    assert check(root, tree).returncode == 0
