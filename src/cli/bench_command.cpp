@@ -19,9 +19,9 @@
 #include "bench/verdict.hpp"
 #include "cli/bench_job.hpp"
 #include "cli/command.hpp"
+#include "cli/flag_words.hpp"
 #include "cli/reach.hpp"
 #include "lab/shape.hpp"
-#include "launch/batch.hpp"
 #include "layout/engine.hpp"
 #include "run/folder.hpp"
 #include "sys/clock.hpp"
@@ -43,7 +43,7 @@ using Words = std::vector<std::string>;
 // As it was given, but for the values of variables, which may be secret.
 std::string command_text(Words words) {
   words.insert(words.begin(), "muster");
-  return sys::quote(launch::without_values(std::move(words)));
+  return sys::quote(without_secrets(words));
 }
 
 std::string utc_now() {

@@ -4,16 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "cli/flag_words.hpp"
 #include "sys/file.hpp"
 
 namespace muster::cli {
 namespace {
 
 constexpr const char* kName = "/command.json";
-
-// What says how it is watched, and not what runs.
-const std::vector<launch::Flag> not_kept = {{.names = {"-d", "--detach"}},
-                                            {.names = {"--dry-run"}}};
 
 }  // namespace
 
@@ -22,10 +19,7 @@ Result<void> keep_command(const std::string& run_folder, const launch::Words& wo
   std::error_code error;
   const std::string folder = std::filesystem::current_path(error);
   const nlohmann::json value = {
-      {"schema", 1},
-      {"folder", folder},
-      {"words", launch::without_values(launch::without_flags(words, not_kept))},
-      {"program", program}};
+      {"schema", 1}, {"folder", folder}, {"words", kept_words(words)}, {"program", program}};
   return sys::write_file(run_folder + kName,
                          value.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
                          0600);
