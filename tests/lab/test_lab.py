@@ -163,6 +163,15 @@ def test_hosts_are_apart(lab_up):
     assert lab.exec("n1", "id", "-u", root=True).stdout == "0\n"
 
 
+def test_a_lab_in_a_chroot_has_hosts_of_its_own(muster, a_name, tmp_path):
+    """The chroot holds the files of this machine, in a mount namespace that ends with the script."""
+    script = """mount --rbind / "$1" && chroot "$1" "$2" lab up --name "$3" --hosts 1 >&2 &&
+        chroot "$1" "$2" lab exec --name "$3" n1 -- cat /etc/hostname"""
+    words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", tmp_path, muster, a_name]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=patient(60))
+    assert done.stdout == "n1\n", done.stderr
+
+
 def test_the_user_has_a_password_and_no_key(lab_up):
     lab = lab_up(hosts=1)
     assert lab.exec("n1", "ls", "-A", f"/home/{lab.user}").stdout == ".bashrc\n"
