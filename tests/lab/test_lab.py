@@ -207,9 +207,9 @@ def test_sharing_leaves_owner_and_mode_of_the_folder_alone(lab_up, muster, tmp_p
     assert (real / "file").read_text() == "x\n"
     after = real.stat()
     assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid, before.st_mode)
-    overlap = subprocess.run([muster, "lab", "up", "--name", "overlap", "--hosts", "1", "--share", tmp_path, "--share", real],
-                             capture_output=True, text=True)
-    assert overlap.returncode == 2 and "overlap" in overlap.stderr
+    overlap = subprocess.run([muster, "lab", "up", "--name", "two-shares", "--hosts", "1", "--share", tmp_path, "--share", real],
+                             capture_output=True, text=True, timeout=patient(10))
+    assert overlap.returncode == 2 and f"shared directories overlap: {tmp_path} and {real}" in overlap.stderr
 
 
 def test_a_lab_holds_nothing_of_its_caller(muster, a_name, tmp_path):
@@ -320,7 +320,7 @@ def test_without_root_it_says_so(muster, tmp_path):
     finally:
         copy.unlink()
     assert done.returncode == 2
-    assert "needs root" in done.stderr and "sudo" in done.stderr
+    assert "muster lab needs root" in done.stderr and "hint: run the same command with sudo" in done.stderr
 
 
 @pytest.mark.alone
