@@ -19,10 +19,10 @@
 #include "bench/table.hpp"
 #include "cli/bench_job.hpp"
 #include "cli/command.hpp"
+#include "cli/flag_words.hpp"
 #include "cli/reach.hpp"
 #include "engines/kind.hpp"
 #include "lab/shape.hpp"
-#include "launch/batch.hpp"
 #include "run/folder.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
@@ -41,7 +41,7 @@ constexpr int kSampledRounds = 16;
 // As it was given, but for the values of variables, which may be secret.
 std::string command_text(Words words) {
   words.insert(words.begin(), "muster");
-  return sys::quote(launch::without_values(std::move(words)));
+  return sys::quote(without_secrets(words));
 }
 
 std::string utc_now() {

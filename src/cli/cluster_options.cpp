@@ -6,7 +6,6 @@
 #include "hosts/config.hpp"
 #include "hosts/expression.hpp"
 #include "hosts/hostfile.hpp"
-#include "hosts/name.hpp"
 #include "hosts/selection.hpp"
 #include "sys/file.hpp"
 
@@ -14,16 +13,6 @@ namespace muster::cli {
 namespace {
 
 constexpr const char* kConfigName = "muster.yaml";
-
-// An empty value is most often a shell variable that was not set; taking it for "not given" could
-// run a job on other hosts than meant.
-std::string not_empty(const std::string& value) {
-  return value.empty() ? "the value is empty" : "";
-}
-
-std::string user_name(const std::string& value) {
-  return hosts::is_user(value) ? "" : "this is not a user name";
-}
 
 // Where the list of hosts comes from, once flags and muster.yaml are weighed.
 struct Origin {
@@ -89,25 +78,6 @@ Result<std::optional<hosts::Selection>> selection(const std::string& flag, const
 }
 
 }  // namespace
-
-void add_cluster_options(CLI::App& command, ClusterOptions& options) {
-  const auto text = [&](const char* names, std::string& value, const char* help) {
-    return command.add_option(names, value, help)->check(not_empty)->group("Hosts");
-  };
-  text("-H,--hosts,--host,-w", options.expression,
-       "Host names, with or without the number of slots: node1,node2 or node[01-16]:4")
-      ->type_name("HOSTS");
-  text("-f,--hostfile,--machinefile", options.hostfile,
-       "File that lists the hosts, in the format of mpirun, Slurm or DeepSpeed")
-      ->type_name("PATH");
-  text("--include", options.include, "Use only these hosts from the list")->type_name("HOSTS");
-  text("--exclude", options.exclude, "Leave these hosts out")->type_name("HOSTS");
-  text("--config", options.config, "Read this file instead of ./muster.yaml")->type_name("PATH");
-  text("-u,--user", options.user, "User to log in as")->check(user_name);
-  command.add_option("-p,--port", options.port, "ssh port of the hosts")
-      ->check(CLI::Range(1, 65535))
-      ->group("Hosts");
-}
 
 Result<hosts::Cluster> read_cluster(const ClusterOptions& options, WithoutHosts without) {
   if (!options.expression.empty() && !options.hostfile.empty()) {

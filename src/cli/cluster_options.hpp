@@ -1,12 +1,12 @@
 // The flags by which every command is told its hosts.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/error.hpp"
+#include "cli/flag.hpp"
 #include "hosts/cluster.hpp"
 
 namespace muster::cli {
@@ -23,6 +23,7 @@ struct ClusterOptions {
   std::vector<hosts::Host> members = {};  // chosen already, instead of all that names hosts
 };
 
+[[nodiscard]] std::span<const Row<ClusterOptions>> cluster_flags();
 void add_cluster_options(CLI::App& command, ClusterOptions& options);
 
 // What to do if neither flags nor a muster.yaml name hosts.

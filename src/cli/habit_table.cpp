@@ -1,11 +1,13 @@
-// The table: one row per habit. Flags that muster has itself are not here; those of one engine are
-// in its row of engines/table.cpp.
+// The table: one row per habit. Other spellings of muster's own flags are in the flags' own tables;
+// the flags of one engine are in its row of engines/table.cpp.
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
+#include "cli/flag_words.hpp"
 #include "cli/habits.hpp"
+#include "cli/run_options.hpp"
 #include "engines/kind.hpp"
 #include "sys/quote.hpp"
 
@@ -126,18 +128,12 @@ constexpr std::string_view kOneProgram =
 
 constexpr std::array kHabits = {
     // How many, and where.
-    Habit{"--npernode --perhost --tasks-per-node --num-gpus", 1, same, "--nproc-per-node"},
     Habit{"--pernode", 0, same, "--nproc-per-node 1"},
-    Habit{"--num-nodes", 1, same, "--nnodes"},
     Habit{"--standalone", 0, same, "--nnodes 1"},
-    Habit{"--nodelist --hostlist", 1, same, "-H"},
-    Habit{"--nodefile -F", 1, same, "--hostfile"},
     Habit{"--nooversubscribe --no-oversubscribe", 0, done},
     Habit{"-c", 1, refuse,
           "for the CPUs per rank, as in srun: --threads N; for the number of ranks, as in mpirun: "
           "-n N"},
-    Habit{"--cpus-per-task", 1, same, "--threads"},
-    Habit{"--cpu-bind", 1, same, "--bind-to"},
     Habit{"--nolocal", 0, refuse,
           "only hosts in the list get ranks; leave this machine out of the list"},
     Habit{"--rankfile --rf --rankmap --distribution", 1, refuse,
@@ -180,7 +176,6 @@ constexpr std::array kHabits = {
     Habit{"--color", 1, done, "muster prints no colours", "auto never"},
     Habit{"--print-rank-map --display-map --display-allocation --report-bindings", 0, refuse,
           "to see what muster decided: -v; to see the engine's command: --dry-run"},
-    Habit{"-Q", 0, same, "-q"},
     // What muster does by itself, or has another way for.
     Habit{"--allow-run-as-root", 0, done},
     Habit{"-launcher --bootstrap", 1, done,
@@ -214,6 +209,10 @@ bool refuses(const Habit& habit) {
 std::span<const Habit> habits() {
   static const std::vector<Habit> kAll = [] {
     std::vector<Habit> all(kHabits.begin(), kHabits.end());
+    for (const Flag& flag : run_flags()) {
+      if (flag.foreign.empty()) continue;
+      all.push_back({flag.foreign, flag.takes_value() ? 1 : 0, same, long_name(flag)});
+    }
     for (const engines::Kind& kind : engines::all()) {
       for (const engines::Flags& flags : kind.flags) {
         all.push_back({flags.names, flags.values, for_engine, kind.word});

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/flag_words.hpp"
 #include "cli/meant.hpp"
 #include "sys/quote.hpp"
 
@@ -116,9 +117,10 @@ class Reader {
   // A flag of muster's own, and its value where that is the next word.
   Result<void> take(const std::string& word) {
     result_.words.push_back(word);
-    if (word == "--again") {  // its ID may be left out
+    const Flag* flag = find_flag(word);
+    if (flag != nullptr && !flag->if_left_out.empty()) {
       const bool named = has_next(words_, at_) && !is_flag(words_[at_ + 1]);
-      result_.words.back() += "=" + (named ? words_[++at_] : "last");
+      result_.words.back() += "=" + (named ? words_[++at_] : std::string(flag->if_left_out));
     } else if (wants_next(word, own_) && has_next(words_, at_)) {
       result_.words.push_back(words_[++at_]);
     }

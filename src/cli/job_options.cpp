@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -15,7 +13,6 @@
 #include "cli/python_program.hpp"
 #include "engines/kind.hpp"
 #include "sys/path_search.hpp"
-#include "trainflags/duration_option.hpp"
 
 namespace muster::cli {
 namespace {
@@ -60,127 +57,6 @@ Result<std::string> export_variable(const std::string& given) {
   return name;
 }
 
-constexpr const char* kRanks = "Ranks";
-constexpr const char* kProgram = "Program and environment";
-constexpr int kMostRanks = 1'000'000;
-
-// 1 to kMostRanks.
-std::optional<int> count_in(const std::string& text) {
-  int number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  const bool good = parsed.ec == std::errc() && parsed.ptr == end;
-  return good && number >= 1 && number <= kMostRanks ? std::optional<int>(number) : std::nullopt;
-}
-
-void read_nodes(const std::string& text, layout::Job& job) {
-  const std::size_t colon = text.find(':');
-  const auto least = count_in(text.substr(0, colon));
-  const auto most = colon == std::string::npos ? least : count_in(text.substr(colon + 1));
-  if (!least || !most || *least > *most) {
-    throw CLI::ValidationError(
-        fmt::format("--nnodes: '{}' is neither a number of hosts nor torchrun's MIN:MAX", text));
-  }
-  job.nodes = *most;
-  job.elastic = *least < *most;
-  if (job.elastic) job.min_nodes = *least;
-}
-
-void read_ranks_per_host(const std::string& text, layout::Job& job) {
-  job.ranks_by = text == "auto" || text == "cpu" || text == "gpu" ? text : "";
-  const auto number = count_in(text);
-  if (!number && job.ranks_by.empty()) {
-    throw CLI::ValidationError(
-        fmt::format("--nproc-per-node: '{}' is neither a number nor auto, cpu or gpu", text));
-  }
-  job.ranks_per_host = number.value_or(0);
-}
-
-std::vector<std::string> engine_words() {
-  std::vector<std::string> words;
-  for (const engines::Kind& kind : engines::all()) words.emplace_back(kind.word);
-  return words;
-}
-
-void add_engine_options(CLI::App& command, layout::Job& job) {
-  command
-      .add_option("--engine", job.engine,
-                  "Program that starts the ranks; default: muster chooses one; one of")
-      ->check(CLI::IsMember(engine_words()))
-      ->group(kEngineGroup);
-  command
-      .add_option("--launcher", job.launcher,
-                  "Path of mpirun on this machine; default: the mpirun of the MPI that the program "
-                  "is linked to, else from PATH")
-      ->type_name("PATH")
-      ->group(kEngineGroup);
-  command
-      .add_option("--engine-arg", job.engine_args,
-                  "Extra argument for the engine (the mpirun, srun or torchrun that starts the "
-                  "ranks); may be repeated")
-      ->take_all()
-      ->expected(1)
-      ->group(kEngineGroup);
-  command
-      .add_option("--master-addr", job.master_address,
-                  "Address at which the ranks find each other; default: the first host's")
-      ->type_name("ADDRESS")
-      ->group(kEngineGroup);
-  command
-      .add_option("--master-port", job.master_port,
-                  "Port at which the ranks find each other; default: a free one")
-      ->check(CLI::Range(1, 65535))
-      ->group(kEngineGroup);
-  command
-      .add_option(
-          "--max-restarts", job.max_restarts,
-          "Restart the job up to N times if a rank fails, a host is lost or the job "
-          "stalls; a restarted program must load its last checkpoint itself (muster train does)")
-      ->check(CLI::Range(0, kMostRanks))
-      ->group(kBreaksGroup);
-  command
-      .add_option("--min-nodes", job.min_nodes,
-                  "If a host is lost and no spare is left, restart on the remaining hosts if there "
-                  "are at least N; default: the restart needs all hosts")
-      ->check(CLI::Range(1, kMostRanks))
-      ->group(kBreaksGroup);
-  command
-      .add_option("--bind-to", job.bind_to,
-                  "Pin each rank to CPUs: core, socket or another value of the engine's own flag; "
-                  "default: no pinning")
-      ->type_name("WHAT")
-      ->group(kRanks);
-  command
-      .add_option("--map-by", job.map_by,
-                  "Order in which ranks are placed on hosts and CPUs; muster passes WHAT to the "
-                  "engine's own flag")
-      ->type_name("WHAT")
-      ->group(kRanks);
-  command
-      .add_option(
-          "--threads", job.threads,
-          "Threads per rank (OMP_NUM_THREADS); default: the host's CPUs divided by its ranks")
-      ->check(CLI::Range(1, kMostRanks))
-      ->group(kRanks);
-}
-
-void add_program_options(CLI::App& command, JobOptions& options) {
-  command
-      .add_flag("-m,--module", options.module,
-                "Run a Python module instead of a program: -m package.train --epochs 3")
-      ->group(kProgram);
-  command
-      .add_flag("--no-python", options.no_python, "Run a .py file directly instead of with python3")
-      ->group(kProgram);
-  command
-      .add_option("--node-rank", options.node_rank,
-                  "This pod's number; only for scripts that already pass this flag in pods")
-      ->check(CLI::Range(0, kMostRanks))
-      ->group(kRanks);
-  command.add_flag("-v,--verbose", options.verbose,
-                   "Show what muster decided (hosts, network, engine) and why");
-}
-
 // Nothing of it need be here: then it is a script of the hosts'.
 ScriptHere look_at(const std::string& name) {
   std::error_code error;
@@ -222,70 +98,6 @@ std::string mpi_word_of(const Program& program) {
 }
 
 }  // namespace
-
-void add_job_options(CLI::App& command, JobOptions& options) {
-  add_cluster_options(command, options.cluster);
-  layout::Job& job = options.job;
-  const auto count = CLI::Range(1, kMostRanks);
-  command
-      .add_option_function<std::string>(
-          "--nproc-per-node,--ppn,--ntasks-per-node",
-          [&job](const std::string& text) { read_ranks_per_host(text, job); },
-          "Ranks per host: a number, gpu (one per GPU), cpu (one per CPU) or auto (gpu where there "
-          "are GPUs, else cpu); default: the host's slots, or 1")
-      ->type_name("N")
-      ->group(kRanks);
-  command
-      .add_option("-n,--np,--ntasks", job.ranks,
-                  "Ranks in total; muster fills each host before the next")
-      ->check(count)
-      ->group(kRanks);
-  command
-      .add_option_function<std::string>(
-          "-N,--nnodes,--nodes", [&job](const std::string& text) { read_nodes(text, job); },
-          "Use only the first N hosts of the list; MIN:MAX lets the job continue on fewer hosts, "
-          "at least MIN")
-      ->type_name("N")
-      ->group(kRanks);
-  command
-      .add_flag("--oversubscribe", job.oversubscribe,
-                "Allow more ranks on a host than it has slots")
-      ->group(kRanks);
-  command
-      .add_option("-x,--env", options.variables,
-                  "Environment variable to pass to the ranks: NAME or NAME=value; may be repeated. "
-                  "NCCL_*, TORCH_*, GLOO_*, UCX_*, FI_*, CCL_* and OMP_* are always passed")
-      ->take_all()
-      ->expected(1)
-      ->type_name("NAME")
-      ->group(kProgram);
-  command
-      .add_option("--activate", job.activate,
-                  "Shell commands that set up the environment on each host, such as 'source "
-                  "~/venv/bin/activate' (for conda and oneAPI see docs/run.md)")
-      ->type_name("LINES")
-      ->group(kProgram);
-  auto* sync = command
-                   .add_flag_callback(
-                       "--sync", [&options] { options.sync = true; },
-                       "Before the start, copy the current directory to all hosts, except files "
-                       "that .gitignore or .musterignore excludes")
-                   ->group(kProgram);
-  command
-      .add_flag_callback(
-          "--no-sync", [&options] { options.sync = false; },
-          "Do not copy the directory, even if muster.yaml says 'sync: true'")
-      ->excludes(sync)
-      ->group(kProgram);
-  add_program_options(command, options);
-  add_engine_options(command, job);
-  trainflags::takes_duration(
-      command.add_option("--answer-within", options.answer_within_s,
-                         "Give up on a host that has not answered within this time"),
-      1, 3600)
-      ->capture_default_str()
-      ->group("Hosts");
-}
 
 Result<layout::Job> read_job(const JobOptions& options, const Program& program) {
   layout::Job job = options.job;

@@ -2,10 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include "base/error.hpp"
 #include "cli/cluster_options.hpp"
@@ -30,6 +29,7 @@ struct JobOptions {
 constexpr const char* kEngineGroup = "Engine";
 constexpr const char* kBreaksGroup = "Time limits and restarts";
 
+[[nodiscard]] std::span<const Row<JobOptions>> job_flags();  // without the cluster's
 void add_job_options(CLI::App& command, JobOptions& options);
 
 // Completes the job: the program, the variables to forward (set in our environment where a value

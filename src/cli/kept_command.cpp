@@ -3,16 +3,13 @@
 #include <filesystem>
 
 #include "base/json_fields.hpp"
+#include "cli/flag_words.hpp"
 #include "sys/file.hpp"
 
 namespace muster::cli {
 namespace {
 
 constexpr const char* kName = "/command.json";
-
-// What says how it is watched, and not what runs.
-const std::vector<launch::Flag> not_kept = {{.names = {"-d", "--detach"}},
-                                            {.names = {"--dry-run"}}};
 
 }  // namespace
 
@@ -30,10 +27,9 @@ void fields(V& v, KeptFile& f) {
 Result<void> keep_command(const std::string& run_folder, const launch::Words& words,
                           const Program& program) {
   std::error_code error;
-  const KeptFile file{
-      .command = {.folder = std::filesystem::current_path(error),
-                  .words = launch::without_values(launch::without_flags(words, not_kept)),
-                  .program = program}};
+  const KeptFile file{.command = {.folder = std::filesystem::current_path(error),
+                                  .words = kept_words(words),
+                                  .program = program}};
   return sys::write_file(run_folder + kName, sorted_json_of_fields(file, 1) + "\n", 0600);
 }
 

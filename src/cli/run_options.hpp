@@ -1,10 +1,9 @@
 // The flags of `muster run`, which `muster submit` takes too.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include "cli/job_options.hpp"
 #include "run/restart.hpp"
@@ -18,7 +17,8 @@ struct RunOptions {
   std::vector<std::string> slurm_args;  // for salloc and sbatch
   std::string spares;                   // a host expression
   double back_off_s = run::kLongestWait;
-  std::string again;  // the run to start again; empty: a new one
+  std::string again;   // the run to start again; empty: a new one
+  std::string script;  // where `submit` writes its script; empty: named after the program
   bool dry_run = false;
   bool detach = false;
   bool force = false;
@@ -26,9 +26,12 @@ struct RunOptions {
   bool json = false;
 };
 
-// All but --detach and --dry-run, which `submit` does not take.
+// The flags of `run`; of `train`, which lacks those that only `run` has; of `submit`.
 void add_run_options(CLI::App& command, RunOptions& options);
-// Those two; --dry-run is returned.
-CLI::Option* add_start_options(CLI::App& command, RunOptions& options);
+void add_start_options(CLI::App& command, RunOptions& options);
+void add_submit_options(CLI::App& command, RunOptions& options);
+
+// What muster knows of all of them; of two with one name, only --help differs.
+[[nodiscard]] std::span<const Flag> run_flags();
 
 }  // namespace muster::cli

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cli/flag_words.hpp"
 #include "sys/file.hpp"
 #include "sys/path_search.hpp"
 #include "sys/print.hpp"
@@ -16,12 +17,6 @@
 
 namespace muster::cli {
 namespace {
-
-const std::vector<launch::Flag> for_slurm = {
-    {.names = {"--slurm-arg"}, .takes_value = true},
-    {.names = {"-o", "--script"}, .takes_value = true},
-    {.names = {"--dry-run"}},
-};
 
 std::string shown(const RunOptions& options, const launch::Words& words) {
   std::string line;
@@ -140,7 +135,7 @@ Result<launch::Words> run_words(const launch::Words& words, const Program& progr
   std::error_code error;
   launch::Words line = {std::filesystem::read_symlink("/proc/self/exe", error), "run"};
   if (error) return unexpected(Error{.what = "cannot find muster's own binary"});
-  const launch::Words kept = launch::without_values(launch::without_flags(words, for_slurm));
+  const launch::Words kept = slurm_job_words(words);
   line.insert(line.end(), kept.begin(), kept.end());
   line.emplace_back("--");
   line.insert(line.end(), program.begin(), program.end());

@@ -15,11 +15,6 @@ namespace {
 constexpr std::size_t kMarkWithin = 100;  // bytes of a script
 constexpr std::size_t kMaxScript = std::size_t{1} << 20;
 
-struct SubmitOptions {
-  RunOptions run;
-  std::string script;  // empty: after the program
-};
-
 // The program's name, or that of Python's script, of the letters that mean nothing to a shell or to
 // Slurm.
 std::string job_name(const Program& program) {
@@ -61,15 +56,14 @@ Result<std::string> submit_script(const std::string& path) {
   return ended.out.substr(0, ended.out.find_first_of(";\n"));
 }
 
-Result<int> submit(const SubmitOptions& options, const launch::Words& words,
-                   const Program& program) {
+Result<int> submit(const RunOptions& options, const launch::Words& words, const Program& program) {
   if (program.empty()) return unexpected(no_program("muster submit -N 2 train.py"));
   const std::string name = job_name(program);
   launch::Batch batch{.name = name, .output = fmt::format("{}-%j.out", name)};
-  MUSTER_TRY(batch.flags, slurm_flags(options.run, program));
+  MUSTER_TRY(batch.flags, slurm_flags(options, program));
   MUSTER_TRY(batch.command, run_words(words, program));
   const std::string text = to_script(batch);
-  if (options.run.dry_run) {
+  if (options.dry_run) {
     sys::write_out(text);
     return 0;
   }
@@ -88,7 +82,7 @@ Result<int> submit(const SubmitOptions& options, const launch::Words& words,
 
 void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& words,
                 const Program& program) {
-  auto options = std::make_shared<SubmitOptions>();
+  auto options = std::make_shared<RunOptions>();
   CLI::App* command = app.add_subcommand("submit", "Submit a program to Slurm as a batch job");
   command->formatter(help_formatter("PROGRAM [ARGUMENTS]"));
   command->footer(
@@ -97,12 +91,7 @@ void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& w
       "Examples:\n"
       "  muster submit -N 2 --nproc-per-node 4 train.py --epochs 3\n"
       "  muster submit -N 2 --slurm-arg=--partition=gpu --dry-run train.py");
-  add_run_options(*command, options->run);
-  command
-      ->add_option("-o,--script", options->script,
-                   "Where to write the script; default: ./PROGRAM.sbatch")
-      ->type_name("PATH");
-  command->add_flag("--dry-run", options->run.dry_run, "Print the script without submitting it");
+  add_submit_options(*command, *options);
   command->callback([options, &action, &words, &program] {
     action = [options, &words, &program] {
       return submit(*options, {words.begin() + 1, words.end()}, program);

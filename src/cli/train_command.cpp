@@ -80,7 +80,6 @@ void add_train(CLI::App& app, Action& action, const Program& program) {
           "Path of muster-train on the hosts; default: the directory of this binary, else PATH")
       ->type_name("PATH")
       ->group(kEngineGroup);
-  add_run_options(*command, given->run);
   add_start_options(*command, given->run);
   command->callback([given, command, &action, &program] {
     action = [given, command, &program] { return train_command(*given, *command, program); };

@@ -1,4 +1,6 @@
-// Looks at this host. Every probe has a deadline; one that cannot look says so in Facts::not_seen.
+// Looks at this host. Commands and name lookups have deadlines. Reading a file has none, so a dead
+// file server can block a probe; the launcher then gives up on the host. A probe that cannot look
+// says so in Facts::not_seen.
 #pragma once
 
 #include <string>

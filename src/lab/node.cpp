@@ -291,8 +291,11 @@ Result<void> start_hosts(const Spec& spec, std::span<const int> hosts) {
 namespace {
 
 Result<void> join_namespaces(pid_t pid, As as) {
+  const bool stays_in_our_root = as == As::kNetworkRoot;
   std::vector<const char*> names = {"net", "uts", "ipc", "pid", "mnt"};
-  if (as == As::kNetworkRoot) names = {"net", "pid"};
+  if (stays_in_our_root) names = {"net", "pid"};
+  const sys::Fd root(
+      ::open(fmt::format("/proc/{}/root", pid).c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   std::vector<sys::Fd> fds;
   for (const char* name : names) {  // all opened first: after "mnt" this /proc is out of sight
     fds.emplace_back(
@@ -301,6 +304,11 @@ Result<void> join_namespaces(pid_t pid, As as) {
   }
   for (const sys::Fd& fd : fds) {
     if (::setns(fd.get(), 0) != 0) return unexpected(system_error("cannot enter the host"));
+  }
+  if (stays_in_our_root) return {};
+  // In a lab that was started in a chroot, the root of the mount namespace is the machine's.
+  if (::fchdir(root.get()) != 0 || ::chroot(".") != 0) {
+    return unexpected(system_error("cannot enter the host's root"));
   }
   return {};
 }

@@ -19,14 +19,6 @@ int equal_slots(std::span<const hosts::Host> hosts) {
   return same ? hosts.front().slots : 0;
 }
 
-const Flag* find(std::span<const Flag> flags, std::string_view word) {
-  const std::string_view name = word.substr(0, word.find('='));
-  for (const Flag& flag : flags) {
-    if (std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end()) return &flag;
-  }
-  return nullptr;
-}
-
 // A word of an #SBATCH line. sbatch knows quotes and backslashes there, and takes `#` for a
 // comment.
 std::string directive_word(const std::string& word) {
@@ -66,36 +58,6 @@ Words allocation_flags(const layout::Job& job, std::span<const hosts::Host> host
   }
   flags.insert(flags.end(), more.begin(), more.end());
   return flags;
-}
-
-Words without_values(Words words) {
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const bool after = i > 0 && (words[i - 1] == "-x" || words[i - 1] == "--env");
-    const bool joined =
-        words[i].starts_with("--env=") || (words[i].starts_with("-x") && words[i].size() > 2);
-    if (!after && !joined) continue;
-    const std::size_t equals = words[i].find('=', words[i].starts_with("--env=") ? 6 : 0);
-    if (equals != std::string::npos) words[i].resize(equals);
-  }
-  return words;
-}
-
-Words without_flags(std::span<const std::string> words, std::span<const Flag> flags) {
-  Words kept;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    if (words[i] == "--engine-arg" && i + 1 < words.size()) {  // the next is the engine's
-      kept.insert(kept.end(), {words[i], words[i + 1]});
-      ++i;
-      continue;
-    }
-    const Flag* flag = find(flags, words[i]);
-    if (flag == nullptr) {
-      kept.push_back(words[i]);
-    } else if (flag->takes_value && words[i].find('=') == std::string::npos) {
-      ++i;
-    }
-  }
-  return kept;
 }
 
 std::string to_script(const Batch& batch) {

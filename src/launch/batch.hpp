@@ -19,16 +19,6 @@ using Words = std::vector<std::string>;
 [[nodiscard]] Words allocation_flags(const layout::Job& job, std::span<const hosts::Host> hosts,
                                      std::span<const std::string> more);
 
-// A command line of ours without values of variables: -x NAME=value becomes -x NAME.
-[[nodiscard]] Words without_values(Words words);
-
-// A flag of a command line of ours, in the spellings that it has: "-o", "--script".
-struct Flag {
-  std::vector<std::string_view> names;
-  bool takes_value = false;
-};
-[[nodiscard]] Words without_flags(std::span<const std::string> words, std::span<const Flag> flags);
-
 struct Batch {
   std::string name;    // of the job
   std::string output;  // file; "%j" stands for the job's number

@@ -237,7 +237,7 @@ void Crew::end_of_session(std::size_t index, remote::SessionEnd end) {
     member.state = Member::State::kFailed;
   } else if (end.ended->code == kNotThere) {
     member.state = Member::State::kMissing;
-  } else if (end.ended->code == kNotOurs || end.ended->code == kCannotRun) {
+  } else if (end.ended->code == kNotOurs) {
     member.state = Member::State::kRefused;
     member.survey.facts = unexpected(
         Error{.what = fmt::format("{} belongs to another user, or others can write to it", base_),

@@ -85,7 +85,7 @@ def test_large_help_is_in_groups(helps):
 def flags_in_source(root):
     """Every flag that the sources hand to the parser, as (file, flag)."""
     for file in sorted([*(root / "src/cli").glob("*.cpp"), root / "src/trainflags/train_options.cpp"]):
-        for names in re.findall(r'add_(?:option|flag)\w*(?:<[^>]*>)?\(\s*"([^"]+)"', file.read_text()):
+        for names in re.findall(r'(?:add_(?:option|flag)\w*(?:<[^>]*>)?\(\s*|\.names = )"([^"]+)"', file.read_text()):
             for name in re.split(r"[,!]", names):
                 if name.startswith("-"):
                     yield file.name, name.split("{")[0]

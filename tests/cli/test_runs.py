@@ -45,7 +45,8 @@ def test_attach_ends_when_its_reader_leaves_and_the_run_goes_on(muster, runs):
         finally:
             attached.kill()
         assert attached.stderr.read() == b""
-    assert "running" in subprocess.run([muster, "runs"], capture_output=True, text=True, env=environment, timeout=patient(10)).stdout
+    listed = subprocess.run([muster, "runs"], capture_output=True, text=True, env=environment, timeout=patient(10)).stdout
+    assert listed == f"{RUN}  running; to follow it: muster attach\n"
 
 
 def test_stop_gives_up_after_its_time(muster, runs):

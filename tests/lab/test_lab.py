@@ -163,6 +163,15 @@ def test_hosts_are_apart(lab_up):
     assert lab.exec("n1", "id", "-u", root=True).stdout == "0\n"
 
 
+def test_a_lab_in_a_chroot_has_hosts_of_its_own(muster, a_name, tmp_path):
+    """The chroot holds the files of this machine, in a mount namespace that ends with the script."""
+    script = """mount --rbind / "$1" && chroot "$1" "$2" lab up --name "$3" --hosts 1 >&2 &&
+        chroot "$1" "$2" lab exec --name "$3" n1 -- cat /etc/hostname"""
+    words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", tmp_path, muster, a_name]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=patient(60))
+    assert done.stdout == "n1\n", done.stderr
+
+
 def test_the_user_has_a_password_and_no_key(lab_up):
     lab = lab_up(hosts=1)
     assert lab.exec("n1", "ls", "-A", f"/home/{lab.user}").stdout == ".bashrc\n"
@@ -198,9 +207,9 @@ def test_sharing_leaves_owner_and_mode_of_the_folder_alone(lab_up, muster, tmp_p
     assert (real / "file").read_text() == "x\n"
     after = real.stat()
     assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid, before.st_mode)
-    overlap = subprocess.run([muster, "lab", "up", "--name", "overlap", "--hosts", "1", "--share", tmp_path, "--share", real],
-                             capture_output=True, text=True)
-    assert overlap.returncode == 2 and "overlap" in overlap.stderr
+    overlap = subprocess.run([muster, "lab", "up", "--name", "two-shares", "--hosts", "1", "--share", tmp_path, "--share", real],
+                             capture_output=True, text=True, timeout=patient(10))
+    assert overlap.returncode == 2 and f"shared directories overlap: {tmp_path} and {real}" in overlap.stderr
 
 
 def test_a_lab_holds_nothing_of_its_caller(muster, a_name, tmp_path):
@@ -311,7 +320,7 @@ def test_without_root_it_says_so(muster, tmp_path):
     finally:
         copy.unlink()
     assert done.returncode == 2
-    assert "needs root" in done.stderr and "sudo" in done.stderr
+    assert "muster lab needs root" in done.stderr and "hint: run the same command with sudo" in done.stderr
 
 
 @pytest.mark.alone

@@ -28,19 +28,6 @@ TEST(AllocationFlags, NameTheHostsThatWereNamed) {
             (Words{"--nodes=2", "--nodelist=n1,n2"}));
 }
 
-TEST(WithoutValues, NamesOfVariablesStay) {
-  EXPECT_EQ(without_values({"run", "-xTOKEN=secret"}), (Words{"run", "-xTOKEN"}));
-  EXPECT_EQ(without_values({"run", "-x", "A=1=2", "--env", "B=3", "--env=C=4", "-x", "D", "-N=2"}),
-            (Words{"run", "-x", "A", "--env", "B", "--env=C", "-x", "D", "-N=2"}));
-}
-
-TEST(WithoutFlags, AllSpellingsGoWithTheirValues) {
-  const std::vector<Flag> flags = {{.names = {"-o", "--script"}, .takes_value = true},
-                                   {.names = {"--dry-run"}}};
-  const Words words = {"-N", "2", "-o", "f", "--dry-run", "--script=g", "--script", "h", "-q"};
-  EXPECT_EQ(without_flags(words, flags), (Words{"-N", "2", "-q"}));
-}
-
 TEST(Script, IsForPeopleToRead) {
   EXPECT_EQ(to_script({.name = "train",
                        .output = "muster-train-%j.out",

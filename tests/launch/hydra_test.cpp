@@ -47,41 +47,12 @@ std::string value_of(const Plan& plan, const std::string& flag) {
 
 TEST(Hydra, MpichIsToldInItsOwnWords) {
   const Plan plan = *plan_hydra(job(), three_hosts("mpich"), means());
-  const Words expected = {"/opt/mpi/bin/mpirun",
-                          "-launcher",
-                          "ssh",
-                          "-launcher-exec",
-                          "/home/dev/runs/r1/ssh",
-                          "-localhost",
-                          "198.18.0.1",
-                          "-hosts",
-                          "n1,n2,n3",
-                          "-ppn",
-                          "2",
-                          "-n",
-                          "6",
-                          "-bind-to",
-                          "none",
-                          "-wdir",
-                          "/",
-                          "-genvnone",
-                          "/tmp/muster-1000/abc/muster",
-                          "rank",
-                          "--folder",
-                          "/home/dev/job",
-                          "--carried",
-                          "--only-first-reads",
-                          "--run",
-                          "r1",
-                          "--subnet",
-                          "198.18.0.0/16",
-                          "--master",
-                          "198.18.1.1:29500",
-                          "--",
-                          "./train",
-                          "--epochs",
-                          "3"};
-  EXPECT_EQ(plan.commands[0].argv, expected);
+  const std::string expected =
+      "/opt/mpi/bin/mpirun -launcher ssh -launcher-exec /home/dev/runs/r1/ssh -localhost "
+      "198.18.0.1 -hosts n1,n2,n3 -ppn 2 -n 6 -bind-to none -wdir / -genvnone "
+      "/tmp/muster-1000/abc/muster rank --folder /home/dev/job --carried --only-first-reads " +
+      rank_words();
+  EXPECT_EQ(line_of(plan.commands[0]), expected);
   EXPECT_EQ(plan.env, (Words{"HYDRA_LAUNCHER_AUTOFORK=0", "OMP_NUM_THREADS=4",
                              "MUSTER_FORWARD=NCCL_DEBUG", "MUSTER_DEFAULT=OMP_NUM_THREADS"}));
   EXPECT_EQ(plan.carried,
@@ -91,37 +62,13 @@ TEST(Hydra, MpichIsToldInItsOwnWords) {
 
 TEST(Hydra, IntelIsToldInItsOwnWords) {
   const Plan plan = *plan_hydra(job(), three_hosts("intel"), means());
-  const Words expected = {"/opt/mpi/bin/mpiexec.hydra",
-                          "-bootstrap",
-                          "ssh",
-                          "-bootstrap-exec",
-                          "/home/dev/runs/r1/ssh",
-                          "-branch-count",
-                          "3",
-                          "-iface",
-                          "eth0",
-                          "-hosts",
-                          "n1,n2,n3",
-                          "-ppn",
-                          "2",
-                          "-n",
-                          "6",
-                          "-genvlist",
-                          "NCCL_DEBUG,OMP_NUM_THREADS,MUSTER_FORWARD,MUSTER_DEFAULT,I_MPI_PIN",
-                          "/tmp/muster-1000/abc/muster",
-                          "rank",
-                          "--only-first-reads",
-                          "--run",
-                          "r1",
-                          "--subnet",
-                          "198.18.0.0/16",
-                          "--master",
-                          "198.18.1.1:29500",
-                          "--",
-                          "./train",
-                          "--epochs",
-                          "3"};
-  EXPECT_EQ(plan.commands[0].argv, expected);
+  const std::string expected =
+      "/opt/mpi/bin/mpiexec.hydra -bootstrap ssh -bootstrap-exec /home/dev/runs/r1/ssh "
+      "-branch-count 3 -iface eth0 -hosts n1,n2,n3 -ppn 2 -n 6 -genvlist "
+      "NCCL_DEBUG,OMP_NUM_THREADS,MUSTER_FORWARD,MUSTER_DEFAULT,I_MPI_PIN "
+      "/tmp/muster-1000/abc/muster rank --only-first-reads " +
+      rank_words();
+  EXPECT_EQ(line_of(plan.commands[0]), expected);
   EXPECT_EQ(plan.env, (Words{"I_MPI_HYDRA_BOOTSTRAP_AUTOFORK=0", "I_MPI_PIN=0", "OMP_NUM_THREADS=4",
                              "MUSTER_FORWARD=NCCL_DEBUG", "MUSTER_DEFAULT=OMP_NUM_THREADS"}));
   EXPECT_TRUE(plan.carried.empty());

@@ -24,49 +24,14 @@ using Words = std::vector<std::string>;
 TEST(OpenMpi, Version5IsToldInPrrtesWords) {
   const auto plan = plan_openmpi(job(), three_hosts("5.0.11", 5), means());
   ASSERT_TRUE(plan);
-  const Words expected = {"/opt/mpi/bin/mpirun",
-                          "--prtemca",
-                          "plm_ssh_agent",
-                          "ssh -o ControlPath=/s/%C",
-                          "--prtemca",
-                          "plm_ssh_no_tree_spawn",
-                          "1",
-                          "--prtemca",
-                          "muster_run_id",
-                          "r1",
-                          "--prtemca",
-                          "prte_if_include",
-                          "198.18.0.0/16",
-                          "--mca",
-                          "btl_tcp_if_include",
-                          "198.18.0.0/16",
-                          "--host",
-                          "n1:2,n2:2,n3:2",
-                          "-n",
-                          "6",
-                          "--bind-to",
-                          "none",
-                          "-x",
-                          "NCCL_DEBUG",
-                          "-x",
-                          "OMP_NUM_THREADS",
-                          "-x",
-                          "MUSTER_FORWARD",
-                          "-x",
-                          "MUSTER_DEFAULT",
-                          "/tmp/muster-1000/abc/muster",
-                          "rank",
-                          "--run",
-                          "r1",
-                          "--subnet",
-                          "198.18.0.0/16",
-                          "--master",
-                          "198.18.1.1:29500",
-                          "--",
-                          "./train",
-                          "--epochs",
-                          "3"};
-  EXPECT_EQ(plan->commands[0].argv, expected);
+  const std::string expected =
+      "/opt/mpi/bin/mpirun --prtemca plm_ssh_agent 'ssh -o ControlPath=/s/%C' --prtemca "
+      "plm_ssh_no_tree_spawn 1 --prtemca muster_run_id r1 --prtemca prte_if_include "
+      "198.18.0.0/16 --mca btl_tcp_if_include 198.18.0.0/16 --host n1:2,n2:2,n3:2 -n 6 --bind-to "
+      "none -x NCCL_DEBUG -x OMP_NUM_THREADS -x MUSTER_FORWARD -x MUSTER_DEFAULT "
+      "/tmp/muster-1000/abc/muster rank " +
+      rank_words();
+  EXPECT_EQ(line_of(plan->commands[0]), expected);
   EXPECT_EQ(plan->env, (Words{"OMP_NUM_THREADS=4", "MUSTER_FORWARD=NCCL_DEBUG",
                               "MUSTER_DEFAULT=OMP_NUM_THREADS"}));
   EXPECT_TRUE(plan->files.empty());
@@ -76,49 +41,14 @@ TEST(OpenMpi, Version5IsToldInPrrtesWords) {
 TEST(OpenMpi, Version4IsToldInOrtesWords) {
   const auto plan = plan_openmpi(job(), three_hosts("4.1.4", 4), means());
   ASSERT_TRUE(plan);
-  const Words expected = {"/opt/mpi/bin/mpirun",
-                          "--mca",
-                          "plm_rsh_agent",
-                          "ssh -o ControlPath=/s/%C",
-                          "--mca",
-                          "plm_rsh_no_tree_spawn",
-                          "1",
-                          "--mca",
-                          "muster_run_id",
-                          "r1",
-                          "--mca",
-                          "oob_tcp_if_include",
-                          "198.18.0.0/16",
-                          "--mca",
-                          "btl_tcp_if_include",
-                          "198.18.0.0/16",
-                          "--host",
-                          "n1:2,n2:2,n3:2",
-                          "-n",
-                          "6",
-                          "--bind-to",
-                          "none",
-                          "-x",
-                          "NCCL_DEBUG",
-                          "-x",
-                          "OMP_NUM_THREADS",
-                          "-x",
-                          "MUSTER_FORWARD",
-                          "-x",
-                          "MUSTER_DEFAULT",
-                          "/tmp/muster-1000/abc/muster",
-                          "rank",
-                          "--run",
-                          "r1",
-                          "--subnet",
-                          "198.18.0.0/16",
-                          "--master",
-                          "198.18.1.1:29500",
-                          "--",
-                          "./train",
-                          "--epochs",
-                          "3"};
-  EXPECT_EQ(plan->commands[0].argv, expected);
+  const std::string expected =
+      "/opt/mpi/bin/mpirun --mca plm_rsh_agent 'ssh -o ControlPath=/s/%C' --mca "
+      "plm_rsh_no_tree_spawn 1 --mca muster_run_id r1 --mca oob_tcp_if_include 198.18.0.0/16 "
+      "--mca btl_tcp_if_include 198.18.0.0/16 --host n1:2,n2:2,n3:2 -n 6 --bind-to none -x "
+      "NCCL_DEBUG -x OMP_NUM_THREADS -x MUSTER_FORWARD -x MUSTER_DEFAULT "
+      "/tmp/muster-1000/abc/muster rank " +
+      rank_words();
+  EXPECT_EQ(line_of(plan->commands[0]), expected);
 }
 
 bool has(const Plan& plan, const std::string& word) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "launch/plan.hpp"
+#include "sys/quote.hpp"
 
 namespace muster::launch {
 
@@ -33,6 +34,16 @@ inline Means three_hosts_means(std::vector<std::string> ssh) {
           .run_id = "r1",
           .folder = "/home/dev/runs/r1",
           .ssh = std::move(ssh)};
+}
+
+// What follows the shim's own flags, for every engine.
+inline std::string rank_words() {
+  return "--run r1 --subnet 198.18.0.0/16 --master 198.18.1.1:29500 -- ./train --epochs 3";
+}
+
+// The command as one would type it.
+inline std::string line_of(const Command& command) {
+  return sys::quote(command.argv);
 }
 
 }  // namespace muster::launch

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "launch/engine_plans.hpp"
+#include "launch/three_hosts.hpp"
 
 namespace muster::launch {
 namespace {
@@ -129,44 +130,12 @@ TEST(Torchrun, InAPodIsOneAndHasItsNumber) {
   const auto plan = plan_torchrun(in_pod, layout, means());
   ASSERT_TRUE(plan);
   ASSERT_EQ(plan->commands.size(), 1U);
-  const Words expected = {"/tmp/m/muster",
-                          "engine",
-                          "--run",
-                          "r1",
-                          "--folder",
-                          "/work/it",
-                          "--",
-                          "torchrun",
-                          "--nnodes",
-                          "3",
-                          "--node-rank",
-                          "1",
-                          "--nproc-per-node",
-                          "2",
-                          "--master-addr",
-                          "198.18.0.1",
-                          "--master-port",
-                          "29500",
-                          "--rdzv-backend",
-                          "static",
-                          "--rdzv-endpoint",
-                          "198.18.0.1:29500",
-                          "--max-restarts",
-                          "0",
-                          "--no-python",
-                          "--",
-                          "/tmp/m/muster",
-                          "rank",
-                          "--run",
-                          "r1",
-                          "--subnet",
-                          "198.18.0.0/16",
-                          "--master",
-                          "198.18.0.1:29500",
-                          "--",
-                          "python",
-                          "train.py"};
-  EXPECT_EQ(plan->commands[0].argv, expected);
+  const std::string expected =
+      "/tmp/m/muster engine --run r1 --folder /work/it -- torchrun --nnodes 3 --node-rank 1 "
+      "--nproc-per-node 2 --master-addr 198.18.0.1 --master-port 29500 --rdzv-backend static "
+      "--rdzv-endpoint 198.18.0.1:29500 --max-restarts 0 --no-python -- /tmp/m/muster rank --run "
+      "r1 --subnet 198.18.0.0/16 --master 198.18.0.1:29500 -- python train.py";
+  EXPECT_EQ(line_of(plan->commands[0]), expected);
   EXPECT_FALSE(plan->commands[0].input);
 }
 

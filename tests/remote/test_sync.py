@@ -110,7 +110,7 @@ def test_a_host_without_rsync_is_named_and_the_others_are_served(open_lab):
     sh(open_lab, "n2", "mv $(command -v rsync) /root/", root=True)
     done = sync(open_lab, job)
     assert done.returncode == 5
-    assert "n2: rsync is not installed on the host" in done.stderr and "install" in done.stderr
+    assert "n2: rsync is not installed on the host" in done.stderr and "hint: install it on the host, for example: apt-get install rsync" in done.stderr
     assert done.stdout.startswith("n[1,3] (2 hosts): 3 files")
 
 

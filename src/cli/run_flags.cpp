@@ -1,0 +1,140 @@
+#include "cli/run_options.hpp"
+
+namespace muster::cli {
+namespace {
+
+using RunRow = Row<RunOptions>;
+
+constexpr RunRow kRunFlags[] = {
+    {{.names = "--timeout",
+      .value = "SECONDS",
+      .group = kBreaksGroup,
+      .help = "End the run after this time, which includes restarts"},
+     [](const Adder& flag, RunOptions& to) { return flag.duration(to.patience.timeout_s, 0.1); }},
+    {{.names = "--stall-after",
+      .value = "SECONDS",
+      .group = kBreaksGroup,
+      .help = "End the run if no rank has printed anything for this long; default: never"},
+     [](const Adder& flag, RunOptions& to) { return flag.duration(to.patience.stall_after_s, 1); }},
+    {{.names = "--lost-after",
+      .value = "SECONDS",
+      .group = kBreaksGroup,
+      .help =
+          "Treat a host as lost, and end or restart the run, if it has not answered for this long"},
+     [](const Adder& flag, RunOptions& to) {
+       return flag.duration(to.patience.lost_after_s, 3 * agent::kBeatEverySeconds)
+           ->capture_default_str();
+     }},
+    {{.names = "--orphan-after",
+      .value = "SECONDS",
+      .group = kBreaksGroup,
+      .help = "On a host that has lost contact with this machine, end the ranks after this long"},
+     [](const Adder& flag, RunOptions& to) {
+       return flag.duration(to.patience.orphan_after_s, 2.5 * agent::kBeatEverySeconds)
+           ->capture_default_str();
+     }},
+    {{.names = "--slurm-arg",
+      .value = "ARG",
+      .group = kEngineGroup,
+      .in_slurm_job = false,
+      .help = "Extra argument for salloc or sbatch, such as --partition=gpu; may be repeated"},
+     [](const Adder& flag, RunOptions& to) { return flag.list(to.slurm_args); }},
+    {{.names = "--spares",
+      .value = "HOSTS",
+      .group = kBreaksGroup,
+      .beside_again = true,
+      .help = "Extra hosts that stay idle until one of them replaces a lost host at a restart"},
+     [](const Adder& flag, RunOptions& to) { return flag.value(to.spares); }},
+    {{.names = "--back-off",
+      .value = "SECONDS",
+      .group = kBreaksGroup,
+      .help = "Longest wait before a restart; waits begin at 1 s and double"},
+     [](const Adder& flag, RunOptions& to) {
+       return flag.duration(to.back_off_s, 0, 3600)->capture_default_str();
+     }},
+    {{.names = "--force", .help = "Start even if the checks found errors"},
+     [](const Adder& flag, RunOptions& to) { return flag.on(to.force); }},
+    {{.names = "-q,--quiet",
+      .foreign = "-Q",
+      .beside_again = true,
+      .help = "Print only the ranks' output and errors"},
+     [](const Adder& flag, RunOptions& to) { return flag.on(to.quiet); }},
+};
+
+constexpr RunRow kStartFlags[] = {
+    {{.names = "-d,--detach",
+      .kept = false,
+      .beside_again = true,
+      .help = "Return as soon as the job runs; muster attach shows its output later"},
+     [](const Adder& flag, RunOptions& to) { return flag.on(to.detach); }},
+    {{.names = "--dry-run",
+      .kept = false,
+      .in_slurm_job = false,
+      .help = "Print the engine's command without starting anything"},
+     [](const Adder& flag, RunOptions& to) { return flag.on(to.dry_run)->excludes("--detach"); }},
+};
+
+constexpr RunRow kOnlyRunFlags[] = {
+    {{.names = "--json", .help = "With --dry-run: print everything that muster decided as JSON"},
+     [](const Adder& flag, RunOptions& to) { return flag.on(to.json)->needs("--dry-run"); }},
+    {{.names = "--again",
+      .value = "ID",
+      .if_left_out = "last",
+      .kept = false,
+      .help = "Start an earlier run again, with the same command line; without ID, the last "
+              "run. Only --max-restarts, --spares, -d and -q can be added"},
+     [](const Adder& flag, RunOptions& to) { return flag.value(to.again); }},
+};
+
+constexpr RunRow kSubmitFlags[] = {
+    {{.names = "-o,--script",
+      .value = "PATH",
+      .in_slurm_job = false,
+      .help = "Where to write the script; default: ./PROGRAM.sbatch"},
+     [](const Adder& flag, RunOptions& to) { return flag.value(to.script); }},
+    {{.names = "--dry-run",
+      .in_slurm_job = false,
+      .help = "Print the script without submitting it"},
+     [](const Adder& flag, RunOptions& to) { return flag.on(to.dry_run); }},
+};
+
+void add_job_and_run_flags(CLI::App& command, RunOptions& options) {
+  add_job_options(command, options.job);
+  add_flags<RunOptions>(command, kRunFlags, options);
+}
+
+}  // namespace
+
+void add_start_options(CLI::App& command, RunOptions& options) {
+  add_job_and_run_flags(command, options);
+  add_flags<RunOptions>(command, kStartFlags, options);
+}
+
+void add_run_options(CLI::App& command, RunOptions& options) {
+  add_start_options(command, options);
+  add_flags<RunOptions>(command, kOnlyRunFlags, options);
+}
+
+void add_submit_options(CLI::App& command, RunOptions& options) {
+  add_job_and_run_flags(command, options);
+  add_flags<RunOptions>(command, kSubmitFlags, options);
+}
+
+std::span<const Flag> run_flags() {
+  static const std::vector<Flag> all = [] {
+    std::vector<Flag> flags;
+    const auto add = [&](const auto& rows) {
+      for (const auto& row : rows) flags.push_back(row.flag);
+    };
+    add(cluster_flags());
+    add(job_flags());
+    add(kRunFlags);
+    add(kStartFlags);
+    add(kOnlyRunFlags);
+    add(kSubmitFlags);
+    return flags;
+  }();
+  return all;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,19 @@
+// What must hold before an earlier run is started again: nobody else does so, and its last attempt
+// has ended.
+#pragma once
+
+#include <string>
+
+#include "base/error.hpp"
+#include "sys/file.hpp"
+
+namespace muster::cli {
+
+// Keeps other muster processes from starting the run again while the descriptor is open.
+[[nodiscard]] Result<sys::Fd> lock_run(const std::string& base);
+
+// Waits until nothing of the attempt is left on this machine. If muster was killed, the attempt's
+// keeper ends what is left, within seconds.
+[[nodiscard]] Result<void> await_end(const std::string& attempt);
+
+}  // namespace muster::cli
