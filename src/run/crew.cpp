@@ -307,6 +307,13 @@ void Crew::send(std::size_t member, const agent::Order& order) {
     members_[member]->session->write(to_line(order));
 }
 
+void Crew::send_all(const agent::Order& order) {
+  const std::string line = to_line(order);
+  for (const auto& member : members_) {
+    if (member->session) member->session->write(line);
+  }
+}
+
 bool Crew::connected(std::size_t member) const {
   return members_[member]->session != nullptr;
 }

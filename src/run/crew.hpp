@@ -47,6 +47,7 @@ class Crew {
   // From now on reports and losses of sessions come to these; survey() is over.
   void listen(OnReport on_report, OnLost on_lost);
   void send(std::size_t member, const agent::Order& order);
+  void send_all(const agent::Order& order);
   // A new session, on a connection of its own, that says `begin` again; the old one stays until the
   // new one speaks. `taken`: the output that we have.
   void rejoin(std::size_t member, double orphan_after_s, std::vector<agent::Taken> taken);

@@ -59,9 +59,7 @@ void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_s
   said_ = beat_;
   crew_.listen([this](std::size_t i, const agent::Report& report) { on_report(i, report); },
                [this](std::size_t i, const std::string& /*why*/) { reach_again(i); });
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    crew_.send(i, {.kind = agent::Order::Kind::kBegin, .orphan_after_s = patience_.orphan_after_s});
-  }
+  crew_.send_all({.kind = agent::Order::Kind::kBegin, .orphan_after_s = patience_.orphan_after_s});
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (is_ignored(signal)) continue;  // nohup, or a script's background job
     loop_.on_signal(signal, [this, signal] {
@@ -305,10 +303,8 @@ void Supervisor::on_beat() {
   beat_ = loop_.now();
   const bool is_alone = alone();
   if (is_alone) alone_ = loop_.now();
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    crew_.send(i, {.kind = agent::Order::Kind::kBeat});
-    look_after(i, is_alone);
-  }
+  crew_.send_all({.kind = agent::Order::Kind::kBeat});
+  for (std::size_t i = 0; i < hosts_.size(); ++i) look_after(i, is_alone);
   look_whether_stalled();
   output_.show_old();
 }
@@ -326,9 +322,7 @@ void Supervisor::look_whether_stalled() {
 
 void Supervisor::ask_for_looks() {
   ++times_asked_;
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    crew_.send(i, {.kind = agent::Order::Kind::kLook});
-  }
+  crew_.send_all({.kind = agent::Order::Kind::kLook});
 }
 
 // The first look is what the second is compared with; ranks that have ended are of no interest.
@@ -498,9 +492,7 @@ void Supervisor::signal_engine(int signal) {
 void Supervisor::end_hosts(double grace_s) {
   if (hosts_ending_) return;
   hosts_ending_ = true;
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    crew_.send(i, {.kind = agent::Order::Kind::kEnd, .grace_s = grace_s});
-  }
+  crew_.send_all({.kind = agent::Order::Kind::kEnd, .grace_s = grace_s});
   timers_.push_back(after(grace_s + kGiveUpSeconds, [this] { leave_hosts(); }));
 }
 
@@ -527,9 +519,7 @@ void Supervisor::check_over() {
 
 void Supervisor::dismiss() {
   crew_.stop_rejoining();
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    crew_.send(i, {.kind = agent::Order::Kind::kBye});
-  }
+  crew_.send_all({.kind = agent::Order::Kind::kBye});
   if (keeper_) keeper_->dismiss();
 }
 

@@ -22,6 +22,10 @@ std::string kind_of(const std::string& line) {
   return line.substr(from, line.find('"', from) - from);
 }
 
+std::string beat_line(double clock_s) {
+  return fmt::format("{{\"report\":\"beat\",\"clock_s\":{}}}\n", clock_s);
+}
+
 agent::Report event_of(const agent::Event& event) {
   return {.kind = agent::Report::Kind::kEvent, .event = event};
 }
@@ -117,7 +121,7 @@ void FakeHost::obey(FakeSession& session, const std::string& kind) {
   } else if (kind == "look") {
     agent::Report looks{.kind = agent::Report::Kind::kLooks};
     for (const int rank : ranks) looks.looks.push_back({.rank = rank, .state = "S"});
-    if (running()) send(looks);
+    if (running() && !behaviour.ignores_looks) send(looks);
   } else if (kind == "beat" && !warden_) {
     send({.kind = agent::Report::Kind::kBeat, .clock_s = all_.loop().unix_time()});
   } else if (kind == "bye") {
@@ -139,13 +143,12 @@ void FakeHost::begin() {
 
 void FakeHost::beat(int number) {
   if (!warden_ || number != beats_) return;
-  send({.kind = agent::Report::Kind::kBeat,
-        .clock_s = all_.loop().unix_time() + behaviour.clock_ahead_s});
+  send(beat_line(all_.loop().unix_time() + behaviour.clock_ahead_s));
   all_.loop().after(all_.beat_every_s, [this, number] { beat(number); });
 }
 
 void FakeHost::start_ranks() {
-  if (running_ || gone_ || ranks.empty()) return;
+  if (running_ || gone_ || ending_ || ranks.empty()) return;
   running_ = true;
   for (const int rank : ranks) {
     const agent::Report start = event_of(
@@ -163,11 +166,15 @@ void FakeHost::start_ranks() {
     if (!reach(Point::kOutput)) return;
     send(piece);
   }
-  all_.loop().after(behaviour.ranks_live_s, [this] {
-    if (!running() || gone_) return;
-    end_ranks(behaviour.status, false);
-    if (all_.on_ranks_end) all_.on_ranks_end(*this, behaviour.status);
-  });
+  all_.loop().after(behaviour.ranks_live_s, [this] { live_no_longer(); });
+}
+
+// While the host is cut off its ranks go on; what became of them is said when it is back.
+void FakeHost::live_no_longer() {
+  over_ = true;
+  if (!running() || gone_) return;
+  end_ranks(behaviour.status, false);
+  if (all_.on_ranks_end) all_.on_ranks_end(*this, behaviour.status);
 }
 
 void FakeHost::end_ranks(int status, bool by_engine) {
@@ -248,9 +255,7 @@ void FakeHost::come_back() {
     return;
   }
   if (warden_) beat(++beats_);
-  if (!running()) return;
-  end_ranks(behaviour.status, false);  // meanwhile
-  if (all_.on_ranks_end) all_.on_ranks_end(*this, behaviour.status);
+  if (over_) live_no_longer();
 }
 
 FakeHosts::FakeHosts(FakeLoop& loop, int count, int ranks_each) : loop_(loop) {

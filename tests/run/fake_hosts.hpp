@@ -53,7 +53,7 @@ struct Behaviour {
   double clock_ahead_s = 0;
   std::string program_missing = {};  // why the binary cannot be started there
   int shell_code = 0;  // with which the line that starts the agent ends; 0: it is started
-  std::string rank_names = {};
+  bool ignores_looks = false;
 };
 
 class FakeHosts;
@@ -96,6 +96,7 @@ class FakeHost {
   // False: the host is gone from there on.
   bool reach(Point point);
   void say(Point point, const agent::Report& report);
+  void live_no_longer();
   void come_back();
 
   FakeHosts& all_;
@@ -110,6 +111,7 @@ class FakeHost {
   Gone how_ = Gone::kSilent;
   bool warden_ = false;
   bool running_ = false;
+  bool over_ = false;  // the ranks have lived as long as they should
   bool ranks_ended_ = false;
   bool ending_ = false;
   bool said_bye_ = false;

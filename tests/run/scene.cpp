@@ -90,6 +90,10 @@ void Scene::end_engines(int code, int signal) {
   for (const auto& [host, process] : engines_) process->end(code, signal);
 }
 
+void Scene::end_engine(const std::string& host, int code) {
+  engines_.at(host)->end(code, 0);
+}
+
 void Scene::kill_engine(FakeProcess& process, int signal) {
   if (engine.cannot_be_killed || (signal == SIGTERM && engine.ignores_sigterm)) return;
   loop.after(0, [&process, signal] { process.end(0, signal); });
@@ -135,6 +139,7 @@ void Scene::supervise(Crew& all, Ending& ending) {
   ending.record.ended_s = loop.unix_time();
   supervisor.dismiss();
   ending.verdict = judge(ending.record);
+  ending.evidence = supervisor.evidence();
   engines_.clear();
 }
 

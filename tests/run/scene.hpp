@@ -37,7 +37,7 @@ struct Ending {
   bool waited_for_ever = false;
   int keepers = 0;                // that were started one after the other
   std::string keeper_input = {};  // what the last of them was told
-  std::vector<std::string> evidence = {};
+  std::string evidence = {};      // of a stall
 };
 
 class Scene {
@@ -55,6 +55,8 @@ class Scene {
 
   // Calls back so many seconds after the engine was started.
   void later(double seconds, std::function<void()> call);
+  // As if that process of the engine ended: the one of this host, or ("") the only one.
+  void end_engine(const std::string& host, int code);
   [[nodiscard]] Ending play();
 
  private:
