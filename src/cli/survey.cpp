@@ -241,7 +241,7 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   request.launcher_port = port.number;
   const std::chrono::seconds patience(options.answer_within_s);
   const std::chrono::seconds activation = activates ? kActivationTakes : std::chrono::seconds(0);
-  all->loop = std::make_unique<sys::Loop>();
+  all->loop = std::make_unique<sys::UvLoop>();
   all->crew =
       std::make_unique<run::Crew>(*all->loop, *all->transport, names(all->cluster),
                                   run::CrewOptions{.run_id = purpose.run_id,

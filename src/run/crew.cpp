@@ -9,14 +9,11 @@
 #include <unistd.h>
 
 #include "base/printable.hpp"
-#include "sys/clock.hpp"
 #include "sys/file.hpp"
 #include "sys/hash.hpp"
 
 namespace muster::run {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::minutes kPushDeadline{5};
 
@@ -37,6 +34,15 @@ Error too_slow(const std::string& host, std::chrono::milliseconds deadline) {
           .hint =
               "perhaps the activation waits for something, or a file system hangs; to give the "
               "host more time: --answer-within SECONDS"};
+}
+
+Error unreadable(const std::string& host, const std::string& trial) {
+  return {.what =
+              "cannot read what the host sent: a line is too long, or the length of a message "
+              "is wrong",
+          .where = {.host = host},
+          .hint = "does the host's login shell print something by itself?" +
+                  (trial.empty() ? "" : " try: " + trial)};
 }
 
 Error agent_ended(const std::string& host, const sys::Ended& ended) {
@@ -76,8 +82,6 @@ Error not_pushed(const std::string& host, const std::string& base, const Binary&
 }  // namespace
 
 struct Crew::Member {
-  enum class State { kWaiting, kAsked, kSurveyed, kFailed, kMissing, kRefused };
-
   std::string host;
   State state = State::kWaiting;
   facts::Survey survey = {};
@@ -89,7 +93,7 @@ struct Crew::Member {
   std::shared_ptr<sys::Timer> deadline = {};
   std::string push_failure = {};  // why the binary could not be pushed; empty: unknown
   bool reached = false;           // its agent has answered
-  Clock::time_point heard = {};
+  std::chrono::steady_clock::time_point heard = {};
   double asked_s = 0;          // Unix time here when it was asked for its clock
   bool asked_exactly = false;  // after its facts, for nothing else
 };
@@ -117,11 +121,11 @@ std::vector<facts::Survey> Crew::survey(const std::function<void()>& meanwhile) 
     base_ = base;
     std::vector<std::size_t> all;
     for (std::size_t i = 0; i < members_.size(); ++i) {
-      if (members_[i]->state != Member::State::kFailed) all.push_back(i);
+      if (members_[i]->state != State::kFailed) all.push_back(i);
     }
     survey_at(base, all);
     const bool refused = std::any_of(members_.begin(), members_.end(), [](const auto& member) {
-      return member->state == Member::State::kRefused;
+      return member->state == State::kRefused;
     });
     if (!refused) break;  // else the next folder, for all: the path must be equal
   }
@@ -136,13 +140,12 @@ void Crew::survey_at(const std::string& base, std::vector<std::size_t> members) 
     for (std::size_t i = 0; i < options_.fan_out; ++i) open_next();
     if (meanwhile_) std::exchange(meanwhile_, nullptr)();
     if (pending_ > 0) loop_.run();
-    std::erase_if(members,
-                  [this](std::size_t i) { return members_[i]->state != Member::State::kMissing; });
+    std::erase_if(members, [this](std::size_t i) { return members_[i]->state != State::kMissing; });
     if (round == 0 && !members.empty()) push(members);
   }
   for (const std::size_t i : members) {  // pushed, and still not there
     Member& member = *members_[i];
-    member.state = Member::State::kRefused;
+    member.state = State::kRefused;
     member.survey = {
         .host = member.host,
         .facts = unexpected(not_pushed(member.host, base, binary_, member.push_failure))};
@@ -158,11 +161,11 @@ void Crew::open_next() {
 
 void Crew::open(std::size_t index) {
   Member& member = *members_[index];
-  member.state = Member::State::kAsked;
+  member.state = State::kAsked;
   member.inbox = {};
   member.reached = false;
   member.asked_exactly = false;
-  member.asked_s = sys::unix_time();
+  member.asked_s = loop_.unix_time();
   member.survey = {.host = member.host,
                    .facts = unexpected(no_answer(member.host, options_.deadline,
                                                  transport_.silence(member.host).trial))};
@@ -182,40 +185,45 @@ void Crew::take(std::size_t index, std::string_view chunk) {
   Member& member = *members_[index];
   member.inbox.add(chunk);
   while (const auto message = member.inbox.next()) take_message(index, *message);
-  if (member.inbox.broken() && member.session) member.session->abandon();
+  if (!member.inbox.broken()) return;
+  if (member.session) member.session->abandon();
+  if (member.state != State::kAsked) return;
+  member.survey.facts = unexpected(unreadable(member.host, transport_.silence(member.host).trial));
+  settle(member, State::kFailed);
 }
 
 void Crew::take_message(std::size_t index, const agent::Message& message) {
   Member& member = *members_[index];
-  member.heard = Clock::now();
+  member.heard = loop_.now();
   auto report = agent::parse_report(message);
   if (!report) return;  // a banner or a shell's greeting: not ours
   if (on_report_) return on_report_(index, *report);
-  if (member.state != Member::State::kAsked) return;
+  if (member.state != State::kAsked) return;
   if (!std::exchange(member.reached, true)) {
     member.deadline = loop_.timer(options_.for_facts, {}, [this, index] { give_up(index); });
   }
   if (report->kind == agent::Report::Kind::kFacts) {
     member.survey.facts = std::move(report->facts);
-    if (!options_.compare_clocks) return surveyed(member);
-    member.asked_s = sys::unix_time();
+    if (!options_.compare_clocks) return settle(member, State::kSurveyed);
+    member.asked_s = loop_.unix_time();
     member.asked_exactly = true;
     send(index, {.kind = agent::Order::Kind::kBeat});
   } else if (report->kind == agent::Report::Kind::kBeat) {
     // The first comes by itself and is known only to have left since the session was opened.
-    const double now = sys::unix_time();
+    const double now = loop_.unix_time();
     member.survey.clock_doubt_s = (now - member.asked_s) / 2;
     member.survey.clock_ahead_s = report->clock_s - (now + member.asked_s) / 2;
-    if (member.asked_exactly) surveyed(member);
+    if (member.asked_exactly) settle(member, State::kSurveyed);
   } else if (report->kind == agent::Report::Kind::kFailed) {
     member.survey.facts = unexpected(
         Error{.what = printable(report->text), .where = {.host = member.host}, .hint = {}});
-    member.state = Member::State::kFailed;
+    settle(member, State::kFailed);
   }
 }
 
-void Crew::surveyed(Member& member) {
-  member.state = Member::State::kSurveyed;
+// The survey of a member that was asked is over.
+void Crew::settle(Member& member, State state) {
+  member.state = state;
   member.deadline = nullptr;
   open_next();
   if (--pending_ == 0) loop_.stop();
@@ -224,33 +232,31 @@ void Crew::surveyed(Member& member) {
 void Crew::end_of_session(std::size_t index, remote::SessionEnd end) {
   Member& member = *members_[index];
   member.session = nullptr;
-  if (member.state == Member::State::kSurveyed) {
-    if (on_lost_) {
-      on_lost_(index, end.ended ? sys::to_text(*end.ended) : end.ended.error().what);
-    }
-    return;
+  if (member.state == State::kAsked) return settle(member, end_of_survey(member, end));
+  if (member.state == State::kSurveyed && on_lost_) {
+    on_lost_(index, end.ended ? sys::to_text(*end.ended) : end.ended.error().what);
   }
-  member.deadline = nullptr;
+}
+
+// What the end of a session says of a host that has not reported its facts.
+Crew::State Crew::end_of_survey(Member& member, const remote::SessionEnd& end) const {
   if (!end.ended) {
     member.survey.facts = unexpected(end.ended.error());
     member.survey.failure_id = end.failure_id;
-    member.state = Member::State::kFailed;
-  } else if (end.ended->code == kNotThere) {
-    member.state = Member::State::kMissing;
-  } else if (end.ended->code == kNotOurs) {
-    member.state = Member::State::kRefused;
+    return State::kFailed;
+  }
+  if (end.ended->code == kNotThere) return State::kMissing;
+  if (end.ended->code == kNotOurs) {
     member.survey.facts = unexpected(
         Error{.what = fmt::format("{} belongs to another user, or others can write to it", base_),
               .where = {.host = member.host},
               .hint = "to see the owner and the mode: ls -ld " + base_});
-  } else if (member.state == Member::State::kAsked) {
-    if (!end.ended->timed_out && end.ended->signal == 0) {
-      member.survey.facts = unexpected(agent_ended(member.host, *end.ended));
-    }
-    member.state = Member::State::kFailed;
+    return State::kRefused;
   }
-  open_next();
-  if (--pending_ == 0) loop_.stop();
+  if (!end.ended->timed_out && end.ended->signal == 0) {
+    member.survey.facts = unexpected(agent_ended(member.host, *end.ended));
+  }
+  return State::kFailed;
 }
 
 // At once: a session on a dead connection may take long to end.
@@ -265,10 +271,7 @@ void Crew::give_up(std::size_t index) {
   member.session->abandon();
   member.session = nullptr;
   member.generation = 0;  // nothing that it still says counts
-  member.state = Member::State::kFailed;
-  member.deadline = nullptr;
-  open_next();
-  if (--pending_ == 0) loop_.stop();
+  settle(member, State::kFailed);
 }
 
 void Crew::push(const std::vector<std::size_t>& members) {
@@ -302,6 +305,13 @@ void Crew::listen(OnReport on_report, OnLost on_lost) {
 void Crew::send(std::size_t member, const agent::Order& order) {
   if (member < members_.size() && members_[member]->session)
     members_[member]->session->write(to_line(order));
+}
+
+void Crew::send_all(const agent::Order& order) {
+  const std::string line = to_line(order);
+  for (const auto& member : members_) {
+    if (member->session) member->session->write(line);
+  }
 }
 
 bool Crew::connected(std::size_t member) const {
@@ -359,7 +369,7 @@ void Crew::stop_rejoining() {
 }
 
 void Crew::hear_all() {
-  for (const auto& member : members_) member->heard = Clock::now();
+  for (const auto& member : members_) member->heard = loop_.now();
 }
 
 int Crew::session_number(std::size_t member) const {

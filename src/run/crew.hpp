@@ -47,6 +47,7 @@ class Crew {
   // From now on reports and losses of sessions come to these; survey() is over.
   void listen(OnReport on_report, OnLost on_lost);
   void send(std::size_t member, const agent::Order& order);
+  void send_all(const agent::Order& order);
   // A new session, on a connection of its own, that says `begin` again; the old one stays until the
   // new one speaks. `taken`: the output that we have.
   void rejoin(std::size_t member, double orphan_after_s, std::vector<agent::Taken> taken);
@@ -66,16 +67,18 @@ class Crew {
 
  private:
   struct Member;
+  enum class State { kWaiting, kAsked, kSurveyed, kFailed, kMissing, kRefused };
 
   void survey_at(const std::string& base, std::vector<std::size_t> members);
   void open_next();
   void open(std::size_t index);
   void take(std::size_t index, std::string_view chunk);
   void take_message(std::size_t index, const agent::Message& message);
-  void surveyed(Member& member);
+  void settle(Member& member, State state);
   std::shared_ptr<remote::Session> start_session(std::size_t index, bool fresh);
   void adopt(std::size_t index, int generation);
   void end_of_session(std::size_t index, remote::SessionEnd end);
+  State end_of_survey(Member& member, const remote::SessionEnd& end) const;
   void give_up(std::size_t index);
   void push(const std::vector<std::size_t>& members);
 

@@ -13,7 +13,7 @@ bool is_ignored(int signal) {
 }
 
 std::optional<int> pause(double seconds) {
-  sys::Loop loop;
+  sys::UvLoop loop;
   std::optional<int> came;
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (is_ignored(signal)) continue;

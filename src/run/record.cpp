@@ -12,6 +12,7 @@
 
 #include "base/exit_code.hpp"
 #include "base/json_fields.hpp"
+#include "base/printable.hpp"
 
 namespace muster::run {
 namespace {
@@ -69,7 +70,7 @@ std::string rank_list(const std::vector<int>& ranks) {
 
 std::string describe_failure(const RankRecord& rank) {
   if (!end_of(rank).failure.empty() && !rank.aborted_with) {
-    return fmt::format("rank {} on {}: {}", rank.rank, rank.host, end_of(rank).failure);
+    return fmt::format("rank {} on {}: {}", rank.rank, rank.host, printable(end_of(rank).failure));
   }
   return fmt::format("rank {} on {} ended with {}", rank.rank, rank.host,
                      describe_status(status_of(rank)));
@@ -124,25 +125,25 @@ Verdict rank_failed(const Record& record, const RankRecord& first) {
           .first_failed_rank = first.rank};
 }
 
-bool is_lost(const Record& record, const std::string& host) {
-  const auto& lost = record.lost_hosts;
-  return std::find(lost.begin(), lost.end(), host) != lost.end();
+std::set<std::string_view> lost_hosts(const Record& record) {
+  return {record.lost_hosts.begin(), record.lost_hosts.end()};
 }
 
 // A host that was lost with its ranks is the cause: engines, and MPI in the other ranks, notice a
 // broken connection long before we give the host up, and end ranks that are well.
 bool lost_with_ranks(const Record& record) {
-  return std::any_of(record.ranks.begin(), record.ranks.end(), [&](const RankRecord& rank) {
-    return !rank.end && is_lost(record, rank.host);
-  });
+  const auto lost = lost_hosts(record);
+  return std::any_of(record.ranks.begin(), record.ranks.end(),
+                     [&](const RankRecord& rank) { return !rank.end && lost.contains(rank.host); });
 }
 
 Verdict host_lost(const Record& record) {
+  const auto lost = lost_hosts(record);
   std::vector<int> ranks;
   bool all_well = true;
   for (const RankRecord& rank : record.ranks) {
     all_well = all_well && rank.end && !failed(rank);
-    if (!rank.end && is_lost(record, rank.host)) ranks.push_back(rank.rank);
+    if (!rank.end && lost.contains(rank.host)) ranks.push_back(rank.rank);
   }
   if (all_well) {
     return {.code = 0,

@@ -8,7 +8,6 @@
 
 #include "base/printable.hpp"
 #include "run/pause.hpp"
-#include "sys/clock.hpp"
 #include "sys/print.hpp"
 
 namespace muster::run {
@@ -30,12 +29,13 @@ constexpr double kGraceSeconds = 2;       // from SIGTERM to SIGKILL
 constexpr double kGiveUpSeconds = 30;     // then give up on a process that does not die
 constexpr double kRestartTakes = 30;      // for torchrun to start its ranks again
 constexpr double kReplayTakes = 1;        // for a host to repeat its earlier events
+constexpr double kRenewKeeper = 0.5;      // after a new connection, for others to come first
 constexpr double kSpeaks = 5;             // a host whose output is this recent is busy
 constexpr int kBeatsToBelieve = 3;        // before we believe that a host's clock is slow
 constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // of output per confirmation
 
-double seconds_since(std::chrono::steady_clock::time_point then) {
-  return duration<double>(std::chrono::steady_clock::now() - then).count();
+bool is_running(const RankRecord& rank) {
+  return rank.start && !rank.end;
 }
 
 }  // namespace
@@ -43,17 +43,23 @@ double seconds_since(std::chrono::steady_clock::time_point then) {
 Supervisor::Supervisor(sys::Loop& loop, Crew& crew, std::vector<std::string> hosts,
                        Patience patience, Record& record, Output& output)
     : loop_(loop), crew_(crew), patience_(patience), record_(record), output_(output) {
-  for (std::string& host : hosts) hosts_.push_back({.name = std::move(host)});
+  for (std::string& host : hosts) {
+    numbers_.emplace(host, hosts_.size());
+    hosts_.push_back({.name = std::move(host)});
+  }
+  unfinished_ = hosts_.size();
+}
+
+double Supervisor::seconds_since(Clock::time_point then) const {
+  return duration<double>(loop_.now() - then).count();
 }
 
 void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_started) {
-  beat_ = Clock::now();
+  beat_ = loop_.now();
   said_ = beat_;
   crew_.listen([this](std::size_t i, const agent::Report& report) { on_report(i, report); },
-               [this](std::size_t i, const std::string& /*why*/) { look_after(i); });
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    crew_.send(i, {.kind = agent::Order::Kind::kBegin, .orphan_after_s = patience_.orphan_after_s});
-  }
+               [this](std::size_t i, const std::string& /*why*/) { reach_again(i); });
+  crew_.send_all({.kind = agent::Order::Kind::kBegin, .orphan_after_s = patience_.orphan_after_s});
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     if (is_ignored(signal)) continue;  // nohup, or a script's background job
     loop_.on_signal(signal, [this, signal] {
@@ -94,8 +100,6 @@ bool Supervisor::start_engine(const launch::Plan& plan) {
 }
 
 Result<void> Supervisor::start_command(const launch::Command& command, const launch::Plan& plan) {
-  // Which of the commands has ended is known once it has begun.
-  auto self = std::make_shared<const sys::Process*>(nullptr);
   auto process = loop_.start(
       {.argv = command.argv,
        .env = plan.env,
@@ -107,13 +111,12 @@ Result<void> Supervisor::start_command(const launch::Command& command, const lau
              if (!alive.expired()) output_.take_engine(stream, chunk);
            },
        .on_end =
-           [this, self, alive = std::weak_ptr(alive_)](int code, int signal) {
-             if (!alive.expired()) command_ended(*self, code, signal);
+           [this, host = command.host, alive = std::weak_ptr(alive_)](int code, int signal) {
+             if (!alive.expired()) command_ended(host, code, signal);
            }});
   if (!process) return unexpected(process.error());
-  *self = process->get();
-  engines_.push_back({.host = command.host, .process = *process});
   keeper_->tell_engine((*process)->pid());
+  engines_[command.host] = *std::move(process);
   return {};
 }
 
@@ -123,16 +126,25 @@ void Supervisor::hold_connections() {
   // Without one only SIGKILL of us costs more.
   (void)keeper->start(loop_, record_.id, crew_.descriptors());
   for (std::size_t i = 0; i < hosts_.size(); ++i) hosts_[i].session = crew_.session_number(i);
-  for (const Engine& engine : engines_) keeper->tell_engine(engine.process->pid());
+  for (const auto& [host, process] : engines_) keeper->tell_engine(process->pid());
   if (keeper_) keeper_->dismiss();
   keeper_ = std::move(keeper);
+}
+
+// Not at once: when our network is back, all hosts have new connections at about the same time.
+void Supervisor::hold_connections_soon() {
+  if (renewal_) return;
+  renewal_ = after(kRenewKeeper, [this] {
+    renewal_ = nullptr;
+    hold_connections();
+  });
 }
 
 void Supervisor::on_report(std::size_t index, const agent::Report& report) {
   Host& host = hosts_[index];
   switch (report.kind) {
     case agent::Report::Kind::kReady:
-      if (host.session != crew_.session_number(index)) hold_connections();
+      if (host.session != crew_.session_number(index)) hold_connections_soon();
       if (hosts_ending_) {
         crew_.send(index, {.kind = agent::Order::Kind::kEnd, .grace_s = kGraceSeconds});
       }
@@ -140,13 +152,12 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
     case agent::Report::Kind::kEvent:
       return on_event(index, report.event);
     case agent::Report::Kind::kDone:
-      host.done = true;
+      finish(host, &Host::done);
       return check_over();
     case agent::Report::Kind::kBeat:
       return compare_clock(host, report.clock_s);
     case agent::Report::Kind::kFailed:
-      record_.failure = host.name + ": " + printable(report.text);
-      return end_run(Reason::kAgentFailed);
+      return agent_failed(host, printable(report.text));
     case agent::Report::Kind::kLooks:
       return take_looks(host, report.looks);
     case agent::Report::Kind::kOutput:
@@ -156,10 +167,27 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
   }
 }
 
+// While the run is being ended, such a host has nothing more to say: a new agent there has found
+// that the run is over, say.
+void Supervisor::agent_failed(Host& host, const std::string& why) {
+  if (hosts_ending_) {
+    finish(host, &Host::done);
+    return check_over();
+  }
+  record_.failure = host.name + ": " + why;
+  end_run(Reason::kAgentFailed);
+}
+
+// Marks a host as one that needs no more waiting; `flag` is its `done` or `lost`.
+void Supervisor::finish(Host& host, bool Host::* flag) {
+  if (!host.done && !host.lost) --unfinished_;
+  host.*flag = true;
+}
+
 // Confirms output now and then: the host drops it, and makes ranks wait that write ahead of us.
 void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
   Host& host = hosts_[index];
-  said_ = host.spoke = Clock::now();
+  said_ = host.spoke = loop_.now();
   if (!output_.take(host.name, piece)) return;
   host.unconfirmed += piece.bytes.size();
   if (host.unconfirmed < kConfirmBytes) return;
@@ -170,7 +198,7 @@ void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
 // The beat that was least delayed on its way tells most. A delay makes a clock look slow, so that
 // is believed only of several beats.
 void Supervisor::compare_clock(Host& host, double clock_s) {
-  const double ahead = clock_s - sys::unix_time();
+  const double ahead = clock_s - loop_.unix_time();
   host.clock_ahead_s = host.beats == 0 ? ahead : std::max(host.clock_ahead_s, ahead);
   ++host.beats;
   if (host.clock_ahead_s > 0 || host.beats >= kBeatsToBelieve) {
@@ -178,39 +206,61 @@ void Supervisor::compare_clock(Host& host, double clock_s) {
   }
 }
 
+// Null: the run has no such rank.
+RankRecord* Supervisor::find_rank(int number) {
+  if (record_.ranks.empty()) return nullptr;
+  const std::int64_t at = std::int64_t{number} - record_.ranks.front().rank;
+  if (at < 0 || at >= std::ssize(record_.ranks)) return nullptr;
+  return &record_.ranks[static_cast<std::size_t>(at)];
+}
+
 void Supervisor::on_event(std::size_t index, const agent::Event& event) {
-  if (!event.start && !event.end) return;
-  const int number = event.start ? event.start->rank : event.end->rank;
-  const int index_of = record_.ranks.empty() ? -1 : number - record_.ranks.front().rank;
-  if (index_of < 0 || static_cast<std::size_t>(index_of) >= record_.ranks.size()) return;
-  RankRecord& rank = record_.ranks[static_cast<std::size_t>(index_of)];
-  rank.host = hosts_[index].name;
-  if (event.start) {
-    const bool is_new = !rank.start || rank.start->program != event.start->program;
-    const bool again = rank.start && is_new;
-    rank.start = event.start;
-    said_ = Clock::now();
-    for (const std::string& remark : event.start->remarks) {
-      if (is_new) output_.remark(hosts_[index].name, number, remark);
-    }
-    if (again && rank.end) {  // torchrun has restarted it
-      rank.end.reset();
-      --ranks_ended_;
-    }
+  if (event.start) rank_started(hosts_[index], *event.start);
+  if (event.end) rank_ended(hosts_[index], *event.end);
+}
+
+void Supervisor::rank_started(const Host& host, const agent::RankStart& start) {
+  RankRecord* const rank = find_rank(start.rank);
+  if (rank == nullptr) return;
+  said_ = loop_.now();
+  const bool is_same_host = rank->host == host.name;
+  if (rank->start && rank->start->program == start.program && is_same_host) return;
+  // Only an engine that restarts ranks moves them.
+  if (rank->start && !is_same_host && !patience_.engine_restarts) return;
+  if (is_running(*rank)) count_running(rank->host, -1);
+  if (rank->start && rank->end) {  // torchrun has restarted it
+    rank->end.reset();
+    --ranks_ended_;
   }
-  if (!event.end || rank.end) return;  // events may come twice
-  rank.end = event.end;
+  rank->host = host.name;
+  rank->start = start;
+  if (is_running(*rank)) count_running(rank->host, 1);
+  for (const std::string& remark : start.remarks) output_.remark(host.name, start.rank, remark);
+}
+
+// Events may come twice. A rank that another host has started since has not ended.
+void Supervisor::rank_ended(const Host& host, const agent::RankEnd& end) {
+  RankRecord* const rank = find_rank(end.rank);
+  if (rank == nullptr || rank->end || (rank->start && rank->host != host.name)) return;
+  if (is_running(*rank)) count_running(rank->host, -1);
+  rank->host = host.name;
+  rank->end = end;
   ++ranks_ended_;
-  if (cut_off_hosts_.contains(rank.host) && !runs_ranks(rank.host)) {
+  if (cut_off_hosts_.contains(rank->host) && !runs_ranks(rank->host)) {
     const double wait_s = patience_.engine_restarts ? kRestartTakes : kReplayTakes;
-    timers_.push_back(after(wait_s, [this, host = rank.host] { look_at_cut_off(host); }));
+    timers_.push_back(after(wait_s, [this, name = rank->host] { look_at_cut_off(name); }));
   }
   if (engine_over_ || ending_) return;
   if (nothing_to_wait_for()) {
     end_if_stuck();
-  } else if (rank.end->status != 0 && !patience_.engine_restarts) {
+  } else if (rank->end->status != 0 && !patience_.engine_restarts) {
     a_rank_failed();
   }
+}
+
+void Supervisor::count_running(const std::string& host, int more) {
+  running_[host] += more;
+  running_ranks_ += more;
 }
 
 // Whether the engine there, which we can no longer see, has started its ranks again.
@@ -248,13 +298,13 @@ void Supervisor::on_beat() {
   const bool stood_still = seconds_since(beat_) > kSilenceSeconds;
   if (stood_still) {
     crew_.hear_all();
-    said_ = Clock::now();
+    said_ = loop_.now();
   }
-  beat_ = Clock::now();
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    crew_.send(i, {.kind = agent::Order::Kind::kBeat});
-    look_after(i);
-  }
+  beat_ = loop_.now();
+  const bool is_alone = alone();
+  if (is_alone) alone_ = loop_.now();
+  crew_.send_all({.kind = agent::Order::Kind::kBeat});
+  for (std::size_t i = 0; i < hosts_.size(); ++i) look_after(i, is_alone);
   look_whether_stalled();
   output_.show_old();
 }
@@ -264,6 +314,7 @@ void Supervisor::look_whether_stalled() {
   if (seconds_since(said_) < patience_.stall_after_s) return;
   if (nothing_to_wait_for()) return;
   looks_.clear();
+  seen_twice_ = 0;
   ask_for_looks();
   timers_.push_back(after(kBetweenLooks, [this] { ask_for_looks(); }));
   timers_.push_back(after(kBetweenLooks + kLooksTake, [this] { give_up_stalled(); }));
@@ -271,29 +322,31 @@ void Supervisor::look_whether_stalled() {
 
 void Supervisor::ask_for_looks() {
   ++times_asked_;
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    crew_.send(i, {.kind = agent::Order::Kind::kLook});
-  }
+  crew_.send_all({.kind = agent::Order::Kind::kLook});
 }
 
 // The first look is what the second is compared with; ranks that have ended are of no interest.
 void Supervisor::take_looks(const Host& host, const std::vector<agent::RankLook>& looks) {
   for (const agent::RankLook& look : looks) {
-    const int at = record_.ranks.empty() ? -1 : look.rank - record_.ranks.front().rank;
-    if (at < 0 || static_cast<std::size_t>(at) >= record_.ranks.size()) continue;
-    if (record_.ranks[static_cast<std::size_t>(at)].end) continue;
+    const RankRecord* const rank = find_rank(look.rank);
+    if (rank == nullptr || rank->end || rank->host != host.name) continue;
     const auto [known, is_new] =
         looks_.try_emplace(look.rank, Seen{.rank = look.rank, .host = host.name, .look = look});
     if (is_new || times_asked_ < 2) continue;
+    if (known->second.span_s == 0) ++seen_twice_;
     known->second.cpu_s = look.cpu_s - known->second.look.cpu_s;
     known->second.span_s = kBetweenLooks;
     known->second.look = look;
   }
-  const bool all = std::all_of(record_.ranks.begin(), record_.ranks.end(), [this](const auto& one) {
+  if (times_asked_ >= 2 && all_seen_twice()) give_up_stalled();
+}
+
+bool Supervisor::all_seen_twice() const {
+  if (seen_twice_ < running_ranks_) return false;
+  return std::all_of(record_.ranks.begin(), record_.ranks.end(), [this](const auto& one) {
     const auto found = looks_.find(one.rank);
-    return !one.start || one.end || (found != looks_.end() && found->second.span_s > 0);
+    return !is_running(one) || (found != looks_.end() && found->second.span_s > 0);
   });
-  if (times_asked_ >= 2 && all) give_up_stalled();
 }
 
 void Supervisor::give_up_stalled() {
@@ -307,19 +360,22 @@ void Supervisor::give_up_stalled() {
 }
 
 // A silent host is asked over a new connection until it answers or is given up.
-void Supervisor::look_after(std::size_t index) {
+void Supervisor::look_after(std::size_t index, bool is_alone) {
   Host& host = hosts_[index];
   if (host.done || host.lost) return;
   const double silent_s = seconds_since(crew_.heard(index));
-  if (alone()) {
-    alone_ = Clock::now();
+  if (is_alone) {
     if (silent_s > std::max(patience_.orphan_after_s, patience_.lost_after_s)) return lose(host);
   } else if (std::min(silent_s, seconds_since(alone_)) > patience_.lost_after_s) {
     return lose(host);  // once our own network is back, all hosts have that long to be heard
   }
-  if (crew_.connected(index) && silent_s < kSilenceSeconds) return;
-  if (seconds_since(host.tried) < kTryAgainSeconds) return;
-  host.tried = Clock::now();
+  if (!crew_.connected(index) || silent_s >= kSilenceSeconds) reach_again(index);
+}
+
+void Supervisor::reach_again(std::size_t index) {
+  Host& host = hosts_[index];
+  if (host.done || host.lost || seconds_since(host.tried) < kTryAgainSeconds) return;
+  host.tried = loop_.now();
   crew_.rejoin(index, patience_.orphan_after_s, output_.taken(host.name));
 }
 
@@ -337,13 +393,13 @@ bool Supervisor::alone() const {
 }
 
 void Supervisor::lose(Host& host) {
-  host.lost = true;
+  finish(host, &Host::lost);
   record_.lost_hosts.push_back(host.name);
-  const auto left =
-      std::count_if(hosts_.begin(), hosts_.end(), [](const Host& one) { return !one.lost; });
+  const auto left = std::ssize(hosts_) - std::ssize(record_.lost_hosts);
   if (patience_.min_hosts > 0 && left >= patience_.min_hosts) {
-    for (const Engine& engine : engines_) {
-      if (engine.host == host.name) engine.process->kill(SIGKILL);  // ours; it leads nowhere now
+    // Its process is ours; it leads nowhere now.
+    if (const auto engine = engines_.find(host.name); engine != engines_.end()) {
+      engine->second->kill(SIGKILL);
     }
     cut_off_hosts_.erase(host.name);
     if (engines_.empty() && cut_off_hosts_.empty() && !engine_over_) engine_ended();
@@ -353,14 +409,10 @@ void Supervisor::lose(Host& host) {
   check_over();
 }
 
-void Supervisor::command_ended(const sys::Process* command, int code, int signal) {
-  const auto ended = std::find_if(engines_.begin(), engines_.end(),
-                                  [&](const Engine& one) { return one.process.get() == command; });
-  const auto& lost = record_.lost_hosts;
-  const bool of_lost_host =
-      ended != engines_.end() && std::find(lost.begin(), lost.end(), ended->host) != lost.end();
-  const std::string host = ended == engines_.end() ? std::string() : ended->host;
-  if (ended != engines_.end()) engines_.erase(ended);
+void Supervisor::command_ended(const std::string& host, int code, int signal) {
+  if (engines_.erase(host) == 0) return;  // given up before
+  const auto number = numbers_.find(host);
+  const bool of_lost_host = number != numbers_.end() && hosts_[number->second].lost;
   // Only its ssh has ended: the ranks on the host are alive, and so is the engine there.
   constexpr int kSshFailed = 255;
   if (code == kSshFailed && !of_lost_host && !ending_ && runs_ranks(host)) {
@@ -380,12 +432,10 @@ void Supervisor::command_ended(const sys::Process* command, int code, int signal
   if (failed && !ending_) a_rank_failed();  // the other hosts may never hear of it
 }
 
-// Whether ranks on this host have started and not all have ended. False for an empty name.
+// Whether ranks on this host have started and not all have ended.
 bool Supervisor::runs_ranks(const std::string& host) const {
-  return !host.empty() &&
-         std::any_of(record_.ranks.begin(), record_.ranks.end(), [&](const RankRecord& rank) {
-           return rank.host == host && rank.start && !rank.end;
-         });
+  const auto found = running_.find(host);
+  return found != running_.end() && found->second > 0;
 }
 
 void Supervisor::engine_ended() {
@@ -425,32 +475,30 @@ void Supervisor::end_engine() {
 // Gives up on it: a process that waits for a dead file system cannot be killed.
 void Supervisor::leave_engine() {
   if (engine_over_) return;
-  for (const Engine& engine : engines_) {
+  for (const auto& [host, process] : engines_) {
     sys::print_err(
         "muster: process {} on this machine does not end, although it was killed; it "
         "may be waiting for a file system or a device\n",
-        engine.process->pid());
+        process->pid());
   }
   engines_.clear();
   engine_ended();
 }
 
 void Supervisor::signal_engine(int signal) {
-  for (const Engine& engine : engines_) engine.process->kill(signal);
+  for (const auto& [host, process] : engines_) process->kill(signal);
 }
 
 void Supervisor::end_hosts(double grace_s) {
   if (hosts_ending_) return;
   hosts_ending_ = true;
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    crew_.send(i, {.kind = agent::Order::Kind::kEnd, .grace_s = grace_s});
-  }
+  crew_.send_all({.kind = agent::Order::Kind::kEnd, .grace_s = grace_s});
   timers_.push_back(after(grace_s + kGiveUpSeconds, [this] { leave_hosts(); }));
 }
 
 // Gives up on hosts that answer but do not report that everything has ended there.
 void Supervisor::leave_hosts() {
-  const bool is_busy = std::any_of(hosts_.begin(), hosts_.end(), [](const Host& host) {
+  const bool is_busy = std::any_of(hosts_.begin(), hosts_.end(), [this](const Host& host) {
     return !host.done && !host.lost && seconds_since(host.spoke) < kSpeaks;
   });
   if (is_busy) return timers_.push_back(after(kSpeaks, [this] { leave_hosts(); }));
@@ -460,23 +508,18 @@ void Supervisor::leave_hosts() {
         "muster: {} has not confirmed that the run ended there; look for leftover processes: "
         "muster exec -H {} -- ps -fu $USER\n",
         host.name, host.name);
-    host.done = true;
+    finish(host, &Host::done);
   }
   check_over();
 }
 
 void Supervisor::check_over() {
-  if (!engine_over_) return;
-  const bool all = std::all_of(hosts_.begin(), hosts_.end(),
-                               [](const Host& host) { return host.done || host.lost; });
-  if (all) loop_.stop();
+  if (engine_over_ && unfinished_ == 0) loop_.stop();
 }
 
 void Supervisor::dismiss() {
   crew_.stop_rejoining();
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    crew_.send(i, {.kind = agent::Order::Kind::kBye});
-  }
+  crew_.send_all({.kind = agent::Order::Kind::kBye});
   if (keeper_) keeper_->dismiss();
 }
 

@@ -60,30 +60,32 @@ class Supervisor {
     Clock::time_point spoke = {};  // when its last output arrived
   };
 
-  // A command of the plan that runs.
-  struct Engine {
-    std::string host;  // the only one that it starts ranks on; empty: all
-    std::shared_ptr<sys::Process> process;
-  };
-
   // False if it could not be started; the run is then being ended.
   bool start_engine(const launch::Plan& plan);
   Result<void> start_command(const launch::Command& command, const launch::Plan& plan);
-  void command_ended(const sys::Process* command, int code, int signal);
+  void command_ended(const std::string& host, int code, int signal);
   void engine_ended();
   void a_rank_failed();
   void on_report(std::size_t index, const agent::Report& report);
   void take_output(std::size_t index, const agent::Piece& piece);
   void compare_clock(Host& host, double clock_s);
+  void agent_failed(Host& host, const std::string& why);
+  void finish(Host& host, bool Host::* flag);
+  [[nodiscard]] RankRecord* find_rank(int number);
   void on_event(std::size_t index, const agent::Event& event);
+  void rank_started(const Host& host, const agent::RankStart& start);
+  void rank_ended(const Host& host, const agent::RankEnd& end);
+  void count_running(const std::string& host, int more);
   [[nodiscard]] bool nothing_to_wait_for() const;
   void end_if_stuck();
   void on_beat();
   void look_whether_stalled();
   void ask_for_looks();
   void take_looks(const Host& host, const std::vector<agent::RankLook>& looks);
+  [[nodiscard]] bool all_seen_twice() const;
   void give_up_stalled();
-  void look_after(std::size_t index);
+  void look_after(std::size_t index, bool is_alone);
+  void reach_again(std::size_t index);
   void end_run(Reason reason);
   void end_engine();
   void leave_engine();
@@ -96,6 +98,8 @@ class Supervisor {
   void look_at_cut_off(const std::string& host);
   void check_over();
   void hold_connections();
+  void hold_connections_soon();
+  [[nodiscard]] double seconds_since(Clock::time_point then) const;
   std::shared_ptr<sys::Timer> after(double seconds, std::function<void()> then);
 
   sys::Loop& loop_;
@@ -104,8 +108,12 @@ class Supervisor {
   Record& record_;
   Output& output_;
   std::vector<Host> hosts_;
+  std::map<std::string, std::size_t> numbers_;  // of the hosts, by name
+  std::size_t unfinished_ = 0;                  // hosts that are neither done nor lost
   std::unique_ptr<Keeper> keeper_;
-  std::vector<Engine> engines_;                                 // the running ones
+  std::shared_ptr<sys::Timer> renewal_;  // of the keeper
+  // The commands of the plan that run, by the only host that they start ranks on; empty: all.
+  std::map<std::string, std::shared_ptr<sys::Process>> engines_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);  // an engine may outlive us
   Clock::time_point alone_ = {};         // the last time that no host was heard
   std::set<std::string> cut_off_hosts_;  // whose engine still runs although its ssh ended
@@ -114,6 +122,9 @@ class Supervisor {
   Clock::time_point said_ = {};  // last output or start of any rank
   int times_asked_ = 0;          // 0: there is no doubt
   std::map<int, Seen> looks_;    // by rank
+  int seen_twice_ = 0;
+  std::map<std::string, int> running_;  // ranks that run, by host
+  int running_ranks_ = 0;               // on all hosts
   std::vector<Seen> seen_;
   int ranks_ended_ = 0;
   bool rank_failed_ = false;

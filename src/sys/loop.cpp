@@ -10,6 +10,8 @@
 #include <unistd.h>
 #include <uv.h>
 
+#include "sys/clock.hpp"
+
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
 namespace muster::sys {
@@ -248,18 +250,16 @@ struct Watched {
   }
 };
 
-}  // namespace
-
-class Timer {
+class UvTimer : public Timer {
  public:
-  Timer(uv_loop_t* loop, std::function<void()> call)
+  UvTimer(uv_loop_t* loop, std::function<void()> call)
       : watched_(new Watched<uv_timer_t>{{}, std::move(call)}) {
     uv_timer_init(loop, &watched_->uv);
     watched_->uv.data = watched_;
   }
-  Timer(const Timer&) = delete;
-  Timer& operator=(const Timer&) = delete;
-  ~Timer() { watched_->close(); }
+  UvTimer(const UvTimer&) = delete;
+  UvTimer& operator=(const UvTimer&) = delete;
+  ~UvTimer() override { watched_->close(); }
 
   void start(std::chrono::milliseconds first, std::chrono::milliseconds repeat) {
     uv_timer_start(&watched_->uv, Watched<uv_timer_t>::fire,
@@ -271,14 +271,16 @@ class Timer {
   Watched<uv_timer_t>* watched_;
 };
 
-Loop::Loop() : loop_(std::make_unique<uv_loop_s>()) {
+}  // namespace
+
+UvLoop::UvLoop() : loop_(std::make_unique<uv_loop_s>()) {
   // A program that ends without reading its input must not end us; libuv gives children their
   // default disposition back.
   (void)std::signal(SIGPIPE, SIG_IGN);
   uv_loop_init(loop_.get());
 }
 
-Loop::~Loop() {
+UvLoop::~UvLoop() {
   // Signals stay until here; programs and timers that somebody still holds are
   // closed by their owners. Every close must be seen by the loop before it goes.
   uv_walk(
@@ -297,7 +299,7 @@ Loop::~Loop() {
   (void)used;
 }
 
-void Loop::drain(std::chrono::milliseconds at_most) {
+void UvLoop::drain(std::chrono::milliseconds at_most) {
   const auto until = std::chrono::steady_clock::now() + at_most;
   while (uv_run(loop_.get(), UV_RUN_NOWAIT) != 0 && std::chrono::steady_clock::now() < until) {
     constexpr int kPauseMs = 5;
@@ -305,21 +307,21 @@ void Loop::drain(std::chrono::milliseconds at_most) {
   }
 }
 
-Result<std::shared_ptr<Process>> Loop::start(Program program) {
+Result<std::shared_ptr<Process>> UvLoop::start(Program program) {
   auto child = std::make_shared<Child>(loop_.get(), std::move(program));
   MUSTER_CHECK(child->start(loop_.get()));
   return child;
 }
 
-std::shared_ptr<Timer> Loop::timer(std::chrono::milliseconds first,
-                                   std::chrono::milliseconds repeat,
-                                   std::function<void()> on_time) {
-  auto timer = std::make_shared<Timer>(loop_.get(), std::move(on_time));
+std::shared_ptr<Timer> UvLoop::timer(std::chrono::milliseconds first,
+                                     std::chrono::milliseconds repeat,
+                                     std::function<void()> on_time) {
+  auto timer = std::make_shared<UvTimer>(loop_.get(), std::move(on_time));
   timer->start(first, repeat);
   return timer;
 }
 
-void Loop::on_signal(int signal, std::function<void()> on_signal) {
+void UvLoop::on_signal(int signal, std::function<void()> on_signal) {
   auto* watched = new Watched<uv_signal_t>{{}, std::move(on_signal)};
   uv_signal_init(loop_.get(), &watched->uv);
   watched->uv.data = watched;
@@ -328,7 +330,7 @@ void Loop::on_signal(int signal, std::function<void()> on_signal) {
   uv_unref(as_handle(&watched->uv));  // it alone keeps no loop running
 }
 
-void Loop::drop_signals() {
+void UvLoop::drop_signals() {
   const auto drop = [](uv_handle_t* handle, void* /*unused*/) {
     if (handle->type != UV_SIGNAL || uv_is_closing(handle) != 0) return;
     static_cast<Watched<uv_signal_t>*>(handle->data)->close();
@@ -336,12 +338,20 @@ void Loop::drop_signals() {
   uv_walk(loop_.get(), drop, nullptr);
 }
 
-void Loop::run() {
+void UvLoop::run() {
   uv_run(loop_.get(), UV_RUN_DEFAULT);
 }
 
-void Loop::stop() {
+void UvLoop::stop() {
   uv_stop(loop_.get());
+}
+
+std::chrono::steady_clock::time_point UvLoop::now() const {
+  return std::chrono::steady_clock::now();
+}
+
+double UvLoop::unix_time() const {
+  return sys::unix_time();
 }
 
 }  // namespace muster::sys

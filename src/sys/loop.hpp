@@ -61,35 +61,66 @@ class Process {
 };
 
 // Stops when the last copy goes.
-class Timer;
+class Timer {
+ public:
+  Timer() = default;
+  Timer(const Timer&) = delete;
+  Timer& operator=(const Timer&) = delete;
+  virtual ~Timer() = default;
+};
 
+// Tests put one of their own in its place, which starts no process and whose clock does not wait.
 class Loop {
  public:
-  Loop();
+  Loop() = default;
   Loop(const Loop&) = delete;
   Loop& operator=(const Loop&) = delete;
-  ~Loop();
+  virtual ~Loop() = default;
 
   // An Error when it could not be started; then no callback comes. The Process stays usable after
   // the program's end (it does nothing then). Callbacks come from run() only.
-  [[nodiscard]] Result<std::shared_ptr<Process>> start(Program program);
+  [[nodiscard]] virtual Result<std::shared_ptr<Process>> start(Program program) = 0;
 
   // `repeat` zero: once.
-  [[nodiscard]] std::shared_ptr<Timer> timer(std::chrono::milliseconds first,
-                                             std::chrono::milliseconds repeat,
-                                             std::function<void()> on_time);
+  [[nodiscard]] virtual std::shared_ptr<Timer> timer(std::chrono::milliseconds first,
+                                                     std::chrono::milliseconds repeat,
+                                                     std::function<void()> on_time) = 0;
 
   // Instead of what the signal would do.
-  void on_signal(int signal, std::function<void()> on_signal);
+  virtual void on_signal(int signal, std::function<void()> on_signal) = 0;
 
   // Signals mean again what they meant before on_signal.
-  void drop_signals();
+  virtual void drop_signals() = 0;
 
   // Until stop(), or until no program runs and no timer is left.
-  void run();
-  void stop();
+  virtual void run() = 0;
+  virtual void stop() = 0;
   // Lets what was started and is not held any more come to its end, for so long at most.
-  void drain(std::chrono::milliseconds at_most);
+  virtual void drain(std::chrono::milliseconds at_most) = 0;
+
+  // The clock of the timers.
+  [[nodiscard]] virtual std::chrono::steady_clock::time_point now() const = 0;
+  // The wall clock: seconds since 1970.
+  [[nodiscard]] virtual double unix_time() const = 0;
+};
+
+// On libuv, with real processes, signals and clocks.
+class UvLoop : public Loop {
+ public:
+  UvLoop();
+  ~UvLoop() override;
+
+  [[nodiscard]] Result<std::shared_ptr<Process>> start(Program program) override;
+  [[nodiscard]] std::shared_ptr<Timer> timer(std::chrono::milliseconds first,
+                                             std::chrono::milliseconds repeat,
+                                             std::function<void()> on_time) override;
+  void on_signal(int signal, std::function<void()> on_signal) override;
+  void drop_signals() override;
+  void run() override;
+  void stop() override;
+  void drain(std::chrono::milliseconds at_most) override;
+  [[nodiscard]] std::chrono::steady_clock::time_point now() const override;
+  [[nodiscard]] double unix_time() const override;
 
  private:
   std::unique_ptr<uv_loop_s> loop_;

@@ -79,7 +79,7 @@ std::vector<Result<Ended>> run_all(
     std::span<const Command> commands, std::size_t at_most,
     const std::function<void(std::size_t, const Result<Ended>&)>& on_end) {
   std::vector<Result<Ended>> results(commands.size());
-  Loop loop;
+  UvLoop loop;
   std::size_t next = 0;
   std::function<void()> start_next = [&] {
     if (next == commands.size()) return;

@@ -30,7 +30,7 @@ TEST(Local, SaysWhenADeadlinePassed) {
 }
 
 TEST(Local, ASessionIsSpokenTo) {
-  sys::Loop loop;
+  sys::UvLoop loop;
   std::string said;
   int code = -1;
   const auto session =
@@ -46,7 +46,7 @@ TEST(Local, ASessionIsSpokenTo) {
 
 // A run's warden must see its launcher go, not die with it.
 TEST(Local, AnAbandonedCommandGoesOnUntilItNotices) {
-  sys::Loop loop;
+  sys::UvLoop loop;
   bool ended = false;
   const std::string mark = testing::TempDir() + "local_test." + std::to_string(::getpid());
   const auto session =

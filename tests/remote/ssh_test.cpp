@@ -40,7 +40,7 @@ TEST(Ssh, RunsCommandsOfThisMachineWithoutSsh) {
 }
 
 TEST(Ssh, OpensASessionOnThisMachineWithoutSsh) {
-  sys::Loop loop;
+  sys::UvLoop loop;
   std::string said;
   Ssh ssh(with_this_machine);
   const auto session = ssh.open(loop, {.host = "here",

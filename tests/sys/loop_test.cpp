@@ -17,7 +17,7 @@ std::shared_ptr<const std::string> bytes(std::string text) {
 }
 
 TEST(Loop, AProgramIsSpokenToAndAnswers) {
-  Loop loop;
+  UvLoop loop;
   std::string said;
   std::shared_ptr<Process> process;
   int code = -1;
@@ -40,7 +40,7 @@ TEST(Loop, AProgramIsSpokenToAndAnswers) {
 }
 
 TEST(Loop, AProgramThatIsNotThereIsAnError) {
-  Loop loop;
+  UvLoop loop;
   const auto process = loop.start({.argv = {"/no/such/program"}});
   ASSERT_FALSE(process);
   EXPECT_EQ(process.error().code, ErrorCode::kEngineMissing);
@@ -48,7 +48,7 @@ TEST(Loop, AProgramThatIsNotThereIsAnError) {
 }
 
 TEST(Loop, TellsTheSignalThatEndedAProgram) {
-  Loop loop;
+  UvLoop loop;
   int signal = 0;
   const auto process =
       loop.start({.argv = {"sleep", "60"}, .on_end = [&](int, int ended) { signal = ended; }});
@@ -58,7 +58,7 @@ TEST(Loop, TellsTheSignalThatEndedAProgram) {
 }
 
 TEST(Loop, ADescendantThatKeepsTheOutputIsGivenUp) {
-  Loop loop;
+  UvLoop loop;
   bool exited = false, ended = false;
   pid_t left = 0;
   const auto process = loop.start(
@@ -77,7 +77,7 @@ TEST(Loop, GivesDescriptorsAndNoOtherOfOurs) {
   int pair[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
   const int ours = ::fcntl(pair[0], F_DUPFD_CLOEXEC, 77);
-  Loop loop;
+  UvLoop loop;
   int code = -1;
   const std::string there = "/proc/self/fd/" + std::to_string(ours);
   const auto process = loop.start({.argv = {"sh", "-c", "echo hello >&3; test -e " + there},
@@ -93,7 +93,7 @@ TEST(Loop, GivesDescriptorsAndNoOtherOfOurs) {
 }
 
 TEST(Loop, TimersRepeatUntilTheyGoAndSignalsAreCalls) {
-  Loop loop;
+  UvLoop loop;
   int ticks = 0;
   bool interrupted = false;
   loop.on_signal(SIGUSR1, [&] { interrupted = true; });
@@ -108,7 +108,7 @@ TEST(Loop, TimersRepeatUntilTheyGoAndSignalsAreCalls) {
 }
 
 TEST(Loop, DroppedSignalsMeanWhatTheyDid) {
-  Loop loop;
+  UvLoop loop;
   loop.on_signal(SIGUSR2, [] {});
   loop.drop_signals();
   struct sigaction now = {};
@@ -117,7 +117,7 @@ TEST(Loop, DroppedSignalsMeanWhatTheyDid) {
 }
 
 TEST(Loop, StopsWhenTold) {
-  Loop loop;
+  UvLoop loop;
   const auto process = loop.start({.argv = {"sleep", "60"}});
   const auto timer = loop.timer(milliseconds(1), {}, [&] { loop.stop(); });
   loop.run();

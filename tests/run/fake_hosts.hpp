@@ -1,0 +1,152 @@
+// Hosts that speak the agent's protocol from inside the test: each answers, misbehaves and
+// disappears as its Behaviour says.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/protocol.hpp"
+#include "fake_loop.hpp"
+#include "remote/transport.hpp"
+
+namespace muster::run {
+
+// The points of the protocol, in their order.
+enum class Point {
+  kHello,   // hello was received, nothing was said
+  kBeat,    // the first beat was sent
+  kFacts,   // the facts were sent
+  kPlace,   // place was received
+  kBegin,   // begin was received
+  kReady,   // ready was sent
+  kStart,   // the starts of the ranks were sent
+  kOutput,  // half a piece of output was sent
+  kRanks,   // the ends of the ranks were sent
+  kEnd,     // end was received
+  kDone,    // done was sent
+  kBye,     // bye was received
+  kNever,
+};
+
+enum class Gone {
+  kSilent,  // as if its cable was pulled out: connections stay open and say nothing
+  kCut,     // its connections end, and new ones are refused
+};
+
+struct Behaviour {
+  double answers_after_s = 0.01;
+  Point gone_at = Point::kNever;
+  Gone gone = Gone::kSilent;
+  double back_after_s = 0;                 // 0: it stays away
+  bool forgets = false;                    // it was booted meanwhile: the run is unknown there
+  bool twice = false;                      // it says everything twice
+  std::map<Point, std::string> says = {};  // bytes that it sends at that point, too
+  std::set<Point> leaves_out = {};         // what it never says
+  std::string output = "hello\n";          // of each rank
+  double ranks_live_s = 5;
+  int status = 0;     // wait status of each rank
+  bool deaf = false;  // its ranks do not end when they are told to
+  double clock_ahead_s = 0;
+  std::string program_missing = {};  // why the binary cannot be started there
+  int shell_code = 0;  // with which the line that starts the agent ends; 0: it is started
+  bool ignores_looks = false;
+};
+
+class FakeHosts;
+
+// One host. All that it says comes from the loop.
+class FakeHost {
+ public:
+  FakeHost(FakeHosts& all, std::string name) : all_(all), name_(std::move(name)) {}
+
+  Behaviour behaviour = {};
+  std::vector<int> ranks = {};
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] bool running() const { return running_ && !ranks_ended_; }
+  [[nodiscard]] bool gone() const { return gone_; }
+  [[nodiscard]] int sessions() const { return sessions_; }  // that were opened so far
+  [[nodiscard]] bool said_bye() const { return said_bye_; }
+  [[nodiscard]] const std::string& orders() const { return orders_; }  // kinds, in their order
+
+  void start_ranks();
+  void end_ranks(int status, bool by_engine);
+  // From now on, for so many seconds (0: for ever).
+  void vanish(Gone how, double seconds);
+  void send(const std::string& bytes);
+  void send(const agent::Report& report) { send(to_line(report)); }
+
+ private:
+  friend class FakeSession;
+  friend class FakeHosts;
+  class FakeSession;
+
+  std::shared_ptr<FakeSession> open(remote::SessionPlan plan);
+  void receive(FakeSession& session, const std::string& bytes);
+  void obey(FakeSession& session, const std::string& kind);
+  void hello(bool with_request);
+  void begin();
+  void beat(int number);
+  void end(double grace_s);
+  void finish_end();
+  // False: the host is gone from there on.
+  bool reach(Point point);
+  void say(Point point, const agent::Report& report);
+  void live_no_longer();
+  void come_back();
+
+  FakeHosts& all_;
+  std::string name_;
+  std::weak_ptr<FakeSession> session_;
+  std::vector<std::weak_ptr<FakeSession>> open_;
+  std::vector<std::string> events_;  // that a new connection gets again
+  std::string orders_;
+  int sessions_ = 0;
+  int beats_ = 0;
+  bool gone_ = false;
+  Gone how_ = Gone::kSilent;
+  bool warden_ = false;
+  bool running_ = false;
+  bool over_ = false;  // the ranks have lived as long as they should
+  bool ranks_ended_ = false;
+  bool ending_ = false;
+  bool said_bye_ = false;
+};
+
+class FakeHosts : public remote::Transport {
+ public:
+  // n1, n2, ... with so many ranks each.
+  FakeHosts(FakeLoop& loop, int count, int ranks_each = 1);
+
+  [[nodiscard]] FakeLoop& loop() { return loop_; }
+  [[nodiscard]] FakeHost& operator[](std::size_t i) { return *hosts_[i]; }
+  [[nodiscard]] std::size_t size() const { return hosts_.size(); }
+  [[nodiscard]] std::vector<std::string> names() const;
+  // The status of each rank that ended by itself.
+  std::function<void(FakeHost& host, int status)> on_ranks_end = nullptr;
+  double beat_every_s = agent::kBeatEverySeconds;
+  int forgotten = 0;  // connections
+  int pushed = 0;     // binaries
+
+  [[nodiscard]] std::vector<remote::Outcome> run(std::span<const remote::Task> tasks,
+                                                 std::chrono::milliseconds deadline) override;
+  void forget(const std::string& host) override;
+  [[nodiscard]] std::vector<std::string> shell() const override { return {}; }
+  [[nodiscard]] remote::Silence silence(const std::string& host) const override;
+  [[nodiscard]] std::shared_ptr<remote::Session> open(sys::Loop& loop,
+                                                      remote::SessionPlan plan) override;
+
+  [[nodiscard]] std::string facts_line(const std::string& host);
+
+ private:
+  FakeLoop& loop_;
+  std::vector<std::unique_ptr<FakeHost>> hosts_;
+  std::map<std::string, std::size_t> by_name_;
+  std::string facts_;  // of a host whose name is not yet filled in
+};
+
+}  // namespace muster::run

@@ -1,0 +1,115 @@
+// The same core with ten thousand hosts. These also fail, by their time limit, when a loop over
+// hosts inside a loop over hosts comes back.
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "scene.hpp"
+
+namespace muster::run {
+namespace {
+
+// The JSON parser of a build without optimisation is ten times slower, so that only one run there
+// has ten thousand hosts; with the sanitisers, none.
+#if defined(__has_feature) && __has_feature(address_sanitizer)
+constexpr int kMost = 1'000;
+#else
+constexpr int kMost = 10'000;
+#endif
+#ifdef NDEBUG
+constexpr int kMany = kMost;
+#else
+constexpr int kMany = 1'000;
+#endif
+
+// None of them prints: the files of their output would take most of the time.
+struct ManyHosts : testing::Test {
+  static void prepare(Scene& scene, double ranks_live_s) {
+    scene.hosts.beat_every_s = 5;
+    for (std::size_t i = 0; i < scene.hosts.size(); ++i) {
+      scene.hosts[i].behaviour.ranks_live_s = ranks_live_s;
+      scene.hosts[i].behaviour.output = "";
+    }
+  }
+};
+
+TEST_F(ManyHosts, ARunThatGoesWell) {
+  Scene scene(kMost);
+  prepare(scene, 5);
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0);
+  EXPECT_LT(end.took_s, 15);
+  EXPECT_EQ(end.keepers, 1);
+}
+
+TEST_F(ManyHosts, TheOneThatDisappearsIsNamed) {
+  Scene scene(kMany);
+  prepare(scene, 900);
+  scene.hosts[776].behaviour.gone_at = Point::kStart;
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_EQ(end.verdict.text, "host n777 was lost with rank 776");
+}
+
+TEST_F(ManyHosts, HalfOfThemDisappear) {
+  Scene scene(kMany);
+  prepare(scene, 900);
+  scene.later(3, [&] {
+    for (std::size_t i = 0; i < kMany; i += 2) {
+      scene.hosts[i].vanish(i % 4 == 0 ? Gone::kCut : Gone::kSilent, 0);
+    }
+  });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_EQ(end.record.lost_hosts.size(), kMany / 2);
+}
+
+TEST_F(ManyHosts, OurNetworkIsAwayAndBack) {
+  Scene scene(kMany);
+  prepare(scene, 60);
+  scene.later(3, [&] {
+    for (std::size_t i = 0; i < kMany; ++i) scene.hosts[i].vanish(Gone::kCut, 20);
+  });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+  EXPECT_LE(end.keepers, 10);  // not one per host
+}
+
+TEST_F(ManyHosts, AStallIsLookedAt) {
+  Scene scene(kMany);
+  prepare(scene, 900);
+  scene.patience.stall_after_s = 10;
+  const Ending end = scene.play();
+  EXPECT_EQ(end.record.reason, Reason::kStalled);
+  EXPECT_EQ(end.verdict.code, 124);
+}
+
+TEST_F(ManyHosts, AnInterruptReachesAll) {
+  Scene scene(kMany);
+  prepare(scene, 900);
+  scene.later(1, [&] { scene.loop.raise(SIGINT); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 130);
+  for (std::size_t i = 0; i < kMany; ++i) EXPECT_TRUE(scene.hosts[i].said_bye());
+}
+
+TEST_F(ManyHosts, OneEnginePerHost) {
+  Scene scene(kMany);
+  prepare(scene, 5);
+  scene.engine.one_per_host = true;
+  scene.patience.engine_restarts = true;
+  EXPECT_EQ(scene.play().verdict.code, 0);
+}
+
+TEST_F(ManyHosts, SilentOnesAreNamedByTheSurvey) {
+  Scene scene(kMany);
+  for (std::size_t i = 0; i < kMany; i += 100) scene.hosts[i].behaviour.gone_at = Point::kHello;
+  const Ending end = scene.play();
+  EXPECT_FALSE(end.started);
+  for (std::size_t i = 0; i < kMany; ++i) {
+    EXPECT_EQ(end.surveys[i].facts.has_value(), i % 100 != 0) << i;
+  }
+}
+
+}  // namespace
+}  // namespace muster::run

@@ -1,0 +1,174 @@
+// Connections that break and come back: of one host, of all hosts, and of the launcher itself.
+#include <gtest/gtest.h>
+
+#include "scene.hpp"
+
+namespace muster::run {
+namespace {
+
+void let_ranks_live(Scene& scene, double seconds) {
+  for (std::size_t i = 0; i < scene.hosts.size(); ++i) {
+    scene.hosts[i].behaviour.ranks_live_s = seconds;
+  }
+}
+
+void all_vanish(Scene& scene, double at, double seconds) {
+  scene.later(at, [&scene, seconds] {
+    for (std::size_t i = 0; i < scene.hosts.size(); ++i) {
+      scene.hosts[i].vanish(Gone::kSilent, seconds);
+    }
+  });
+}
+
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(NetworkAway, AConnectionThatBreaksIsMadeAnewAndNothingIsLostOrRepeated) {
+  Scene scene(3);
+  let_ranks_live(scene, 30);
+  scene.later(5, [&] { scene.hosts[1].vanish(Gone::kCut, 8); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+  EXPECT_GE(scene.hosts[1].sessions(), 2);
+  EXPECT_EQ(scene.hosts[0].sessions(), 1);
+  EXPECT_EQ(end.output.find("1: hello"), end.output.rfind("1: hello"));
+  EXPECT_EQ(end.keepers, 2);  // the second knows the new connection
+  EXPECT_TRUE(says(end.keeper_input, "engine "));
+}
+
+TEST(NetworkAway, AConnectionThatDiesSilentlyIsReplaced) {
+  Scene scene(3);
+  let_ranks_live(scene, 30);
+  scene.later(5, [&] { scene.hosts[1].vanish(Gone::kSilent, 10); });
+  EXPECT_EQ(scene.play().verdict.code, 0);
+}
+
+TEST(NetworkAway, AnOutageOfTheLaunchersNetworkIsSurvived) {
+  Scene scene(3);
+  let_ranks_live(scene, 90);
+  all_vanish(scene, 5, 40);  // longer than a host may be silent
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+  EXPECT_TRUE(end.record.lost_hosts.empty());
+  EXPECT_LE(end.keepers, 3);
+}
+
+TEST(NetworkAway, AnOutageLongerThanTheHostsWaitEndsTheRunOnce) {
+  Scene scene(3);
+  let_ranks_live(scene, 900);
+  all_vanish(scene, 5, 0);
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_EQ(end.record.lost_hosts, (std::vector<std::string>{"n1", "n2", "n3"}));
+  EXPECT_LT(end.took_s, 5 + 60 + 5);
+}
+
+TEST(NetworkAway, AHostThatStaysAwayWhenTheOthersAreBackIsLost) {
+  Scene scene(3);
+  let_ranks_live(scene, 300);
+  all_vanish(scene, 5, 30);
+  scene.later(35.5, [&] { scene.hosts[2].vanish(Gone::kSilent, 0); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_EQ(end.record.lost_hosts, std::vector<std::string>{"n3"});
+  EXPECT_LT(end.took_s, 35 + 15 + 8);
+}
+
+TEST(NetworkAway, OneSilentHostAloneIsNotTakenForOurOwnNetwork) {
+  Scene scene(1);
+  let_ranks_live(scene, 900);
+  all_vanish(scene, 5, 40);
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_TRUE(says(end.verdict.text, "host n1 was lost with rank 0"));
+  EXPECT_LT(end.took_s, 5 + 15 + 5);
+}
+
+TEST(NetworkAway, ALauncherThatStoodStillForgivesTheSilence) {
+  Scene scene(3);
+  let_ranks_live(scene, 90);
+  scene.later(10, [&] { scene.loop.stand_still(40); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+  EXPECT_TRUE(end.record.lost_hosts.empty());
+}
+
+TEST(NetworkAway, ALauncherThatStoodStillTooLongFindsTheRunOverAndEndsAtOnce) {
+  Scene scene(3);
+  let_ranks_live(scene, 900);
+  scene.later(10, [&] {
+    for (std::size_t i = 0; i < 3; ++i) {
+      scene.hosts[i].behaviour.forgets = true;  // the wardens have ended the run meanwhile
+      scene.hosts[i].vanish(Gone::kCut, 100);
+    }
+    scene.loop.stand_still(200);
+  });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_TRUE(says(end.verdict.text, "the run has already ended on this host")) << end.verdict.text;
+  EXPECT_FALSE(says(end.said, "has not confirmed")) << end.said;
+  EXPECT_LT(end.took_s, 210 + 10);
+}
+
+TEST(NetworkAway, AHostThatWasBootedIsNamedAtOnce) {
+  Scene scene(3);
+  let_ranks_live(scene, 900);
+  scene.hosts[1].behaviour.forgets = true;
+  scene.later(5, [&] { scene.hosts[1].vanish(Gone::kCut, 6); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_TRUE(says(end.verdict.text, "n2: the run has already ended")) << end.verdict.text;
+  EXPECT_LT(end.took_s, 5 + 6 + 8);
+}
+
+TEST(NetworkAway, GarbageEndsTheConnectionAndNotTheRun) {
+  Scene scene(3);
+  let_ranks_live(scene, 30);
+  scene.later(5, [&] {
+    scene.hosts[1].send(
+        "\x1e"
+        "999999999 {}\n");
+  });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+  EXPECT_GE(scene.hosts[1].sessions(), 2);
+}
+
+TEST(NetworkAway, AHostThatSendsNothingButGarbageIsLost) {
+  Scene scene(3);
+  let_ranks_live(scene, 900);
+  scene.later(5, [&] {
+    scene.hosts[1].behaviour.says = {{Point::kHello,
+                                      "\x1e"
+                                      "999999999 {}\n"}};
+    scene.hosts[1].behaviour.leaves_out = {Point::kReady};
+    scene.hosts[1].send(
+        "\x1e"
+        "many {}\n");
+  });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_TRUE(says(end.verdict.text, "n2"));
+  EXPECT_LT(end.took_s, 5 + 15 + 8);
+}
+
+TEST(NetworkAway, ReportsOfAnotherVersionAreIgnored) {
+  Scene scene(3);
+  scene.later(1, [&] {
+    scene.hosts[1].send("{\"report\":\"weather\"}\n{\"report\":\"event\",\"event\":\"{}\"}\nhi\n");
+  });
+  EXPECT_EQ(scene.play().verdict.code, 0);
+}
+
+TEST(NetworkAway, AHostThatComesBackAfterItWasLostChangesNothing) {
+  Scene scene(3);
+  let_ranks_live(scene, 900);
+  scene.later(5, [&] { scene.hosts[1].vanish(Gone::kSilent, 17); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_EQ(end.record.lost_hosts, std::vector<std::string>{"n2"});
+}
+
+}  // namespace
+}  // namespace muster::run

@@ -1,0 +1,80 @@
+// A whole run of the core, from the survey to the verdict, on fake hosts and a fake clock.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "fake_hosts.hpp"
+#include "fake_loop.hpp"
+#include "run/crew.hpp"
+#include "run/supervisor.hpp"
+
+namespace muster::run {
+
+// How the engine, one process or one per host, behaves.
+struct EngineBehaviour {
+  bool one_per_host = false;  // as torchrun: each ends with its own host's ranks
+  bool cannot_start = false;
+  bool ends_the_others = true;  // when a rank has failed, as mpirun does
+  bool stays = false;           // although all ranks have ended
+  bool ignores_sigterm = false;
+  bool cannot_be_killed = false;  // it waits for a dead file system
+  bool starts_nothing = false;
+  double dies_after_s = 0;  // of SIGSEGV; 0: it does not
+};
+
+struct Ending {
+  bool started = false;  // all hosts were surveyed well, and the engine was started
+  std::vector<facts::Survey> surveys = {};
+  Record record = {};
+  Verdict verdict = {};
+  std::string said = {};    // by muster, on standard error
+  std::string output = {};  // of the ranks
+  double survey_s = 0;      // the survey's share of the time, on the fake clock
+  double took_s = 0;
+  bool waited_for_ever = false;
+  int keepers = 0;                // that were started one after the other
+  std::string keeper_input = {};  // what the last of them was told
+  std::string evidence = {};      // of a stall
+};
+
+class Scene {
+ public:
+  explicit Scene(int host_count, int ranks_each = 1);
+  Scene(const Scene&) = delete;
+  Scene& operator=(const Scene&) = delete;
+  ~Scene();
+
+  FakeLoop loop;
+  FakeHosts hosts;
+  Patience patience = {};
+  EngineBehaviour engine = {};
+  CrewOptions crew;
+
+  // Calls back so many seconds after the engine was started.
+  void later(double seconds, std::function<void()> call);
+  // As if that process of the engine ended: the one of this host, or ("") the only one.
+  void end_engine(const std::string& host, int code);
+  [[nodiscard]] Ending play();
+
+ private:
+  bool start(const std::shared_ptr<FakeProcess>& process);
+  void start_engine(const std::shared_ptr<FakeProcess>& process);
+  void ranks_ended(FakeHost& host, int status);
+  void end_engines(int code, int signal);
+  void kill_engine(FakeProcess& process, int signal);
+  void supervise(Crew& all, Ending& ending);
+  [[nodiscard]] launch::Plan plan() const;
+  [[nodiscard]] Record new_record() const;
+
+  std::string folder_;
+  std::vector<std::pair<double, std::function<void()>>> later_;
+  std::map<std::string, std::shared_ptr<FakeProcess>> engines_;  // by host; "": of all
+  std::vector<std::shared_ptr<FakeProcess>> keepers_;
+  std::size_t hosts_ended_ = 0;
+  bool failing_ = false;
+};
+
+}  // namespace muster::run

@@ -1,0 +1,437 @@
+// A run under supervision: engines, ranks and signals that do not do what they should.
+#include "run/supervisor.hpp"
+
+#include <csignal>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "scene.hpp"
+
+namespace muster::run {
+namespace {
+
+constexpr int kExit3 = 3 << 8;
+constexpr double kLong = 1000;  // ranks that live until somebody ends them
+
+void let_ranks_live(Scene& scene, double seconds) {
+  for (std::size_t i = 0; i < scene.hosts.size(); ++i) {
+    scene.hosts[i].behaviour.ranks_live_s = seconds;
+  }
+}
+
+bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+agent::Report end_of(int rank, int status) {
+  return {.kind = agent::Report::Kind::kEvent,
+          .event = {.start = {}, .end = agent::RankEnd{.rank = rank, .status = status}}};
+}
+
+TEST(Supervisor, ARunThatGoesWellEndsAtOnceAndLeavesNothing) {
+  Scene scene(3, 2);
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0);
+  EXPECT_EQ(end.verdict.text, "");
+  EXPECT_EQ(end.said, "");
+  EXPECT_LT(end.took_s, 6);
+  for (const char* line : {"0: hello\n", "3: hello\n", "5: hello\n"}) {
+    EXPECT_TRUE(says(end.output, line));
+  }
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(scene.hosts[i].orders(), "hello place begin end bye ");
+  }
+  EXPECT_EQ(end.keepers, 1);
+  EXPECT_TRUE(says(end.keeper_input, "engine "));
+  EXPECT_TRUE(end.keeper_input.ends_with("quit\n"));
+}
+
+TEST(Supervisor, WhatIsSaidTwiceIsTakenOnce) {
+  Scene scene(3);
+  for (std::size_t i = 0; i < 3; ++i) scene.hosts[i].behaviour.twice = true;
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0);
+  EXPECT_EQ(end.output.size(), std::string("0: hello\n1: hello\n2: hello\n").size());
+}
+
+TEST(Supervisor, TheFailedRankIsNamedAndItsCodeReturned) {
+  Scene scene(3);
+  let_ranks_live(scene, kLong);
+  scene.hosts[1].behaviour.ranks_live_s = 2;
+  scene.hosts[1].behaviour.status = kExit3;
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 3);
+  EXPECT_EQ(end.verdict.first_failed_rank, 1);
+  EXPECT_TRUE(says(end.verdict.text, "rank 1 on n2 ended with exit code 3"));
+  EXPECT_LT(end.took_s, 5);
+}
+
+TEST(Supervisor, AFailedRankWhoseReportComesLastIsStillTheFirst) {
+  Scene scene(3);
+  let_ranks_live(scene, kLong);
+  scene.hosts[1].behaviour.ranks_live_s = 2;
+  scene.hosts[1].behaviour.status = kExit3;
+  scene.hosts[1].behaviour.answers_after_s = 4;  // the others report long before
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 3);
+  EXPECT_TRUE(says(end.verdict.text, "rank 1 on n2"));
+}
+
+TEST(Supervisor, EndsWithoutStartsCount) {
+  Scene scene(3);
+  scene.hosts[2].behaviour.leaves_out = {Point::kStart};
+  EXPECT_EQ(scene.play().verdict.code, 0);
+}
+
+TEST(Supervisor, AHostThatIsDoneButReportsNoEndIsNotTakenForSuccess) {
+  Scene scene(3);
+  scene.hosts[1].behaviour.leaves_out = {Point::kRanks};
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_TRUE(says(end.verdict.text, "before rank 1")) << end.verdict.text;
+}
+
+TEST(Supervisor, AHostThatNeverSaysReadyIsNoReasonToStop) {
+  Scene scene(3);
+  scene.hosts[1].behaviour.leaves_out = {Point::kReady};
+  EXPECT_EQ(scene.play().verdict.code, 0);
+}
+
+TEST(Supervisor, AHostThatNeverSaysDoneIsGivenUpAndNamed) {
+  Scene scene(3);
+  scene.hosts[1].behaviour.leaves_out = {Point::kDone};
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0);
+  EXPECT_TRUE(says(end.said, "n2 has not confirmed that the run ended there"));
+  EXPECT_FALSE(says(end.said, "n1 has"));
+  EXPECT_LT(end.took_s, 5 + 33);
+}
+
+TEST(Supervisor, AnEngineThatStaysAfterItsRanksIsEnded) {
+  Scene scene(3);
+  scene.engine.stays = true;
+  const Ending end = scene.play();
+  EXPECT_EQ(end.record.reason, Reason::kEngineStuck);
+  EXPECT_EQ(end.verdict.code, 0);
+  EXPECT_LT(end.took_s, 5 + 3 + 1);
+}
+
+TEST(Supervisor, AnEngineThatIgnoresSigtermIsKilled) {
+  Scene scene(3);
+  scene.engine.stays = true;
+  scene.engine.ignores_sigterm = true;
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0);
+  EXPECT_LT(end.took_s, 5 + 3 + 2 + 1);
+}
+
+TEST(Supervisor, AnEngineThatCannotBeKilledIsLeftBehindWithAWord) {
+  Scene scene(3);
+  scene.engine.stays = true;
+  scene.engine.cannot_be_killed = true;
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0);
+  EXPECT_TRUE(says(end.said, "does not end, although it was killed"));
+  EXPECT_LT(end.took_s, 5 + 3 + 2 + 31);
+}
+
+TEST(Supervisor, AnEngineThatGoesOnAfterAFailedRankIsEnded) {
+  Scene scene(3);
+  let_ranks_live(scene, kLong);
+  scene.engine.ends_the_others = false;
+  scene.hosts[2].behaviour.ranks_live_s = 2;
+  scene.hosts[2].behaviour.status = kExit3;
+  const Ending end = scene.play();
+  EXPECT_EQ(end.record.reason, Reason::kRankFailed);
+  EXPECT_EQ(end.verdict.code, 3);
+  EXPECT_TRUE(says(end.verdict.text, "rank 2 on n3"));
+  EXPECT_LT(end.took_s, 2 + 5 + 4);
+}
+
+TEST(Supervisor, AnEngineThatCannotBeStartedLeavesTheHostsInOrder) {
+  Scene scene(3);
+  scene.engine.cannot_start = true;
+  const Ending end = scene.play();
+  EXPECT_FALSE(end.started);
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_TRUE(says(end.verdict.text, "cannot start 'engine'")) << end.verdict.text;
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(scene.hosts[i].said_bye());
+  EXPECT_LT(end.took_s, 1);
+}
+
+TEST(Supervisor, AnEngineThatDiesTakesTheBlame) {
+  Scene scene(3);
+  let_ranks_live(scene, kLong);
+  scene.engine.dies_after_s = 2;
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_TRUE(says(end.verdict.text, "ended with signal 11")) << end.verdict.text;
+  EXPECT_LT(end.took_s, 5);
+}
+
+TEST(Supervisor, AnEngineThatStartsNoRankIsToldSo) {
+  Scene scene(2);
+  scene.engine.starts_nothing = true;
+  scene.later(1, [&] { scene.end_engine("", 1); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_TRUE(says(end.verdict.text, "never started ranks 0, 1")) << end.verdict.text;
+}
+
+TEST(Supervisor, TheTimeLimitEndsTheRun) {
+  Scene scene(3);
+  let_ranks_live(scene, kLong);
+  scene.patience.timeout_s = 100;
+  scene.patience.spent_s = 90;  // by earlier attempts
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 124);
+  EXPECT_TRUE(says(end.verdict.text, "100 s"));
+  EXPECT_LT(end.took_s, 13);
+}
+
+TEST(Supervisor, ATimeLimitThatPassedBeforeTheStartStillEndsInOrder) {
+  Scene scene(3);
+  scene.patience.timeout_s = 100;
+  scene.patience.spent_s = 101;
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 124);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(scene.hosts[i].said_bye());
+}
+
+TEST(Supervisor, AStalledRunIsEndedWithEvidenceOfEachRank) {
+  Scene scene(3);
+  let_ranks_live(scene, kLong);
+  scene.patience.stall_after_s = 30;
+  const Ending end = scene.play();
+  EXPECT_EQ(end.record.reason, Reason::kStalled);
+  EXPECT_EQ(end.verdict.code, 124);
+  EXPECT_TRUE(says(end.verdict.text, "all ranks wait")) << end.verdict.text;
+  for (const char* rank : {"rank 0 on n1", "rank 1 on n2", "rank 2 on n3"}) {
+    EXPECT_TRUE(says(end.evidence, rank));
+  }
+  EXPECT_LT(end.took_s, 40);
+}
+
+TEST(Supervisor, AStalledRunIsEndedThoughOneHostDoesNotLook) {
+  Scene scene(3);
+  let_ranks_live(scene, kLong);
+  scene.hosts[1].behaviour.ignores_looks = true;
+  scene.patience.stall_after_s = 30;
+  const Ending end = scene.play();
+  EXPECT_EQ(end.record.reason, Reason::kStalled);
+  EXPECT_FALSE(says(end.evidence, "rank 1 on n2"));
+  EXPECT_LT(end.took_s, 42);
+}
+
+TEST(Supervisor, ARunThatFindsItsVoiceAgainWhileItIsLookedAtGoesOn) {
+  Scene scene(2);
+  let_ranks_live(scene, 60);
+  scene.hosts[1].behaviour.ignores_looks = true;
+  scene.patience.stall_after_s = 30;
+  scene.later(33, [&] {  // between the two looks and the decision
+    scene.hosts[0].send(
+        {.kind = agent::Report::Kind::kOutput, .piece = {.rank = 0, .at = 6, .bytes = "again\n"}});
+  });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+  EXPECT_TRUE(says(end.output, "0: again\n"));
+}
+
+// One engine per host, as torchrun.
+Scene& elastic(Scene& scene, int min_hosts) {
+  scene.engine.one_per_host = true;
+  scene.patience.engine_restarts = true;
+  scene.patience.min_hosts = min_hosts;
+  return scene;
+}
+
+TEST(Supervisor, AnElasticJobGoesOnWithoutALostHost) {
+  Scene scene(3);
+  elastic(scene, 2);
+  let_ranks_live(scene, 60);
+  scene.later(5, [&] { scene.hosts[2].vanish(Gone::kSilent, 0); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0);
+  EXPECT_EQ(end.verdict.text, "the job continued without n3, which was lost");
+}
+
+TEST(Supervisor, AnElasticJobEndsWhenTooFewHostsAreLeft) {
+  Scene scene(3);
+  elastic(scene, 2);
+  let_ranks_live(scene, 60);
+  scene.later(5, [&] { scene.hosts[1].vanish(Gone::kSilent, 0); });
+  scene.later(5, [&] { scene.hosts[2].vanish(Gone::kCut, 0); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_EQ(end.record.lost_hosts, (std::vector<std::string>{"n2", "n3"}));
+  EXPECT_LT(end.took_s, 40);
+}
+
+TEST(Supervisor, AnEngineWhoseSshBreaksIsNotTakenForEnded) {
+  Scene scene(3);
+  elastic(scene, 0);
+  let_ranks_live(scene, 20);
+  scene.later(5, [&] { scene.end_engine("n2", 255); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+  EXPECT_TRUE(end.record.engine_unseen);
+  EXPECT_GT(end.took_s, 20);
+}
+
+TEST(Supervisor, AnEngineThatFailsOnOneHostEndsTheOthers) {
+  Scene scene(3);
+  elastic(scene, 0);
+  let_ranks_live(scene, kLong);
+  scene.later(5, [&] { scene.end_engine("n2", 1); });
+  const Ending end = scene.play();
+  EXPECT_NE(end.verdict.code, 0);
+  EXPECT_LT(end.took_s, 5 + 5 + 5);
+}
+
+// Hosts that report what is not theirs.
+
+TEST(Supervisor, TheEndOfARankCountsOnlyFromTheHostThatStartedIt) {
+  Scene scene(3);
+  scene.later(2, [&] { scene.hosts[2].send(end_of(0, kExit3)); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+  EXPECT_EQ(end.record.ranks[0].host, "n1");
+}
+
+TEST(Supervisor, AStartOfAnothersRankChangesNothing) {
+  Scene scene(3);
+  scene.later(2, [&] {
+    const agent::RankStart start{.rank = 0, .program = {.pid = 7, .start = 7}};
+    scene.hosts[2].send(
+        {.kind = agent::Report::Kind::kEvent, .event = {.start = start, .end = {}}});
+    scene.hosts[2].send(end_of(0, kExit3));
+  });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+}
+
+TEST(Supervisor, ARankThatTheEngineMovedEndsOnItsNewHost) {
+  Scene scene(3);
+  elastic(scene, 0);
+  let_ranks_live(scene, 20);
+  const agent::RankStart moved{.rank = 0, .program = {.pid = 7, .start = 7}};
+  scene.later(2, [&] {
+    scene.hosts[2].send(
+        {.kind = agent::Report::Kind::kEvent, .event = {.start = moved, .end = {}}});
+  });
+  scene.later(3, [&] { scene.hosts[0].send(end_of(0, SIGKILL)); });  // of its earlier life
+  scene.later(4, [&] { scene.hosts[2].send(end_of(0, 0)); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.record.ranks[0].host, "n3");
+  EXPECT_EQ(end.record.ranks[0].end->status, 0);
+}
+
+TEST(Supervisor, RanksThatDoNotExistAreIgnored) {
+  for (const int rank : {-1, 3, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
+    Scene scene(3);
+    scene.later(1, [&] {
+      scene.hosts[1].send(end_of(rank, kExit3));
+      scene.hosts[1].send(
+          {.kind = agent::Report::Kind::kOutput, .piece = {.rank = rank, .bytes = "x\n"}});
+      scene.hosts[1].send({.kind = agent::Report::Kind::kLooks, .looks = {{.rank = rank}}});
+    });
+    const Ending end = scene.play();
+    EXPECT_EQ(end.verdict.code, 0) << rank;
+    EXPECT_FALSE(says(end.output, "x"));
+  }
+}
+
+TEST(Supervisor, WordsOfAHostCannotMoveTheCursor) {
+  Scene scene(2);
+  scene.hosts[1].behaviour.says = {
+      {Point::kStart, "{\"report\":\"failed\",\"text\":\"\\u001b[2Jgone\"}\n"}};
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_TRUE(says(end.verdict.text, "n2"));
+  EXPECT_FALSE(says(end.verdict.text, "\x1b"));
+}
+
+TEST(Supervisor, WordsOfARankCannotEither) {
+  Scene scene(2);
+  let_ranks_live(scene, kLong);
+  agent::Report end_report = end_of(1, 127 << 8);
+  end_report.event.end->failure = "cannot run \x1b[2Jx";
+  scene.later(1, [&] { scene.hosts[1].send(end_report); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 127);
+  EXPECT_TRUE(says(end.verdict.text, "rank 1 on n2"));
+  EXPECT_FALSE(says(end.verdict.text, "\x1b")) << end.verdict.text;
+}
+
+// Signals, at each phase.
+
+struct Interrupt {
+  const char* name;
+  double after_s;  // the engine's start
+  int signal;
+  int code;
+};
+
+class Interrupted : public testing::TestWithParam<Interrupt> {};
+
+TEST_P(Interrupted, EndsTheRunOnAllHosts) {
+  Scene scene(3);
+  let_ranks_live(scene, 20);
+  scene.later(GetParam().after_s, [&] { scene.loop.raise(GetParam().signal); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, GetParam().code);
+  EXPECT_LT(end.took_s, GetParam().after_s + 4);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(scene.hosts[i].said_bye());
+    EXPECT_FALSE(scene.hosts[i].running());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Supervisor, Interrupted,
+                         testing::Values(Interrupt{"before_ready", 0, SIGINT, 130},
+                                         Interrupt{"before_the_ranks", 0.05, SIGINT, 130},
+                                         Interrupt{"while_they_run", 10, SIGINT, 130},
+                                         Interrupt{"terminated", 10, SIGTERM, 143},
+                                         Interrupt{"hung_up", 10, SIGHUP, 129},
+                                         Interrupt{"after_the_ranks", 20.15, SIGINT, 130},
+                                         Interrupt{"after_the_engine", 20.205, SIGINT, 0}),
+                         [](const auto& given) { return given.param.name; });
+
+TEST(Supervisor, ASecondInterruptKillsTheEngine) {
+  Scene scene(3);
+  let_ranks_live(scene, kLong);
+  scene.engine.ignores_sigterm = true;
+  scene.later(5, [&] { scene.loop.raise(SIGINT); });
+  scene.later(5.5, [&] { scene.loop.raise(SIGINT); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 130);
+  EXPECT_EQ(end.record.engine_signal, SIGKILL);
+  EXPECT_LT(end.took_s, 7);
+}
+
+TEST(Supervisor, AnInterruptWhileAHostIsSilentEndsInBoundedTime) {
+  Scene scene(3);
+  let_ranks_live(scene, kLong);
+  scene.later(5, [&] { scene.hosts[1].vanish(Gone::kSilent, 0); });
+  scene.later(6, [&] { scene.loop.raise(SIGINT); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 130);
+  EXPECT_LT(end.took_s, 5 + 15 + 3);
+}
+
+TEST(Supervisor, AnInterruptWhileAHostDoesNotEndItsRanksEndsInBoundedTime) {
+  Scene scene(3);
+  let_ranks_live(scene, kLong);
+  scene.hosts[1].behaviour.deaf = true;
+  for (const double at : {5.0, 6.0, 7.0, 8.0}) {
+    scene.later(at, [&] { scene.loop.raise(SIGINT); });
+  }
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 130);
+  EXPECT_TRUE(says(end.said, "n2 has not confirmed"));
+  EXPECT_LT(end.took_s, 5 + 33);
+}
+
+}  // namespace
+}  // namespace muster::run

@@ -1,0 +1,170 @@
+// The survey: hosts that answer late, twice, never, out of order or with garbage.
+#include <gtest/gtest.h>
+
+#include "run/push.hpp"
+#include "scene.hpp"
+
+namespace muster::run {
+namespace {
+
+Ending survey(Scene& scene) {
+  scene.engine.starts_nothing = true;
+  scene.engine.dies_after_s = 0.01;
+  return scene.play();
+}
+
+const Error& error_of(const Ending& end, std::size_t host) {
+  return end.surveys.at(host).facts.error();
+}
+
+TEST(Survey, AHostThatAnswersLateButInTimeIsTaken) {
+  Scene scene(3);
+  scene.hosts[1].behaviour.answers_after_s = 14.9;
+  const Ending end = survey(scene);
+  EXPECT_TRUE(end.started);
+  EXPECT_NEAR(end.survey_s, 14.9, 0.1);
+}
+
+TEST(Survey, AHostThatAnswersTooLateIsNamedAndNothingOfItIsTakenLater) {
+  Scene scene(3);
+  scene.hosts[1].behaviour.answers_after_s = 15.1;
+  const Ending end = survey(scene);
+  EXPECT_FALSE(end.started);
+  EXPECT_TRUE(end.surveys[0].facts && end.surveys[2].facts);
+  EXPECT_EQ(error_of(end, 1).what, "no answer within 15 s");
+  EXPECT_EQ(error_of(end, 1).where.host, "n2");
+  EXPECT_EQ(end.surveys[1].failure_id, "host-silent");
+  EXPECT_NEAR(end.survey_s, 15, 0.1);
+}
+
+TEST(Survey, AHostThatIsReachedButHasNoFactsIsToldFromASilentOne) {
+  Scene scene(3);
+  scene.hosts[2].behaviour.leaves_out = {Point::kFacts};
+  const Ending end = survey(scene);
+  EXPECT_EQ(end.surveys[2].failure_id, "facts-not-gathered");
+  EXPECT_NE(error_of(end, 2).what.find("did not report its facts"), std::string::npos);
+}
+
+TEST(Survey, AHostThatSaysEverythingTwiceIsCountedOnce) {
+  Scene scene(3);
+  for (std::size_t i = 0; i < 3; ++i) scene.hosts[i].behaviour.twice = true;
+  scene.hosts[2].behaviour.answers_after_s = 3;  // the survey must not end before it
+  const Ending end = survey(scene);
+  EXPECT_TRUE(end.started);
+  EXPECT_GE(end.survey_s, 3);
+}
+
+TEST(Survey, FactsBeforeTheFirstBeatAreFine) {
+  Scene scene(1);
+  scene.hosts[0].behaviour.leaves_out = {Point::kBeat};
+  EXPECT_TRUE(survey(scene).started);
+}
+
+TEST(Survey, ClocksAreComparedToTheRoundTrip) {
+  Scene scene(2);
+  scene.crew.compare_clocks = true;
+  scene.hosts[1].behaviour.answers_after_s = 0.5;
+  const Ending end = survey(scene);
+  EXPECT_LT(end.surveys[0].clock_doubt_s, 0.02);
+  EXPECT_NEAR(end.surveys[1].clock_doubt_s, 0.25, 0.01);
+}
+
+// A host's shell may print anything before and between.
+struct Garbage {
+  const char* name;
+  std::string bytes;
+};
+
+class Noise : public testing::TestWithParam<Garbage> {};
+
+TEST_P(Noise, BeforeTheFactsIsPassedOver) {
+  Scene scene(3);
+  scene.hosts[1].behaviour.says = {{Point::kHello, GetParam().bytes}};
+  const Ending end = survey(scene);
+  EXPECT_TRUE(end.started);
+  EXPECT_LT(end.survey_s, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Survey, Noise,
+    testing::Values(
+        Garbage{"banner", "Welcome to n2!\n\n*** 3 updates ***\n"},
+        Garbage{"invalid_utf8", "\xff\xfe\x80\n{\"report\":\"failed\",\"text\":\"\xc3\"}\n"},
+        Garbage{"truncated_json", "{\"report\":\"facts\",\"facts\":\"{\n"},
+        Garbage{"unknown_report", "{\"report\":\"of another version\",\"x\":[1,2]}\n"},
+        Garbage{"facts_of_another_version", "{\"report\":\"facts\",\"facts\":\"{\\\"v\\\":9}\"}\n"},
+        Garbage{"no_text", std::string(3, '\0') + "\n"},
+        Garbage{"wrong_types", "{\"report\":\"beat\",\"clock_s\":\"soon\"}\n[]\n7\nnull\n"},
+        Garbage{"deep", std::string(1 << 16, '[') + "\n"}),
+    [](const auto& given) { return given.param.name; });
+
+class Poison : public testing::TestWithParam<Garbage> {};
+
+TEST_P(Poison, EndsTheSessionWithThatHostOnly) {
+  Scene scene(3);
+  scene.hosts[1].behaviour.says = {{Point::kHello, GetParam().bytes}};
+  const Ending end = survey(scene);
+  EXPECT_FALSE(end.started);
+  EXPECT_TRUE(end.surveys[0].facts && end.surveys[2].facts);
+  ASSERT_FALSE(end.surveys[1].facts);
+  EXPECT_EQ(error_of(end, 1).where.host, "n2");
+  EXPECT_NE(error_of(end, 1).what.find("cannot read"), std::string::npos) << error_of(end, 1).what;
+  EXPECT_LT(end.survey_s, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Survey, Poison,
+                         testing::Values(Garbage{"endless_line",
+                                                 std::string((std::size_t{8} << 20) + 1, 'x')},
+                                         Garbage{"huge_payload",
+                                                 "\x1e"
+                                                 "999999999 {}\n"},
+                                         Garbage{"no_length",
+                                                 "\x1e"
+                                                 "many {}\n"}),
+                         [](const auto& given) { return given.param.name; });
+
+TEST(Survey, AnAgentThatFailsSaysWhyEvenIfItThenHangs) {
+  Scene scene(3);
+  scene.hosts[1].behaviour.says = {
+      {Point::kBeat, "{\"report\":\"failed\",\"text\":\"no space left\"}\n"}};
+  scene.hosts[1].behaviour.leaves_out = {Point::kFacts};
+  const Ending end = survey(scene);
+  EXPECT_FALSE(end.started);
+  EXPECT_EQ(error_of(end, 1).what, "no space left");
+  EXPECT_LT(end.survey_s, 1);
+}
+
+TEST(Survey, AMissingBinaryIsBroughtOnceAndOnlyWhereItIsMissing) {
+  Scene scene(3);
+  scene.hosts[1].behaviour.shell_code = kNotThere;
+  const Ending end = survey(scene);
+  EXPECT_TRUE(end.started);
+  EXPECT_EQ(scene.hosts.pushed, 1);
+  EXPECT_EQ(scene.hosts[1].sessions(), 2);
+}
+
+TEST(Survey, ABinaryThatCannotBeBroughtIsSaidWithTheHostsOwnWords) {
+  Scene scene(3);
+  scene.hosts[2].behaviour.shell_code = kNotThere;
+  scene.hosts[2].behaviour.program_missing = "/bin/sh: 5: cannot create x: Read-only file system\n";
+  const Ending end = survey(scene);
+  EXPECT_FALSE(end.started);
+  EXPECT_TRUE(end.surveys[0].facts && end.surveys[1].facts);
+  EXPECT_NE(error_of(end, 2).what.find("Read-only file system"), std::string::npos);
+}
+
+TEST(Survey, AnAgentThatEndsAtOnceIsToldWithItsExitCode) {
+  Scene scene(2);
+  scene.hosts[0].behaviour.shell_code = 42;
+  const Ending end = survey(scene);
+  EXPECT_NE(error_of(end, 0).what.find("exit code 42"), std::string::npos);
+}
+
+TEST(Survey, ManySilentHostsCostTheirDeadlineOnce) {
+  Scene scene(64);
+  for (std::size_t i = 0; i < 64; ++i) scene.hosts[i].behaviour.gone_at = Point::kHello;
+  EXPECT_LT(survey(scene).survey_s, 16);
+}
+
+}  // namespace
+}  // namespace muster::run
