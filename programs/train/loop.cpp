@@ -147,11 +147,7 @@ class Training {
 
 Training::Training(const Job& job, const Group& group, const Recipe& recipe,
                    const TrainOptions& options)
-    : job_(job),
-      group_(group),
-      recipe_(recipe),
-      options_(options),
-      status_(!job.told_by.empty()) {
+    : job_(job), group_(group), recipe_(recipe), options_(options), status_(!job.told_by.empty()) {
   together(group_, [&] {
     if (options_.dataset_dir.empty()) {
       throw std::runtime_error("--dataset-dir is missing: pass the directory of the data set");
@@ -193,7 +189,7 @@ void Training::begin_with_weights() {
     if (!first()) return;  // the others get rank 0's
     if (load_weights(*model_, options_.weights, recipe_.head)) {
       status_.say("muster-train: " + options_.weights + " has a classifier (" + recipe_.head +
-                    ") of a different size: it is initialised at random instead");
+                  ") of a different size: it is initialised at random instead");
     }
   });
 }
@@ -238,7 +234,7 @@ void Training::resume() {
   if (best != found->values.end()) best_accuracy_ = std::stod(best->second);
   if (first()) {
     status_.say("muster-train: continuing after step " + std::to_string(step_) + " of " +
-                  std::to_string(settings_.steps));
+                std::to_string(settings_.steps));
   }
 }
 
