@@ -120,7 +120,7 @@ class Training {
   std::unique_ptr<torch::optim::Optimizer> optimizer_;
   std::optional<Checkpoints> checkpoints_;
   std::optional<MetricsFile> metrics_;  // rank 0's, as is what is shown
-  Progress progress_;
+  StatusLine status_;
   Evaluation last_evaluation_;
   double best_accuracy_ = 0;
   int64_t step_ = 0;  // that are done
@@ -147,11 +147,7 @@ class Training {
 
 Training::Training(const Job& job, const Group& group, const Recipe& recipe,
                    const TrainOptions& options)
-    : job_(job),
-      group_(group),
-      recipe_(recipe),
-      options_(options),
-      progress_(!job.told_by.empty()) {
+    : job_(job), group_(group), recipe_(recipe), options_(options), status_(!job.told_by.empty()) {
   together(group_, [&] {
     if (options_.dataset_dir.empty()) {
       throw std::runtime_error("--dataset-dir is missing: pass the directory of the data set");
@@ -192,8 +188,8 @@ void Training::begin_with_weights() {
   together(group_, [&] {
     if (!first()) return;  // the others get rank 0's
     if (load_weights(*model_, options_.weights, recipe_.head)) {
-      progress_.say("muster-train: " + options_.weights + " has a classifier (" + recipe_.head +
-                    ") of a different size: it is initialised at random instead");
+      status_.say("muster-train: " + options_.weights + " has a classifier (" + recipe_.head +
+                  ") of a different size: it is initialised at random instead");
     }
   });
 }
@@ -237,8 +233,8 @@ void Training::resume() {
   const auto best = found->values.find("best_accuracy");
   if (best != found->values.end()) best_accuracy_ = std::stod(best->second);
   if (first()) {
-    progress_.say("muster-train: continuing after step " + std::to_string(step_) + " of " +
-                  std::to_string(settings_.steps));
+    status_.say("muster-train: continuing after step " + std::to_string(step_) + " of " +
+                std::to_string(settings_.steps));
   }
 }
 
@@ -400,7 +396,7 @@ void Training::log(const torch::Tensor& loss) {
                           .left_s = window_.all_s / static_cast<double>(window_.steps) *
                                     static_cast<double>(settings_.steps - step_)};
     metrics_->write(now);
-    progress_.show(now);
+    status_.show(now);
   }
   window_ = {};
 }
@@ -417,7 +413,7 @@ void Training::evaluate_model(bool to_metrics) {
   best_accuracy_ = std::max(best_accuracy_, last_evaluation_.accuracy());
   if (!first()) return;
   if (kept) save_safetensors(options_.logits, {{"logits", torch::cat(logits)}});
-  progress_.accuracy(last_evaluation_.accuracy());
+  status_.accuracy(last_evaluation_.accuracy());
   const int64_t epoch = step_ == 0 ? 0 : (step_ - 1) / settings_.batches_an_epoch + 1;
   char text[160];
   std::snprintf(text, sizeof text,
@@ -425,7 +421,7 @@ void Training::evaluate_model(bool to_metrics) {
                 static_cast<long long>(step_), static_cast<long long>(last_evaluation_.correct),
                 static_cast<long long>(last_evaluation_.count), 100 * last_evaluation_.accuracy(),
                 last_evaluation_.loss);
-  progress_.say(text);
+  status_.say(text);
   if (!to_metrics) return;
   metrics_->write(EvaluationMetrics{.step = step_,
                                     .epoch = epoch,
@@ -455,7 +451,7 @@ void Training::run() {
                   static_cast<long long>(data_.test.size()), job_.size, job_.size == 1 ? "" : "s",
                   static_cast<long long>(settings_.batch), static_cast<long long>(settings_.epochs),
                   static_cast<long long>(settings_.batches_an_epoch));
-    progress_.say(text);
+    status_.say(text);
   }
   const bool nothing_to_do = ended();
   train_steps();
@@ -493,7 +489,7 @@ void Training::write_result(bool shared) {
   file << json_text(result, 2) << "\n";
   file.close();
   if (!file) throw std::runtime_error("cannot write " + output("result.json"));
-  progress_.say(
+  status_.say(
       "muster-train: model.safetensors, training.svg, metrics.jsonl and result.json are in " +
       options_.output_dir + " on " + own_host() +
       (job_.size == 1 || shared ? "" : " only, because the hosts do not share this directory"));

@@ -128,9 +128,9 @@ Curves read_curves(const std::string& path) {
   return curves;
 }
 
-Progress::Progress(bool launched) : terminal_(!launched && ::isatty(STDOUT_FILENO) == 1) {}
+StatusLine::StatusLine(bool launched) : terminal_(!launched && ::isatty(STDOUT_FILENO) == 1) {}
 
-void Progress::show(const StepMetrics& metrics) {
+void StatusLine::show(const StepMetrics& metrics) {
   std::string line = formatted(
       "epoch %lld/%lld  step %lld/%lld  loss %.4f  accuracy %s  %.0f images/s  data %.1f %%  left "
       "%s",
@@ -147,7 +147,7 @@ void Progress::show(const StepMetrics& metrics) {
   (void)std::fflush(stdout);
 }
 
-void Progress::say(const std::string& line) {
+void StatusLine::say(const std::string& line) {
   if (shown_ > 0) std::printf("\n");
   shown_ = 0;
   std::printf("%s\n", line.c_str());

@@ -57,10 +57,10 @@ class MetricsFile {
 [[nodiscard]] Curves read_curves(const std::string& path);
 
 // One line that is written anew on a terminal, else a line each time.
-class Progress {
+class StatusLine {
  public:
   // Never anew where a launcher stands between: Open MPI gives ranks a terminal that nobody sees.
-  explicit Progress(bool launched);
+  explicit StatusLine(bool launched);
   void show(const StepMetrics& metrics);
   void say(const std::string& line);  // which stays
   void accuracy(double value) { accuracy_ = value; }
