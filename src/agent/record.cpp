@@ -42,7 +42,8 @@ std::string to_line(const RankEnd& end) {
 }
 
 bool is_possible(const Event& event) {
-  return event.start ? counts_are_possible(*event.start) : counts_are_possible(*event.end);
+  return (!event.start || counts_are_possible(*event.start)) &&
+         (!event.end || counts_are_possible(*event.end));
 }
 
 Result<Event> parse_event(const std::string& line) {
