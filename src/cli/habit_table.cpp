@@ -205,6 +205,16 @@ constexpr std::array kHabits = {
           "start muster inside that job; for a shell there: srun --jobid ID --pty sh"},
 };
 
+std::vector<Habit> with_flags_of_engines() {
+  std::vector<Habit> all(kHabits.begin(), kHabits.end());
+  for (const engines::Kind& kind : engines::all()) {
+    for (const engines::Flags& flags : kind.flags) {
+      all.push_back({flags.names, flags.values, for_engine, kind.word});
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 bool refuses(const Habit& habit) {
@@ -212,16 +222,8 @@ bool refuses(const Habit& habit) {
 }
 
 std::span<const Habit> habits() {
-  static const std::vector<Habit> kAll = [] {
-    std::vector<Habit> all(kHabits.begin(), kHabits.end());
-    for (const engines::Kind& kind : engines::all()) {
-      for (const engines::Flags& flags : kind.flags) {
-        all.push_back({flags.names, flags.values, for_engine, kind.word});
-      }
-    }
-    return all;
-  }();
-  return kAll;
+  static const std::vector<Habit> all = with_flags_of_engines();
+  return all;
 }
 
 }  // namespace muster::cli
