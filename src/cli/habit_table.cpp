@@ -200,6 +200,20 @@ constexpr std::array kHabits = {
           "start muster inside that job; for a shell there: srun --jobid ID --pty sh"},
 };
 
+std::vector<Habit> all_habits() {
+  std::vector<Habit> all(kHabits.begin(), kHabits.end());
+  for (const Flag& flag : run_flags()) {
+    if (flag.foreign.empty()) continue;
+    all.push_back({flag.foreign, flag.takes_value() ? 1 : 0, same, long_name(flag)});
+  }
+  for (const engines::Kind& kind : engines::all()) {
+    for (const engines::Flags& flags : kind.flags) {
+      all.push_back({flags.names, flags.values, for_engine, kind.word});
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 bool refuses(const Habit& habit) {
@@ -207,19 +221,7 @@ bool refuses(const Habit& habit) {
 }
 
 std::span<const Habit> habits() {
-  static const std::vector<Habit> kAll = [] {
-    std::vector<Habit> all(kHabits.begin(), kHabits.end());
-    for (const Flag& flag : run_flags()) {
-      if (flag.foreign.empty()) continue;
-      all.push_back({flag.foreign, flag.takes_value() ? 1 : 0, same, long_name(flag)});
-    }
-    for (const engines::Kind& kind : engines::all()) {
-      for (const engines::Flags& flags : kind.flags) {
-        all.push_back({flags.names, flags.values, for_engine, kind.word});
-      }
-    }
-    return all;
-  }();
+  static const std::vector<Habit> kAll = all_habits();
   return kAll;
 }
 

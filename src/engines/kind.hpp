@@ -66,9 +66,9 @@ struct Kind {
   // An MPI has the same launcher at the same path on all hosts. Its daemons connect to the machine
   // that muster runs on, and programs must be linked to a library that fits.
   bool is_mpi = false;
-  bool fits_all_versions =
-      false;                  // of the MPIs with the same `pmi`; otherwise its own major version
-  std::string_view pmi = {};  // of an MPI: how its ranks meet a manager that starts them
+  // It starts ranks of every MPI with the same `pmi`; otherwise only of its own major version.
+  bool fits_all_versions = false;
+  std::string_view pmi = {};       // of an MPI: how its ranks meet a manager that starts them
   std::string_view pmi_flag = {};  // of a manager that starts the ranks of any MPI: takes a `pmi`
 
   bool comes_with_pytorch = false;  // each host has its own, and its version is PyTorch's

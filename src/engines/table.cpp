@@ -123,9 +123,9 @@ const std::vector<Kind> rows = {
 
 template <class Wanted>
 const Kind& first(const Wanted& wanted) {
-  static const Kind kNone = {};
+  static const Kind none = {};
   const auto found = std::find_if(all().begin(), all().end(), wanted);
-  return found == all().end() ? kNone : *found;
+  return found == all().end() ? none : *found;
 }
 
 }  // namespace

@@ -218,8 +218,15 @@ Result<Rank> by_pet(const Environment& environment) {
   return to_rank(claim, "PET");
 }
 
-bool same(const MaybeTold& a, const MaybeTold& b) {
-  return a && b && a->value == b->value;
+Result<void> check_same(const MaybeTold& a, const MaybeTold& b) {
+  if (a && b && a->value != b->value) return unexpected(contradiction(*a, *b));
+  return {};
+}
+
+// Whether the manager set the launcher's variables itself, for its own ranks.
+bool is_told_by(const Claim& manager, const Claim& launcher) {
+  return launcher.variables->set_by_managers_too && launcher.rank && manager.rank &&
+         launcher.rank->value == manager.rank->value;
 }
 
 void fill_from(Claim& claim, const Claim& other) {
@@ -257,12 +264,10 @@ Result<Rank> to_rank(const Claim& claim, const Environment& environment) {
 Result<std::optional<Rank>> by_launcher(const Environment& environment) {
   MUSTER_TRY(Claims claims, read_claims(environment));
   for (Claim& claim : claims.launchers) {
-    const bool is_managers = claim.variables->set_by_managers_too && claims.manager &&
-                             same(claim.rank, claims.manager->rank);
-    if (is_managers) fill_from(claim, *claims.manager);
-    const MaybeTold& first = claims.launchers.front().rank;
-    if (!is_managers && !same(first, claim.rank)) {
-      return unexpected(contradiction(*first, *claim.rank));
+    if (claims.manager && is_told_by(*claims.manager, claim)) {
+      fill_from(claim, *claims.manager);
+    } else {
+      MUSTER_CHECK(check_same(claims.launchers.front().rank, claim.rank));
     }
   }
   if (!claims.launchers.empty()) return to_rank(claims.launchers.front(), environment);

@@ -308,6 +308,29 @@ TEST(Habits, ACommandWithoutThemIsSplitAtTheSamePlace) {
   }
 }
 
+TEST(Habits, ArgumentsBeforeTheFlagsStayInFront) {
+  const Words words = words_of("bench all-reduce extra -np 4 --bind_to none");
+  EXPECT_EQ(leading_arguments(words), 2U);
+  EXPECT_EQ(joined(in_own_words_after(2, words, kOwn)->words),
+            "bench all-reduce extra --np 4 --bind-to none");
+  EXPECT_EQ(leading_arguments({"bench"}), 0U);
+  EXPECT_EQ(leading_arguments(words_of("bench -H a")), 0U);
+  EXPECT_EQ(joined(in_own_words_after(0, {"bench"}, kOwn)->words), "bench");
+}
+
+TEST(Habits, HelpIsAskedForRightAfterTheCommand) {
+  EXPECT_TRUE(asks_for_help({"train"}));
+  EXPECT_TRUE(asks_for_help({"train", "-h"}));
+  EXPECT_FALSE(asks_for_help({"train", "mnist", "--help"}));
+}
+
+TEST(Habits, ACommandThatTakesWordsIsSplitAtDashesOnly) {
+  const Line line = split_at_dashes(words_of("lab exec --some_flag n1 -- ls --some_flag"));
+  EXPECT_EQ(joined(line.words), "lab exec --some-flag n1");
+  EXPECT_EQ(joined(line.program), "ls --some_flag");
+  EXPECT_TRUE(split_at_dashes({}).words.empty());
+}
+
 TEST(Habits, TheRunToStartAgainMayBeLeftUnnamed) {
   EXPECT_EQ(understood("--again"), "--again=last");
   EXPECT_EQ(understood("--again 2026"), "--again=2026");

@@ -128,5 +128,10 @@ TEST(LastWords, ATimeOutIsAnotherMatter) {
   EXPECT_FALSE(says_timed_out("TimeoutError: the download took too long\n"));
 }
 
+TEST(LastWords, MpiAnnouncesTheEndOfARank) {
+  EXPECT_TRUE(is_last_line("Abort(7) on node 1 (rank 1 in comm 0): application called MPI_Abort"));
+  EXPECT_FALSE(is_last_line("Aborting the download"));
+}
+
 }  // namespace
 }  // namespace muster::run
