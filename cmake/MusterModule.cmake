@@ -80,6 +80,7 @@ function(muster_test name)
   add_executable(${name}_test ${sources})
   target_link_libraries(${name}_test PRIVATE muster::${name} GTest::gtest GTest::gtest_main)
   muster_precompile(${name}_test test)
+  target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)  # for headers that tests share
   if(MUSTER_SANITIZE)
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES LABELS ${name} TIMEOUT 180)

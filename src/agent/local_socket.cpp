@@ -2,12 +2,12 @@
 
 #include <array>
 #include <cstring>
-#include <optional>
 
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "sys/local_address.hpp"
 
 namespace muster::agent {
 namespace {
@@ -20,25 +20,17 @@ struct Beside {
   alignas(cmsghdr) std::array<char, CMSG_SPACE(kDescriptors * sizeof(int))> bytes{};
 };
 
-std::optional<sockaddr_un> address_of(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return std::nullopt;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
-}
-
 }  // namespace
 
 Result<sys::Fd> listen_locally(const std::string& path) {
-  const auto address = address_of(path);
+  const auto address = sys::local_address(path);
   if (!address) {
     return unexpected(Error{.what = "the path of the run's directory is too long for a socket",
                             .where = {.file = path}});
   }
   sys::Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   (void)::unlink(path.c_str());
-  if (::bind(listener.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) != 0 ||
+  if (::bind(listener.get(), sys::as_sockaddr(*address), sizeof *address) != 0 ||
       ::listen(listener.get(), kBacklog) != 0) {
     return unexpected(system_error("cannot listen", path));
   }
@@ -46,12 +38,11 @@ Result<sys::Fd> listen_locally(const std::string& path) {
 }
 
 sys::Fd connect_locally(const std::string& path) {
-  const auto address = address_of(path);
+  const auto address = sys::local_address(path);
   if (!address) return {};
   // Non-blocking: the listener may be stopped and its queue full.
   sys::Fd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (::connect(connection.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof *address) !=
-      0) {
+  if (::connect(connection.get(), sys::as_sockaddr(*address), sizeof *address) != 0) {
     return {};
   }
   (void)::fcntl(connection.get(), F_SETFL, 0);

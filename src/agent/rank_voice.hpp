@@ -11,17 +11,13 @@
 
 #include "agent/record.hpp"
 #include "base/error.hpp"
+#include "base/interface.hpp"
 #include "sys/loop.hpp"
 
 namespace muster::agent {
 
-class RankVoice {
+class RankVoice : public Interface {
  public:
-  RankVoice() = default;
-  RankVoice(const RankVoice&) = delete;
-  RankVoice& operator=(const RankVoice&) = delete;
-  virtual ~RankVoice() = default;
-
   // `out` and `err`: the descriptors from which the program's output is read.
   virtual void start(const RankStart& start, int out, int err) = 0;
   virtual void output(sys::Stream stream, std::uint64_t at, std::string_view bytes) = 0;

@@ -15,15 +15,8 @@ constexpr std::size_t kSeverityWidth = 9;
 constexpr std::size_t kMostHostsWidth = 28;  // longer names get a line of their own
 
 const char* word_for(Severity severity) {
-  switch (severity) {
-    case Severity::kError:
-      return "ERROR";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kNote:
-      break;
-  }
-  return "note";
+  if (severity == Severity::kError) return "ERROR";
+  return severity == Severity::kWarning ? "warning" : "note";
 }
 
 std::string hosts_text(const Finding& finding) {

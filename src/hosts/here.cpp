@@ -1,22 +1,16 @@
 #include "hosts/here.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include <arpa/inet.h>
+
+#include "base/lower_case.hpp"
 
 namespace muster::hosts {
 namespace {
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
-}
-
 std::string short_name(std::string_view name) {
-  return lower(name.substr(0, name.find('.')));
+  return lower_case(name.substr(0, name.find('.')));
 }
 
 // The bytes of an address, without its zone; empty if it is not an address.
@@ -42,9 +36,9 @@ bool is_here(std::string_view host, const Here& here) {
            std::any_of(here.addresses.begin(), here.addresses.end(),
                        [&](const std::string& own) { return address_bytes(own) == wanted; });
   }
-  const std::string name = lower(host);
+  const std::string name = lower_case(host);
   if (name == "localhost") return true;
-  return !here.name.empty() && (name == lower(here.name) || name == short_name(here.name));
+  return !here.name.empty() && (name == lower_case(here.name) || name == short_name(here.name));
 }
 
 bool may_be_here(std::string_view host, const Here& here) {

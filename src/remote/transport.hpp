@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "base/interface.hpp"
 #include "sys/loop.hpp"
 #include "sys/process.hpp"
 
@@ -30,13 +31,8 @@ struct Outcome {
 
 // A command on a host that is spoken to while it runs. It ends when the last copy goes: its input
 // is closed.
-class Session {
+class Session : public Interface {
  public:
-  Session() = default;
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
-  virtual ~Session() = default;
-
   virtual void write(std::string bytes) = 0;
   virtual void close_input() = 0;
   // Ends this side at once; the command on the host goes on until it notices.
@@ -68,13 +64,8 @@ struct Silence {
   std::string trial;       // a command for people to try
 };
 
-class Transport {
+class Transport : public Interface {
  public:
-  Transport() = default;
-  Transport(const Transport&) = delete;
-  Transport& operator=(const Transport&) = delete;
-  virtual ~Transport() = default;
-
   // One outcome a task, in the same order; a failure on one host never stops the others.
   // Cost: one session a task, a bounded number of them at once.
   [[nodiscard]] virtual std::vector<Outcome> run(std::span<const Task> tasks,

@@ -9,9 +9,9 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <sys/un.h>
 #include <unistd.h>
 
+#include "sys/local_address.hpp"
 #include "sys/process_stat.hpp"
 
 namespace muster::setup {
@@ -27,18 +27,6 @@ void set_timeout(int fd, int seconds) {
   const timeval value{.tv_sec = seconds, .tv_usec = 0};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &value, sizeof value);
   ::setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &value, sizeof value);
-}
-
-std::optional<sockaddr_un> address_of(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return std::nullopt;
-  std::memcpy(address.sun_path, path.data(), path.size());
-  return address;
-}
-
-const sockaddr* as_sockaddr(const sockaddr_un& address) {
-  return reinterpret_cast<const sockaddr*>(&address);
 }
 
 std::string read_to_end(int fd) {
@@ -83,8 +71,9 @@ bool asked_by_our_child(pid_t asker) {
 
 Result<std::string> ask(const std::string& path, const std::string& host, std::string_view prompt) {
   const sys::Fd fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  const auto address = address_of(path);
-  if (!fd.valid() || !address || ::connect(fd.get(), as_sockaddr(*address), sizeof *address) != 0) {
+  const auto address = sys::local_address(path);
+  if (!fd.valid() || !address ||
+      ::connect(fd.get(), sys::as_sockaddr(*address), sizeof *address) != 0) {
     return unexpected(system_error("cannot reach the muster setup that started this ssh", path));
   }
   set_timeout(fd.get(), kReplySeconds);
@@ -141,7 +130,7 @@ Result<void> AskpassServer::listen() {
   const ssize_t length = ::readlink("/proc/self/exe", program, sizeof program);
   if (length <= 0) return unexpected(system_error("cannot find muster's own binary"));
   program_.assign(program, static_cast<std::size_t>(length));
-  const auto address = address_of(path_);
+  const auto address = sys::local_address(path_);
   if (!address) {
     return unexpected(
         Error{.what = "this path is too long for a socket", .where = {.file = path_}});
@@ -150,7 +139,7 @@ Result<void> AskpassServer::listen() {
   listener_ = sys::Fd(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   stop_ = sys::Fd(::eventfd(0, EFD_CLOEXEC));
   if (!listener_.valid() || !stop_.valid() ||
-      ::bind(listener_.get(), as_sockaddr(*address), sizeof *address) != 0 ||
+      ::bind(listener_.get(), sys::as_sockaddr(*address), sizeof *address) != 0 ||
       ::listen(listener_.get(), SOMAXCONN) != 0) {
     return unexpected(system_error("cannot listen for ssh's questions", path_));
   }

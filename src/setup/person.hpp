@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 
+#include "base/interface.hpp"
 #include "setup/prompt.hpp"
 #include "setup/secret.hpp"
 
@@ -20,13 +21,8 @@ struct KeyOffer {
 // Host, address, type and fingerprint in columns; a line an offer. Pure.
 [[nodiscard]] std::string offers_table(std::span<const KeyOffer> offers);
 
-class Person {
+class Person : public Interface {
  public:
-  Person() = default;
-  Person(const Person&) = delete;
-  Person& operator=(const Person&) = delete;
-  virtual ~Person() = default;
-
   [[nodiscard]] virtual bool present() const = 0;
   // All or none.
   [[nodiscard]] virtual bool accept(std::span<const KeyOffer> offers) = 0;

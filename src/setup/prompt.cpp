@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/lower_case.hpp"
 #include "base/printable.hpp"
 
 namespace muster::setup {
@@ -21,13 +22,6 @@ std::string_view between(std::string_view text, std::string_view before, std::st
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return result;
 }
 
 // The last word of `text`: key types are one word.
@@ -53,7 +47,7 @@ Prompt host_key_prompt(const std::string& text) {
 // A server words its own prompts, so any that asks for "the" password counts; one that wants the
 // password changed must not get it.
 bool asks_for_password(std::string_view text) {
-  const std::string low = lower(text);
+  const std::string low = lower_case(text);
   const auto mentions = [&low](std::string_view word) { return has(low, word); };
   return mentions("password") && !mentions("passphrase") && !mentions("new password") &&
          !mentions("old password") && !mentions("current password") && !mentions("retype");

@@ -70,14 +70,18 @@ TEST(Judgement, NobodyKnowsIsNotGood) {
   EXPECT_NE(about(verdicts, "all-reduce").text.find("--expect"), std::string::npos);
 }
 
-TEST(Judgement, RdmaThatIsNotUsedIsLoud) {
+// The hosts have RDMA; n1 sent through these devices.
+Results with_rdma(const std::string& backend, const std::vector<Traffic::Device>& devices) {
   Results results = two_hosts(0.94 * kGbit);
   for (HostFacts& host : results.hosts) host.rdma = "mlx5_0:1, 100 Gb/sec (4X EDR)";
-  results.traffic = {{.host = "n1",
-                      .backend = "mpi",
-                      .operation = "all-reduce",
-                      .devices = {{.name = "eth0", .sent = 1 << 30},
-                                  {.name = "mlx5_0:1", .rdma = true, .sent = 4096}}}};
+  results.traffic = {
+      {.host = "n1", .backend = backend, .operation = "all-reduce", .devices = devices}};
+  return results;
+}
+
+TEST(Judgement, RdmaThatIsNotUsedIsLoud) {
+  Results results = with_rdma(
+      "mpi", {{.name = "eth0", .sent = 1 << 30}, {.name = "mlx5_0:1", .rdma = true, .sent = 4096}});
   const auto verdicts = judge(results, 0);
   const Judgement& loud = about(verdicts, "RDMA IS AVAILABLE");
   EXPECT_EQ(loud.outcome, Judgement::Outcome::kFail);
@@ -95,12 +99,7 @@ TEST(Judgement, RdmaThatIsNotUsedIsLoud) {
 }
 
 TEST(Judgement, GlooCannotDoRdmaAndIsNotBlamed) {
-  Results results = two_hosts(0.94 * kGbit);
-  for (HostFacts& host : results.hosts) host.rdma = "mlx5_0:1, 100 Gb/sec (4X EDR)";
-  results.traffic = {{.host = "n1",
-                      .backend = "gloo",
-                      .operation = "all-reduce",
-                      .devices = {{.name = "eth0", .sent = 1 << 30}}}};
+  const Results results = with_rdma("gloo", {{.name = "eth0", .sent = 1 << 30}});
   EXPECT_EQ(about(judge(results, 0), "RDMA IS AVAILABLE").outcome, Judgement::Outcome::kUnknown);
 }
 

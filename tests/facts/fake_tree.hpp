@@ -2,12 +2,11 @@
 #pragma once
 
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
-#include <gtest/gtest.h>
+#include "sys/temp_folder.hpp"
 
 namespace muster::facts {
 
@@ -15,19 +14,11 @@ inline constexpr auto kDeadline = std::chrono::seconds(30);  // for a command th
 
 class FakeTree {
  public:
-  FakeTree() {
-    std::string pattern = testing::TempDir() + "/muster-facts-XXXXXX";
-    root_ = ::mkdtemp(pattern.data());
-  }
-  FakeTree(const FakeTree&) = delete;
-  FakeTree& operator=(const FakeTree&) = delete;
-  ~FakeTree() { std::filesystem::remove_all(root_); }
-
-  [[nodiscard]] const std::string& root() const { return root_; }
+  [[nodiscard]] const std::string& root() const { return folder_.path(); }
 
   // Its path.
   std::string write(const std::string& name, const std::string& content, int mode = 0644) {
-    const std::string path = root_ + "/" + name;
+    const std::string path = root() + "/" + name;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     std::ofstream(path) << content;
     std::filesystem::permissions(path, static_cast<std::filesystem::perms>(mode));
@@ -35,7 +26,7 @@ class FakeTree {
   }
 
  private:
-  std::string root_;
+  sys::TempFolder folder_;
 };
 
 }  // namespace muster::facts

@@ -7,6 +7,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include "sys/temp_folder.hpp"
+
 namespace muster::remote {
 namespace {
 
@@ -15,12 +17,6 @@ using Paths = std::vector<std::string>;
 
 class ProjectTest : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = testing::TempDir() + "project-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
   void write(const std::string& path, const std::string& text = "x") {
     fs::create_directories((folder_ / path).parent_path());
     std::ofstream(folder_ / path) << text;
@@ -35,7 +31,8 @@ class ProjectTest : public testing::Test {
     return all;
   }
 
-  fs::path folder_;
+  const sys::TempFolder temp_;
+  const fs::path folder_ = temp_.path();
 };
 
 TEST_F(ProjectTest, HasFilesFoldersAndLinksButNoRepositoryAndNoPipes) {

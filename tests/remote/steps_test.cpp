@@ -2,30 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include "sys/quote.hpp"
+
 namespace muster::remote {
 namespace {
 
 TEST(StepWords, AreACommandOnOneHostBesideTheRanks) {
-  const std::vector<std::string> expected = {"srun",
-                                             "--jobid",
-                                             "42",
-                                             "--overlap",
-                                             "--overcommit",
-                                             "-N1",
-                                             "-n1",
-                                             "--ntasks-per-node=1",
-                                             "-w",
-                                             "n2",
-                                             "--distribution=block",
-                                             "--cpu-bind=none",
-                                             "--mpi=none",
-                                             "--export=ALL",
-                                             "--chdir=/",
-                                             "--",
-                                             "/bin/sh",
-                                             "-c",
-                                             "exec /tmp/m agent"};
-  EXPECT_EQ(step_words("42", "n2", "exec /tmp/m agent"), expected);
+  EXPECT_EQ(sys::quote(step_words("42", "n2", "exec /tmp/m agent")),
+            "srun --jobid 42 --overlap --overcommit -N1 -n1 --ntasks-per-node=1 "
+            "-w n2 --distribution=block --cpu-bind=none --mpi=none --export=ALL --chdir=/ -- "
+            "/bin/sh -c 'exec /tmp/m agent'");
 }
 
 SessionEnd end(int code, const std::string& err) {

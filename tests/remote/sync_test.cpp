@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "remote/ssh.hpp"
+#include "sys/temp_folder.hpp"
 
 namespace muster::remote {
 namespace {
@@ -68,8 +69,8 @@ INSTANTIATE_TEST_SUITE_P(By, ListedPaths, testing::Bool(), [](const auto& info) 
 
 TEST_P(ListedPaths, AnyNameIsSentAndNewerFilesStay) {
   namespace fs = std::filesystem;
-  std::string name = testing::TempDir() + "sync-XXXXXX";
-  const fs::path folder = ::mkdtemp(name.data());
+  const sys::TempFolder temp;
+  const fs::path folder = temp.path();
   fs::create_directories(folder / "from/empty");
   fs::create_directories(folder / "to");
   const std::vector<std::string> names = {"#a", "-rf", ";b", "c\nd", "e ", "*", "checkpoint"};
@@ -99,14 +100,13 @@ TEST_P(ListedPaths, AnyNameIsSentAndNewerFilesStay) {
   EXPECT_EQ(parse_stats(send(options).out), Changes{}) << "the same already";
   std::ofstream(folder / "from/-rf") << "edit";  // of the same size, probably in the same second
   EXPECT_EQ(parse_stats(send(options).out)->files, 1U);
-  fs::remove_all(folder);
 }
 
 // What a rank put in the place of a link or a folder stays.
 TEST_P(ListedPaths, LinksAndFoldersReplaceNothing) {
   namespace fs = std::filesystem;
-  std::string name = "/tmp/rsync_words.XXXXXX";
-  const fs::path folder = ::mkdtemp(name.data());
+  const sys::TempFolder temp;
+  const fs::path folder = temp.path();
   fs::create_directories(folder / "from/empty");
   fs::create_directories(folder / "from/data");
   fs::create_directories(folder / "to/scratch");
@@ -134,13 +134,12 @@ TEST_P(ListedPaths, LinksAndFoldersReplaceNothing) {
   EXPECT_EQ(fs::read_symlink(folder / "to/new"), "from");
   EXPECT_TRUE(fs::is_regular_file(fs::symlink_status(folder / "to/last.pt")));
   EXPECT_TRUE(fs::is_regular_file(folder / "to/empty"));
-  fs::remove_all(folder);
 }
 
 TEST(TarWords, AConnectionThatBreaksChangesNothing) {
   namespace fs = std::filesystem;
-  std::string name = testing::TempDir() + "sync-XXXXXX";
-  const fs::path folder = ::mkdtemp(name.data());
+  const sys::TempFolder temp;
+  const fs::path folder = temp.path();
   fs::create_directories(folder / "from");
   fs::create_directories(folder / "to");
   std::ofstream(folder / "from/train.py") << std::string(1'000'000, 'x');
@@ -152,7 +151,6 @@ TEST(TarWords, AConnectionThatBreaksChangesNothing) {
   ASSERT_TRUE(ended.has_value());
   EXPECT_NE(ended->code, 0);
   EXPECT_TRUE(fs::is_empty(folder / "to"));
-  fs::remove_all(folder);
 }
 
 TEST(RsyncWords, AnAddressWithColonsIsBracketed) {
@@ -190,8 +188,8 @@ TEST(PrepareLine, AFolderNameIsNeverRunByTheShell) {
 }
 
 TEST(PrepareLine, SaysWhichRsyncThereIs) {
-  std::string name = testing::TempDir() + "path-XXXXXX";
-  const std::filesystem::path path = ::mkdtemp(name.data());
+  const sys::TempFolder temp;
+  const std::filesystem::path path = temp.path();
   std::filesystem::create_symlink("/bin/sh", path / "sh");
   std::filesystem::create_symlink("/usr/bin/head", path / "head");
   const SyncOptions options{.from = "/a", .to = "/a", .dry_run = true};
@@ -199,10 +197,9 @@ TEST(PrepareLine, SaysWhichRsyncThereIs) {
     return sys::run({.argv = {"/bin/sh", "-c", before + "; " + prepare_line(options)}});
   };
   EXPECT_TRUE(is_rsync(asked("echo hello")->out));
-  const auto without = asked("PATH=" + name);
+  const auto without = asked("PATH=" + temp.path());
   EXPECT_EQ(without->code, 0) << without->err;
   EXPECT_FALSE(is_rsync(without->out));
-  std::filesystem::remove_all(path);
 }
 
 TEST(PrepareLine, RecognisesAFolderThatIsShared) {

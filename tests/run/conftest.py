@@ -199,6 +199,16 @@ class Cluster:
                 break
         return pasted
 
+    def paste_printed_command(self, engine):
+        """The line that --dry-run prints does in a shell what muster run would do."""
+        program = ["sh", "-c", "echo \"$GREETING $RANK of $WORLD_SIZE, it's $MASTER_ADDR\""]
+        dry = self.muster("run", "--dry-run", "-H", self.all, "-x", "GREETING=hello world", "--", *program, engine=engine)
+        assert dry.returncode == 0 and len(dry.stdout.splitlines()) == 1, dry.stderr
+        pasted = self.paste(dry.stdout)
+        assert pasted.returncode == 0, pasted.stderr
+        said = sorted(line.rstrip("\r") for line in pasted.stdout.splitlines())
+        assert said == [f"[n{i + 1}:{i}] hello world {i} of 3, it's 198.18.1.1" for i in range(3)]
+
     def processes(self):
         """Of the user, on all hosts that are up: (host, pid, command line). Connections of ssh are left open on purpose and are not among them."""
         found = set()

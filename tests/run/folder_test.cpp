@@ -1,22 +1,20 @@
 #include "run/folder.hpp"
 
 #include <cstdlib>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 
 #include "sys/file.hpp"
+#include "sys/temp_folder.hpp"
 
 namespace muster::run {
 namespace {
 
 // Runs of a state folder of its own.
-class Runs : public testing::Test {
+class Runs : public sys::FolderTest {
  protected:
   void SetUp() override {
-    std::string pattern = testing::TempDir() + "muster-runs-XXXXXX";
-    state_ = ::mkdtemp(pattern.data());
-    (void)::setenv("XDG_STATE_HOME", state_.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+    (void)::setenv("XDG_STATE_HOME", folder_.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
     for (const char* id : {"2026-b.10", "2026-b", "2026-a", "2026-b.9", "2026-b.1"}) {
       ASSERT_TRUE(make_run_folder(id));
       ASSERT_TRUE(sys::write_file(runs_folder() + "/" + id + "/out", "", 0600));
@@ -24,14 +22,11 @@ class Runs : public testing::Test {
   }
   void TearDown() override {
     (void)::unsetenv("XDG_STATE_HOME");  // NOLINT(concurrency-mt-unsafe)
-    std::filesystem::remove_all(state_);
   }
   static std::string found(const std::string& name) {
     const auto folder = find_run(name);
     return folder ? folder->substr(folder->rfind('/') + 1) : folder.error().what;
   }
-
-  std::string state_;
 };
 
 TEST(AttemptId, IsReadBack) {

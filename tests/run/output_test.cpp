@@ -1,24 +1,16 @@
 #include "run/output.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 
 #include <gtest/gtest.h>
 
+#include "sys/temp_folder.hpp"
+
 namespace muster::run {
 namespace {
 
-class OutputTest : public testing::Test {
- protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/muster-output-XXXXXX";
-    folder_ = ::mkdtemp(pattern);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
-  std::string folder_;
-};
+using OutputTest = sys::FolderTest;
 
 agent::Piece piece(int rank, sys::Stream stream, std::uint64_t at, std::string bytes) {
   return {.rank = rank, .stream = stream, .at = at, .bytes = std::move(bytes)};

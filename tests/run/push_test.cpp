@@ -1,6 +1,5 @@
 #include "run/push.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -9,20 +8,14 @@
 
 #include "sys/file.hpp"
 #include "sys/process.hpp"
+#include "sys/temp_folder.hpp"
 
 namespace muster::run {
 namespace {
 
 // The lines run in a real shell; a small script stands for the binary.
-class PushTest : public testing::Test {
+class PushTest : public sys::FolderTest {
  protected:
-  void SetUp() override {
-    char pattern[] = "/tmp/muster-push-XXXXXX";
-    folder_ = ::mkdtemp(pattern);
-    base_ = folder_ + "/base";
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   [[nodiscard]] int shell(const std::string& line, const std::string& input = {}) const {
     const auto ended = sys::run(
         {.argv = {"/bin/sh", "-c", line}, .input = std::make_shared<const std::string>(input)});
@@ -32,8 +25,7 @@ class PushTest : public testing::Test {
     return shell(push_line(base_, binary_), content);
   }
 
-  std::string folder_;
-  std::string base_;
+  const std::string base_ = folder_ + "/base";
   std::string content_ = "#!/bin/sh\n[ $# = 2 ] && echo abc123 || exit 42\n";
   Binary binary_{.hash = "abc123", .bytes = content_.size()};
 };

@@ -24,6 +24,11 @@ Record six_ranks() {
   return record;
 }
 
+void ended(Record& record, int rank, int status, double time_s) {
+  record.ranks[rank].end->status = status;
+  record.ranks[rank].end->time_s = time_s;
+}
+
 TEST(Verdict, AllWell) {
   const Verdict verdict = judge(six_ranks());
   EXPECT_EQ(verdict.code, 0);
@@ -32,10 +37,8 @@ TEST(Verdict, AllWell) {
 
 TEST(Verdict, TheFirstFailingRankGivesTheCodeThoughTheEngineReturnsAnother) {
   Record record = six_ranks();
-  record.ranks[4].end->status = exited(3);
-  record.ranks[4].end->time_s = 50;
-  record.ranks[1].end->status = exited(5);
-  record.ranks[1].end->time_s = 51;
+  ended(record, 4, exited(3), 50);
+  ended(record, 1, exited(5), 51);
   record.engine_code = 5;
   const Verdict verdict = judge(record);
   EXPECT_EQ(verdict.code, 3);
@@ -54,20 +57,16 @@ TEST(Verdict, AStallIsATimeThatPassed) {
 
 TEST(Verdict, ClocksAreCorrectedBeforeTheFirstIsChosen) {
   Record record = six_ranks();
-  record.ranks[4].end->status = exited(3);
-  record.ranks[4].end->time_s = 150;  // n3's clock is 100 s ahead
-  record.ranks[1].end->status = exited(5);
-  record.ranks[1].end->time_s = 60;
+  ended(record, 4, exited(3), 150);  // n3's clock is 100 s ahead
+  ended(record, 1, exited(5), 60);
   record.clock_ahead_s = {{"n3", 100}};
   EXPECT_EQ(judge(record).first_failed_rank, 4);
 }
 
 TEST(Verdict, ClocksThatSeemRightAreNotCorrected) {
   Record record = six_ranks();
-  record.ranks[4].end->status = 11;
-  record.ranks[4].end->time_s = 50;
-  record.ranks[1].end->status = 15;  // the engine's doing
-  record.ranks[1].end->time_s = 50.003;
+  ended(record, 4, 11, 50);
+  ended(record, 1, 15, 50.003);                           // the engine's doing
   record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.06}};  // how long the beats were on their way
   EXPECT_EQ(judge(record).first_failed_rank, 4);
   record.clock_ahead_s = {{"n1", -0.01}, {"n3", -0.6}};  // n3 was too busy to send it at once
@@ -76,13 +75,10 @@ TEST(Verdict, ClocksThatSeemRightAreNotCorrected) {
 
 TEST(Verdict, ARankThatWasCutOffIsNotTheCauseThoughItsEndWasRecordedFirst) {
   Record record = six_ranks();
-  record.ranks[1].end->status = exited(14);
-  record.ranks[1].end->time_s = 50;
+  ended(record, 1, exited(14), 50);
   record.ranks[1].cut_off = true;
-  record.ranks[4].end->status = exited(3);
-  record.ranks[4].end->time_s = 50.01;
-  record.ranks[5].end->status = SIGTERM;
-  record.ranks[5].end->time_s = 50.005;
+  ended(record, 4, exited(3), 50.01);
+  ended(record, 5, SIGTERM, 50.005);
   EXPECT_EQ(judge(record).first_failed_rank, 4);
   EXPECT_EQ(judge(record).code, 3);
   EXPECT_EQ(summarize(record, judge(record)).failed_rank, 4);
@@ -91,11 +87,9 @@ TEST(Verdict, ARankThatWasCutOffIsNotTheCauseThoughItsEndWasRecordedFirst) {
 TEST(Verdict, OpenMpiReportsOnlyOneOfTheRanksThatWereCutOff) {
   Record record = six_ranks();
   for (const int rank : {1, 2}) {
-    record.ranks[rank].end->status = exited(14);
-    record.ranks[rank].end->time_s = 50;
+    ended(record, rank, exited(14), 50);
   }
-  record.ranks[4].end->status = exited(3);
-  record.ranks[4].end->time_s = 52;
+  ended(record, 4, exited(3), 52);
   record.ranks[5].end->status = SIGTERM;
   mark_cut_off(record, {2, 5});
   EXPECT_TRUE(record.ranks[1].cut_off && record.ranks[2].cut_off && record.ranks[5].cut_off);
@@ -105,11 +99,9 @@ TEST(Verdict, OpenMpiReportsOnlyOneOfTheRanksThatWereCutOff) {
 
 TEST(Verdict, ARankThatWasCutOffIsTheFirstWhereTheEngineEndedTheOthers) {
   Record record = six_ranks();
-  record.ranks[1].end->status = exited(14);
-  record.ranks[1].end->time_s = 50;
+  ended(record, 1, exited(14), 50);
   record.ranks[1].cut_off = true;
-  record.ranks[4].end->status = SIGTERM;
-  record.ranks[4].end->time_s = 50.01;
+  ended(record, 4, SIGTERM, 50.01);
   EXPECT_EQ(judge(record).first_failed_rank, 1);
 }
 
@@ -117,8 +109,7 @@ TEST(Verdict, ARankThatWasCutOffIsTheFirstWhereTheEngineEndedTheOthers) {
 Record one_sleeps() {
   Record record = six_ranks();
   for (const int rank : {1, 0, 2}) {
-    record.ranks[rank].end->status = exited(1);
-    record.ranks[rank].end->time_s = rank == 1 ? 50 : 51;
+    ended(record, rank, exited(1), rank == 1 ? 50 : 51);
     record.ranks[rank].timed_out = true;
   }
   for (const int rank : {3, 5}) {
@@ -165,8 +156,7 @@ TEST(Verdict, NobodyIsBlamedForATimeOutWhereSeveralCouldBe) {
 
 TEST(Verdict, ARankThatEndedBeforeTheOthersGaveUpIsTheFirstToFail) {
   Record record = one_sleeps();
-  record.ranks[4].end->status = exited(3);
-  record.ranks[4].end->time_s = 40;
+  ended(record, 4, exited(3), 40);
   EXPECT_EQ(judge(record).first_failed_rank, 4);
   EXPECT_EQ(judge(record).code, 3);
 }
@@ -183,10 +173,8 @@ TEST(Verdict, AnEngineThatDiesOfABrokenPipeAfterARankIsNotTheCause) {
 
 TEST(Verdict, AClockThatIsSecondsSlowIsCorrected) {
   Record record = six_ranks();
-  record.ranks[4].end->status = exited(3);
-  record.ranks[4].end->time_s = 50;  // n3's clock is 20 s behind
-  record.ranks[1].end->status = exited(5);
-  record.ranks[1].end->time_s = 60;
+  ended(record, 4, exited(3), 50);  // n3's clock is 20 s behind
+  ended(record, 1, exited(5), 60);
   record.clock_ahead_s = {{"n3", -20}};
   EXPECT_EQ(judge(record).first_failed_rank, 1);
 }
@@ -294,8 +282,7 @@ TEST(Verdict, ARankThatTheEngineEndedIsNotBlamedForThoseThatNeverStarted) {
   EXPECT_EQ(judge(record).code, 125);
   EXPECT_EQ(judge(record).text,
             "Open MPI 5.0.11 ended with exit code 255 and never started ranks 2, 3, 4, 5");
-  record.ranks[1].end->status = exited(3);
-  record.ranks[1].end->time_s = 90;
+  ended(record, 1, exited(3), 90);
   EXPECT_EQ(judge(record).text, "rank 1 on n1 ended with exit code 3; 1 rank of 6 failed after it");
 }
 

@@ -87,13 +87,7 @@ def test_ctrl_c_in_attach_ends_it(cluster, detached):
 
 
 def test_the_printed_command_works_when_pasted(cluster, engine):
-    program = ["sh", "-c", "echo \"$GREETING $RANK of $WORLD_SIZE, it's $MASTER_ADDR\""]
-    dry = cluster.muster("run", "--dry-run", "-H", cluster.all, "-x", "GREETING=hello world", "--", *program, engine=engine)
-    assert dry.returncode == 0 and len(dry.stdout.splitlines()) == 1, dry.stderr
-    pasted = cluster.paste(dry.stdout)
-    assert pasted.returncode == 0, pasted.stderr
-    said = sorted(line.rstrip("\r") for line in pasted.stdout.splitlines())
-    assert said == [f"[n{i + 1}:{i}] hello world {i} of 3, it's 198.18.1.1" for i in range(3)]
+    cluster.paste_printed_command(engine)
     cluster.settles(set(), 5)
 
 

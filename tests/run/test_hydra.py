@@ -87,10 +87,5 @@ def test_a_failed_rank_and_signals_leave_nothing(cluster, engine):
 
 
 def test_the_printed_command_works_when_pasted(cluster, engine):
-    program = ["sh", "-c", "echo \"$GREETING $RANK of $WORLD_SIZE, it's $MASTER_ADDR\""]
-    dry = cluster.muster("run", "--dry-run", "-H", cluster.all, "-x", "GREETING=hello world", "--", *program, engine=engine)
-    assert dry.returncode == 0 and len(dry.stdout.splitlines()) == 1, dry.stderr
-    pasted = cluster.paste(dry.stdout)
-    assert pasted.returncode == 0, pasted.stderr
-    assert sorted(pasted.stdout.splitlines()) == [f"[n{i + 1}:{i}] hello world {i} of 3, it's 198.18.1.1" for i in range(3)]
+    cluster.paste_printed_command(engine)
     cluster.settles(set(), 5)

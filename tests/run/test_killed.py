@@ -9,25 +9,28 @@ pytestmark = pytest.mark.lab
 STUBBORN = "trap '' TERM; setsid sleep 1000 & echo up; while :; do sleep 1; done"
 
 
-@pytest.mark.parametrize("what", ["shim", "program"])
-def test_a_killed_rank_is_named(cluster, engine, what):
+def ended_by_a_kill(cluster, engine, host, pid_of):
+    """A run of three ranks of which one process is killed; nothing else of it is left."""
     before = cluster.processes()
     run = cluster.start(engine, "--", "sh", "-c", STUBBORN)
     run.wait_for("up", 3)
-    cluster.lab.shell("n2", f"kill -KILL {cluster.pid_of('n2', run.id, what)}")
-    assert run.end(25) == 137, run.said()
-    assert re.search(r"muster: rank 1 on n2( ended with signal 9|: it was killed)", run.errors), run.said()
+    cluster.lab.shell(host, f"kill -KILL {pid_of(run)}")
+    run.code = run.end(25)
     cluster.settles(before, 5)
+    return run
+
+
+@pytest.mark.parametrize("what", ["shim", "program"])
+def test_a_killed_rank_is_named(cluster, engine, what):
+    run = ended_by_a_kill(cluster, engine, "n2", lambda run: cluster.pid_of("n2", run.id, what))
+    assert run.code == 137, run.said()
+    assert re.search(r"muster: rank 1 on n2( ended with signal 9|: it was killed)", run.errors), run.said()
 
 
 def test_a_killed_mpirun(cluster, engine):
-    before = cluster.processes()
-    run = cluster.start(engine, "--", "sh", "-c", STUBBORN)
-    run.wait_for("up", 3)
-    cluster.lab.shell("launcher", f"kill -KILL {cluster.mpirun_pid(run)}")
-    assert run.end(25) == 125, run.said()
+    run = ended_by_a_kill(cluster, engine, "launcher", cluster.mpirun_pid)
+    assert run.code == 125, run.said()
     assert re.search(rf"{engine.called}\S* ended with signal 9", run.errors), run.said()
-    cluster.settles(before, 5)
 
 
 @pytest.mark.parametrize("ended_by", ["timeout", "INT"])

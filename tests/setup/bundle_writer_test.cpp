@@ -1,8 +1,6 @@
 #include "setup/bundle_writer.hpp"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -11,20 +9,13 @@
 
 #include "sys/file.hpp"
 #include "sys/process.hpp"
+#include "sys/temp_folder.hpp"
 
 namespace muster::setup {
 namespace {
 
 class BundleFolder : public testing::Test {
  protected:
-  void SetUp() override {
-    char name[] = "/tmp/bundle_test.XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    top_ = name;
-    folder_ = top_ + "/it's mine";
-  }
-  void TearDown() override { std::filesystem::remove_all(top_); }
-
   static BundleOptions options() {
     return {.hosts = {"launcher", "worker1"},
             .owner = {::geteuid(), ::getegid()},
@@ -40,14 +31,14 @@ class BundleFolder : public testing::Test {
   }
   // The words the container engine would get, one a line, and how the script ended.
   [[nodiscard]] sys::Ended run_script(const std::string& name, std::vector<std::string> env) const {
-    const std::string engine = top_ + "/engine";
+    const std::string engine = top_.path() + "/engine";
     (void)sys::write_file(engine, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n", 0755);
     env.push_back("ENGINE=" + engine);
     return *sys::run({.argv = {folder_ + "/" + name}, .env = std::move(env)});
   }
 
-  std::string top_;
-  std::string folder_;
+  const sys::TempFolder top_;
+  const std::string folder_ = top_.path() + "/it's mine";
 };
 
 bool has_line(const std::string& text, const std::string& line) {
@@ -160,7 +151,7 @@ TEST_F(BundleFolder, WithoutAnImageTheScriptsAskForOne) {
 
 TEST_F(BundleFolder, DoesNotChangeAFileBehindALink) {
   ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
-  const std::string victim = top_ + "/victim";
+  const std::string victim = top_.path() + "/victim";
   ASSERT_TRUE(sys::write_file(victim, "x", 0644).has_value());
   const std::string key = folder_ + "/launcher/id_ed25519";
   ASSERT_EQ(::unlink(key.c_str()), 0);

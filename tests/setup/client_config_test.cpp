@@ -1,13 +1,11 @@
 #include "setup/client_config.hpp"
 
-#include <cstdlib>
-#include <filesystem>
-
 #include <gtest/gtest.h>
 
 #include "remote/ssh.hpp"
 #include "sys/file.hpp"
 #include "sys/process.hpp"
+#include "sys/temp_folder.hpp"
 
 namespace muster::setup {
 namespace {
@@ -76,14 +74,13 @@ TEST(ConfigText, HostsWithOtherSettingsGetABlockOfTheirOwn) {
 TEST(ConfigText, SshReadsItForTenThousandHostsAndSharesMustersConnection) {
   std::vector<Entry> entries;
   for (int i = 1; i <= 10000; ++i) entries.push_back({"node" + std::to_string(i), "dev"});
-  std::string folder = ::testing::TempDir() + "muster-config-XXXXXX";
-  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
-  ASSERT_TRUE(sys::write_file(folder + "/config", config_text(entries), 0600).has_value());
-  const auto plain = sys::run({.argv = {"ssh", "-F", folder + "/config", "-G", "node9999"}});
+  const sys::TempFolder folder;
+  const std::string config = folder.path() + "/config";
+  ASSERT_TRUE(sys::write_file(config, config_text(entries), 0600).has_value());
+  const auto plain = sys::run({.argv = {"ssh", "-F", config, "-G", "node9999"}});
   auto words = remote::ssh_words({});
-  words.insert(words.end(), {"-F", folder + "/config", "-G", "node9999"});
+  words.insert(words.end(), {"-F", config, "-G", "node9999"});
   const auto ours = sys::run({.argv = words});
-  std::filesystem::remove_all(folder);
   ASSERT_TRUE(plain && plain->ok()) << (plain ? plain->err : "");
   const auto line = [](const std::string& text, const std::string& key) {
     const std::size_t at = text.find("\n" + key + " ");

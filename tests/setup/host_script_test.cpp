@@ -1,7 +1,6 @@
 // host.sh, run by the shells that hosts have, on a home folder in a temporary place.
 #include "setup/host_script.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <map>
 
@@ -10,6 +9,7 @@
 
 #include "sys/file.hpp"
 #include "sys/process.hpp"
+#include "sys/temp_folder.hpp"
 
 namespace muster::setup {
 namespace {
@@ -20,12 +20,7 @@ constexpr const char* kKey = "ssh-ed25519 AAAAC3NzaC1+/x muster@launcher";
 
 class HostScript : public ::testing::TestWithParam<std::vector<std::string>> {
  protected:
-  HostScript() {
-    std::string name = ::testing::TempDir() + "muster-home-XXXXXX";
-    home_ = ::mkdtemp(name.data());
-    ::chmod(home_.c_str(), 0755);
-  }
-  ~HostScript() override { fs::remove_all(home_); }
+  HostScript() { ::chmod(home_.c_str(), 0755); }
 
   void SetUp() override {
     auto probe = GetParam();
@@ -74,7 +69,8 @@ class HostScript : public ::testing::TestWithParam<std::vector<std::string>> {
             .pins = "n1 n1 ssh-ed25519 AAAA1\nn2 n2 ssh-ed25519 AAAA2\n"};
   }
 
-  std::string home_;
+  const sys::TempFolder temp_;
+  const std::string home_ = temp_.path();
 };
 
 TEST_P(HostScript, InstallsIntoNothingOnceAndUndoLeavesNothing) {

@@ -1,30 +1,20 @@
 #include "setup/password.hpp"
 
-#include <cstdlib>
-#include <filesystem>
-
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "sys/file.hpp"
+#include "sys/temp_folder.hpp"
 
 namespace muster::setup {
 namespace {
 
-class PasswordTest : public ::testing::Test {
+class PasswordTest : public sys::FolderTest {
  protected:
-  PasswordTest() {
-    std::string name = ::testing::TempDir() + "muster-password-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~PasswordTest() override { std::filesystem::remove_all(folder_); }
-
   std::string file(std::string_view content, mode_t mode) {
     EXPECT_TRUE(sys::write_file(folder_ + "/pw", content, mode).has_value());
     return folder_ + "/pw";
   }
-
-  std::string folder_;
 };
 
 TEST_F(PasswordTest, IsTheFirstLine) {

@@ -3,7 +3,6 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <thread>
@@ -15,19 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/temp_folder.hpp"
+
 namespace muster::sys {
 namespace {
 
-class FileTest : public ::testing::Test {
- protected:
-  FileTest() {
-    std::string name = ::testing::TempDir() + "muster-file-XXXXXX";
-    folder_ = ::mkdtemp(name.data());
-  }
-  ~FileTest() override { std::filesystem::remove_all(folder_); }
-
-  std::string folder_;
-};
+using FileTest = FolderTest;
 
 mode_t mode_of(const std::string& path) {
   struct stat status{};

@@ -1,31 +1,23 @@
 #include "sys/hash.hpp"
 
-#include <filesystem>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "sys/file.hpp"
+#include "sys/temp_folder.hpp"
 
 namespace muster::sys {
 namespace {
 
-class HashFile : public testing::Test {
+class HashFile : public FolderTest {
  protected:
-  void SetUp() override {
-    std::string pattern = testing::TempDir() + "/muster-hash-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-  }
-  void TearDown() override { std::filesystem::remove_all(folder_); }
-
   std::string write(const std::string& content) {
     const std::string path = folder_ + "/file";
     EXPECT_TRUE(write_file(path, content, 0600));
     return path;
   }
-
-  std::string folder_;
 };
 
 // A value that is not from this code: hosts with different builds of muster must agree.

@@ -1,6 +1,5 @@
 #include "sys/path_search.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
@@ -8,28 +7,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/temp_folder.hpp"
+
 namespace muster::sys {
 namespace {
 
 using Folders = std::vector<std::string>;
 
-class PathSearchTest : public ::testing::Test {
+class PathSearchTest : public FolderTest {
  protected:
-  PathSearchTest() {
-    std::string name = ::testing::TempDir() + "muster-path-XXXXXX";
-    root_ = ::mkdtemp(name.data());
-  }
-  ~PathSearchTest() override { std::filesystem::remove_all(root_); }
-
   std::string make(const std::string& name, mode_t mode) const {
-    const std::string path = root_ + "/" + name;
+    const std::string path = folder_ + "/" + name;
     std::filesystem::create_directories(std::filesystem::path(path).parent_path());
     std::ofstream(path) << "#!/bin/sh\n";
     EXPECT_EQ(::chmod(path.c_str(), mode), 0);
     return path;
   }
-
-  std::string root_;
 };
 
 TEST(PathFolders, EmptyAndRelativeEntriesBeginInTheFolder) {
@@ -49,11 +42,11 @@ TEST(PathFolders, EmptyEntriesAreLeftOutWithoutAFolder) {
 
 TEST_F(PathSearchTest, TakesTheFirstThatCanBeExecuted) {
   make("data/tool", 0644);
-  std::filesystem::create_directories(root_ + "/folder/tool");
+  std::filesystem::create_directories(folder_ + "/folder/tool");
   const std::string first = make("one/tool", 0755);
   make("two/tool", 0755);
-  const std::string path =
-      "/nowhere:" + root_ + "/data:" + root_ + "/folder:" + root_ + "/one:" + root_ + "/two";
+  const std::string path = "/nowhere:" + folder_ + "/data:" + folder_ + "/folder:" + folder_ +
+                           "/one:" + folder_ + "/two";
   EXPECT_EQ(find_in_path("tool", path), first);
   EXPECT_EQ(find_in_path("other", path), "");
   EXPECT_EQ(find_in_path("", path), "");
@@ -64,18 +57,18 @@ TEST_F(PathSearchTest, APathIsNotSearchedFor) {
   const std::string tool = make("bin/tool", 0755);
   make("bin/data", 0644);
   EXPECT_EQ(find_in_path(tool, "/nowhere"), tool);
-  EXPECT_EQ(find_in_path("bin/tool", "/nowhere", root_), tool);
-  EXPECT_EQ(find_in_path("./bin/tool", "/nowhere", root_), root_ + "/./bin/tool");
-  EXPECT_EQ(find_in_path("./tool", root_ + "/bin", root_), "");
-  EXPECT_EQ(find_in_path("bin/data", "/nowhere", root_), "");
-  EXPECT_EQ(find_in_path(root_ + "/bin", "/nowhere"), "");  // a directory
+  EXPECT_EQ(find_in_path("bin/tool", "/nowhere", folder_), tool);
+  EXPECT_EQ(find_in_path("./bin/tool", "/nowhere", folder_), folder_ + "/./bin/tool");
+  EXPECT_EQ(find_in_path("./tool", folder_ + "/bin", folder_), "");
+  EXPECT_EQ(find_in_path("bin/data", "/nowhere", folder_), "");
+  EXPECT_EQ(find_in_path(folder_ + "/bin", "/nowhere"), "");  // a directory
 }
 
 TEST_F(PathSearchTest, LooksInTheFolderForEmptyEntriesOnly) {
   const std::string tool = make("tool", 0755);
-  EXPECT_EQ(find_in_path("tool", "/nowhere:", root_), tool);
-  EXPECT_EQ(find_in_path("tool", "", root_), tool);
-  EXPECT_EQ(find_in_path("tool", "/nowhere", root_), "");
+  EXPECT_EQ(find_in_path("tool", "/nowhere:", folder_), tool);
+  EXPECT_EQ(find_in_path("tool", "", folder_), tool);
+  EXPECT_EQ(find_in_path("tool", "/nowhere", folder_), "");
 }
 
 TEST(FindProgram, LooksInOurOwnPath) {

@@ -1,12 +1,13 @@
 #include "sys/process.hpp"
 
 #include <csignal>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
+
+#include "sys/temp_folder.hpp"
 
 namespace muster::sys {
 namespace {
@@ -103,9 +104,8 @@ TEST(Process, RunsManyAtOnceAndKeepsTheirOrder) {
 TEST(Process, HandsOutputOnWhileTheProgramStillRuns) {
   // The program waits for what only the first piece of its output can make: it ends well only if
   // that piece came before its end.
-  char folder[] = "/tmp/process_test.XXXXXX";
-  ASSERT_NE(::mkdtemp(folder), nullptr);
-  const std::string mark = std::string(folder) + "/seen";
+  const TempFolder folder;
+  const std::string mark = folder.path() + "/seen";
   Command command = shell("echo ready; echo oops >&2; i=0; while ! test -e " + mark +
                           "; do i=$((i+1)); test $i -lt 5000 || exit 9; sleep 0.01; done");
   command.deadline = std::chrono::seconds(120);
@@ -116,7 +116,6 @@ TEST(Process, HandsOutputOnWhileTheProgramStillRuns) {
     if (!out.empty()) std::ofstream(mark) << "x";
   };
   const auto ended = run(command);
-  std::filesystem::remove_all(folder);
   ASSERT_TRUE(ended.has_value());
   EXPECT_TRUE(ended->ok()) << to_text(*ended);
   EXPECT_EQ(out, "ready\n");

@@ -1,27 +1,19 @@
 #include "sys/tree.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "sys/temp_folder.hpp"
+
 namespace muster::sys {
 namespace {
 
 namespace fs = std::filesystem;
 
-class Tree : public testing::Test {
- protected:
-  void SetUp() override {
-    char name[] = "/tmp/tree_test.XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    folder_ = name;
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-  std::string folder_;
-};
+using Tree = FolderTest;
 
 TEST_F(Tree, AFolderThatIsNotThereIsAUsageError) {
   const auto found = unreadable_below(folder_ + "/none");

@@ -1,9 +1,8 @@
 """tools/check_layers on a small tree: passes as it stands, and names each fault planted in it."""
-import subprocess
-import sys
-
 import pytest
-from tests.waiting import patient
+from tests.tools.planted import assert_named, checker, write
+
+check = checker("check_layers")
 
 TREE = {
     "src/base/CMakeLists.txt": "muster_module(base SOURCES error.cpp LINK tl::expected)\n",
@@ -26,32 +25,10 @@ TREE = {
 }
 
 
-@pytest.fixture
-def tree(tmp_path):
-    for name, text in TREE.items():
-        write(tmp_path, name, text)
-    return tmp_path
-
-
-def write(tree, name, text):
-    path = tree / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-
-
-def check(root, tree):
-    return subprocess.run([sys.executable, root / "tools/check_layers", "--root", tree],
-                          capture_output=True, text=True, timeout=patient(30))
-
-
-def test_clean_tree_passes(root, tree):
-    ended = check(root, tree)
+@pytest.mark.parametrize("whole", ["tree", "root"])
+def test_a_tree_without_a_fault_passes(root, request, whole):
+    ended = check(root, request.getfixturevalue(whole))
     assert (ended.returncode, ended.stdout) == (0, "")
-
-
-def test_own_tree_passes(root):
-    ended = check(root, root)
-    assert ended.returncode == 0, ended.stdout
 
 
 @pytest.mark.parametrize("name, text, place, says", [
@@ -85,9 +62,7 @@ def test_own_tree_passes(root):
 ])
 def test_fault_is_named(root, tree, name, text, place, says):
     write(tree, name, text)
-    ended = check(root, tree)
-    assert ended.returncode == 1
-    assert any(line.startswith(place) and says in line for line in ended.stdout.splitlines()), ended.stdout
+    assert_named(check(root, tree), place, says)
 
 
 def test_a_test_may_include_a_header_beside_it(root, tree):

@@ -1,0 +1,14 @@
+#pragma once
+
+namespace muster {
+
+// Base of classes that are used through a pointer. Their objects are neither copied nor moved.
+class Interface {
+ public:
+  Interface() = default;
+  Interface(const Interface&) = delete;
+  Interface& operator=(const Interface&) = delete;
+  virtual ~Interface() = default;
+};
+
+}  // namespace muster

@@ -1,0 +1,17 @@
+// Where a Unix socket in the file system is reached.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+namespace muster::sys {
+
+// Nothing if the path is too long for a socket.
+[[nodiscard]] std::optional<sockaddr_un> local_address(const std::string& path);
+
+[[nodiscard]] const sockaddr* as_sockaddr(const sockaddr_un& address);
+
+}  // namespace muster::sys
