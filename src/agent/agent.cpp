@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/descendants.hpp"
+#include "agent/last_clean_up.hpp"
 #include "agent/leftovers.hpp"
 #include "agent/protocol.hpp"
 #include "agent/warden.hpp"
@@ -195,9 +196,11 @@ Result<void> serve(Channel& launcher, const Order& hello) {
   (void)::setsid();
   (void)std::signal(SIGHUP, SIG_IGN);
   (void)::chdir("/");
-  Warden warden(hello.run_id, folder);
+  HostSystem system;
+  Warden warden(hello.run_id, folder, system);
   MUSTER_CHECK(warden.prepare());
-  warden.serve(std::move(launcher), next->orphan_after_s);
+  const Warden::Rest rest = warden.serve(std::move(launcher), next->orphan_after_s);
+  clean_up(hello.run_id, folder, rest.starts, rest.keep);
   return {};
 }
 

@@ -31,8 +31,8 @@ constexpr milliseconds kDrain{2000};       // for output that a child process ke
 constexpr milliseconds kTell{10'000};      // for the last reports, once the front is gone
 constexpr milliseconds kOrphanEnds{2000};  // by itself, after SIGTERM
 constexpr milliseconds kLookAgain{1000};
-constexpr milliseconds kCleanUp{2000};   // for killed descendants to go away
-constexpr milliseconds kFrontGone{500};  // for a program to end by itself, as in MPI_Abort
+constexpr milliseconds kDescendantsEnd{2000};  // for killed descendants to go away
+constexpr milliseconds kFrontGone{500};        // for a program to end by itself, as in MPI_Abort
 
 double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
@@ -258,7 +258,7 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
   if (::wait4(launched.pid, &end.status, 0, &usage) < 0) {
     return unexpected(system_error("cannot learn how the program ended"));
   }
-  end.left_over = kill_children(kCleanUp);
+  end.left_over = kill_children(kDescendantsEnd);
   end.time_s = runner.end_time_s();
   end.user_s = seconds(usage.ru_utime);
   end.system_s = seconds(usage.ru_stime);

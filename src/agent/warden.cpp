@@ -2,21 +2,16 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
 
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "agent/local_socket.hpp"
-#include "agent/processes.hpp"
 #include "agent/run_files.hpp"
 #include "agent/signals.hpp"
-#include "sys/clock.hpp"
 
 namespace muster::agent {
 namespace {
@@ -30,10 +25,7 @@ constexpr std::size_t kQueue = std::size_t{256} << 10;  // bytes waiting for the
 constexpr double kOwnGraceSeconds = 2;                  // if the launcher named none
 constexpr milliseconds kLookAgain{20};                  // while processes are being ended
 constexpr milliseconds kKillTakes{1000};                // at most, for a killed process to go away
-constexpr milliseconds kDaemonLeaves{1000};             // by itself, after its last rank
-constexpr milliseconds kDaemonComes{3000};              // at most, after its engine ended
-constexpr milliseconds kLookForDaemons{100};
-constexpr milliseconds kLastWordsTake{5000};  // at most, for the launcher to read them
+constexpr milliseconds kLastWordsTake{5000};            // at most, for the launcher to read them
 
 milliseconds ms(double seconds) {
   return duration_cast<milliseconds>(duration<double>(seconds));
@@ -49,46 +41,14 @@ bool died_of(int status, int signal) {
   return WIFSIGNALED(status) && WTERMSIG(status) == signal;
 }
 
-void pause_for(milliseconds time) {
-  (void)::poll(nullptr, 0, static_cast<int>(time.count()));
-}
-
-// Until none is left; a look may miss one that another was starting.
-void kill_rank_processes(const std::string& run_id, const std::vector<RankStart>& starts) {
-  const auto give_up = std::chrono::steady_clock::now() + kKillTakes;
-  while (true) {
-    const auto left = rank_processes(run_id, starts);
-    for (const ProcessId& process : left) send_signal(process, SIGKILL);
-    if (left.empty() || std::chrono::steady_clock::now() > give_up) return;
-    pause_for(kLookAgain);
-  }
-}
-
-// The engine's daemons leave by themselves when the job is over; those that do not are ended.
-// If no rank has started, a daemon may still be starting although its engine has ended.
-void end_daemons(const std::string& run_id, const std::vector<RankStart>& starts) {
-  using Clock = std::chrono::steady_clock;
-  const auto give_up = Clock::now() + kDaemonLeaves;
-  const auto last_comes = Clock::now() + (starts.empty() ? kDaemonComes : milliseconds(0));
-  while (true) {
-    const auto daemons = engine_daemons(run_id, starts);
-    if (daemons.empty() && Clock::now() >= last_comes) break;
-    if (Clock::now() >= give_up) {
-      for (const ProcessId& daemon : daemons) send_signal(daemon, SIGKILL);
-    }
-    if (Clock::now() >= std::max(give_up, last_comes) + kKillTakes) break;
-    pause_for(starts.empty() ? kLookForDaemons : kLookAgain);
-  }
-  kill_rank_processes(run_id, starts);
-}
-
 }  // namespace
 
-Warden::Warden(std::string run_id, std::string folder)
+Warden::Warden(std::string run_id, std::string folder, HostSystem& system)
     : run_id_(std::move(run_id)),
       folder_(std::move(folder)),
-      heard_(Clock::now()),
-      next_beat_(Clock::now()) {}
+      system_(system),
+      heard_(system.now()),
+      next_beat_(system.now()) {}
 
 Result<void> Warden::prepare() {
   MUSTER_CHECK(links_.listen(folder_));
@@ -101,7 +61,7 @@ Result<void> Warden::prepare() {
   return {};
 }
 
-void Warden::serve(Channel launcher, double orphan_after_s) {
+Warden::Rest Warden::serve(Channel launcher, double orphan_after_s) {
   launcher_ = std::move(launcher);
   be_patient(orphan_after_s);
   begin();
@@ -109,27 +69,28 @@ void Warden::serve(Channel launcher, double orphan_after_s) {
     wait();
     admit();
     launcher_.receive();
-    while (auto message = launcher_.next()) {
-      heard_ = Clock::now();
+    for (auto message = launcher_.next(); message && !over_; message = launcher_.next()) {
+      heard_ = system_.now();
       if (const auto order = parse_order(message->line)) obey(*order);
     }
-    if (over_) return;
+    if (over_) break;
     if (next_signal(terminated_.get())) {
       start_ending(kOwnGraceSeconds);
       if (!bye_) bye_ = true;
     }
     pass_on_news(RankLinks::Reads::kWhatFits);
     send_output(false);
-    if (Clock::now() >= next_beat_) {
-      launcher_.send(to_line(Report{.kind = Report::Kind::kBeat, .clock_s = sys::unix_time()}));
-      next_beat_ = Clock::now() + ms(kBeatEverySeconds);
+    if (system_.now() >= next_beat_) {
+      launcher_.send(to_line(Report{.kind = Report::Kind::kBeat, .clock_s = system_.unix_time()}));
+      next_beat_ = system_.now() + ms(kBeatEverySeconds);
     }
-    if (!ending_ && Clock::now() - heard_ > ms(orphan_after_s_)) {
+    if (!ending_ && system_.now() - heard_ > ms(orphan_after_s_)) {
       launcher_.close();
       start_ending(kOwnGraceSeconds);
     }
     if (ending_) go_on_ending();
   }
+  return {.starts = values(starts_), .keep = keep_};
 }
 
 void Warden::be_patient(double orphan_after_s) {
@@ -146,9 +107,9 @@ void Warden::wait() {
     watched.push_back({launcher_.in(), POLLIN, 0});
     if (launcher_.has_unsent()) watched.push_back({launcher_.out(), POLLOUT, 0});
   }
-  const milliseconds beat = duration_cast<milliseconds>(next_beat_ - Clock::now());
+  const milliseconds beat = duration_cast<milliseconds>(next_beat_ - system_.now());
   const milliseconds time = ending_ ? kLookAgain : std::max(beat, milliseconds(0));
-  (void)::poll(watched.data(), watched.size(), static_cast<int>(time.count()) + 1);
+  system_.wait(watched, time + milliseconds(1));
   launcher_.flush();
 }
 
@@ -156,7 +117,7 @@ void Warden::wait() {
 void Warden::admit() {
   const int number = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC);
   if (number < 0) return;
-  heard_ = Clock::now();
+  heard_ = system_.now();
   launcher_ = Channel(sys::Fd(number));
   spool_.rewind();
 }
@@ -174,7 +135,8 @@ void Warden::obey(const Order& order) {
       bye_ = order.keep;  // once the ranks have ended
       return;
     case Order::Kind::kLook:
-      launcher_.send(to_line(Report{.kind = Report::Kind::kLooks, .looks = look_at(starts_)}));
+      launcher_.send(
+          to_line(Report{.kind = Report::Kind::kLooks, .looks = system_.look_at(starts_)}));
       return;
     case Order::Kind::kTaken:
       return spool_.forget(order.taken);
@@ -224,7 +186,7 @@ void Warden::note_gone(int rank) {
           .end = RankEnd{.rank = rank,
                          .status = SIGKILL,
                          .failure = "it was killed together with muster's rank process",
-                         .time_s = sys::unix_time(),
+                         .time_s = system_.unix_time(),
                          .by_engine = told_to_end_}});
 }
 
@@ -243,12 +205,12 @@ void Warden::start_ending(double grace_s) {
   (void)sys::write_file(folder_ + "/" + kOverMark, "", 0600);  // for ranks that start from now on
   pass_on_news(RankLinks::Reads::kAll);
   told_to_end_ = true;
-  kill_at_ = Clock::now() + ms(grace_s);
+  kill_at_ = system_.now() + ms(grace_s);
   for (const auto& [rank, start] : starts_) {
-    if (!is_alive(start.program)) continue;
+    if (!system_.is_alive(start.program)) continue;
     ++had_to_end_;
-    (void)::kill(-start.program.pid, SIGTERM);
-    (void)::kill(-start.program.pid, SIGCONT);  // a stopped one cannot end
+    system_.send_signal_to_group(start.program, SIGTERM);
+    system_.send_signal_to_group(start.program, SIGCONT);  // a stopped one cannot end
   }
 }
 
@@ -259,52 +221,41 @@ bool Warden::is_shim(const ProcessId& process) const {
 
 void Warden::go_on_ending() {
   pass_on_news(RankLinks::Reads::kWhatFits);
-  const auto left = rank_processes(run_id_, values(starts_));
+  const auto left = system_.rank_processes(run_id_, values(starts_));
   if (!left.empty()) {
-    if (Clock::now() < kill_at_) return;
+    if (system_.now() < kill_at_) return;
     if (!gone_by_) {
-      gone_by_ = Clock::now() + kKillTakes;
+      gone_by_ = system_.now() + kKillTakes;
       had_to_end_ = std::max(had_to_end_, static_cast<int>(left.size()));
     }
     // A shim reports how its program ended, then exits by itself.
-    const bool is_last_look = Clock::now() >= *gone_by_;
+    const bool is_last_look = system_.now() >= *gone_by_;
     for (const ProcessId& process : left) {
-      if (is_last_look || !is_shim(process)) send_signal(process, SIGKILL);
+      if (is_last_look || !is_shim(process)) system_.send_signal(process, SIGKILL);
     }
     if (!is_last_look) return;
   }
   pass_on_news(RankLinks::Reads::kAll);
   ending_ = false;
   // A launcher whose connection broke will reconnect for the rest.
-  const bool orphan = !launcher_.open() && Clock::now() - heard_ > ms(orphan_after_s_);
+  const bool orphan = !launcher_.open() && system_.now() - heard_ > ms(orphan_after_s_);
   if (!launcher_.open() && !orphan && !bye_) return;
   send_output(true);
   launcher_.send(to_line(Report{.kind = Report::Kind::kDone, .ended = had_to_end_}));
   if (orphan || bye_) leave(bye_.value_or(true));
 }
 
-// The launcher waits for nothing any more; what is left is done by a child of ours, so that this
-// session ends at once. Not in a Slurm step: it would be killed with us.
+// The launcher waits for nothing any more.
 void Warden::leave(bool keep) {
   over_ = true;
-  const auto give_up = Clock::now() + kLastWordsTake;
-  while (launcher_.has_unsent() && Clock::now() < give_up) {
+  keep_ = keep;
+  const auto give_up = system_.now() + kLastWordsTake;
+  while (launcher_.has_unsent() && system_.now() < give_up) {
     pollfd writable = {launcher_.out(), POLLOUT, 0};
-    (void)::poll(&writable, 1, static_cast<int>(kLookAgain.count()));
+    system_.wait({&writable, 1}, kLookAgain);
     launcher_.flush();
   }
-  const bool in_step = std::getenv("SLURM_STEP_ID") != nullptr;  // NOLINT(concurrency-mt-unsafe)
-  if (!in_step && ::fork() != 0) return;
   launcher_.close();
-  for (const int descriptor : {0, 1, 2}) (void)::close(descriptor);
-  end_daemons(run_id_, values(starts_));
-  if (!keep) {
-    std::error_code error;
-    std::filesystem::remove_all(folder_, error);
-  } else {
-    (void)::unlink((folder_ + "/socket").c_str());
-  }
-  if (!in_step) ::_exit(0);
 }
 
 sys::Fd connect_to_warden(const std::string& folder) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/channel.hpp"
+#include "agent/host_system.hpp"
 #include "agent/protocol.hpp"
 #include "agent/rank_links.hpp"
 #include "agent/rank_spool.hpp"
@@ -18,16 +19,21 @@ namespace muster::agent {
 class Warden {
  public:
   // `folder` is the run's, there already.
-  Warden(std::string run_id, std::string folder);
+  Warden(std::string run_id, std::string folder, HostSystem& system);
 
   // Opens the socket on which a launcher that lost its connection is let in again.
   [[nodiscard]] Result<void> prepare();
 
+  // What is left to do: see clean_up.
+  struct Rest {
+    std::vector<RankStart> starts;
+    bool keep = false;  // the run's folder
+  };
   // Until bye, or until the launcher was gone for `orphan_after_s`, or until SIGTERM.
-  void serve(Channel launcher, double orphan_after_s);
+  [[nodiscard]] Rest serve(Channel launcher, double orphan_after_s);
 
  private:
-  using Clock = std::chrono::steady_clock;
+  using Clock = HostSystem::Clock;
 
   void wait();
   void admit();
@@ -45,6 +51,7 @@ class Warden {
 
   std::string run_id_;
   std::string folder_;
+  HostSystem& system_;
   Channel launcher_;
   sys::Fd listener_;
   sys::Fd terminated_;  // readable after a SIGTERM: Slurm ends the job, or the host goes down
@@ -63,6 +70,7 @@ class Warden {
   std::optional<Clock::time_point> gone_by_;  // what was killed; nothing: nobody was yet
   std::optional<bool> bye_;  // said while the ranks were being ended: keep the folder?
   bool over_ = false;
+  bool keep_ = false;  // the run's folder, then
 };
 
 // Connected to the warden of the run with this folder; no descriptor: there is none.

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <map>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -129,9 +131,9 @@ void read_last_words(run::Record& record, const run::Output& output) {
 
 // Reports ranks that wrote more than has arrived, except those on lost hosts.
 void tell_missing_output(const run::Record& record, const run::Output& output) {
+  const std::set<std::string_view> lost(record.lost_hosts.begin(), record.lost_hosts.end());
   for (const run::RankRecord& rank : record.ranks) {
-    const auto& lost = record.lost_hosts;
-    if (!rank.end || std::find(lost.begin(), lost.end(), rank.host) != lost.end()) continue;
+    if (!rank.end || lost.contains(rank.host)) continue;
     agent::Taken come{.rank = rank.rank};
     for (const agent::Taken& one : output.taken(rank.host)) {
       if (one.rank == rank.rank) come = one;
@@ -185,16 +187,6 @@ void quote_last_words(const run::Output& output, run::Verdict& verdict) {
 
 }  // namespace
 
-std::string Turn::id() const {
-  return run::attempt_id(base, number);
-}
-
-std::vector<std::string> Turn::earlier() const {
-  std::vector<std::string> ids;
-  for (int i = 0; i < number; ++i) ids.push_back(run::attempt_id(base, i));
-  return ids;
-}
-
 std::string engine_name(const layout::Engine& engine) {
   if (!engine.pmi.empty()) {
     return fmt::format("{} ({} over {})", engines::name_of(engine.kind),
@@ -212,12 +204,14 @@ Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::s
 
 void tell_placements(Surveyed& all, const launch::Plan& plan) {
   const std::vector<std::string> variables = carried_variables(plan);
+  std::map<std::string_view, std::size_t> members;
+  for (std::size_t i = 0; i < all.cluster.hosts.size(); ++i) {
+    members.emplace(all.cluster.hosts[i].name, i);
+  }
   int number = all.job.pod;
   for (const layout::Placement& placement : all.layout.placements) {
-    const auto& hosts = all.cluster.hosts;
-    const auto host = std::find_if(hosts.begin(), hosts.end(), [&](const hosts::Host& one) {
-      return one.name == placement.host;
-    });
+    const auto member = members.find(placement.host);
+    if (member == members.end()) continue;
     agent::Placement told{.interface = placement.interface,
                           .host_rank = number++,
                           .host_count = all.job.pods > 0
@@ -231,7 +225,7 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
       told.gid_index = placement.rdma->gid_index;
       told.several_rdma_ports = placement.rdma->active_ports > 1;
     }
-    all.crew->send(static_cast<std::size_t>(host - hosts.begin()),
+    all.crew->send(member->second,
                    {.kind = agent::Order::Kind::kPlace, .placement = told, .variables = variables});
   }
 }

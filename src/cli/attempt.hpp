@@ -1,25 +1,19 @@
 // One attempt of a run: from a surveyed cluster to the end of the last process.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "cli/run_options.hpp"
 #include "cli/survey.hpp"
 #include "launch/plan.hpp"
 #include "run/output.hpp"
-#include "run/restart.hpp"
+#include "run/stage.hpp"
 
 namespace muster::cli {
 
-struct Turn {
-  std::string base;  // id of the run
-  int number = 0;    // of the attempt
-  int most = -1;     // restarts that muster may make; -1: they are not muster's to make
-
-  [[nodiscard]] std::string id() const;
-  [[nodiscard]] std::vector<std::string> earlier() const;  // ids of the attempts before
-};
+using run::AttemptEnd;
+using run::Decide;
+using run::Turn;
 
 // "Open MPI 5.0.11", "Slurm (MPICH over pmi2)".
 [[nodiscard]] std::string engine_name(const layout::Engine& engine);
@@ -30,13 +24,6 @@ struct Turn {
 
 // Each host keeps for its ranks what was decided for it.
 void tell_placements(Surveyed& all, const launch::Plan& plan);
-
-using Decide = std::function<run::Decision(const run::Record&, const run::Verdict&)>;
-
-struct AttemptEnd {
-  run::Verdict verdict;
-  run::Decision decision;
-};
 
 // Until nothing of it is left; then `decide` is asked, and all is kept in the folder. An Error only
 // when the engine could not be started. The ranks' output is shown, or handed to `watch`.

@@ -3,15 +3,14 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
 
+#include "agent/host_system.hpp"
 #include "agent/processes.hpp"
 #include "agent/protocol.hpp"
 #include "agent/record.hpp"
@@ -19,23 +18,25 @@
 namespace muster::run {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using agent::HostSystem;
+using std::chrono::milliseconds;
 
 constexpr int kFirstDescriptor = 3;
 constexpr double kKeeperGraceSeconds = 1;
 constexpr std::chrono::seconds kEndsWithin{5};
+constexpr std::chrono::seconds kOrdersTake{1};   // at most, to be written
 constexpr std::chrono::seconds kEngineShows{1};  // at most, from its fork to its own command line
 
-// What muster says on our standard input: "engine PID START"s and, at an orderly end, "quit".
+// What muster says: "engine PID START"s and, at an orderly end, "quit".
 struct Told {
   std::vector<agent::ProcessId> engines = {};
   bool quit = false;
 };
 
-Told listen_to_muster() {
+Told listen_to(std::FILE* muster) {
   Told told;
   char line[256];
-  while (std::fgets(line, sizeof line, stdin) != nullptr) {
+  while (std::fgets(line, sizeof line, muster) != nullptr) {
     unsigned long long start = 0;
     int pid = 0;
     if (std::string_view(line) == "quit\n") told.quit = true;
@@ -45,27 +46,41 @@ Told listen_to_muster() {
   return told;
 }
 
-void send(int descriptor, std::string_view bytes) {
-  const auto deadline = Clock::now() + std::chrono::seconds(1);
-  while (!bytes.empty() && Clock::now() < deadline) {
-    const ssize_t count = ::write(descriptor, bytes.data(), bytes.size());
-    if (count > 0) {
-      bytes.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno == EAGAIN) {
-      pollfd writable = {descriptor, POLLOUT, 0};
-      (void)::poll(&writable, 1, 100);
-    } else {
-      return;
-    }
+// Bytes for a session that are still to be written.
+struct Unsent {
+  int descriptor;
+  std::string_view bytes;
+};
+
+// True: there is nothing more to write, or nobody to read it.
+bool write_some(Unsent& unsent) {
+  const ssize_t count = ::write(unsent.descriptor, unsent.bytes.data(), unsent.bytes.size());
+  if (count < 0) return errno != EAGAIN;
+  unsent.bytes.remove_prefix(static_cast<std::size_t>(count));
+  return unsent.bytes.empty();
+}
+
+// A session that takes nothing does not keep the others waiting.
+void send_to_all(HostSystem& system, std::span<const SessionEnds> sessions, std::string_view bytes,
+                 HostSystem::Clock::time_point until) {
+  std::vector<Unsent> unsent;
+  for (const SessionEnds& one : sessions) unsent.push_back({one.input, bytes});
+  while (true) {
+    std::erase_if(unsent, write_some);
+    if (unsent.empty() || system.now() >= until) return;
+    std::vector<pollfd> writable;
+    for (const Unsent& one : unsent) writable.push_back({one.descriptor, POLLOUT, 0});
+    system.wait(writable, milliseconds(100));
   }
 }
 
 // Until every session has ended or the time is over; what they say is of no interest.
-void wait_for_sessions(int pairs, Clock::time_point until) {
+void wait_for_sessions(HostSystem& system, std::span<const SessionEnds> sessions,
+                       HostSystem::Clock::time_point until) {
   std::vector<pollfd> open;
-  for (int i = 0; i < pairs; ++i) open.push_back({kFirstDescriptor + 2 * i + 1, POLLIN, 0});
-  while (!open.empty() && Clock::now() < until) {
-    (void)::poll(open.data(), open.size(), 50);
+  for (const SessionEnds& one : sessions) open.push_back({one.output, POLLIN, 0});
+  while (!open.empty() && system.now() < until) {
+    system.wait(open, milliseconds(50));
     std::erase_if(open, [](const pollfd& one) {
       char bytes[4096];
       if (one.revents == 0) return false;
@@ -76,32 +91,38 @@ void wait_for_sessions(int pairs, Clock::time_point until) {
 }
 
 // muster may have been killed between the engine's start and its word of it to us.
-agent::ProcessId find_engine(const std::string& run_id) {
-  const auto until = Clock::now() + kEngineShows;
+agent::ProcessId find_engine(HostSystem& system, const std::string& run_id) {
+  const auto until = system.now() + kEngineShows;
   do {
-    if (const auto engine = agent::engine_of(run_id)) return *engine;
-    (void)::poll(nullptr, 0, 20);
-  } while (Clock::now() < until);
+    if (const auto engine = system.engine_of(run_id)) return *engine;
+    system.wait({}, milliseconds(20));
+  } while (system.now() < until);
   return {};
 }
 
-void end_run(const std::string& run_id, const Told& told, int pairs) {
+void end_run(HostSystem& system, const std::string& run_id, std::vector<agent::ProcessId> engines,
+             std::span<const SessionEnds> sessions) {
   const std::string orders =
       to_line(agent::Order{.kind = agent::Order::Kind::kEnd, .grace_s = kKeeperGraceSeconds}) +
       to_line(agent::Order{.kind = agent::Order::Kind::kBye, .keep = true});
-  const auto until = Clock::now() + kEndsWithin;
-  std::vector<agent::ProcessId> engines = told.engines;
-  for (const agent::ProcessId& engine : engines) agent::send_signal(engine, SIGTERM);
-  for (int i = 0; i < pairs; ++i) send(kFirstDescriptor + 2 * i, orders);
+  const auto until = system.now() + kEndsWithin;
+  for (const agent::ProcessId& engine : engines) system.send_signal(engine, SIGTERM);
+  send_to_all(system, sessions, orders, system.now() + kOrdersTake);
   if (engines.empty()) {
-    engines = {find_engine(run_id)};
-    agent::send_signal(engines.front(), SIGTERM);
+    engines = {find_engine(system, run_id)};
+    system.send_signal(engines.front(), SIGTERM);
   }
-  wait_for_sessions(pairs, until);
-  for (const agent::ProcessId& engine : engines) agent::send_signal(engine, SIGKILL);
+  wait_for_sessions(system, sessions, until);
+  for (const agent::ProcessId& engine : engines) system.send_signal(engine, SIGKILL);
 }
 
 }  // namespace
+
+void keep(agent::HostSystem& system, const std::string& run_id, std::FILE* muster,
+          std::span<const SessionEnds> sessions) {
+  Told told = listen_to(muster);
+  if (!told.quit) end_run(system, run_id, std::move(told.engines), sessions);
+}
 
 Result<void> Keeper::start(sys::Loop& loop, const std::string& run_id,
                            const std::vector<int>& descriptors) {
@@ -138,8 +159,12 @@ bool is_being_ended(const std::string& run_id) {
 std::optional<int> keeper_main(int argc, char** argv) {
   if (argc != 4 || std::string_view(argv[1]) != "keeper") return std::nullopt;
   for (const int signal : {SIGPIPE, SIGINT, SIGTERM, SIGHUP}) (void)std::signal(signal, SIG_IGN);
-  const Told told = listen_to_muster();
-  if (!told.quit) end_run(argv[2], told, std::atoi(argv[3]));
+  std::vector<SessionEnds> sessions;
+  for (int i = 0; i < std::atoi(argv[3]); ++i) {
+    sessions.push_back({kFirstDescriptor + 2 * i, kFirstDescriptor + 2 * i + 1});
+  }
+  HostSystem system;
+  keep(system, argv[2], stdin, sessions);
   return 0;
 }
 

@@ -2,13 +2,16 @@
 // muster is killed it ends the run in order; otherwise it does nothing.
 #pragma once
 
+#include <cstdio>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
 
+#include "agent/host_system.hpp"
 #include "base/error.hpp"
 #include "sys/loop.hpp"
 
@@ -30,6 +33,17 @@ class Keeper {
 
 // Whether a keeper of that run is still at work here, or the engine's launcher is.
 [[nodiscard]] bool is_being_ended(const std::string& run_id);
+
+// A session's way there and back.
+struct SessionEnds {
+  int input = -1;
+  int output = -1;
+};
+
+// What a keeper does: listens to muster, until that ends, and then ends the run unless muster said
+// that it is over.
+void keep(agent::HostSystem& system, const std::string& run_id, std::FILE* muster,
+          std::span<const SessionEnds> sessions);
 
 // Takes over when the command line is `muster keeper`.
 [[nodiscard]] std::optional<int> keeper_main(int argc, char** argv);

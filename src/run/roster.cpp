@@ -1,6 +1,7 @@
 #include "run/roster.hpp"
 
-#include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,10 +12,9 @@ Roster::Roster(std::vector<hosts::Host> members, std::vector<hosts::Host> spares
     : members_(std::move(members)),
       spares_(std::move(spares)),
       least_(least > 0 ? static_cast<std::size_t>(least) : members_.size()) {
-  std::erase_if(spares_, [this](const hosts::Host& spare) {
-    return std::any_of(members_.begin(), members_.end(),
-                       [&](const hosts::Host& member) { return member.name == spare.name; });
-  });
+  std::set<std::string_view> names;
+  for (const hosts::Host& member : members_) names.insert(member.name);
+  std::erase_if(spares_, [&](const hosts::Host& spare) { return names.contains(spare.name); });
 }
 
 void Roster::look_again() {
@@ -25,27 +25,41 @@ bool Roster::replace(std::span<const BadHost> bad) {
   for (const BadHost& one : bad) {
     if (!one.only_for_spare) found_bad_.insert(one.host);  // else it may come back for a dead spare
   }
+  std::map<std::string, hosts::Host*> by_name;
+  for (hosts::Host& member : members_) by_name.emplace(member.name, &member);
+  Exchange exchange{.members = members_.size()};
   bool all = true;
-  for (const BadHost& one : bad) all = replace_one(one) && all;
+  for (const BadHost& one : bad) {
+    const auto member = by_name.find(one.host);
+    if (member == by_name.end()) continue;
+    if (!replace_one(*member->second, one, exchange)) {
+      all = all && one.only_for_spare;
+      continue;
+    }
+    by_name.emplace(member->second->name, member->second);
+    by_name.erase(member);
+  }
+  const auto has_no_name = [](const hosts::Host& host) { return host.name.empty(); };
+  std::erase_if(members_, has_no_name);
+  std::erase_if(spares_, has_no_name);
   return all;
 }
 
-bool Roster::replace_one(const BadHost& bad) {
-  const auto member = std::find_if(members_.begin(), members_.end(),
-                                   [&](const hosts::Host& one) { return one.name == bad.host; });
-  if (member == members_.end()) return true;
-  const auto spare = std::find_if(spares_.begin(), spares_.end(), [this](const hosts::Host& one) {
-    return !found_bad_.contains(one.name);
-  });
-  if (spare != spares_.end()) {
-    changes_.push_back(fmt::format("{} instead of {} ({})", spare->name, bad.host, bad.why));
-    member->name = spare->name;
-    spares_.erase(spare);
-  } else if (members_.size() > least_ && !bad.only_for_spare) {
+// Who leaves loses the name. False: there was neither a spare nor one member too many.
+bool Roster::replace_one(hosts::Host& member, const BadHost& bad, Exchange& exchange) {
+  while (exchange.next_spare < spares_.size() &&
+         found_bad_.contains(spares_[exchange.next_spare].name)) {
+    ++exchange.next_spare;
+  }
+  if (exchange.next_spare < spares_.size()) {
+    member.name = std::exchange(spares_[exchange.next_spare++].name, {});
+    changes_.push_back(fmt::format("{} instead of {} ({})", member.name, bad.host, bad.why));
+  } else if (exchange.members > least_ && !bad.only_for_spare) {
+    --exchange.members;
+    member.name.clear();
     changes_.push_back(fmt::format("without {} ({})", bad.host, bad.why));
-    members_.erase(member);
   } else {
-    return bad.only_for_spare;
+    return false;
   }
   spares_.push_back({.name = bad.host});
   return true;

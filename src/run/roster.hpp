@@ -32,7 +32,12 @@ class Roster {
   [[nodiscard]] std::vector<std::string> take_changes();
 
  private:
-  bool replace_one(const BadHost& bad);
+  // While bad hosts are being replaced.
+  struct Exchange {
+    std::size_t members;         // that are left
+    std::size_t next_spare = 0;  // those before are taken or bad
+  };
+  bool replace_one(hosts::Host& member, const BadHost& bad, Exchange& exchange);
 
   std::vector<hosts::Host> members_;
   std::vector<hosts::Host> spares_;

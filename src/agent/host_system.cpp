@@ -1,0 +1,47 @@
+#include "agent/host_system.hpp"
+
+#include <csignal>
+
+#include "agent/processes.hpp"
+#include "sys/clock.hpp"
+
+namespace muster::agent {
+
+HostSystem::Clock::time_point HostSystem::now() const {
+  return Clock::now();
+}
+
+double HostSystem::unix_time() const {
+  return sys::unix_time();
+}
+
+void HostSystem::wait(std::span<pollfd> watched, std::chrono::milliseconds at_most) {
+  (void)::poll(watched.data(), watched.size(), static_cast<int>(at_most.count()));
+}
+
+std::vector<ProcessId> HostSystem::rank_processes(const std::string& run_id,
+                                                  std::span<const RankStart> starts) {
+  return agent::rank_processes(run_id, starts);
+}
+
+bool HostSystem::is_alive(const ProcessId& process) {
+  return agent::is_alive(process);
+}
+
+std::vector<RankLook> HostSystem::look_at(const std::map<int, RankStart>& starts) {
+  return agent::look_at(starts);
+}
+
+std::optional<ProcessId> HostSystem::engine_of(const std::string& run_id) {
+  return agent::engine_of(run_id);
+}
+
+void HostSystem::send_signal(const ProcessId& process, int signal) {
+  agent::send_signal(process, signal);
+}
+
+void HostSystem::send_signal_to_group(const ProcessId& leader, int signal) {
+  (void)::kill(-leader.pid, signal);
+}
+
+}  // namespace muster::agent

@@ -1,0 +1,44 @@
+// What the processes that watch over a run (warden, keeper) ask of the machine that they are on:
+// the time, to wait, and the run's processes. Tests put a machine of their own in its place.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+
+#include "agent/look.hpp"
+#include "agent/record.hpp"
+
+namespace muster::agent {
+
+class HostSystem {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  HostSystem() = default;
+  HostSystem(const HostSystem&) = delete;
+  HostSystem& operator=(const HostSystem&) = delete;
+  virtual ~HostSystem() = default;
+
+  [[nodiscard]] virtual Clock::time_point now() const;
+  [[nodiscard]] virtual double unix_time() const;  // seconds since 1970
+  // As poll(2).
+  virtual void wait(std::span<pollfd> watched, std::chrono::milliseconds at_most);
+
+  // These are what the functions of the same names say.
+  [[nodiscard]] virtual std::vector<ProcessId> rank_processes(const std::string& run_id,
+                                                              std::span<const RankStart> starts);
+  [[nodiscard]] virtual bool is_alive(const ProcessId& process);
+  [[nodiscard]] virtual std::vector<RankLook> look_at(const std::map<int, RankStart>& starts);
+  [[nodiscard]] virtual std::optional<ProcessId> engine_of(const std::string& run_id);
+  virtual void send_signal(const ProcessId& process, int signal);
+  // To the group that this process leads.
+  virtual void send_signal_to_group(const ProcessId& leader, int signal);
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,75 @@
+#include "agent/last_clean_up.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+
+#include <poll.h>
+#include <unistd.h>
+
+#include "agent/processes.hpp"
+
+namespace muster::agent {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kBetweenLooks{20};
+constexpr milliseconds kKilledGoes{1000};    // at most, for a killed process to go away
+constexpr milliseconds kDaemonLeaves{1000};  // by itself, after its last rank
+constexpr milliseconds kDaemonComes{3000};   // at most, after its engine ended
+constexpr milliseconds kLookForDaemons{100};
+
+void pause_for(milliseconds time) {
+  (void)::poll(nullptr, 0, static_cast<int>(time.count()));
+}
+
+// Until none is left; a look may miss one that another was starting.
+void kill_rank_processes(const std::string& run_id, std::span<const RankStart> starts) {
+  const auto give_up = std::chrono::steady_clock::now() + kKilledGoes;
+  while (true) {
+    const auto left = rank_processes(run_id, starts);
+    for (const ProcessId& process : left) send_signal(process, SIGKILL);
+    if (left.empty() || std::chrono::steady_clock::now() > give_up) return;
+    pause_for(kBetweenLooks);
+  }
+}
+
+// The engine's daemons leave by themselves when the job is over; those that do not are ended.
+// If no rank has started, a daemon may still be starting although its engine has ended.
+void end_daemons(const std::string& run_id, std::span<const RankStart> starts) {
+  using Clock = std::chrono::steady_clock;
+  const auto give_up = Clock::now() + kDaemonLeaves;
+  const auto last_comes = Clock::now() + (starts.empty() ? kDaemonComes : milliseconds(0));
+  while (true) {
+    const auto daemons = engine_daemons(run_id, starts);
+    if (daemons.empty() && Clock::now() >= last_comes) break;
+    if (Clock::now() >= give_up) {
+      for (const ProcessId& daemon : daemons) send_signal(daemon, SIGKILL);
+    }
+    if (Clock::now() >= std::max(give_up, last_comes) + kKilledGoes) break;
+    pause_for(starts.empty() ? kLookForDaemons : kBetweenLooks);
+  }
+  kill_rank_processes(run_id, starts);
+}
+
+}  // namespace
+
+void clean_up(const std::string& run_id, const std::string& folder,
+              std::span<const RankStart> starts, bool keep) {
+  const bool in_step = std::getenv("SLURM_STEP_ID") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+  if (!in_step && ::fork() != 0) return;
+  for (const int descriptor : {0, 1, 2}) (void)::close(descriptor);
+  end_daemons(run_id, starts);
+  if (!keep) {
+    std::error_code error;
+    std::filesystem::remove_all(folder, error);
+  } else {
+    (void)::unlink((folder + "/socket").c_str());
+  }
+  if (!in_step) ::_exit(0);
+}
+
+}  // namespace muster::agent

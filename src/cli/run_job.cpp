@@ -1,0 +1,208 @@
+#include "cli/run_job.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/exit_code.hpp"
+#include "base/printable.hpp"
+#include "cli/attempt.hpp"
+#include "cli/kept_command.hpp"
+#include "cli/survey.hpp"
+#include "hosts/fold.hpp"
+#include "run/attempts.hpp"
+#include "run/folder.hpp"
+#include "run/pause.hpp"
+#include "sys/print.hpp"
+
+namespace muster::cli {
+namespace {
+
+// One line that says what was understood, so that a surprise shows before the job does.
+std::string understood(const Surveyed& all, const std::string& run_id) {
+  std::vector<std::string> names;
+  for (const auto& placement : all.layout.placements) names.push_back(placement.host);
+  return fmt::format("muster: run {}: {} rank{} on {}, {}, network {}, master {}:{}\n", run_id,
+                     all.layout.ranks, all.layout.ranks == 1 ? "" : "s", hosts::fold(names),
+                     printable(engine_name(all.layout.engine)),
+                     all.layout.subnet.empty() ? "not known" : all.layout.subnet,
+                     all.layout.master_address, all.layout.master_port);
+}
+
+// A program that is not there, or cannot be run, has codes of its own.
+int refusal_code(const std::vector<facts::Survey>& surveys) {
+  for (const facts::Survey& survey : surveys) {
+    if (!survey.facts) continue;
+    const std::optional<facts::Program>& program = survey.facts->program;
+    const std::optional<facts::Script>& script = survey.facts->script;
+    const bool is_file = script && script->name.ends_with(".py");  // not a module
+    if (is_file && script->path.empty()) return kExitNotFound;
+    if (!program) continue;
+    if (program->path.empty()) return kExitNotFound;
+    if (!program->executable) return kExitCannotRun;
+  }
+  return kExitOwnFault;
+}
+
+// Errors that concern all hosts that answer are no host's own, and no spare would be better.
+std::vector<run::BadHost> find_bad(const Surveyed& all, bool force) {
+  const auto answered = static_cast<std::size_t>(
+      std::count_if(all.surveys.begin(), all.surveys.end(),
+                    [](const facts::Survey& survey) { return survey.facts.has_value(); }));
+  std::vector<run::BadHost> bad;
+  std::set<std::string_view> known;
+  const auto add = [&](const std::string& host, const std::string& why) {
+    if (known.insert(host).second) bad.push_back({.host = host, .why = why});
+  };
+  for (const facts::Survey& survey : all.surveys) {
+    if (!survey.facts) add(survey.host, survey.facts.error().what);
+  }
+  for (const checks::Finding& finding : all.findings) {
+    const bool error = finding.severity == checks::Severity::kError && !force;
+    if (!error || finding.hosts.size() >= answered) continue;
+    for (const std::string& host : finding.hosts) add(host, finding.what);
+  }
+  return bad;
+}
+
+std::string first_error(const Surveyed& all) {
+  for (const checks::Finding& finding : all.findings) {
+    if (finding.severity == checks::Severity::kError) return finding.what;
+  }
+  return {};
+}
+
+// The hosts with ranks. One that did not answer may get as many as the most that another has.
+std::vector<hosts::Host> members_of(const Surveyed& all) {
+  int most = 1;
+  for (const layout::Placement& placement : all.layout.placements) {
+    most = std::max(most, placement.ranks);
+  }
+  std::set<std::string_view> known;
+  for (const facts::Survey& survey : all.surveys) {
+    if (survey.facts) known.insert(survey.host);
+  }
+  std::vector<hosts::Host> members;
+  for (const layout::Placement& placement : all.layout.placements) {
+    const bool guessed = !known.contains(placement.host) && !all.job.ranks_by.empty();
+    members.push_back({.name = placement.host, .slots = guessed ? most : placement.ranks});
+  }
+  return members;
+}
+
+// For pasting: with the values that were given with -x, and the hosts keep what the shim needs.
+void show_command(Surveyed& all, const RunOptions& options, launch::Plan plan) {
+  for (const std::string& given : options.job.variables) {
+    if (given.find('=') != std::string::npos) plan.env.push_back(given);
+  }
+  sys::print_out("{}\n", options.json ? to_json(plan) : to_command_line(plan));
+  for (std::size_t i = 0; i < all.cluster.hosts.size(); ++i) {
+    all.crew->send(i, {.kind = agent::Order::Kind::kBye, .keep = true});
+  }
+}
+
+class RunStage : public run::Stage {
+ public:
+  RunStage(const RunOptions& options, const launch::Words& words, const Program& program)
+      : options_(options), words_(words), program_(program) {}
+
+  Result<run::Look> look(const run::Turn& turn, const std::vector<hosts::Host>* members) override;
+  void close(std::span<const run::BadHost> bad) override;
+  Result<std::optional<int>> prepare(const run::Turn& turn, bool is_first) override;
+  Result<run::AttemptEnd> supervise(const run::Turn& turn, const run::Patience& patience,
+                                    const run::Decide& decide) override {
+    return cli::supervise(*all_, patience, plan_, turn, folder_, decide);
+  }
+  std::optional<int> pause(double seconds) override { return run::pause(seconds); }
+  [[nodiscard]] std::chrono::steady_clock::time_point now() const override {
+    return std::chrono::steady_clock::now();
+  }
+
+ private:
+  [[nodiscard]] JobOptions job_on(const std::vector<hosts::Host>* members) const;
+
+  const RunOptions& options_;
+  const launch::Words& words_;
+  const Program& program_;
+  std::unique_ptr<Surveyed> all_;
+  std::string folder_;
+  launch::Plan plan_;
+};
+
+// The number of ranks on each host stays what it was at first.
+JobOptions RunStage::job_on(const std::vector<hosts::Host>* members) const {
+  JobOptions job = options_.job;
+  if (members == nullptr) return job;
+  job.cluster.members = *members;
+  job.job.ranks_per_host = 0;
+  job.job.ranks_by.clear();
+  job.job.ranks = 0;
+  job.job.nodes = 0;
+  job.job.min_nodes = 0;
+  return job;
+}
+
+Result<run::Look> RunStage::look(const run::Turn& turn, const std::vector<hosts::Host>* members) {
+  MUSTER_TRY(all_, survey(job_on(members), program_,
+                          {.run_id = turn.id(),
+                           .earlier = turn.earlier(),
+                           .attempt = turn.number,
+                           .quiet = options_.quiet}));
+  const bool has_errors = checks::has_errors(all_->findings) && !options_.force;
+  return run::Look{.bad = find_bad(*all_, options_.force),
+                   .has_errors = has_errors,
+                   .first_error = first_error(*all_),
+                   .findings = all_->findings.empty() ? "" : checks::to_text(all_->findings),
+                   .refusal_code = refusal_code(all_->surveys),
+                   .understood = has_errors ? "" : understood(*all_, turn.id()),
+                   .members = members_of(*all_),
+                   .ours_to_restart = all_->job.pods == 0 && all_->layout.min_hosts == 0,
+                   .min_nodes = all_->job.min_nodes,
+                   .max_restarts = all_->job.max_restarts};
+}
+
+// A connection to a host that did not answer would be taken for a good one.
+void RunStage::close(std::span<const run::BadHost> bad) {
+  if (!all_) return;
+  for (const run::BadHost& one : bad) all_->transport->forget(one.host);
+  all_->close();
+  all_ = nullptr;
+}
+
+Result<std::optional<int>> RunStage::prepare(const run::Turn& turn, bool is_first) {
+  if (is_first && options_.job.verbose) {
+    for (const std::string& why : all_->layout.why) sys::print_err("muster: {}\n", printable(why));
+  }
+  MUSTER_TRY(folder_, run::make_run_folder(turn.id()));
+  MUSTER_CHECK(run::write_owner(folder_));
+  if (turn.number == 0) MUSTER_CHECK(keep_command(folder_, words_, program_));
+  MUSTER_TRY(plan_, cli::prepare(*all_, turn, folder_, options_.dry_run));
+  for (const std::string& note : plan_.notes) {
+    if (!options_.quiet && is_first) sys::print_err("muster: {}\n", note);
+  }
+  tell_placements(*all_, plan_);
+  if (!options_.dry_run) return std::optional<int>();
+  show_command(*all_, options_, plan_);
+  return std::optional<int>(0);
+}
+
+}  // namespace
+
+Result<int> run_attempts(const RunOptions& options, const launch::Words& words,
+                         const Program& program, const run::Turn& turn) {
+  RunStage stage(options, words, program);
+  return run::Attempts(stage,
+                       {.patience = options.patience,
+                        .spares = options.spares,
+                        .longest_wait_s = options.back_off_s,
+                        .quiet = options.quiet},
+                       turn)
+      .run();
+}
+
+}  // namespace muster::cli

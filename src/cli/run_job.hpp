@@ -1,0 +1,16 @@
+// The attempts of `muster run` with real hosts.
+#pragma once
+
+#include "cli/command.hpp"
+#include "cli/run_options.hpp"
+#include "launch/plan.hpp"
+#include "run/stage.hpp"
+
+namespace muster::cli {
+
+// Runs the program until an attempt ends the run; returns the exit code. `words` are the flags, to
+// be kept for --again. `turn` is the first attempt of this process.
+[[nodiscard]] Result<int> run_attempts(const RunOptions& options, const launch::Words& words,
+                                       const Program& program, const run::Turn& turn);
+
+}  // namespace muster::cli

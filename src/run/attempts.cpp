@@ -1,0 +1,162 @@
+#include "run/attempts.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hosts/fold.hpp"
+#include "run/folder.hpp"
+#include "sys/print.hpp"
+
+namespace muster::run {
+namespace {
+
+int interrupted(int signal) {
+  sys::print_err("muster: stopped by {} before the restart\n", ::strsignal(signal));
+  return 128 + signal;
+}
+
+void say_verdict(const Verdict& verdict) {
+  if (verdict.text.empty()) return;
+  sys::print_err("muster: {}\n", verdict.text);
+  for (const std::string& line : verdict.quoted) {
+    if (!verdict.quoted_above) sys::print_err("  | {}\n", line);
+  }
+  if (!verdict.hint.empty()) sys::print_err("  hint: {}\n", verdict.hint);
+}
+
+}  // namespace
+
+std::string Turn::id() const {
+  return attempt_id(base, number);
+}
+
+std::vector<std::string> Turn::earlier() const {
+  std::vector<std::string> ids;
+  for (int i = 0; i < number; ++i) ids.push_back(attempt_id(base, i));
+  return ids;
+}
+
+Attempts::Attempts(Stage& stage, const AttemptRules& rules, Turn turn)
+    : stage_(stage),
+      rules_(rules),
+      members_(stage, rules.spares, rules.patience.lost_after_s),
+      turn_(std::move(turn)) {}
+
+Result<int> Attempts::run() {
+  for (;; ++turn_.number) {
+    MUSTER_TRY(const std::optional<int> code, attempt());
+    if (code) return *code;
+  }
+}
+
+// Of --timeout, which is for all attempts together.
+double Attempts::time_left() const {
+  const double spent =
+      is_first() ? 0 : std::chrono::duration<double>(stage_.now() - began_).count();
+  return rules_.patience.timeout_s - spent;
+}
+
+Result<std::optional<int>> Attempts::attempt() {
+  MUSTER_TRY(const Gathered gathered, members_.gather(turn_));
+  if (const auto code = refuse(gathered)) return code;
+  const int restarts = gathered.look.max_restarts;
+  const bool ours = members_.restartable() && (restarts > 0 || turn_.number > 0);
+  turn_.most = ours ? restarts : -1;
+  MUSTER_TRY(const std::optional<int> nothing_to_start, stage_.prepare(turn_, is_first()));
+  if (nothing_to_start) return nothing_to_start;
+  if (rules_.patience.timeout_s > 0 && time_left() <= 0) {
+    sys::print_err("muster: not started again: the time limit of {:g} s has passed\n",
+                   rules_.patience.timeout_s);
+    return std::optional<int>(kExitTimedOut);
+  }
+  announce(gathered.look);
+  const Patience patience = this->patience();
+  if (is_first()) began_ = stage_.now();
+  MUSTER_TRY(const AttemptEnd end,
+             stage_.supervise(turn_, patience, [this](const auto& record, const auto& verdict) {
+               return decide(record, verdict);
+             }));
+  const std::optional<int> code = follow_up(end);
+  if (!code) stage_.close({});
+  return code;
+}
+
+std::optional<int> Attempts::refuse(const Gathered& gathered) const {
+  if (gathered.signal) return interrupted(*gathered.signal);
+  const Look& look = gathered.look;
+  const bool missing = !is_first() && !gathered.missing.empty();
+  const bool refused = missing || look.has_errors;
+  if (!look.findings.empty() && (refused || (!rules_.quiet && is_first()))) {
+    sys::write_err(look.findings);
+  }
+  if (!refused) return std::nullopt;
+  if (is_first()) {
+    sys::print_err("muster: not started because of the errors above (--force starts it anyway)\n");
+    return look.refusal_code;
+  }
+  sys::print_err("muster: not started again; {}\n",
+                 missing ? fmt::format("{}: {}, for {:.0f} s, and there is no spare host",
+                                       gathered.missing.front().host, gathered.missing.front().why,
+                                       gathered.waited_s)
+                         : "see above");
+  return attempts_.back().code;
+}
+
+void Attempts::announce(const Look& look) {
+  std::vector<std::string> names;
+  for (const hosts::Host& member : look.members) names.push_back(member.name);
+  const std::vector<std::string> changes = members_.take_changes();
+  const std::string changed = changes.empty() ? "" : fmt::format(", {}", fmt::join(changes, ", "));
+  if (turn_.number > 0) {
+    sys::print_err("muster: starting again on {}{}; TORCHELASTIC_RESTART_COUNT={}\n",
+                   hosts::fold(names), changed, turn_.number);
+  } else if (!changed.empty()) {
+    sys::print_err("muster: starting on {}{}\n", hosts::fold(names), changed);
+  }
+  if (!rules_.quiet) sys::write_err(look.understood);
+}
+
+Patience Attempts::patience() const {
+  Patience patience = rules_.patience;
+  // A host that we give up on stops at the same moment, so that no old rank writes beside a new
+  // one.
+  if (turn_.most > 0) {
+    patience.orphan_after_s = std::min(patience.orphan_after_s, patience.lost_after_s);
+  }
+  patience.spent_s = rules_.patience.timeout_s - time_left();
+  return patience;
+}
+
+Decision Attempts::decide(const Record& record, const Verdict& verdict) {
+  attempts_.push_back(summarize(record, verdict));
+  return decide_restart(attempts_, {.most = std::max(turn_.most, 0),
+                                    .spares = members_.has_spares(),
+                                    .longest_wait_s = rules_.longest_wait_s});
+}
+
+// What is said of an attempt that has ended, and the wait for the next.
+std::optional<int> Attempts::follow_up(const AttemptEnd& end) {
+  const auto& [verdict, decision] = end;
+  if (!decision.again) {
+    if (!decision.why.empty()) sys::print_err("muster: {}\n", decision.why);
+    if (!decision.crash_loop) say_verdict(verdict);
+    return verdict.code;
+  }
+  const int first = turn_.number - static_cast<int>(attempts_.size()) + 1;
+  sys::print_err("muster: attempt {} of {}: {}; starting again in {:g} s\n", turn_.number + 1,
+                 first + turn_.most + 1, verdict.text, decision.wait_s);
+  if (rules_.patience.timeout_s > 0 && time_left() <= decision.wait_s) {
+    sys::print_err("muster: not started again: the time limit of {:g} s would pass first\n",
+                   rules_.patience.timeout_s);
+    return kExitTimedOut;
+  }
+  if (const auto signal = stage_.pause(decision.wait_s)) return interrupted(*signal);
+  members_.leave(decision.bad_hosts);
+  return std::nullopt;
+}
+
+}  // namespace muster::run

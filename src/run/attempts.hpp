@@ -1,0 +1,48 @@
+// A run, attempt by attempt, until one ends it.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "run/members.hpp"
+#include "run/stage.hpp"
+
+namespace muster::run {
+
+struct AttemptRules {
+  Patience patience = {};
+  std::string spares = {};  // a host expression
+  double longest_wait_s = kLongestWait;
+  bool quiet = false;
+};
+
+class Attempts {
+ public:
+  // `turn` is the first of this process: not the run's own first where it is started again.
+  Attempts(Stage& stage, const AttemptRules& rules, Turn turn);
+
+  // Returns muster's exit code.
+  [[nodiscard]] Result<int> run();
+
+ private:
+  // An exit code where the run ends with this attempt.
+  Result<std::optional<int>> attempt();
+  [[nodiscard]] std::optional<int> refuse(const Gathered& gathered) const;
+  void announce(const Look& look);
+  [[nodiscard]] Patience patience() const;
+  Decision decide(const Record& record, const Verdict& verdict);
+  std::optional<int> follow_up(const AttemptEnd& end);
+  [[nodiscard]] bool is_first() const { return attempts_.empty(); }
+  [[nodiscard]] double time_left() const;
+
+  Stage& stage_;
+  AttemptRules rules_;
+  Members members_;
+  Turn turn_;
+  std::vector<Attempt> attempts_;
+  std::chrono::steady_clock::time_point began_ = {};
+};
+
+}  // namespace muster::run

@@ -1,0 +1,93 @@
+// A machine whose clock jumps to whatever happens next, and whose processes are only numbers.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/host_system.hpp"
+
+namespace muster::agent {
+
+class FakeHostSystem : public HostSystem {
+ public:
+  static constexpr double kForEver = 3600;  // whatever waits longer never ends
+
+  // So many seconds after the beginning.
+  void at(double seconds, std::function<void()> call) { script_.emplace(seconds, std::move(call)); }
+  std::function<void()> before_wait = nullptr;
+
+  std::map<pid_t, bool> processes = {};  // that are alive; true: it dies of SIGTERM
+  std::set<pid_t> immortal = {};         // in state D
+  std::vector<std::pair<pid_t, int>> signals = {};
+  std::optional<ProcessId> engine = {};
+
+  [[nodiscard]] double elapsed() const { return now_s_; }
+  [[nodiscard]] bool was_sent(pid_t pid, int signal) const {
+    return std::find(signals.begin(), signals.end(), std::pair(pid, signal)) != signals.end();
+  }
+
+  [[nodiscard]] Clock::time_point now() const override {
+    return Clock::time_point(
+        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(1000 + now_s_)));
+  }
+  [[nodiscard]] double unix_time() const override { return 1e6 + now_s_; }
+
+  // Real descriptors, without waiting: where nothing is ready, time passes.
+  void wait(std::span<pollfd> watched, std::chrono::milliseconds at_most) override {
+    if (before_wait) before_wait();
+    if (::poll(watched.data(), watched.size(), 0) > 0 && ++busy_ < kTooBusy) return;
+    busy_ = 0;
+    if (now_s_ > kForEver) throw std::runtime_error("it waits for ever");
+    const double until = now_s_ + std::chrono::duration<double>(at_most).count();
+    if (script_.empty() || script_.begin()->first > until) {
+      now_s_ = until;
+      return;
+    }
+    now_s_ = std::max(now_s_, script_.begin()->first);
+    const auto call = script_.begin()->second;
+    script_.erase(script_.begin());
+    call();
+  }
+
+  [[nodiscard]] std::vector<ProcessId> rank_processes(
+      const std::string& /*run_id*/, std::span<const RankStart> /*starts*/) override {
+    std::vector<ProcessId> alive;
+    for (const auto& [pid, dies] : processes) alive.push_back({.pid = pid, .start = 1});
+    return alive;
+  }
+  [[nodiscard]] bool is_alive(const ProcessId& process) override {
+    return processes.contains(process.pid);
+  }
+  [[nodiscard]] std::vector<RankLook> look_at(const std::map<int, RankStart>& starts) override {
+    std::vector<RankLook> looks;
+    for (const auto& [rank, start] : starts) looks.push_back({.rank = rank, .state = "R"});
+    return looks;
+  }
+  [[nodiscard]] std::optional<ProcessId> engine_of(const std::string& /*run_id*/) override {
+    return engine;
+  }
+  void send_signal(const ProcessId& process, int signal) override {
+    signals.emplace_back(process.pid, signal);
+    const auto found = processes.find(process.pid);
+    if (found == processes.end() || immortal.contains(process.pid)) return;
+    if (signal == SIGKILL || (signal == SIGTERM && found->second)) processes.erase(found);
+  }
+  void send_signal_to_group(const ProcessId& leader, int signal) override {
+    send_signal(leader, signal);
+  }
+
+ private:
+  static constexpr int kTooBusy = 1000;  // descriptors that stay ready must not stop the clock
+
+  double now_s_ = 0;
+  int busy_ = 0;
+  std::multimap<double, std::function<void()>> script_;
+};
+
+}  // namespace muster::agent

@@ -1,0 +1,367 @@
+// A warden between a launcher and ranks that say what they like, when they like.
+#include "agent/warden.hpp"
+
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "agent/rank_links.hpp"
+#include "agent/run_files.hpp"
+#include "fake_host_system.hpp"
+
+namespace muster::agent {
+namespace {
+
+constexpr pid_t kProgram = 500;  // of rank 0; rank 1 has the next number
+constexpr pid_t kShim = 600;
+
+class WardenTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    char pattern[] = "/tmp/muster-warden-XXXXXX";
+    folder_ = ::mkdtemp(pattern);
+    (void)::sigprocmask(SIG_SETMASK, nullptr, &mask_);
+    (void)std::signal(SIGPIPE, SIG_IGN);  // as the agent does
+    system_.before_wait = [this] { listen(); };
+  }
+  void TearDown() override {
+    (void)::sigprocmask(SIG_SETMASK, &mask_, nullptr);
+    std::filesystem::remove_all(folder_);
+  }
+
+  void say(const Order& order) { launcher_.send(to_line(order)); }
+  void end_at(double seconds) {
+    system_.at(seconds, [this] { say({.kind = Order::Kind::kEnd, .grace_s = 2}); });
+  }
+  void bye_at(double seconds, bool keep = false) {
+    system_.at(seconds, [this, keep] { say({.kind = Order::Kind::kBye, .keep = keep}); });
+  }
+  // The launcher is heard, and nothing else.
+  void beat_until(double seconds) {
+    for (double at = 1; at < seconds; at += 2) {
+      system_.at(at, [this] { say({.kind = Order::Kind::kBeat}); });
+    }
+  }
+
+  void start_rank(int rank, bool dies_of_term = true) {
+    ranks_[rank] = Channel(connect_to_links(folder_));
+    system_.processes[kProgram + rank] = dies_of_term;
+    ranks_[rank].send(to_line(RankStart{.rank = rank,
+                                        .program = {.pid = kProgram + rank, .start = 1},
+                                        .shim = {.pid = kShim + rank, .start = 1}}));
+  }
+  void print(int rank, std::uint64_t at, const std::string& bytes) {
+    ranks_[rank].send(output_message(sys::Stream::kOut, at, bytes));
+  }
+  void end_rank(int rank, int status) {
+    system_.processes.erase(kProgram + rank);
+    ranks_[rank].send(to_line(RankEnd{.rank = rank, .status = status}));
+  }
+
+  void listen() {
+    launcher_.receive();
+    while (const auto message = launcher_.next()) {
+      if (const auto report = parse_report(*message)) reports_.push_back(*report);
+    }
+  }
+  void connect_again() { launcher_ = Channel(connect_to_warden(folder_)); }
+
+  // Until the warden leaves.
+  void serve(double orphan_after_s = 60) {
+    int ends[2] = {-1, -1};
+    ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    launcher_ = Channel(sys::Fd(ends[0]));
+    Warden warden("r1", folder_, system_);
+    ASSERT_TRUE(warden.prepare());
+    try {
+      rest_ = warden.serve(Channel(sys::Fd(ends[1])), orphan_after_s);
+    } catch (const std::exception& error) {
+      ADD_FAILURE() << error.what();
+    }
+    listen();
+  }
+
+  [[nodiscard]] int count(Report::Kind kind) const {
+    return static_cast<int>(std::count_if(reports_.begin(), reports_.end(),
+                                          [&](const Report& one) { return one.kind == kind; }));
+  }
+  [[nodiscard]] std::vector<RankEnd> ends() const {
+    std::vector<RankEnd> ends;
+    for (const Report& one : reports_) {
+      if (one.kind == Report::Kind::kEvent && one.event.end) ends.push_back(*one.event.end);
+    }
+    return ends;
+  }
+  [[nodiscard]] std::string output() const {
+    std::string all;
+    for (const Report& one : reports_) all += one.piece.bytes;
+    return all;
+  }
+  [[nodiscard]] bool over_is_marked() const {
+    return std::filesystem::exists(folder_ + "/" + kOverMark);
+  }
+
+  std::string folder_;
+  sigset_t mask_ = {};
+  FakeHostSystem system_;
+  Channel launcher_;
+  std::map<int, Channel> ranks_;
+  std::vector<Report> reports_;
+  Warden::Rest rest_;
+};
+
+TEST_F(WardenTest, PassesOnWhatARankSaysAndLeavesAtBye) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { print(0, 0, "hello\n"); });
+  system_.at(3, [&] { end_rank(0, 0); });
+  end_at(4);
+  bye_at(5);
+  serve();
+  EXPECT_EQ(reports_.front().kind, Report::Kind::kReady);
+  EXPECT_EQ(output(), "hello\n");
+  ASSERT_EQ(ends().size(), 1U);
+  EXPECT_EQ(ends()[0].status, 0);
+  EXPECT_EQ(count(Report::Kind::kDone), 1);
+  EXPECT_GE(count(Report::Kind::kBeat), 2);
+  EXPECT_EQ(rest_.starts.size(), 1U);
+  EXPECT_FALSE(rest_.keep);
+  EXPECT_TRUE(system_.signals.empty());
+}
+
+TEST_F(WardenTest, EndsRanksByTermAndReportsThemAsEndedByMuster) {
+  system_.at(1, [&] { start_rank(0); });
+  end_at(2);
+  system_.at(2.5, [&] { end_rank(0, SIGTERM); });
+  bye_at(6);
+  serve();
+  EXPECT_TRUE(system_.was_sent(kProgram, SIGTERM));
+  EXPECT_TRUE(system_.was_sent(kProgram, SIGCONT));  // a stopped one could not end
+  EXPECT_FALSE(system_.was_sent(kProgram, SIGKILL));
+  ASSERT_EQ(ends().size(), 1U);
+  EXPECT_TRUE(ends()[0].by_engine);
+  EXPECT_TRUE(over_is_marked());  // no rank starts from now on
+}
+
+TEST_F(WardenTest, KillsARankThatIgnoresTermAfterItsGrace) {
+  system_.at(1, [&] { start_rank(0, false); });
+  end_at(2);
+  bye_at(8);
+  serve();
+  EXPECT_TRUE(system_.was_sent(kProgram, SIGKILL));
+  EXPECT_EQ(count(Report::Kind::kDone), 1);
+  EXPECT_TRUE(system_.processes.empty());
+}
+
+TEST_F(WardenTest, IsDoneInBoundedTimeThoughAProcessCannotBeKilled) {
+  system_.at(1, [&] { start_rank(0, false); });
+  system_.immortal = {kProgram};
+  end_at(2);
+  system_.at(6, [&] { EXPECT_EQ(count(Report::Kind::kDone), 1); });  // 2 s, and 1 s to die
+  bye_at(7);
+  serve();
+  EXPECT_EQ(count(Report::Kind::kDone), 1);
+}
+
+TEST_F(WardenTest, ARankThatDisconnectsWasKilled) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { print(0, 0, "last words"); });
+  system_.at(3, [&] { ranks_[0].close(); });
+  bye_at(4);
+  serve();
+  ASSERT_EQ(ends().size(), 1U);
+  EXPECT_EQ(ends()[0].status, SIGKILL);
+  EXPECT_NE(ends()[0].failure, "");
+  EXPECT_EQ(output(), "last words");
+}
+
+TEST_F(WardenTest, ARankThatEndedAndThenDisconnectsIsReportedOnce) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { end_rank(0, 3 << 8); });
+  system_.at(2.1, [&] { ranks_[0].close(); });
+  bye_at(4);
+  serve();
+  ASSERT_EQ(ends().size(), 1U);
+  EXPECT_EQ(ends()[0].status, 3 << 8);
+}
+
+TEST_F(WardenTest, EndsTheRunWhenTheLauncherIsGoneForTooLong) {
+  system_.at(1, [&] { start_rank(0, false); });
+  system_.at(2, [&] { launcher_.close(); });
+  serve(60);
+  EXPECT_TRUE(system_.was_sent(kProgram, SIGTERM));
+  EXPECT_TRUE(system_.was_sent(kProgram, SIGKILL));
+  EXPECT_NEAR(system_.elapsed(), 60 + 2, 3);
+  EXPECT_TRUE(rest_.keep);  // somebody will ask what became of it
+}
+
+TEST_F(WardenTest, EndsTheRunWhenTheLauncherIsSilentThoughConnected) {
+  system_.at(1, [&] { start_rank(0); });
+  serve(15);
+  EXPECT_TRUE(system_.was_sent(kProgram, SIGTERM));
+  EXPECT_NEAR(system_.elapsed(), 15 + 1, 2);
+}
+
+TEST_F(WardenTest, ALauncherThatOnlyBeatsKeepsTheRunAlive) {
+  system_.at(1, [&] { start_rank(0); });
+  beat_until(100);
+  system_.at(100, [&] { EXPECT_TRUE(system_.signals.empty()); });
+  bye_at(101);
+  serve(15);
+}
+
+TEST_F(WardenTest, ALauncherThatComesBackGetsEverythingThatItLacks) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { print(0, 0, "one two "); });
+  system_.at(3, [&] { launcher_.close(); });
+  system_.at(4, [&] { print(0, 8, "three"); });
+  system_.at(5, [&] { end_rank(0, 0); });
+  system_.at(10, [&] {
+    reports_.clear();
+    connect_again();
+    say({.kind = Order::Kind::kBegin, .taken = {{.rank = 0, .out = 4}}});
+  });
+  end_at(12);
+  bye_at(14);
+  serve();
+  EXPECT_EQ(count(Report::Kind::kReady), 1);
+  EXPECT_EQ(output(), "two three");
+  EXPECT_EQ(count(Report::Kind::kEvent), 2);  // its start and its end
+  EXPECT_EQ(count(Report::Kind::kDone), 1);
+}
+
+TEST_F(WardenTest, ASecondConnectionTakesThePlaceOfTheFirst) {
+  Channel old;
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] {
+    old = std::move(launcher_);
+    connect_again();
+    say({.kind = Order::Kind::kBegin});
+  });
+  system_.at(3, [&] { old.send(to_line(Order{.kind = Order::Kind::kBye})); });  // too late
+  system_.at(6, [&] { print(0, 0, "x"); });
+  bye_at(8);
+  serve();
+  EXPECT_EQ(output(), "x");
+  EXPECT_GE(system_.elapsed(), 8);
+}
+
+TEST_F(WardenTest, ALauncherThatIsCutOffWhileTheRanksEndHearsOfItLater) {
+  system_.at(1, [&] { start_rank(0, false); });
+  end_at(2);
+  system_.at(2.1, [&] { launcher_.close(); });
+  system_.at(20, [&] {
+    reports_.clear();
+    connect_again();
+    say({.kind = Order::Kind::kBegin});
+    say({.kind = Order::Kind::kEnd, .grace_s = 2});  // as the launcher says it after `ready`
+  });
+  bye_at(22);
+  serve();
+  EXPECT_EQ(count(Report::Kind::kDone), 1);
+}
+
+TEST_F(WardenTest, ByeWhileTheRanksEndIsKeptForLater) {
+  system_.at(1, [&] { start_rank(0, false); });
+  end_at(2);
+  bye_at(2, true);
+  serve();
+  EXPECT_TRUE(system_.processes.empty());
+  EXPECT_EQ(count(Report::Kind::kDone), 1);
+  EXPECT_TRUE(rest_.keep);
+  EXPECT_LT(system_.elapsed(), 6);
+}
+
+TEST_F(WardenTest, OrdersThatCannotBeReadAreIgnored) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] {
+    launcher_.send("{\"order\":\"dance\"}\n\xff\xfe\n{}\n[[[\n{\"order\":\"end\"}\n");
+    launcher_.send("{\"order\":\"taken\",\"taken\":[[0,99999,99999]]}\n");
+  });
+  system_.at(3, [&] { print(0, 0, "x"); });
+  bye_at(5);
+  serve();
+  EXPECT_EQ(output(), "x");
+  EXPECT_TRUE(system_.signals.empty());
+}
+
+TEST_F(WardenTest, GarbageOfTheLauncherIsTheEndOfItsConnectionAndNotOfTheRun) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] {
+    launcher_.send(
+        "\x1e"
+        "99999999999 {}\n");
+  });
+  system_.at(4, [&] {
+    connect_again();
+    say({.kind = Order::Kind::kBegin});
+  });
+  bye_at(6);
+  serve();
+  EXPECT_TRUE(system_.signals.empty());
+  EXPECT_EQ(count(Report::Kind::kReady), 2);
+}
+
+TEST_F(WardenTest, GarbageOfARankDoesNotDisturbTheOther) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(1, [&] { start_rank(1); });
+  system_.at(2, [&] { ranks_[0].send("\xff\xff\nnonsense\n{\"event\":\"end\"}\n"); });
+  system_.at(3, [&] { print(1, 0, "fine"); });
+  bye_at(5);
+  serve();
+  EXPECT_EQ(output(), "fine");
+  EXPECT_TRUE(ends().empty());
+}
+
+TEST_F(WardenTest, SigtermEndsTheRunAndKeepsItsFolder) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [] {  // by another process: a warden passes over what it sends to itself
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(::kill(::getppid(), SIGTERM));
+    (void)::waitpid(child, nullptr, 0);
+  });
+  serve();
+  EXPECT_TRUE(system_.was_sent(kProgram, SIGTERM));
+  EXPECT_TRUE(rest_.keep);
+  EXPECT_LT(system_.elapsed(), 6);
+}
+
+TEST_F(WardenTest, ARankThatIsStartedAgainIsReportedAgain) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { end_rank(0, 1 << 8); });
+  system_.at(3, [&] {
+    system_.processes[700] = true;
+    ranks_[9] = Channel(connect_to_links(folder_));
+    ranks_[9].send(to_line(RankStart{.rank = 0, .program = {.pid = 700, .start = 2}}));
+  });
+  end_at(4);
+  bye_at(8);
+  serve();
+  EXPECT_TRUE(system_.was_sent(700, SIGTERM));
+}
+
+TEST_F(WardenTest, ALookIsAnswered) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { say({.kind = Order::Kind::kLook}); });
+  bye_at(3);
+  serve();
+  ASSERT_EQ(count(Report::Kind::kLooks), 1);
+}
+
+TEST_F(WardenTest, EndTwiceAndByeTwiceAreOne) {
+  system_.at(1, [&] { start_rank(0, false); });
+  end_at(2);
+  end_at(2);
+  bye_at(7);
+  bye_at(7);
+  serve();
+  EXPECT_EQ(count(Report::Kind::kDone), 1);
+}
+
+}  // namespace
+}  // namespace muster::agent
