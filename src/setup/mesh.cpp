@@ -64,6 +64,12 @@ Result<MeshPart> make_part(Launcher& launcher, std::span<const Entry> entries) {
   return part;
 }
 
+std::string login_command(const std::string& peer) {
+  return fmt::format(
+      "ssh -n -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=10 -o {} -- {} true",
+      fmt::join(remote::kOnlyOurCommand, " -o "), sys::quote(peer));
+}
+
 // Round by round; a failure is noted at the host that could not reach its peer.
 std::size_t check_pairs(std::span<const Entry> entries, std::vector<Visit>& visits) {
   remote::Ssh ssh({.user = entries.front().user, .port = entries.front().port});
@@ -72,10 +78,7 @@ std::size_t check_pairs(std::span<const Entry> entries, std::vector<Visit>& visi
     std::vector<remote::Task> tasks;
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const std::string& peer = entries[(i + apart) % entries.size()].name;
-      tasks.push_back({.host = entries[i].name,
-                       .command = "ssh -n -o BatchMode=yes -o StrictHostKeyChecking=yes -o "
-                                  "ConnectTimeout=10 -- " +
-                                  sys::quote(peer) + " true"});
+      tasks.push_back({.host = entries[i].name, .command = login_command(peer)});
     }
     const auto outcomes = ssh.run(tasks, kPairDeadline);
     checked += outcomes.size();

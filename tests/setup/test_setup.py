@@ -324,6 +324,17 @@ def test_one_login_serves_check_exec_sync_and_plain_ssh(lab):
         assert accepted == ["password", "publickey"]  # the first login, and one for all that follows
 
 
+def test_the_users_agent_and_local_command_reach_no_host(lab_up):
+    lab = lab_up(hosts=1)
+    out(lab, "n1", "echo 'echo \"agent: $SSH_AUTH_SOCK\" >> ~/sessions' > ~/.bashrc")
+    out(lab, "launcher", "umask 077; mkdir ~/.ssh; cat > ~/.ssh/config",
+        input="ForwardAgent yes\nPermitLocalCommand yes\nLocalCommand touch ~/local-command-ran\n")
+    out(lab, "launcher", "ssh-agent sh -c 'test -S $SSH_AUTH_SOCK && muster setup -H n1 --yes --password-file -"
+        " && muster exec -H n1 true'", input=lab.password + "\n", timeout=120)
+    assert set(out(lab, "n1", "cat ~/sessions").splitlines()) == {"agent: "}
+    assert sh(lab, "launcher", "test -e ~/local-command-ran").returncode == 1
+
+
 def test_the_password_is_in_no_argument_list_environment_or_file(lab):
     out(lab, "launcher", "umask 077; cat > /tmp/pw", input=lab.password + "\n")
     watched = out(lab, "launcher", f"""
