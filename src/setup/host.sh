@@ -10,6 +10,8 @@
 set -u
 umask 077
 PATH=$PATH:/usr/sbin:/sbin
+LC_ALL=C # a comment in another encoding does not make a file binary
+export LC_ALL
 ssh=$HOME/.ssh
 keys=$ssh/authorized_keys
 config=$ssh/config
@@ -25,8 +27,12 @@ change() {
   say "changed $change_text"
 }
 
-# Equal content, without cmp, which small images lack. The x keeps trailing newlines.
-same() { [ "$(cat "$1" 2>/dev/null; echo x)" = "$(cat "$2" 2>/dev/null; echo x)" ]; }
+# Equal content, without cmp, which small images lack. The x keeps trailing newlines. What cannot be
+# read is equal to nothing.
+same() {
+  same_one=$(cat "$1" 2>/dev/null && echo x) && same_other=$(cat "$2" 2>/dev/null && echo x) &&
+    [ "$same_one" = "$same_other" ]
+}
 
 mode_of() { stat -L -c %a "$1"; }
 
@@ -42,7 +48,7 @@ remember() {
     : >"$undo/$2.absent"
     return
   fi
-  if [ -f "$1" ]; then cat "$1" >"$undo/$2.old" || return 1; fi
+  if [ -f "$1" ]; then cat "$1" >"$undo/$2.old" && flush "$undo/$2.old" || return 1; fi
   mode_of "$1" >"$undo/$2.mode"
 }
 
@@ -89,31 +95,48 @@ set_owner() {
   remember "$1" "$2" && stat -L -c %u "$1" >"$undo/$2.owner" && chown 0 "$1"
 }
 
-# replace PATH: new content from standard input in one step, mode kept; through a link if it is one.
+# replace PATH COMMAND...: what the command prints becomes the content, in one step and only if the
+# command succeeds. Keeps the mode, and goes through a link if PATH is one.
 replace() {
   replace_path=$(readlink -f "$1") || replace_path=$1
-  if [ -e "$replace_path" ]; then cp -p "$replace_path" "$replace_path.muster" || return 1; fi
-  cat >"$replace_path.muster" && mv -f "$replace_path.muster" "$replace_path"
+  shift
+  if [ ! -e "$replace_path" ] || cp -p "$replace_path" "$replace_path.muster"; then
+    if "$@" >"$replace_path.muster" && flush "$replace_path.muster" &&
+      mv -f "$replace_path.muster" "$replace_path"; then
+      return 0
+    fi
+  fi
+  rm -f "$replace_path.muster"
+  return 1
 }
 
-append_line() {
+# To the disk before anything builds on it, or a power failure could leave an empty file. An old sync
+# flushes all files.
+flush() { ! command -v sync >/dev/null 2>&1 || sync "$1" 2>/dev/null; }
+
+# without FLAGS... FILE: the lines of a file that grep does not find. No line left is no failure.
+without() { grep $as_text -v "$@" || [ $? = 1 ]; }
+as_text=
+if echo x | grep -q -a x 2>/dev/null; then as_text=-a; fi # else a NUL byte would hide all lines
+
+if_there() { if [ -e "$1" ]; then cat "$1"; fi; }
+below() {
+  if_there "$1" || return 1
   # A last line without a newline must not grow together with ours.
-  if [ -s "$1" ] && [ -n "$(tail -c 1 "$1")" ]; then printf '\n' >>"$1" || return 1; fi
-  printf '%s\n' "$2" >>"$1" && printf '%s\n' "$2" >>"$undo/$3.added"
+  if [ -s "$1" ] && [ -n "$(tail -c 1 "$1")" ]; then echo; fi
+  printf '%s\n' "$2"
 }
+above() { printf '%s\n' "$2" && if_there "$1"; }
 
-prepend_line() {
-  { printf '%s\n' "$2"; if [ -e "$1" ]; then cat "$1"; fi; } | replace "$1" &&
-    printf '%s\n' "$2" >>"$undo/$3.added"
-}
+# add_line below|above PATH LINE NAME: undo knows of the line before it is there.
+add_line() { printf '%s\n' "$3" >>"$undo/$4.added" && replace "$2" "$1" "$2" "$3"; }
 
 # For a key whose options changed: the line goes that ends as ours does.
 swap_key_line() {
-  if [ -e "$keys" ]; then
-    grep -vF -- " $2" "$keys" | replace "$keys" || return 1
-    grep -vF -- " $2" "$undo/authorized_keys.added" 2>/dev/null | replace "$undo/authorized_keys.added"
-  fi
-  append_line "$keys" "$1" authorized_keys
+  for swap_file in "$keys" "$undo/authorized_keys.added"; do
+    if [ -e "$swap_file" ]; then replace "$swap_file" without -F -- " $2" "$swap_file" || return 1; fi
+  done
+  add_line below "$keys" "$1" authorized_keys
 }
 
 # The folder for undo; ~/.ssh is there afterwards.
@@ -179,7 +202,7 @@ do_install() {
   tighten "$keys" authorized_keys '~/.ssh/authorized_keys'
   if ! key_is_there; then
     change "added muster's key to ~/.ssh/authorized_keys" \
-      edit "$keys" authorized_keys append_line "$keys" "$key_line" authorized_keys
+      edit "$keys" authorized_keys add_line below "$keys" "$key_line" authorized_keys
   fi
 }
 
@@ -203,7 +226,7 @@ do_include() {
     return 0
   fi
   change "put '$include_line' at the top of ~/.ssh/config" \
-    edit "$config" config prepend_line "$config" "$include_line" config
+    edit "$config" config add_line above "$config" "$include_line" config
 }
 
 make_folder() { mkdir -p "$1"; }
@@ -275,15 +298,14 @@ undo_content() {
     if [ -e "$undo/$2.absent" ]; then
       change "removed $3" rm -f "$1"
     else
-      change "restored $3" put_back "$1" "$undo/$2.old"
+      change "restored $3" replace "$1" cat "$undo/$2.old"
     fi
   elif [ -e "$1" ] && [ -e "$undo/$2.added" ] && grep -qxF -f "$undo/$2.added" "$1"; then
     change "removed muster's lines from $3, which was changed after the setup" take_out "$1" "$undo/$2.added"
     if [ -e "$undo/$2.absent" ] && [ "$dry" != 1 ] && [ ! -s "$1" ]; then rm -f "$1"; fi
   fi
 }
-put_back() { replace "$1" <"$2"; }
-take_out() { grep -vxF -f "$2" "$1" | replace "$1"; }
+take_out() { replace "$1" without -xF -f "$2" "$1"; }
 
 # mode_before PATH NAME: the mode to go back to; nothing where we did not set it or the user did since.
 mode_before() {
@@ -309,8 +331,8 @@ others_lines() { grep -vF -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/nu
 
 our_lines() { grep -F -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null; }
 drop_lines() {
-  grep -vxF -- "$1" "$keys" | replace "$keys" &&
-    grep -vxF -- "$1" "$undo/authorized_keys.added" | replace "$undo/authorized_keys.added"
+  replace "$keys" without -xF -- "$1" "$keys" &&
+    replace "$undo/authorized_keys.added" without -xF -- "$1" "$undo/authorized_keys.added"
 }
 
 # Verb undo. Needs our_keys ("ssh-ed25519 AAAA...", one a line; empty: all that were added). Modes
