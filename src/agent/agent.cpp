@@ -194,7 +194,8 @@ Result<void> serve(Channel& launcher, const Order& hello) {
   // From now on the connection may break: sshd's end must not be ours.
   (void)::setsid();
   (void)std::signal(SIGHUP, SIG_IGN);
-  (void)::chdir("/");
+  std::error_code ignored;
+  std::filesystem::current_path("/", ignored);
   Warden warden(hello.run_id, folder);
   MUSTER_CHECK(warden.prepare());
   warden.serve(std::move(launcher), next->orphan_after_s);
