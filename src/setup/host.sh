@@ -3,9 +3,9 @@
 # one (dash, busybox, bash) reads it and nothing stands in an argument list. All work is in
 # functions that the last line calls: half a script does nothing.
 #
-# Set before it: verb (install, mesh, include, prepare, undo, addresses), dry (1: only say),
+# Set before it: verb (install, mesh, include, prepare, undo, identity), dry (1: only say),
 # undo (folder for what --undo needs), folder (the folder in ~/.ssh that --undo removes), and what
-# the verb needs. It prints lines "muster changed|failed|address ..." and, last, "muster end".
+# the verb needs. It prints lines "muster changed|failed|address|key ..." and, last, "muster end".
 
 set -u
 umask 077
@@ -131,14 +131,6 @@ above() { printf '%s\n' "$2" && if_there "$1"; }
 # add_line below|above PATH LINE NAME: undo knows of the line before it is there.
 add_line() { printf '%s\n' "$3" >>"$undo/$4.added" && replace "$2" "$1" "$2" "$3"; }
 
-# For a key whose options changed: the line goes that ends as ours does.
-swap_key_line() {
-  for swap_file in "$keys" "$undo/authorized_keys.added"; do
-    if [ -e "$swap_file" ]; then replace "$swap_file" without -F -- " $2" "$swap_file" || return 1; fi
-  done
-  add_line below "$keys" "$1" authorized_keys
-}
-
 # The folder for undo; ~/.ssh is there afterwards.
 prepare() {
   if mkdir "$ssh" 2>/dev/null; then
@@ -229,7 +221,6 @@ do_include() {
     edit "$config" config add_line above "$config" "$include_line" config
 }
 
-make_folder() { mkdir -p "$1"; }
 write_text() {
   # A here-document: a private key must not stand in an argument list, even if printf were a program.
   cat >"$1.muster" <<END_OF_TEXT && mv -f "$1.muster" "$1"
@@ -242,23 +233,23 @@ put() {
   if [ "$(cat "$1" 2>/dev/null)" != "$2" ]; then change "wrote $3" write_text "$1" "$2"; fi
 }
 
-# The hosts' keys, lines "name known_hosts-line" in mesh_pins. No process a line: there may be
-# thousands.
-put_pins() {
-  while read -r pin_name pin_line; do
-    if [ -z "$pin_name" ]; then continue; fi
-    pin_old=
-    if [ -e "$mesh/known_hosts.d/$pin_name" ]; then read -r pin_old <"$mesh/known_hosts.d/$pin_name"; fi
-    if [ "$pin_old" = "$pin_line" ]; then continue; fi
-    if [ "$dry" != 1 ]; then printf '%s\n' "$pin_line" >"$mesh/known_hosts.d/$pin_name" || return 1; fi
-    pin_count=$((pin_count + 1))
-  done <<END_OF_PINS
-$mesh_pins
-END_OF_PINS
+# put_named FOLDER TEXT: lines "name content", each to the file FOLDER/name; named_count says how many
+# are new. No process a line: there may be thousands.
+put_named() {
+  named_count=0
+  while read -r named_name named_line; do
+    if [ -z "$named_name" ]; then continue; fi
+    named_old=
+    if [ -e "$mesh/$1/$named_name" ]; then read -r named_old <"$mesh/$1/$named_name"; fi
+    if [ "$named_old" = "$named_line" ]; then continue; fi
+    if [ "$dry" != 1 ]; then printf '%s\n' "$named_line" >"$mesh/$1/$named_name" || return 1; fi
+    named_count=$((named_count + 1))
+  done <<END_OF_LINES
+$2
+END_OF_LINES
 }
 
-# What ssh reads: all pinned keys in one file.
-mesh_known_hosts() { (cd "$mesh/known_hosts.d" 2>/dev/null && cat ./*); }
+all_of() { (cd "$mesh/$1" 2>/dev/null && cat ./*); }
 
 mesh_config() {
   printf '# Written by `muster setup --host-to-host`; `muster setup --undo` takes it away.\nHost'
@@ -269,24 +260,37 @@ mesh_config() {
   if ssh -F /dev/null -G -o KnownHostsCommand=none x >/dev/null 2>&1; then echo '  KnownHostsCommand none'; fi
 }
 
-# Verb mesh: this host reaches the others. Needs mesh_key, mesh_public ("ssh-ed25519 AAAA... text"),
-# mesh_addresses (all hosts', by blanks), mesh_pins, mesh_settings, include_line. What earlier runs
-# brought for other hosts stays.
+# The hosts' lines in authorized_keys: of those that we added, the outdated ones go.
+set_host_lines() {
+  all_of authorized.d >"$mesh/authorized" || return 1
+  if_there "$undo/authorized_keys.added" | without -xF -f "$mesh/authorized" | grep '^from=' >"$mesh/outdated"
+  for set_file in "$keys" "$undo/authorized_keys.added"; do
+    if [ -s "$mesh/outdated" ] && [ -e "$set_file" ]; then
+      replace "$set_file" without -xF -f "$mesh/outdated" "$set_file" || return 1
+    fi
+  done
+  set_missing=$(missing_host_lines)
+  [ -z "$set_missing" ] || add_line below "$keys" "$set_missing" authorized_keys
+}
+missing_host_lines() {
+  if [ -s "$keys" ]; then all_of authorized.d | without -xF -f "$keys"; else all_of authorized.d; fi
+}
+
+# Verb mesh: this host reaches the others, and they it. Needs mesh_keys (lines "name
+# authorized_keys-line"), mesh_pins (lines "name known_hosts-line"), mesh_settings, include_line. What
+# earlier runs brought for other hosts stays.
 do_mesh() {
   mesh=$ssh/muster-mesh
-  if [ ! -d "$mesh/known_hosts.d" ]; then change 'created ~/.ssh/muster-mesh' make_folder "$mesh/known_hosts.d"; fi
-  put "$mesh/id_ed25519" "$mesh_key" '~/.ssh/muster-mesh/id_ed25519'
-  pin_count=0
-  put_pins || fail 'could not write the host keys'
-  if [ "$pin_count" != 0 ]; then say "changed pinned $pin_count names in ~/.ssh/muster-mesh/known_hosts.d"; fi
-  mesh_from=$({ printf '%s\n' $mesh_addresses; cat "$mesh/from" 2>/dev/null; } | sort -u)
-  put "$mesh/from" "$mesh_from" '~/.ssh/muster-mesh/from'
-  mesh_line="from=\"$(printf '%s\n' "$mesh_from" | tr '\n' ',' | sed 's/,$//')\",no-agent-forwarding,no-X11-forwarding $mesh_public"
-  if ! grep -qxF -- "$mesh_line" "$keys" 2>/dev/null; then
-    change 'added the host-to-host key to ~/.ssh/authorized_keys' \
-      edit "$keys" authorized_keys swap_key_line "$mesh_line" "$mesh_public"
+  if [ ! -d "$mesh/known_hosts.d" ] || [ ! -d "$mesh/authorized.d" ]; then
+    change 'created ~/.ssh/muster-mesh' mkdir -p "$mesh/known_hosts.d" "$mesh/authorized.d"
   fi
-  put "$mesh/known_hosts" "$(mesh_known_hosts)" '~/.ssh/muster-mesh/known_hosts'
+  put_named known_hosts.d "$mesh_pins" || fail 'could not write the host keys'
+  if [ "$named_count" != 0 ]; then say "changed pinned $named_count names in ~/.ssh/muster-mesh/known_hosts.d"; fi
+  put_named authorized.d "$mesh_keys" || fail "could not write the hosts' public keys"
+  if [ "$named_count" != 0 ] || [ -n "$(missing_host_lines)" ]; then
+    change "added the hosts' keys to ~/.ssh/authorized_keys" edit "$keys" authorized_keys set_host_lines
+  fi
+  put "$mesh/known_hosts" "$(all_of known_hosts.d)" '~/.ssh/muster-mesh/known_hosts'
   put "$mesh/config" "$(mesh_config)" '~/.ssh/muster-mesh/config'
   do_include
 }
@@ -370,8 +374,19 @@ do_prepare() {
   tighten "$config" config '~/.ssh/config'
 }
 
-# Verb addresses: of interfaces that other hosts can see.
-do_addresses() {
+# Verb identity: a key of this host's own, whose private half stays here, and the addresses of
+# interfaces that other hosts can see. (id_ed25519 was a key that all hosts had.)
+do_identity() {
+  mesh=$ssh/muster-mesh
+  if [ ! -e "$mesh/own_ed25519" ]; then change 'created the key ~/.ssh/muster-mesh/own_ed25519' make_own_key; fi
+}
+make_own_key() {
+  mkdir -p "$mesh" && rm -f "$mesh/new" "$mesh/new.pub" "$mesh/id_ed25519" || return 1
+  ssh-keygen -q -t ed25519 -N '' -C muster-host-to-host -f "$mesh/new" && rm -f "$mesh/new.pub" &&
+    mv -f "$mesh/new" "$mesh/own_ed25519"
+}
+tell_identity() {
+  say "key $(ssh-keygen -y -P '' -f "$ssh/muster-mesh/own_ed25519")"
   if command -v ip >/dev/null 2>&1; then
     ip -o addr show scope global | sed -n 's/.* inet6\{0,1\} \([0-9a-fA-F.:]*\).*/muster address \1/p'
   else
@@ -387,7 +402,7 @@ run_verb() {
     mesh) carry_out do_mesh ;;
     prepare) do_prepare ;;
     undo) do_undo ;;
-    addresses) do_addresses ;;
+    identity) carry_out do_identity && tell_identity ;;
     *) fail "no verb '$verb'" ;;
   esac
   say end

@@ -15,7 +15,6 @@
 namespace muster::setup {
 namespace {
 
-constexpr std::size_t kAtOnce = 64;
 constexpr std::chrono::minutes kScriptDeadline{2};
 constexpr std::chrono::minutes kPersonDeadline{15};  // longer than askpass waits for an answer
 

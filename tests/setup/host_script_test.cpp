@@ -68,9 +68,9 @@ class HostScript : public ::testing::TestWithParam<std::vector<std::string>> {
   }
 
   MeshPart mesh() {
-    return {.private_key = "-----BEGIN KEY-----\nc2VjcmV0\n-----END KEY-----",
-            .public_key = "ssh-ed25519 AAAAMESH muster-host-to-host",
-            .addresses = {"198.18.0.1", "198.18.0.2"},
+    return {.keys =
+                "n1 from=\"198.18.0.1\",restrict ssh-ed25519 AAAAN1 x\n"
+                "n2 from=\"198.18.0.2\",restrict ssh-ed25519 AAAAN2 x\n",
             .pins = "n1 n1 ssh-ed25519 AAAA1\nn2 n2 ssh-ed25519 AAAA2\n"};
   }
 
@@ -189,21 +189,47 @@ TEST_P(HostScript, MeshIsInstalledGrowsAndGoes) {
   (void)run(install_script(kKey, false));
   (void)run(mesh_script(mesh(), false));
   EXPECT_TRUE(run(mesh_script(mesh(), false)).changes.empty());
-  EXPECT_EQ(read(".ssh/muster-mesh/id_ed25519"), mesh().private_key + "\n");
   EXPECT_EQ(read(".ssh/muster-mesh/known_hosts"), "n1 ssh-ed25519 AAAA1\nn2 ssh-ed25519 AAAA2\n");
   EXPECT_NE(read(".ssh/muster-mesh/config").find("Host n1 n2\n"), std::string::npos);
   EXPECT_NE(read(".ssh/muster-mesh/config").find("  KnownHostsCommand none\n"), std::string::npos);
   EXPECT_NE(read(".ssh/muster-mesh/config").find("  VerifyHostKeyDNS no\n"), std::string::npos);
   EXPECT_EQ(read(".ssh/config"), "Include muster-mesh/config\nHost x\n  Port 7\n");
   MeshPart more = mesh();
-  more.addresses = {"198.18.0.3"};
+  more.keys =
+      "n2 from=\"198.18.0.9\",restrict ssh-ed25519 AAAAN2 x\n"
+      "n3 from=\"198.18.0.3\",restrict ssh-ed25519 AAAAN3 x\n";
   more.pins = "n3 n3 ssh-ed25519 AAAA3\n";
   (void)run(mesh_script(more, false));
   EXPECT_NE(read(".ssh/muster-mesh/config").find("Host n1 n2 n3\n"), std::string::npos);
   EXPECT_EQ(read(".ssh/authorized_keys"),
             std::string(kKey) +
-                "\nfrom=\"198.18.0.1,198.18.0.2,198.18.0.3\",no-agent-forwarding,"
-                "no-X11-forwarding ssh-ed25519 AAAAMESH muster-host-to-host\n");
+                "\nfrom=\"198.18.0.1\",restrict ssh-ed25519 AAAAN1 x"
+                "\nfrom=\"198.18.0.9\",restrict ssh-ed25519 AAAAN2 x"
+                "\nfrom=\"198.18.0.3\",restrict ssh-ed25519 AAAAN3 x\n");
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(tree(), before);
+}
+
+TEST_P(HostScript, AHostsClaimToTheUsersOwnKeyTakesNoLineAway) {
+  const std::string mine = "ssh-ed25519 AAAAMINE me\nfrom=\"*\" ssh-ed25519 AAAAMINE me\n";
+  write(".ssh/authorized_keys", mine, 0600);
+  MeshPart part = mesh();
+  part.keys = "n1 from=\"198.18.0.1\",restrict ssh-ed25519 AAAAMINE me\n";
+  (void)run(mesh_script(part, false));
+  part.keys = "n1 from=\"198.18.0.7\",restrict ssh-ed25519 AAAAMINE me\n";
+  (void)run(mesh_script(part, false));
+  EXPECT_EQ(read(".ssh/authorized_keys"),
+            mine + "from=\"198.18.0.7\",restrict ssh-ed25519 AAAAMINE me\n");
+}
+
+TEST_P(HostScript, MakesAKeyOfItsOwnOnceAndTellsThePublicHalf) {
+  const auto before = tree();
+  const ScriptReport first = run(identity_script());
+  EXPECT_EQ(first.public_key.rfind("ssh-ed25519 AAAA", 0), 0U);
+  EXPECT_NE(read(".ssh/muster-mesh/own_ed25519").find("PRIVATE KEY"), std::string::npos);
+  const ScriptReport second = run(identity_script());
+  EXPECT_EQ(second.public_key, first.public_key);
+  EXPECT_TRUE(second.changes.empty());
   (void)run(undo_script(Place::kHost, false));
   EXPECT_EQ(tree(), before);
 }
