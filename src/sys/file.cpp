@@ -127,6 +127,17 @@ std::size_t write_all(int fd, std::string_view bytes) {
 
 namespace {
 
+// Else a power failure could bring the old file back.
+Result<void> sync_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid() && errno == EACCES) return {};  // a folder that we may write, but not read
+  // EINVAL: a file system that cannot sync folders.
+  if (fd.valid() && (::fsync(fd.get()) == 0 || errno == EINVAL)) return {};
+  return unexpected(system_error("cannot sync the directory", folder));
+}
+
 Result<void> fill_and_rename(const Fd& fd, const std::string& temporary, const std::string& path,
                              std::string_view content, mode_t mode) {
   if (write_all(fd.get(), content) < content.size()) {
@@ -138,7 +149,7 @@ Result<void> fill_and_rename(const Fd& fd, const std::string& temporary, const s
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     return unexpected(system_error("cannot rename the new file into place", path));
   }
-  return {};
+  return sync_folder_of(path);
 }
 
 std::string variable(const char* name) {
