@@ -9,6 +9,8 @@ target_compile_options(muster_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow 
 target_compile_options(muster_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized -Wno-restrict>)
 # libstdc++ 12's stable_sort uses what C++17 deprecates, and Clang says so.
 target_compile_options(muster_flags INTERFACE $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>)
+# Some compilers define _FORTIFY_SOURCE themselves. It needs optimisation.
+target_compile_options(muster_flags INTERFACE $<$<CONFIG:Release>:-fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3>)
 if(MUSTER_SANITIZE)
   set(MUSTER_STATIC OFF)
   target_compile_options(muster_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -195,7 +195,8 @@ Result<void> serve(Channel& launcher, const Order& hello) {
   // From now on the connection may break: sshd's end must not be ours.
   (void)::setsid();
   (void)std::signal(SIGHUP, SIG_IGN);
-  (void)::chdir("/");
+  std::error_code ignored;
+  std::filesystem::current_path("/", ignored);
   HostSystem system;
   Warden warden(hello.run_id, folder, system);
   MUSTER_CHECK(warden.prepare());

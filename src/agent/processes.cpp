@@ -1,6 +1,8 @@
 #include "agent/processes.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cerrno>
 #include <charconv>
 #include <csignal>
 #include <ctime>
@@ -13,9 +15,11 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "engines/kind.hpp"
+#include "sys/file.hpp"
 #include "sys/process_stat.hpp"
 
 namespace muster::agent {
@@ -189,7 +193,12 @@ std::optional<ProcessId> keeper_of(const std::string& run_id) {
 }
 
 void send_signal(const ProcessId& process, int signal) {
-  if (is_alive(process)) (void)::kill(process.pid, signal);
+  // The handle stays with the process that has the number now; so the look comes after it.
+  const sys::Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, process.pid, 0)));
+  const bool is_old_kernel = !handle.valid() && errno != ESRCH;
+  if (!is_alive(process)) return;
+  if (handle.valid()) (void)::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0);
+  if (is_old_kernel) (void)::kill(process.pid, signal);
 }
 
 }  // namespace muster::agent

@@ -21,14 +21,15 @@ struct Origin {
 };
 
 // A file that the user named: where it cannot be read, the request is at fault.
-Result<std::string> read_named(const std::string& path, std::size_t max_bytes) {
-  auto text = sys::read_file(path, max_bytes);
+Result<std::string> read_named(const std::string& path, std::size_t max_bytes,
+                               sys::Writers writers) {
+  auto text = sys::read_file(path, max_bytes, writers);
   if (!text) text.error().code = ErrorCode::kUsage;
   return text;
 }
 
 Result<Origin> read_hostfile(const std::string& path) {
-  MUSTER_TRY(const std::string text, read_named(path, sys::kMaxFileBytes));
+  MUSTER_TRY(const std::string text, read_named(path, sys::kMaxFileBytes, sys::Writers::kAnybody));
   MUSTER_TRY(hosts::Hostfile file, hosts::parse_hostfile({.text = text, .name = path}));
   return Origin{.hosts = std::move(file.hosts), .source = path};
 }
@@ -41,7 +42,9 @@ std::string config_path(const ClusterOptions& options) {
 
 Result<hosts::Config> read_config(const std::string& path) {
   if (path.empty()) return hosts::Config{};
-  MUSTER_TRY(const std::string text, read_named(path, hosts::kMaxConfigBytes));
+  // `activate` runs commands.
+  MUSTER_TRY(const std::string text,
+             read_named(path, hosts::kMaxConfigBytes, sys::Writers::kOnlyUs));
   MUSTER_TRY(hosts::Config config, hosts::parse_config({.text = text, .name = path}));
   if (!config.hostfile.empty()) {
     config.hostfile = std::filesystem::path(path).parent_path() / config.hostfile;

@@ -92,9 +92,8 @@ std::vector<std::string> ssh_words(const SshOptions& options) {
     words.push_back(std::move(setting));
   };
   set("BatchMode=yes");
-  set("RemoteCommand=none");  // the command is ours, whatever the user's configuration runs
+  for (const std::string_view setting : kOnlyOurCommand) set(std::string(setting));
   set("StrictHostKeyChecking=yes");
-  set("ClearAllForwardings=yes");  // no port is opened, and none that is taken stops us
   set(fmt::format("ConnectTimeout={}", options.connect_timeout.count()));
   set("ServerAliveInterval=15");
   set("ServerAliveCountMax=4");

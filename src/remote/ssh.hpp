@@ -3,9 +3,11 @@
 // which the first session opens and which stays for a while, so that a host sees one login.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "remote/transport.hpp"
@@ -25,6 +27,13 @@ struct SshOptions {
 // reboot anybody could make that folder and answer in the host's place. Only where the home
 // folder's path is too long for a socket, /tmp/muster-ssh-UID, verified to be ours before each use.
 [[nodiscard]] std::string control_folder();
+
+// What the user's ssh configuration must not add to a connection of muster's: another command, here
+// or there, and a way from the host back to this machine. A busy forwarded port would stop ssh,
+// too.
+constexpr std::array<std::string_view, 6> kOnlyOurCommand = {
+    "RemoteCommand=none", "PermitLocalCommand=no", "ClearAllForwardings=yes",
+    "ForwardAgent=no",    "ForwardX11=no",         "Tunnel=no"};
 
 // The ssh words that every connection of muster's carries, up to but without the host. Host key
 // checking is always on. Pure.

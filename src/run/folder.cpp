@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <ctime>
@@ -10,6 +11,7 @@
 #include <sstream>
 #include <tuple>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -42,9 +44,11 @@ std::string new_run_id() {
   (void)::gmtime_r(&seconds, &utc);
   std::array<char, 32> time{};
   (void)std::strftime(time.data(), time.size(), "%Y%m%d-%H%M%S", &utc);
-  return fmt::format("{}-{:03}{:02x}", time.data(),
-                     std::chrono::duration_cast<std::chrono::milliseconds>(since).count(),
-                     random() & 0xffU);
+  constexpr unsigned kPerMillisecond = (1U << 20) / 1000;  // of the five digits' 20 bits
+  const auto milliseconds = std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+  return fmt::format(
+      "{}-{:05x}", time.data(),
+      static_cast<unsigned>(milliseconds) * kPerMillisecond + random() % kPerMillisecond);
 }
 
 Result<std::string> make_run_folder(const std::string& id) {
@@ -115,8 +119,16 @@ Result<std::string> find_run(const std::string& name) {
 Result<void> write_owner(const std::string& folder) {
   const auto self = agent::identify(::getpid());
   if (!self) return {};
-  return sys::write_file(folder + "/owner",
-                         fmt::format("{} {} {}\n", self->pid, self->start, own_host()), 0600);
+  const std::string path = folder + "/owner";
+  const sys::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.valid() && errno == EEXIST) {
+    return unexpected(Error{.what = "another run has the same id",
+                            .where = {.file = folder},
+                            .hint = "start the run again; it then gets another id"});
+  }
+  const std::string text = fmt::format("{} {} {}\n", self->pid, self->start, own_host());
+  if (file.valid() && sys::write_all(file.get(), text) == text.size()) return {};
+  return unexpected(system_error("cannot write the file", path));
 }
 
 std::string owner_elsewhere(const std::string& folder) {

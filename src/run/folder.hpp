@@ -10,7 +10,8 @@ namespace muster::run {
 
 [[nodiscard]] std::string runs_folder();
 
-// "20261115-040812-3219a": sorts by time, to the millisecond; the last two digits are random.
+// "20261115-040812-3219a": sorts by time. The last five digits are the millisecond and ten random
+// bits; should two runs still get the same id, write_owner refuses the second.
 [[nodiscard]] std::string new_run_id();
 
 // Made with mode 0700: what programs print may be secret.
@@ -34,7 +35,7 @@ struct AttemptName {
 // An Error says which there are.
 [[nodiscard]] Result<std::string> find_run(const std::string& name);
 
-// Which process looks after the run: written at its start.
+// Which process looks after the run: written once, at its start. Refused if another run did that.
 [[nodiscard]] Result<void> write_owner(const std::string& folder);
 // Its pid while it is alive, else 0.
 [[nodiscard]] int living_owner(const std::string& folder);

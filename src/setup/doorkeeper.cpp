@@ -12,8 +12,8 @@ constexpr const char* kRefusedPasswordHint =
     "check the user and the password; if the hosts have different passwords, set them up one by "
     "one";
 
-Reply answer(int id, std::string text) {
-  return {id, ReplyKind::kAnswer, Secret(std::move(text))};
+Reply answer(int id, std::string_view text) {
+  return {id, ReplyKind::kAnswer, Secret(text)};
 }
 
 std::string shown(const HostKey& key) {

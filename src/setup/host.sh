@@ -3,13 +3,15 @@
 # one (dash, busybox, bash) reads it and nothing stands in an argument list. All work is in
 # functions that the last line calls: half a script does nothing.
 #
-# Set before it: verb (install, mesh, include, prepare, undo, addresses), dry (1: only say),
+# Set before it: verb (install, mesh, include, prepare, undo, identity), dry (1: only say),
 # undo (folder for what --undo needs), folder (the folder in ~/.ssh that --undo removes), and what
-# the verb needs. It prints lines "muster changed|failed|address ..." and, last, "muster end".
+# the verb needs. It prints lines "muster changed|failed|address|key ..." and, last, "muster end".
 
 set -u
 umask 077
 PATH=$PATH:/usr/sbin:/sbin
+LC_ALL=C # a comment in another encoding does not make a file binary
+export LC_ALL
 ssh=$HOME/.ssh
 keys=$ssh/authorized_keys
 config=$ssh/config
@@ -25,8 +27,12 @@ change() {
   say "changed $change_text"
 }
 
-# Equal content, without cmp, which small images lack. The x keeps trailing newlines.
-same() { [ "$(cat "$1" 2>/dev/null; echo x)" = "$(cat "$2" 2>/dev/null; echo x)" ]; }
+# Equal content, without cmp, which small images lack. The x keeps trailing newlines. What cannot be
+# read is equal to nothing.
+same() {
+  same_one=$(cat "$1" 2>/dev/null && echo x) && same_other=$(cat "$2" 2>/dev/null && echo x) &&
+    [ "$same_one" = "$same_other" ]
+}
 
 mode_of() { stat -L -c %a "$1"; }
 
@@ -42,7 +48,7 @@ remember() {
     : >"$undo/$2.absent"
     return
   fi
-  if [ -f "$1" ]; then cat "$1" >"$undo/$2.old" || return 1; fi
+  if [ -f "$1" ]; then cat "$1" >"$undo/$2.old" && flush "$undo/$2.old" || return 1; fi
   mode_of "$1" >"$undo/$2.mode"
 }
 
@@ -89,32 +95,41 @@ set_owner() {
   remember "$1" "$2" && stat -L -c %u "$1" >"$undo/$2.owner" && chown 0 "$1"
 }
 
-# replace PATH: new content from standard input in one step, mode kept; through a link if it is one.
+# replace PATH COMMAND...: what the command prints becomes the content, in one step and only if the
+# command succeeds. Keeps the mode, and goes through a link if PATH is one.
 replace() {
   replace_path=$(readlink -f "$1") || replace_path=$1
-  if [ -e "$replace_path" ]; then cp -p "$replace_path" "$replace_path.muster" || return 1; fi
-  cat >"$replace_path.muster" && mv -f "$replace_path.muster" "$replace_path"
-}
-
-append_line() {
-  # A last line without a newline must not grow together with ours.
-  if [ -s "$1" ] && [ -n "$(tail -c 1 "$1")" ]; then printf '\n' >>"$1" || return 1; fi
-  printf '%s\n' "$2" >>"$1" && printf '%s\n' "$2" >>"$undo/$3.added"
-}
-
-prepend_line() {
-  { printf '%s\n' "$2"; if [ -e "$1" ]; then cat "$1"; fi; } | replace "$1" &&
-    printf '%s\n' "$2" >>"$undo/$3.added"
-}
-
-# For a key whose options changed: the line goes that ends as ours does.
-swap_key_line() {
-  if [ -e "$keys" ]; then
-    grep -vF -- " $2" "$keys" | replace "$keys" || return 1
-    grep -vF -- " $2" "$undo/authorized_keys.added" 2>/dev/null | replace "$undo/authorized_keys.added"
+  shift
+  if [ ! -e "$replace_path" ] || cp -p "$replace_path" "$replace_path.muster"; then
+    if "$@" >"$replace_path.muster" && flush "$replace_path.muster" &&
+      mv -f "$replace_path.muster" "$replace_path"; then
+      return 0
+    fi
   fi
-  append_line "$keys" "$1" authorized_keys
+  rm -f "$replace_path.muster"
+  return 1
 }
+
+# To the disk before anything builds on it, or a power failure could leave an empty file. An old sync
+# flushes all files.
+flush() { ! command -v sync >/dev/null 2>&1 || sync "$1" 2>/dev/null; }
+
+# without FLAGS... FILE: the lines of a file that grep does not find. No line left is no failure.
+without() { grep $as_text -v "$@" || [ $? = 1 ]; }
+as_text=
+if echo x | grep -q -a x 2>/dev/null; then as_text=-a; fi # else a NUL byte would hide all lines
+
+if_there() { if [ -e "$1" ]; then cat "$1"; fi; }
+below() {
+  if_there "$1" || return 1
+  # A last line without a newline must not grow together with ours.
+  if [ -s "$1" ] && [ -n "$(tail -c 1 "$1")" ]; then echo; fi
+  printf '%s\n' "$2"
+}
+above() { printf '%s\n' "$2" && if_there "$1"; }
+
+# add_line below|above PATH LINE NAME: undo knows of the line before it is there.
+add_line() { printf '%s\n' "$3" >>"$undo/$4.added" && replace "$2" "$1" "$2" "$3"; }
 
 # The folder for undo; ~/.ssh is there afterwards.
 prepare() {
@@ -179,7 +194,7 @@ do_install() {
   tighten "$keys" authorized_keys '~/.ssh/authorized_keys'
   if ! key_is_there; then
     change "added muster's key to ~/.ssh/authorized_keys" \
-      edit "$keys" authorized_keys append_line "$keys" "$key_line" authorized_keys
+      edit "$keys" authorized_keys add_line below "$keys" "$key_line" authorized_keys
   fi
 }
 
@@ -203,10 +218,9 @@ do_include() {
     return 0
   fi
   change "put '$include_line' at the top of ~/.ssh/config" \
-    edit "$config" config prepend_line "$config" "$include_line" config
+    edit "$config" config add_line above "$config" "$include_line" config
 }
 
-make_folder() { mkdir -p "$1"; }
 write_text() {
   # A here-document: a private key must not stand in an argument list, even if printf were a program.
   cat >"$1.muster" <<END_OF_TEXT && mv -f "$1.muster" "$1"
@@ -219,23 +233,23 @@ put() {
   if [ "$(cat "$1" 2>/dev/null)" != "$2" ]; then change "wrote $3" write_text "$1" "$2"; fi
 }
 
-# The hosts' keys, lines "name known_hosts-line" in mesh_pins. No process a line: there may be
-# thousands.
-put_pins() {
-  while read -r pin_name pin_line; do
-    if [ -z "$pin_name" ]; then continue; fi
-    pin_old=
-    if [ -e "$mesh/known_hosts.d/$pin_name" ]; then read -r pin_old <"$mesh/known_hosts.d/$pin_name"; fi
-    if [ "$pin_old" = "$pin_line" ]; then continue; fi
-    if [ "$dry" != 1 ]; then printf '%s\n' "$pin_line" >"$mesh/known_hosts.d/$pin_name" || return 1; fi
-    pin_count=$((pin_count + 1))
-  done <<END_OF_PINS
-$mesh_pins
-END_OF_PINS
+# put_named FOLDER TEXT: lines "name content", each to the file FOLDER/name; named_count says how many
+# are new. No process a line: there may be thousands.
+put_named() {
+  named_count=0
+  while read -r named_name named_line; do
+    if [ -z "$named_name" ]; then continue; fi
+    named_old=
+    if [ -e "$mesh/$1/$named_name" ]; then read -r named_old <"$mesh/$1/$named_name"; fi
+    if [ "$named_old" = "$named_line" ]; then continue; fi
+    if [ "$dry" != 1 ]; then printf '%s\n' "$named_line" >"$mesh/$1/$named_name" || return 1; fi
+    named_count=$((named_count + 1))
+  done <<END_OF_LINES
+$2
+END_OF_LINES
 }
 
-# What ssh reads: all pinned keys in one file.
-mesh_known_hosts() { (cd "$mesh/known_hosts.d" 2>/dev/null && cat ./*); }
+all_of() { (cd "$mesh/$1" 2>/dev/null && cat ./*); }
 
 mesh_config() {
   printf '# Written by `muster setup --host-to-host`; `muster setup --undo` takes it away.\nHost'
@@ -246,24 +260,37 @@ mesh_config() {
   if ssh -F /dev/null -G -o KnownHostsCommand=none x >/dev/null 2>&1; then echo '  KnownHostsCommand none'; fi
 }
 
-# Verb mesh: this host reaches the others. Needs mesh_key, mesh_public ("ssh-ed25519 AAAA... text"),
-# mesh_addresses (all hosts', by blanks), mesh_pins, mesh_settings, include_line. What earlier runs
-# brought for other hosts stays.
+# The hosts' lines in authorized_keys: of those that we added, the outdated ones go.
+set_host_lines() {
+  all_of authorized.d >"$mesh/authorized" || return 1
+  if_there "$undo/authorized_keys.added" | without -xF -f "$mesh/authorized" | grep '^from=' >"$mesh/outdated"
+  for set_file in "$keys" "$undo/authorized_keys.added"; do
+    if [ -s "$mesh/outdated" ] && [ -e "$set_file" ]; then
+      replace "$set_file" without -xF -f "$mesh/outdated" "$set_file" || return 1
+    fi
+  done
+  set_missing=$(missing_host_lines)
+  [ -z "$set_missing" ] || add_line below "$keys" "$set_missing" authorized_keys
+}
+missing_host_lines() {
+  if [ -s "$keys" ]; then all_of authorized.d | without -xF -f "$keys"; else all_of authorized.d; fi
+}
+
+# Verb mesh: this host reaches the others, and they it. Needs mesh_keys (lines "name
+# authorized_keys-line"), mesh_pins (lines "name known_hosts-line"), mesh_settings, include_line. What
+# earlier runs brought for other hosts stays.
 do_mesh() {
   mesh=$ssh/muster-mesh
-  if [ ! -d "$mesh/known_hosts.d" ]; then change 'created ~/.ssh/muster-mesh' make_folder "$mesh/known_hosts.d"; fi
-  put "$mesh/id_ed25519" "$mesh_key" '~/.ssh/muster-mesh/id_ed25519'
-  pin_count=0
-  put_pins || fail 'could not write the host keys'
-  if [ "$pin_count" != 0 ]; then say "changed pinned $pin_count names in ~/.ssh/muster-mesh/known_hosts.d"; fi
-  mesh_from=$({ printf '%s\n' $mesh_addresses; cat "$mesh/from" 2>/dev/null; } | sort -u)
-  put "$mesh/from" "$mesh_from" '~/.ssh/muster-mesh/from'
-  mesh_line="from=\"$(printf '%s\n' "$mesh_from" | tr '\n' ',' | sed 's/,$//')\",no-agent-forwarding,no-X11-forwarding $mesh_public"
-  if ! grep -qxF -- "$mesh_line" "$keys" 2>/dev/null; then
-    change 'added the host-to-host key to ~/.ssh/authorized_keys' \
-      edit "$keys" authorized_keys swap_key_line "$mesh_line" "$mesh_public"
+  if [ ! -d "$mesh/known_hosts.d" ] || [ ! -d "$mesh/authorized.d" ]; then
+    change 'created ~/.ssh/muster-mesh' mkdir -p "$mesh/known_hosts.d" "$mesh/authorized.d"
   fi
-  put "$mesh/known_hosts" "$(mesh_known_hosts)" '~/.ssh/muster-mesh/known_hosts'
+  put_named known_hosts.d "$mesh_pins" || fail 'could not write the host keys'
+  if [ "$named_count" != 0 ]; then say "changed pinned $named_count names in ~/.ssh/muster-mesh/known_hosts.d"; fi
+  put_named authorized.d "$mesh_keys" || fail "could not write the hosts' public keys"
+  if [ "$named_count" != 0 ] || [ -n "$(missing_host_lines)" ]; then
+    change "added the hosts' keys to ~/.ssh/authorized_keys" edit "$keys" authorized_keys set_host_lines
+  fi
+  put "$mesh/known_hosts" "$(all_of known_hosts.d)" '~/.ssh/muster-mesh/known_hosts'
   put "$mesh/config" "$(mesh_config)" '~/.ssh/muster-mesh/config'
   do_include
 }
@@ -275,15 +302,14 @@ undo_content() {
     if [ -e "$undo/$2.absent" ]; then
       change "removed $3" rm -f "$1"
     else
-      change "restored $3" put_back "$1" "$undo/$2.old"
+      change "restored $3" replace "$1" cat "$undo/$2.old"
     fi
   elif [ -e "$1" ] && [ -e "$undo/$2.added" ] && grep -qxF -f "$undo/$2.added" "$1"; then
     change "removed muster's lines from $3, which was changed after the setup" take_out "$1" "$undo/$2.added"
     if [ -e "$undo/$2.absent" ] && [ "$dry" != 1 ] && [ ! -s "$1" ]; then rm -f "$1"; fi
   fi
 }
-put_back() { replace "$1" <"$2"; }
-take_out() { grep -vxF -f "$2" "$1" | replace "$1"; }
+take_out() { replace "$1" without -xF -f "$2" "$1"; }
 
 # mode_before PATH NAME: the mode to go back to; nothing where we did not set it or the user did since.
 mode_before() {
@@ -309,8 +335,8 @@ others_lines() { grep -vF -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/nu
 
 our_lines() { grep -F -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null; }
 drop_lines() {
-  grep -vxF -- "$1" "$keys" | replace "$keys" &&
-    grep -vxF -- "$1" "$undo/authorized_keys.added" | replace "$undo/authorized_keys.added"
+  replace "$keys" without -xF -- "$1" "$keys" &&
+    replace "$undo/authorized_keys.added" without -xF -- "$1" "$undo/authorized_keys.added"
 }
 
 # Verb undo. Needs our_keys ("ssh-ed25519 AAAA...", one a line; empty: all that were added). Modes
@@ -348,8 +374,19 @@ do_prepare() {
   tighten "$config" config '~/.ssh/config'
 }
 
-# Verb addresses: of interfaces that other hosts can see.
-do_addresses() {
+# Verb identity: a key of this host's own, whose private half stays here, and the addresses of
+# interfaces that other hosts can see. (id_ed25519 was a key that all hosts had.)
+do_identity() {
+  mesh=$ssh/muster-mesh
+  if [ ! -e "$mesh/own_ed25519" ]; then change 'created the key ~/.ssh/muster-mesh/own_ed25519' make_own_key; fi
+}
+make_own_key() {
+  mkdir -p "$mesh" && rm -f "$mesh/new" "$mesh/new.pub" "$mesh/id_ed25519" || return 1
+  ssh-keygen -q -t ed25519 -N '' -C muster-host-to-host -f "$mesh/new" && rm -f "$mesh/new.pub" &&
+    mv -f "$mesh/new" "$mesh/own_ed25519"
+}
+tell_identity() {
+  say "key $(ssh-keygen -y -P '' -f "$ssh/muster-mesh/own_ed25519")"
   if command -v ip >/dev/null 2>&1; then
     ip -o addr show scope global | sed -n 's/.* inet6\{0,1\} \([0-9a-fA-F.:]*\).*/muster address \1/p'
   else
@@ -365,7 +402,7 @@ run_verb() {
     mesh) carry_out do_mesh ;;
     prepare) do_prepare ;;
     undo) do_undo ;;
-    addresses) do_addresses ;;
+    identity) carry_out do_identity && tell_identity ;;
     *) fail "no verb '$verb'" ;;
   esac
   say end

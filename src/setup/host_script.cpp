@@ -38,7 +38,7 @@ std::string mesh_settings(const MeshPart& part) {
   if (!part.user.empty()) text += fmt::format("  User {}\n", part.user);
   if (part.port != 0) text += fmt::format("  Port {}\n", part.port);
   return text +
-         "  IdentityFile ~/.ssh/muster-mesh/id_ed25519\n"
+         "  IdentityFile ~/.ssh/muster-mesh/own_ed25519\n"
          "  IdentitiesOnly yes\n"
          // One file and no %n: hosts may have an older ssh than the launcher must have.
          "  UserKnownHostsFile ~/.ssh/muster-mesh/known_hosts\n"
@@ -74,14 +74,12 @@ std::string undo_script(Place place, bool dry, std::span<const std::string> our_
                variable("our_keys", fmt::format("{}", fmt::join(matches, "\n"))));
 }
 
-std::string addresses_script() {
-  return whole(opening("addresses", Place::kHost, false));
+std::string identity_script() {
+  return whole(opening("identity", Place::kHost, false));
 }
 
 std::string mesh_script(const MeshPart& part, bool dry) {
-  return whole(opening("mesh", Place::kHost, dry) + variable("mesh_key", part.private_key) +
-               variable("mesh_public", part.public_key) +
-               variable("mesh_addresses", fmt::format("{}", fmt::join(part.addresses, " "))) +
+  return whole(opening("mesh", Place::kHost, dry) + variable("mesh_keys", part.keys) +
                variable("mesh_pins", part.pins) + variable("mesh_settings", mesh_settings(part)) +
                variable("include_line", "Include muster-mesh/config"));
 }
@@ -97,6 +95,7 @@ ScriptReport parse_script_report(std::string_view out) {
     };
     if (auto text = tail("muster changed ")) report.changes.push_back(*std::move(text));
     if (auto text = tail("muster address ")) report.addresses.push_back(*std::move(text));
+    if (auto text = tail("muster key ")) report.public_key = *std::move(text);
     if (auto text = tail("muster failed ")) report.failure = *std::move(text);
   }
   return report;

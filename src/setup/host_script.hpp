@@ -32,15 +32,13 @@ constexpr std::string_view kScriptShell = "exec sh";
 [[nodiscard]] std::string undo_script(Place place, bool dry,
                                       std::span<const std::string> our_keys = {});
 
-// Asks a host for its addresses.
-[[nodiscard]] std::string addresses_script();
+// Asks a host for its addresses and the public half of a key of its own, which it makes if need be.
+[[nodiscard]] std::string identity_script();
 
-// What a host needs to reach the others. The private key is in it: send it on standard input only.
+// What a host needs to reach the others, and they it.
 struct MeshPart {
-  std::string private_key;
-  std::string public_key;
-  std::vector<std::string> addresses;  // of all hosts; from= allows these
-  std::string pins;                    // lines "name known_hosts-line"
+  std::string keys;  // lines "name authorized_keys-line"
+  std::string pins;  // lines "name known_hosts-line"
   std::string user = {};
   int port = 0;
 };
@@ -50,7 +48,8 @@ struct MeshPart {
 // out.
 struct ScriptReport {
   std::vector<std::string> changes;
-  std::vector<std::string> addresses;
+  std::vector<std::string> addresses;  // as the host claims
+  std::string public_key;              // likewise
   std::optional<std::string> failure;
   bool ended = false;  // the script came to its end
 };

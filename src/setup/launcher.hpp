@@ -33,7 +33,6 @@ class Launcher {
 
   [[nodiscard]] std::string folder() const { return home_ + "/.ssh/muster"; }
   [[nodiscard]] std::string cluster_key() const { return folder() + "/id_ed25519"; }
-  [[nodiscard]] std::string mesh_key() const { return folder() + "/host_to_host_ed25519"; }
   [[nodiscard]] std::string key_of(const Entry& entry) const {
     return entry.key.empty() ? cluster_key() : entry.key;
   }

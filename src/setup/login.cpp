@@ -15,7 +15,6 @@
 namespace muster::setup {
 namespace {
 
-constexpr std::size_t kAtOnce = 64;
 constexpr std::chrono::minutes kScriptDeadline{2};
 constexpr std::chrono::minutes kPersonDeadline{15};  // longer than askpass waits for an answer
 
@@ -182,8 +181,7 @@ std::vector<std::string> first_login_words(const Entry& entry, const FirstLogin&
   set("ServerAliveInterval=5");
   set("ControlMaster=no");
   set("ControlPath=none");
-  set("ClearAllForwardings=yes");
-  set("RemoteCommand=none");
+  for (const std::string_view setting : remote::kOnlyOurCommand) set(std::string(setting));
   set("LogLevel=ERROR");  // no banner among the reasons
   if (!login.identity.empty() || login.only_cluster_key) set("IdentitiesOnly=yes");
   const auto identity = [&words](const std::string& path) {

@@ -18,6 +18,8 @@
 
 namespace muster::setup {
 
+constexpr std::size_t kAtOnce = 64;  // connections
+
 // One host to run a script on.
 struct Errand {
   Entry entry;

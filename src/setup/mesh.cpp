@@ -1,5 +1,7 @@
 #include "setup/mesh.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <sstream>
 #include <unordered_map>
 
@@ -15,6 +17,8 @@ namespace {
 
 constexpr std::size_t kAllPairsUpTo = 64;
 constexpr std::chrono::seconds kPairDeadline{30};
+constexpr std::chrono::seconds kKnockTimeout{5};
+constexpr std::size_t kMostAddresses = 16;  // of one host, each of which costs a login
 
 bool is_address(const std::string& text) {
   in6_addr parsed{};
@@ -29,53 +33,135 @@ std::vector<Errand> same_errand(std::span<const Entry> entries, std::string scri
   return errands;
 }
 
-// The addresses that each host reports; empty where it could not be asked.
-std::vector<std::vector<std::string>> ask_addresses(const Launcher& launcher,
-                                                    std::span<const Entry> entries) {
-  std::vector<std::vector<std::string>> reported;
-  for (Visit& visit : visit_by_key(launcher, same_errand(entries, addresses_script()), true)) {
-    reported.push_back(std::move(visit.report.addresses));
-  }
-  return own_addresses(reported);
+// A host of the mesh, as far as its words were confirmed.
+struct Member {
+  Entry entry;
+  std::string pin;  // what the launcher's known_hosts file for it says
+  std::string public_key;
+  std::vector<std::string> claimed;
+  std::vector<std::string> addresses = {};  // those of `claimed` where the host itself answered
+};
+
+Error no_address(const std::string& host) {
+  return {.code = ErrorCode::kUnreachable,
+          .what =
+              "muster reached this host at none of the IP addresses that it reports, so muster "
+              "cannot limit its host-to-host key to this host (from= in authorized_keys)",
+          .where = {.host = host},
+          .hint = "install iproute2 on the host, and let the other hosts connect to its sshd"};
 }
 
-Result<MeshPart> make_part(Launcher& launcher, std::span<const Entry> entries) {
-  MUSTER_CHECK(launcher.ensure_key(launcher.mesh_key(), "muster-host-to-host"));
-  MeshPart part{.user = entries.front().user, .port = entries.front().port};
-  MUSTER_TRY(part.private_key, sys::read_file(launcher.mesh_key(), 65536));
-  // The script writes the newline at the end itself.
-  while (!part.private_key.empty() && part.private_key.back() == '\n') part.private_key.pop_back();
-  MUSTER_TRY(part.public_key, launcher.public_key(launcher.mesh_key()));
-  const auto addresses = ask_addresses(launcher, entries);
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    part.addresses.insert(part.addresses.end(), addresses[i].begin(), addresses[i].end());
-    std::vector<std::string> names = {entries[i].name};
-    names.insert(names.end(), addresses[i].begin(), addresses[i].end());
-    MUSTER_TRY(const std::string pinned, sys::read_file(launcher.pin(entries[i].name), 65536));
-    part.pins += pins_for(pinned, names);
+Error bad_key(const std::string& host) {
+  return {.code = ErrorCode::kUnreachable,
+          .what = "the host did not report a public key for logins to the other hosts",
+          .where = {.host = host},
+          .hint = "install OpenSSH's client (ssh and ssh-keygen) on the host"};
+}
+
+// ssh expands % in the command of a proxy.
+std::string through(const Entry& peer) {
+  std::string command;
+  for (const std::string& word : remote::ssh_words({.user = peer.user, .port = peer.port})) {
+    for (const char c : sys::quote(word)) command += c == '%' ? "%%" : std::string(1, c);
+    command += ' ';
   }
-  if (part.addresses.empty()) {
-    return unexpected(Error{
-        .code = ErrorCode::kFindings,
-        .what = "the hosts report no IP addresses by which muster could tell them apart, so it "
-                "cannot limit the host-to-host key to these hosts (from= in authorized_keys)",
-        .hint = "install iproute2 on the hosts"});
+  return "ProxyCommand=" + command + "-W '[%h]:%p' -- " + sys::quote(peer.name);
+}
+
+// A login to the host at this address; its key must be the pinned one.
+sys::Command knock(const Member& member, const std::string& address, const Entry* peer) {
+  const std::string pinned_name = member.pin.substr(0, member.pin.find_first_of(" ,"));
+  std::vector<std::string> words = remote::ssh_words(
+      {.user = member.entry.user, .port = member.entry.port, .connect_timeout = kKnockTimeout});
+  std::vector<std::string> settings = {"ControlPath=none", "HostName=" + address,
+                                       "HostKeyAlias=" + pinned_name};
+  if (peer != nullptr) settings.push_back(through(*peer));
+  for (const std::string& setting : settings) {  // the first setting of an option counts
+    words.insert(words.begin() + 1, {"-o", setting});
+  }
+  words.insert(words.end(), {"--", member.entry.name, "true"});
+  return {.argv = std::move(words), .deadline = kPairDeadline};
+}
+
+// Tries the claimed addresses that are not confirmed yet, from here or through the next host.
+void confirm_addresses(std::span<Member> members, bool through_peers) {
+  std::vector<sys::Command> commands;
+  std::vector<std::pair<Member*, std::string>> claims;
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    Member& member = members[i];
+    const Entry& peer = members[(i + 1) % members.size()].entry;
+    for (const std::string& address : member.claimed) {
+      const auto& known = member.addresses;
+      if (std::find(known.begin(), known.end(), address) != known.end()) continue;
+      commands.push_back(knock(member, address, through_peers ? &peer : nullptr));
+      claims.emplace_back(&member, address);
+    }
+  }
+  const auto ended = sys::run_all(commands, kAtOnce);
+  for (std::size_t i = 0; i < claims.size(); ++i) {
+    if (ended[i] && ended[i]->ok()) claims[i].first->addresses.push_back(claims[i].second);
+  }
+}
+
+// Who takes part: hosts whose key is good, with the addresses where they answered. The others get
+// an error in their visit.
+Result<std::vector<Member>> find_members(const Launcher& launcher, std::span<const Entry> entries,
+                                         std::vector<Visit>& visits) {
+  std::vector<Member> members;
+  std::vector<Visit*> theirs;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (visits[i].error) continue;
+    const auto key = plain_key(visits[i].report.public_key);
+    if (!key) visits[i].error = bad_key(entries[i].name);
+    if (!key) continue;
+    MUSTER_TRY(std::string pin, sys::read_file(launcher.pin(entries[i].name), 65536));
+    members.push_back(
+        {entries[i], std::move(pin), *key, plausible_addresses(visits[i].report.addresses)});
+    theirs.push_back(&visits[i]);
+  }
+  confirm_addresses(members, false);
+  confirm_addresses(members, true);
+  std::vector<std::vector<std::string>> confirmed;
+  for (const Member& member : members) confirmed.push_back(member.addresses);
+  confirmed = own_addresses(confirmed);
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    members[i].addresses = confirmed[i];
+    if (confirmed[i].empty()) theirs[i]->error = no_address(members[i].entry.name);
+  }
+  std::erase_if(members, [](const Member& member) { return member.addresses.empty(); });
+  return members;
+}
+
+MeshPart part_of(std::span<const Member> members) {
+  MeshPart part;
+  for (const Member& member : members) {
+    part.user = member.entry.user;
+    part.port = member.entry.port;
+    std::vector<std::string> names = {member.entry.name};
+    names.insert(names.end(), member.addresses.begin(), member.addresses.end());
+    part.pins += pins_for(member.pin, names);
+    part.keys += fmt::format("{} from=\"{}\",restrict {} muster-host-to-host\n", member.entry.name,
+                             fmt::join(member.addresses, ","), member.public_key);
   }
   return part;
 }
 
+std::string login_command(const std::string& peer) {
+  return fmt::format(
+      "ssh -n -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=10 -o {} -- {} true",
+      fmt::join(remote::kOnlyOurCommand, " -o "), sys::quote(peer));
+}
+
 // Round by round; a failure is noted at the host that could not reach its peer.
 std::size_t check_pairs(std::span<const Entry> entries, std::vector<Visit>& visits) {
+  if (entries.empty()) return 0;
   remote::Ssh ssh({.user = entries.front().user, .port = entries.front().port});
   std::size_t checked = 0;
   for (const std::size_t apart : mesh_rounds(entries.size())) {
     std::vector<remote::Task> tasks;
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const std::string& peer = entries[(i + apart) % entries.size()].name;
-      tasks.push_back({.host = entries[i].name,
-                       .command = "ssh -n -o BatchMode=yes -o StrictHostKeyChecking=yes -o "
-                                  "ConnectTimeout=10 -- " +
-                                  sys::quote(peer) + " true"});
+      tasks.push_back({.host = entries[i].name, .command = login_command(peer)});
     }
     const auto outcomes = ssh.run(tasks, kPairDeadline);
     checked += outcomes.size();
@@ -98,16 +184,38 @@ std::size_t check_pairs(std::span<const Entry> entries, std::vector<Visit>& visi
 
 }  // namespace
 
+std::optional<std::string> plain_key(std::string_view text) {
+  constexpr std::string_view kType = "ssh-ed25519 ";
+  constexpr std::string_view kBase64 =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+  constexpr std::size_t kLength = 68;  // of every ed25519 key
+  if (!text.starts_with(kType)) return std::nullopt;
+  const std::string_view key =
+      text.substr(kType.size(), text.find(' ', kType.size()) - kType.size());
+  if (key.size() != kLength || key.find_first_not_of(kBase64) != std::string_view::npos) {
+    return std::nullopt;
+  }
+  return std::string(kType) + std::string(key);
+}
+
+std::vector<std::string> plausible_addresses(std::span<const std::string> claimed) {
+  std::vector<std::string> addresses;
+  for (const std::string& address : claimed) {
+    if (is_address(address) && addresses.size() < kMostAddresses) addresses.push_back(address);
+  }
+  return addresses;
+}
+
 std::vector<std::vector<std::string>> own_addresses(
-    std::span<const std::vector<std::string>> reported) {
+    std::span<const std::vector<std::string>> confirmed) {
   std::unordered_map<std::string, int> seen;
-  for (const auto& addresses : reported) {
+  for (const auto& addresses : confirmed) {
     for (const std::string& address : addresses) ++seen[address];
   }
-  std::vector<std::vector<std::string>> own(reported.size());
-  for (std::size_t i = 0; i < reported.size(); ++i) {
-    for (const std::string& address : reported[i]) {
-      if (seen[address] == 1 && is_address(address)) own[i].push_back(address);
+  std::vector<std::vector<std::string>> own(confirmed.size());
+  for (std::size_t i = 0; i < confirmed.size(); ++i) {
+    for (const std::string& address : confirmed[i]) {
+      if (seen[address] == 1) own[i].push_back(address);
     }
   }
   return own;
@@ -156,14 +264,19 @@ Result<void> check_mesh(std::span<const Entry> entries) {
   return {};
 }
 
-Result<MeshResult> connect_mesh(Launcher& launcher, std::span<const Entry> entries) {
-  MUSTER_TRY(const MeshPart part, make_part(launcher, entries));
-  MeshResult result;
-  result.visits = visit_by_key(launcher, same_errand(entries, mesh_script(part, false)), true);
-  const std::size_t checked = check_pairs(entries, result.visits);
+Result<MeshResult> connect_mesh(const Launcher& launcher, std::span<const Entry> entries) {
+  MeshResult result{.visits =
+                        visit_by_key(launcher, same_errand(entries, identity_script()), true)};
+  MUSTER_TRY(const std::vector<Member> members, find_members(launcher, entries, result.visits));
+  std::vector<Entry> joined;
+  for (const Member& member : members) joined.push_back(member.entry);
+  std::vector<Visit> visits =
+      visit_by_key(launcher, same_errand(joined, mesh_script(part_of(members), false)), true);
+  const std::size_t checked = check_pairs(joined, visits);
+  std::move(visits.begin(), visits.end(), std::back_inserter(result.visits));
   result.note = fmt::format(
       "host-to-host: {} connections between hosts checked ({})", checked,
-      entries.size() <= kAllPairsUpTo ? "every pair, both ways" : "a sample of the pairs");
+      joined.size() <= kAllPairsUpTo ? "every pair, both ways" : "a sample of the pairs");
   return result;
 }
 

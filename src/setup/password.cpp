@@ -12,8 +12,6 @@
 namespace muster::setup {
 namespace {
 
-constexpr std::size_t kMaxLength = 4096;
-
 Error refused(const std::string& path, std::string what, std::string hint) {
   return {.code = ErrorCode::kUsage,
           .what = std::move(what),
@@ -22,21 +20,20 @@ Error refused(const std::string& path, std::string what, std::string hint) {
 }
 
 Result<Secret> first_line(int fd, const std::string& path) {
-  std::string line;
-  line.reserve(kMaxLength);  // growing would leave copies behind
+  Secret line;
   char c = 0;
-  while (line.size() < kMaxLength) {
+  while (true) {
     const ssize_t got = ::read(fd, &c, 1);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return unexpected(system_error("cannot read the password", path));
     if (got == 0 || c == '\n') break;
-    line += c;
+    line.add(c);
   }
-  if (!line.empty() && line.back() == '\r') line.pop_back();
-  if (line.empty()) return unexpected(refused(path, "there is no password on the first line", ""));
-  Secret secret(line);
-  ::explicit_bzero(line.data(), line.size());
-  return secret;
+  if (line.text().ends_with('\r')) line.drop_last();
+  if (line.text().empty()) {
+    return unexpected(refused(path, "there is no password on the first line", ""));
+  }
+  return line;
 }
 
 }  // namespace

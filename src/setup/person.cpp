@@ -31,7 +31,7 @@ bool typed(int terminal, Clock::time_point deadline) {
   }
 }
 
-// Reads a line key by key. Signals are off meanwhile, or ^C would leave a terminal without echo.
+// Without echo. Signals are off meanwhile, or ^C would leave a terminal without echo.
 class Keyboard {
  public:
   Keyboard() : terminal_(::open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)) {
@@ -47,22 +47,7 @@ class Keyboard {
   }
 
   std::optional<Secret> line() {
-    constexpr char kInterrupt = 3;
-    constexpr char kEndOfFile = 4;
-    constexpr char kDelete = 127;
-    std::string text;
-    char key = 0;
-    const auto deadline = Clock::now() + kAnswerDeadline;
-    while (good_ && typed(terminal_.get(), deadline) && ::read(terminal_.get(), &key, 1) == 1) {
-      if (key == '\n' || key == '\r') return Secret(std::move(text));
-      if (key == kInterrupt || key == kEndOfFile) return std::nullopt;
-      if (key == kDelete || key == '\b') {
-        if (!text.empty()) text.pop_back();
-      } else {
-        text += key;
-      }
-    }
-    return std::nullopt;
+    return good_ ? typed_line(terminal_.get(), Clock::now() + kAnswerDeadline) : std::nullopt;
   }
 
  private:
@@ -72,6 +57,24 @@ class Keyboard {
 };
 
 }  // namespace
+
+std::optional<Secret> typed_line(int terminal, Clock::time_point deadline) {
+  constexpr char kInterrupt = 3;
+  constexpr char kEndOfFile = 4;
+  constexpr char kDelete = 127;
+  std::optional<Secret> line(std::in_place);
+  char key = 0;
+  while (typed(terminal, deadline) && ::read(terminal, &key, 1) == 1) {
+    if (key == '\n' || key == '\r') return line;
+    if (key == kInterrupt || key == kEndOfFile) return std::nullopt;
+    if (key == kDelete || key == '\b') {
+      line->drop_last();
+    } else {
+      line->add(key);
+    }
+  }
+  return std::nullopt;
+}
 
 std::string offers_table(std::span<const KeyOffer> offers) {
   std::size_t host = 4;

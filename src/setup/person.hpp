@@ -1,6 +1,7 @@
 // Who accepts keys and knows passwords.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,6 +21,10 @@ struct KeyOffer {
 
 // Host, address, type and fingerprint in columns; a line an offer. Pure.
 [[nodiscard]] std::string offers_table(std::span<const KeyOffer> offers);
+
+// What is typed up to Enter, key by key. Nothing after Ctrl-C, Ctrl-D or the deadline.
+[[nodiscard]] std::optional<Secret> typed_line(int terminal,
+                                               std::chrono::steady_clock::time_point deadline);
 
 class Person : public Interface {
  public:

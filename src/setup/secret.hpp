@@ -1,9 +1,9 @@
-// A password or passphrase: wiped when it goes, copied only where that is said aloud.
+// A password or passphrase: in one place, wiped when it goes, copied only where that is said aloud.
 #pragma once
 
-#include <cstring>
-#include <string>
-#include <utility>
+#include <array>
+#include <cstddef>
+#include <string_view>
 
 #include <strings.h>
 
@@ -12,14 +12,14 @@ namespace muster::setup {
 class Secret {
  public:
   Secret() = default;
-  explicit Secret(std::string text) : text_(std::move(text)) {}
-  // A copy and a wipe: moving a short string would leave its characters behind.
-  // NOLINTNEXTLINE(performance-move-constructor-init)
-  Secret(Secret&& other) noexcept : text_(other.text_) { other.wipe(); }
+  explicit Secret(std::string_view text) {
+    for (const char c : text) add(c);
+  }
+  Secret(Secret&& other) noexcept : Secret(other.text()) { other.wipe(); }
   Secret& operator=(Secret&& other) noexcept {
     if (this == &other) return *this;
     wipe();
-    text_ = other.text_;
+    for (const char c : other.text()) add(c);
     other.wipe();
     return *this;
   }
@@ -27,16 +27,26 @@ class Secret {
   Secret& operator=(const Secret&) = delete;
   ~Secret() { wipe(); }
 
-  [[nodiscard]] Secret clone() const { return Secret(text_); }
-  [[nodiscard]] const std::string& text() const { return text_; }
+  // What does not fit is left out.
+  void add(char c) {
+    if (size_ < bytes_.size()) bytes_[size_++] = c;
+  }
+  void drop_last() {
+    if (size_ > 0) bytes_[--size_] = 0;
+  }
+
+  [[nodiscard]] Secret clone() const { return Secret(text()); }
+  [[nodiscard]] std::string_view text() const { return {bytes_.data(), size_}; }
 
  private:
   void wipe() {
-    ::explicit_bzero(text_.data(), text_.size());
-    text_.clear();
+    ::explicit_bzero(bytes_.data(), size_);
+    size_ = 0;
   }
 
-  std::string text_;
+  // Not a string, which leaves a copy behind wherever it grew.
+  std::array<char, 4096> bytes_ = {};
+  std::size_t size_ = 0;
 };
 
 }  // namespace muster::setup

@@ -45,7 +45,28 @@ bool is_lonely_fifo(int fd, const struct stat& status) {
   return !is_input;
 }
 
-Result<Fd> open_to_read(const std::string& path) {
+Result<void> refuse_if_others_write(const struct stat& status, const std::string& path) {
+  const auto refused = [&path](std::string what, std::string hint) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = std::move(what),
+                            .where = {.file = path},
+                            .hint = std::move(hint)});
+  };
+  if (!S_ISREG(status.st_mode)) return {};  // a pipe from our caller
+  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+    return refused(fmt::format("this file belongs to another user (uid {}), who could make muster "
+                               "run commands as you",
+                               status.st_uid),
+                   "read the file; if you trust it, copy it and use your own copy");
+  }
+  if ((status.st_mode & 0022) != 0) {
+    return refused("other users can change this file and so make muster run commands as you",
+                   "read the file; if you trust it, run: chmod go-w " + path);
+  }
+  return {};
+}
+
+Result<Fd> open_to_read(const std::string& path, Writers writers) {
   // O_NONBLOCK: the opening of a FIFO waits for its writer.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return unexpected(system_error("cannot open the file", path));
@@ -53,6 +74,7 @@ Result<Fd> open_to_read(const std::string& path) {
   if (::fstat(fd.get(), &status) != 0) {
     return unexpected(system_error("cannot examine the file", path));
   }
+  if (writers == Writers::kOnlyUs) MUSTER_CHECK(refuse_if_others_write(status, path));
   if (is_lonely_fifo(fd.get(), status)) {
     return unexpected(
         Error{.code = ErrorCode::kUsage,
@@ -68,8 +90,8 @@ Result<Fd> open_to_read(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {
-  MUSTER_TRY(const Fd fd, open_to_read(path));
+Result<std::string> read_file(const std::string& path, std::size_t max_bytes, Writers writers) {
+  MUSTER_TRY(const Fd fd, open_to_read(path, writers));
   std::string content;
   char buffer[65536];
   while (true) {
@@ -105,6 +127,17 @@ std::size_t write_all(int fd, std::string_view bytes) {
 
 namespace {
 
+// Else a power failure could bring the old file back.
+Result<void> sync_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid() && errno == EACCES) return {};  // a folder that we may write, but not read
+  // EINVAL: a file system that cannot sync folders.
+  if (fd.valid() && (::fsync(fd.get()) == 0 || errno == EINVAL)) return {};
+  return unexpected(system_error("cannot sync the directory", folder));
+}
+
 Result<void> fill_and_rename(const Fd& fd, const std::string& temporary, const std::string& path,
                              std::string_view content, mode_t mode) {
   if (write_all(fd.get(), content) < content.size()) {
@@ -116,7 +149,7 @@ Result<void> fill_and_rename(const Fd& fd, const std::string& temporary, const s
   if (::rename(temporary.c_str(), path.c_str()) != 0) {
     return unexpected(system_error("cannot rename the new file into place", path));
   }
-  return {};
+  return sync_folder_of(path);
 }
 
 std::string variable(const char* name) {

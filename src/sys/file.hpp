@@ -33,13 +33,17 @@ class Fd {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 
+// Who may have written a file: one that makes us run commands must come from this user or root.
+enum class Writers { kAnybody, kOnlyUs };
+
 // Refuses what is longer than `max_bytes`: input files are hostile until parsed. Refuses a FIFO,
 // but reads the pipe behind /dev/stdin or <(...).
 [[nodiscard]] Result<std::string> read_file(const std::string& path,
-                                            std::size_t max_bytes = kMaxFileBytes);
+                                            std::size_t max_bytes = kMaxFileBytes,
+                                            Writers writers = Writers::kAnybody);
 
-// Writes beside `path` under a temporary name with `mode`, syncs, renames. Follows no symbolic link
-// at the last component: a link there is replaced.
+// Writes beside `path` under a temporary name with `mode`, syncs, renames, syncs the folder.
+// Follows no symbolic link at the last component: a link there is replaced.
 [[nodiscard]] Result<void> write_file(const std::string& path, std::string_view content,
                                       mode_t mode);
 

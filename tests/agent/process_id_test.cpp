@@ -2,10 +2,24 @@
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/processes.hpp"
 #include "agent/record.hpp"
+
+namespace {
+
+int kills = 0;
+
+}  // namespace
+
+// In place of the C library's.
+extern "C" int kill(pid_t pid, int signal) noexcept {
+  ++kills;
+  return static_cast<int>(::syscall(SYS_kill, pid, signal));
+}
 
 namespace muster::agent {
 namespace {
@@ -49,6 +63,22 @@ TEST(ProcessId, ZombieIsNotAlive) {
   EXPECT_FALSE(is_alive(*process));
   EXPECT_FALSE(identify(child));
   ::waitpid(child, nullptr, 0);
+}
+
+// Between a look and a kill by number, the number could pass to another process.
+TEST(SendSignal, GoesToTheProcessAndNotToItsNumber) {
+  const pid_t child = ::fork();
+  if (child == 0) ::pause();
+  const auto process = identify(child);
+  ASSERT_TRUE(process);
+  kills = 0;
+  send_signal({.pid = child, .start = process->start + 1}, SIGKILL);
+  EXPECT_TRUE(is_alive(*process));
+  send_signal(*process, SIGKILL);
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+  EXPECT_EQ(kills, 0);
 }
 
 }  // namespace

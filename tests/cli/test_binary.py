@@ -24,6 +24,25 @@ def test_is_fully_static(muster):
     assert "NEEDED" not in headers, "needs shared libraries"
 
 
+def test_is_hardened_against_memory_errors(muster):
+    """Random addresses (a static PIE), no memory both writable and executable, and relocations that are read-only after the start."""
+    headers = subprocess.run(["readelf", "--file-header", "--program-headers", "--dynamic", "--wide", muster],
+                             capture_output=True, text=True, check=True).stdout
+    assert re.search(r"Type: +DYN", headers) and re.search(r"FLAGS_1.*\bNOW\b.*\bPIE\b", headers), headers
+    assert re.search(r"GNU_STACK .* RW +0x", headers) and not re.search(r" RWE +0x", headers), headers
+    assert "GNU_RELRO" in headers, headers
+
+
+def test_is_compiled_with_checks_of_buffers(muster):
+    build = muster.parent.parent
+    if not is_release(muster) or not (build / "build.ninja").is_file():
+        pytest.skip("only a release build is compiled so, and only its build tree shows it")
+    commands = subprocess.run(["ninja", "-C", build, "-t", "commands", "bin/muster"], capture_output=True, text=True, check=True).stdout
+    compiled = [line for line in commands.splitlines() if re.search(r" -c \S+\.(cpp|cxx)$", line)]
+    assert compiled, commands
+    assert [line for line in compiled if "-fstack-protector-strong" not in line or "-D_FORTIFY_SOURCE=3" not in line] == []
+
+
 def test_links_no_torch_mpi_or_python(muster):
     build = muster.parent.parent
     if not (build / "build.ninja").is_file():

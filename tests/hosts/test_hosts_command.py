@@ -105,6 +105,22 @@ def test_a_host_file_is_looked_for_beside_the_yaml_that_names_it(hosts, tmp_path
     assert hosts("--config", "lab/muster.yaml") == (0, "n1\n", "")
 
 
+@pytest.mark.parametrize("mode, owner, says", [
+    (0o664, 0, "muster.yaml: other users can change this file and so make muster run commands as you\n"
+               "  hint: read the file; if you trust it, run: chmod go-w muster.yaml"),
+    (0o646, 0, "chmod go-w muster.yaml"),
+    (0o644, 12345, "muster.yaml: this file belongs to another user (uid 12345), who could make muster run commands as you")])
+def test_a_muster_yaml_of_other_users_runs_nothing(muster: Path, tmp_path: Path, mode, owner, says) -> None:
+    config = tmp_path / "muster.yaml"
+    config.write_text(f"hosts: localhost\nactivate: touch {tmp_path}/ran\n")
+    config.chmod(mode)
+    os.chown(config, owner, -1)
+    for words in (["check", "--", "true"], ["check", "-H", "localhost", "--", "true"], ["check", "--config", "muster.yaml", "--", "true"]):
+        ended = subprocess.run([muster, *words], cwd=tmp_path, capture_output=True, text=True, timeout=patient(30))
+        assert ended.returncode == 2 and says in ended.stderr
+        assert not (tmp_path / "ran").exists()
+
+
 def test_a_fault_in_muster_yaml_is_placed(hosts, tmp_path: Path) -> None:
     (tmp_path / "muster.yaml").write_text("user: dev\nhots: n1\n")
     assert hosts() == (2, "", "muster: muster.yaml:2:1: there is no key 'hots'\n  hint: did you mean 'hosts'?\n")

@@ -29,6 +29,14 @@ TEST(SshWords, LeaveUserAndPortToTheConfigurationUnlessGiven) {
   EXPECT_EQ(*(std::find(words.begin(), words.end(), "-p") + 1), "2222");
 }
 
+TEST(SshWords, LeaveNoWayFromTheHostBackToThisMachine) {
+  const auto words = ssh_words({});
+  for (const char* setting : {"ForwardAgent=no", "ForwardX11=no", "Tunnel=no",
+                              "ClearAllForwardings=yes", "PermitLocalCommand=no"}) {
+    EXPECT_TRUE(has(words, setting)) << setting;
+  }
+}
+
 const SshOptions with_this_machine = {.this_machine = "here"};
 
 TEST(Ssh, RunsCommandsOfThisMachineWithoutSsh) {

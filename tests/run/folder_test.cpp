@@ -1,8 +1,10 @@
 #include "run/folder.hpp"
 
+#include <chrono>
 #include <cstdlib>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "sys/file.hpp"
 #include "sys/temp_folder.hpp"
@@ -28,6 +30,28 @@ class Runs : public sys::FolderTest {
     return folder ? folder->substr(folder->rfind('/') + 1) : folder.error().what;
   }
 };
+
+TEST(NewRunId, SortsByTimeToTheMillisecond) {
+  const auto now = [] {
+    return std::chrono::floor<std::chrono::milliseconds>(std::chrono::system_clock::now());
+  };
+  const std::string first = new_run_id();
+  for (const auto start = now(); now() == start;) {
+  }
+  const std::string second = new_run_id();
+  EXPECT_LT(first, second);
+  EXPECT_EQ(second.size(), std::string("20261115-040812-3219a").size());
+  EXPECT_EQ(second.find_first_not_of("0123456789abcdef", 16), std::string::npos);
+}
+
+TEST_F(Runs, HaveOneOwner) {
+  const std::string folder = runs_folder() + "/2026-a";
+  ASSERT_TRUE(write_owner(folder));
+  EXPECT_EQ(living_owner(folder), ::getpid());
+  const auto second = write_owner(folder);
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().what, "another run has the same id");
+}
 
 TEST(AttemptId, IsReadBack) {
   EXPECT_EQ(attempt_id("r1", 0), "r1");

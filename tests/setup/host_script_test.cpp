@@ -63,9 +63,9 @@ class HostScript : public ::testing::TestWithParam<std::vector<std::string>> {
   }
 
   MeshPart mesh() {
-    return {.private_key = "-----BEGIN KEY-----\nc2VjcmV0\n-----END KEY-----",
-            .public_key = "ssh-ed25519 AAAAMESH muster-host-to-host",
-            .addresses = {"198.18.0.1", "198.18.0.2"},
+    return {.keys =
+                "n1 from=\"198.18.0.1\",restrict ssh-ed25519 AAAAN1 x\n"
+                "n2 from=\"198.18.0.2\",restrict ssh-ed25519 AAAAN2 x\n",
             .pins = "n1 n1 ssh-ed25519 AAAA1\nn2 n2 ssh-ed25519 AAAA2\n"};
   }
 
@@ -185,21 +185,47 @@ TEST_P(HostScript, MeshIsInstalledGrowsAndGoes) {
   (void)run(install_script(kKey, false));
   (void)run(mesh_script(mesh(), false));
   EXPECT_TRUE(run(mesh_script(mesh(), false)).changes.empty());
-  EXPECT_EQ(read(".ssh/muster-mesh/id_ed25519"), mesh().private_key + "\n");
   EXPECT_EQ(read(".ssh/muster-mesh/known_hosts"), "n1 ssh-ed25519 AAAA1\nn2 ssh-ed25519 AAAA2\n");
   EXPECT_NE(read(".ssh/muster-mesh/config").find("Host n1 n2\n"), std::string::npos);
   EXPECT_NE(read(".ssh/muster-mesh/config").find("  KnownHostsCommand none\n"), std::string::npos);
   EXPECT_NE(read(".ssh/muster-mesh/config").find("  VerifyHostKeyDNS no\n"), std::string::npos);
   EXPECT_EQ(read(".ssh/config"), "Include muster-mesh/config\nHost x\n  Port 7\n");
   MeshPart more = mesh();
-  more.addresses = {"198.18.0.3"};
+  more.keys =
+      "n2 from=\"198.18.0.9\",restrict ssh-ed25519 AAAAN2 x\n"
+      "n3 from=\"198.18.0.3\",restrict ssh-ed25519 AAAAN3 x\n";
   more.pins = "n3 n3 ssh-ed25519 AAAA3\n";
   (void)run(mesh_script(more, false));
   EXPECT_NE(read(".ssh/muster-mesh/config").find("Host n1 n2 n3\n"), std::string::npos);
   EXPECT_EQ(read(".ssh/authorized_keys"),
             std::string(kKey) +
-                "\nfrom=\"198.18.0.1,198.18.0.2,198.18.0.3\",no-agent-forwarding,"
-                "no-X11-forwarding ssh-ed25519 AAAAMESH muster-host-to-host\n");
+                "\nfrom=\"198.18.0.1\",restrict ssh-ed25519 AAAAN1 x"
+                "\nfrom=\"198.18.0.9\",restrict ssh-ed25519 AAAAN2 x"
+                "\nfrom=\"198.18.0.3\",restrict ssh-ed25519 AAAAN3 x\n");
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(tree(), before);
+}
+
+TEST_P(HostScript, AHostsClaimToTheUsersOwnKeyTakesNoLineAway) {
+  const std::string mine = "ssh-ed25519 AAAAMINE me\nfrom=\"*\" ssh-ed25519 AAAAMINE me\n";
+  write(".ssh/authorized_keys", mine, 0600);
+  MeshPart part = mesh();
+  part.keys = "n1 from=\"198.18.0.1\",restrict ssh-ed25519 AAAAMINE me\n";
+  (void)run(mesh_script(part, false));
+  part.keys = "n1 from=\"198.18.0.7\",restrict ssh-ed25519 AAAAMINE me\n";
+  (void)run(mesh_script(part, false));
+  EXPECT_EQ(read(".ssh/authorized_keys"),
+            mine + "from=\"198.18.0.7\",restrict ssh-ed25519 AAAAMINE me\n");
+}
+
+TEST_P(HostScript, MakesAKeyOfItsOwnOnceAndTellsThePublicHalf) {
+  const auto before = tree();
+  const ScriptReport first = run(identity_script());
+  EXPECT_EQ(first.public_key.rfind("ssh-ed25519 AAAA", 0), 0U);
+  EXPECT_NE(read(".ssh/muster-mesh/own_ed25519").find("PRIVATE KEY"), std::string::npos);
+  const ScriptReport second = run(identity_script());
+  EXPECT_EQ(second.public_key, first.public_key);
+  EXPECT_TRUE(second.changes.empty());
   (void)run(undo_script(Place::kHost, false));
   EXPECT_EQ(tree(), before);
 }
@@ -251,6 +277,74 @@ TEST_P(HostScript, ManyAtOnceAddTheKeyOnceAndTakeItOut) {
   EXPECT_EQ(read(".ssh/authorized_keys"), std::string(kKey) + "\n");
   run_many(undo_script(Place::kHost, false));
   EXPECT_EQ(tree(), before);
+}
+
+// With these functions before a script, the TRIP_AT-th of its programs that handle files fails
+// after a few bytes (TRIP=fail, as on a full disk), or the script is killed there (TRIP=die).
+constexpr const char* kTripwire = R"sh(
+trip() {
+  read -r trips <"$HOME.trips"
+  echo $((trips + 1)) >"$HOME.trips"
+  [ $((trips + 1)) -eq "$TRIP_AT" ] || return 1
+  if [ "$TRIP" = die ]; then kill -9 $$; exit 1; fi
+}
+cat() { if trip; then command cat "$@" | head -c 9; return 1; else command cat "$@"; fi; }
+grep() { if trip; then command grep "$@" | head -c 9; return 2; else command grep "$@"; fi; }
+cp() { if trip; then return 1; else command cp "$@"; fi; }
+mv() { if trip; then return 1; else command mv "$@"; fi; }
+sync() { if trip; then return 1; fi; }
+)sh";
+
+class BrokenHost : public HostScript {
+ protected:
+  ~BrokenHost() override { fs::remove(trips()); }
+  std::string trips() const { return home_ + ".trips"; }
+
+  void run_broken(const std::string& script, const std::string& how, int at) {
+    auto command =
+        sys::Command{.argv = GetParam(),
+                     .env = {"HOME=" + home_, "TRIP=" + how, "TRIP_AT=" + std::to_string(at)},
+                     .input = std::make_shared<const std::string>(kTripwire + script)};
+    EXPECT_TRUE(sys::run(command).has_value());
+    fs::remove(home_ + "/.ssh/muster-undo/lock");  // of a script that was killed
+  }
+};
+
+TEST_P(BrokenHost, LosesNoLineWhateverFails) {
+  const std::string keys = "ssh-rsa AAAA one\nssh-rsa BBBB two\n";
+  const std::string config = "Host x\n  Port 7\n";
+  const auto expect_whole = [&](const std::string& when) {
+    EXPECT_NE(read(".ssh/authorized_keys").find(keys), std::string::npos) << when;
+    EXPECT_NE(read(".ssh/config").find(config), std::string::npos) << when;
+  };
+  bool reached = true;
+  for (int at = 1; reached; ++at) {
+    const std::string how = at % 2 == 0 ? "fail" : "die";
+    const std::string when = how + " at " + std::to_string(at);
+    fs::remove_all(home_ + "/.ssh");
+    ASSERT_TRUE(sys::write_file(trips(), "0\n", 0600).has_value());
+    write(".ssh/authorized_keys", keys, 0600);
+    write(".ssh/config", config, 0600);
+    run_broken(mesh_script(mesh(), false), how, at);
+    expect_whole(when);
+    run_broken(undo_script(Place::kHost, false), how, at);
+    expect_whole(when);
+    (void)run(undo_script(Place::kHost, false));
+    EXPECT_EQ(read(".ssh/authorized_keys"), keys) << when;
+    EXPECT_EQ(read(".ssh/config"), config) << when;
+    reached = std::stoi(sys::read_file(trips()).value_or("0")) >= at;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shells, BrokenHost, ::testing::Values(std::vector<std::string>{"dash"}),
+                         [](const auto& shell) { return shell.param.front(); });
+
+TEST_P(HostScript, UndoKeepsLinesInAnotherEncoding) {
+  const std::string other = "ssh-rsa AAAA M\xfcller\nssh-rsa CCCC\n";
+  (void)run(install_script(kKey, false));
+  write(".ssh/authorized_keys", other + kKey + "\n", 0600);
+  (void)run("LC_ALL=C.UTF-8; export LC_ALL\n" + undo_script(Place::kHost, false));
+  EXPECT_EQ(read(".ssh/authorized_keys"), other);
 }
 
 INSTANTIATE_TEST_SUITE_P(Shells, HostScript,

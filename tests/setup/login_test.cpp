@@ -23,6 +23,8 @@ TEST(FirstLoginWords, AskAboutUnknownKeysAndPinIntoTheHostsOwnFile) {
   EXPECT_TRUE(has(words, "KnownHostsCommand=none"));
   EXPECT_TRUE(has(words, "VerifyHostKeyDNS=no"));
   EXPECT_TRUE(has(words, "NumberOfPasswordPrompts=1"));
+  EXPECT_TRUE(has(words, "ForwardAgent=no"));
+  EXPECT_TRUE(has(words, "PermitLocalCommand=no"));
 }
 
 TEST(FirstLoginWords, WithAPasswordNoStrangeKeysUseUpTheAttempts) {

@@ -19,10 +19,27 @@ TEST(CheckMesh, RefusesHostsWithDifferentUsersOrPorts) {
   }
 }
 
-TEST(OwnAddresses, LeaveOutWhatSeveralHostsHaveAndWhatIsNoAddress) {
-  const Addresses reported = {{"198.18.0.1", "172.17.0.1", "fd00::1"},
-                              {"198.18.0.2", "172.17.0.1", "x\" command=\"evil", "1.2.3"}};
-  EXPECT_EQ(own_addresses(reported), (Addresses{{"198.18.0.1", "fd00::1"}, {"198.18.0.2"}}));
+TEST(PlainKey, IsAKeyAndNothingMore) {
+  const std::string key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + std::string(43, 'x');
+  EXPECT_EQ(plain_key(key), key);
+  EXPECT_EQ(plain_key(key + " root@evil"), key);
+  EXPECT_FALSE(plain_key(""));
+  EXPECT_FALSE(plain_key(key + "xx"));
+  EXPECT_FALSE(plain_key("command=\"sh\" " + key));
+  EXPECT_FALSE(plain_key("ssh-ed25519 " + std::string(67, 'A') + "\""));
+}
+
+TEST(PlausibleAddresses, AreAddressesAndNotTooMany) {
+  const std::vector<std::string> claimed = {
+      "198.18.0.1", "x\" command=\"evil", "1.2.3", "10.0.0.0/8", "*", "fd00::1"};
+  EXPECT_EQ(plausible_addresses(claimed), (std::vector<std::string>{"198.18.0.1", "fd00::1"}));
+  EXPECT_EQ(plausible_addresses(std::vector<std::string>(1000, "::1")).size(), 16U);
+}
+
+TEST(OwnAddresses, LeaveOutWhatSeveralHostsHave) {
+  const Addresses confirmed = {{"198.18.0.1", "172.17.0.1", "fd00::1"},
+                               {"198.18.0.2", "172.17.0.1"}};
+  EXPECT_EQ(own_addresses(confirmed), (Addresses{{"198.18.0.1", "fd00::1"}, {"198.18.0.2"}}));
 }
 
 TEST(PinsFor, GiveThePinnedKeyToEveryNameOfTheHost) {

@@ -117,18 +117,36 @@ def test_host_to_host_connects_every_pair(lab):
         for target in lab.hosts:
             if source != target:
                 assert strict_ssh(lab, source, target).stdout == target + "\n"
-        key_line = out(lab, source, "grep from= ~/.ssh/authorized_keys")
-        assert key_line.count("198.18.") >= 3 and "no-agent-forwarding" in key_line
-        assert out(lab, source, "stat -c %a ~/.ssh/muster-mesh/id_ed25519") == "600\n"
+        key_lines = out(lab, source, "grep from= ~/.ssh/authorized_keys").splitlines()
+        assert len(key_lines) == 3 and all(re.match(r'from="198\.18\.[0-9.,]+",restrict ssh-ed25519 ', line) for line in key_lines)
+        assert out(lab, source, "stat -c %a ~/.ssh/muster-mesh/own_ed25519") == "600\n"
+    assert len({out(lab, host, "cat ~/.ssh/muster-mesh/own_ed25519") for host in lab.hosts}) == 3  # no two hosts have the same key
     before = everywhere(lab)
     assert "nothing to change" in setup(lab, "--host-to-host")
     assert everywhere(lab) == before
     # The key opens nothing from elsewhere: the launcher is in no job.
-    stolen = out(lab, lab.hosts[0], "cat ~/.ssh/muster-mesh/id_ed25519")
-    out(lab, "launcher", "cat > ~/stolen && chmod 600 ~/stolen", input=stolen)
-    tried = sh(lab, "launcher", "ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes -i ~/stolen "
-               f"-o UserKnownHostsFile=~/.ssh/muster/known_hosts.d/{lab.hosts[1]} {lab.hosts[1]} true")
-    assert tried.returncode == 255 and "Permission denied" in tried.stderr
+    stolen = out(lab, "n1", "cat ~/.ssh/muster-mesh/own_ed25519")
+    for thief, known_hosts in [("launcher", "muster/known_hosts.d/n2"), ("n3", "muster-mesh/known_hosts")]:
+        out(lab, thief, "umask 077; cat > ~/stolen", input=stolen)
+        tried = sh(lab, thief, "ssh -F none -o BatchMode=yes -o StrictHostKeyChecking=yes -o IdentitiesOnly=yes -i ~/stolen "
+                   f"-o UserKnownHostsFile=~/.ssh/{known_hosts} n2 true")
+        assert tried.returncode == 255 and "Permission denied" in tried.stderr
+
+
+def test_host_to_host_believes_no_host_about_its_addresses(lab_up):
+    lab = lab_up(hosts=2)
+    addresses = {host["name"]: host["addresses"][0] for host in lab.status()["hosts"]}
+    # n2 claims an address that nobody has, the launcher's, and that of n1.
+    claims = ["198.18.255.77", addresses["launcher"], addresses["n1"]]
+    lines = "".join(f"echo '9: eth9    inet {claim}/24 scope global eth9'; " for claim in claims)
+    out(lab, "n2", "mkdir ~/bin; echo 'PATH=~/bin:$PATH' > ~/.bashrc; cat > ~/bin/ip; chmod 755 ~/bin/ip",
+        input=f"#!/bin/sh\n{lines}exec $(PATH=/sbin:/bin:/usr/sbin:/usr/bin command -v ip) \"$@\"\n")
+    assert "2 connections between hosts checked" in first_setup(lab, "--host-to-host")
+    for host in lab.hosts:
+        pinned = dict(line.split(" ", 1) for line in out(lab, host, "cat ~/.ssh/muster-mesh/known_hosts").splitlines())
+        assert pinned.keys() == {"n1", "n2", addresses["n1"], addresses["n2"]}
+        assert pinned[addresses["n1"]] == pinned["n1"] != pinned["n2"] == pinned[addresses["n2"]]
+        assert not [claim for claim in claims[:2] if claim in out(lab, host, "cat ~/.ssh/authorized_keys ~/.ssh/muster-mesh/config")]
 
 
 def test_a_changed_host_key_is_refused_with_both_fingerprints(lab):
@@ -322,6 +340,17 @@ def test_one_login_serves_check_exec_sync_and_plain_ssh(lab):
     for host in lab.hosts:
         accepted = re.findall(r"Accepted (\S+)", log(lab, host))
         assert accepted == ["password", "publickey"]  # the first login, and one for all that follows
+
+
+def test_the_users_agent_and_local_command_reach_no_host(lab_up):
+    lab = lab_up(hosts=1)
+    out(lab, "n1", "echo 'echo \"agent: $SSH_AUTH_SOCK\" >> ~/sessions' > ~/.bashrc")
+    out(lab, "launcher", "umask 077; mkdir ~/.ssh; cat > ~/.ssh/config",
+        input="ForwardAgent yes\nPermitLocalCommand yes\nLocalCommand touch ~/local-command-ran\n")
+    out(lab, "launcher", "ssh-agent sh -c 'test -S $SSH_AUTH_SOCK && muster setup -H n1 --yes --password-file -"
+        " && muster exec -H n1 true'", input=lab.password + "\n", timeout=120)
+    assert set(out(lab, "n1", "cat ~/sessions").splitlines()) == {"agent: "}
+    assert sh(lab, "launcher", "test -e ~/local-command-ran").returncode == 1
 
 
 def test_the_password_is_in_no_argument_list_environment_or_file(lab):

@@ -12,9 +12,23 @@
 #include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sys/temp_folder.hpp"
+
+namespace {
+
+std::vector<std::string> synced;  // by fsync, the paths in order
+
+}  // namespace
+
+// In place of the C library's.
+extern "C" int fsync(int fd) {
+  std::error_code none;
+  synced.push_back(std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), none));
+  return static_cast<int>(::syscall(SYS_fsync, fd));
+}
 
 namespace muster::sys {
 namespace {
@@ -36,6 +50,14 @@ TEST_F(FileTest, WritesWithTheModeAskedForWhateverTheUmask) {
   EXPECT_EQ(mode_of(folder_ + "/key"), 0600U);
   EXPECT_EQ(mode_of(folder_ + "/public"), 0644U);
   EXPECT_EQ(read_file(folder_ + "/key").value(), "secret");
+}
+
+TEST_F(FileTest, SyncsTheFileAndThenTheFolderThatNamesIt) {
+  synced.clear();
+  ASSERT_TRUE(write_file(folder_ + "/key", "x", 0600).has_value());
+  ASSERT_EQ(synced.size(), 2U);
+  EXPECT_EQ(synced[0].rfind(folder_ + "/key.", 0), 0U);
+  EXPECT_EQ(synced[1], folder_);
 }
 
 TEST_F(FileTest, ReplacesALinkInsteadOfWritingThroughIt) {
