@@ -20,7 +20,8 @@
 namespace muster {
 namespace {
 
-constexpr auto kBeat = std::chrono::seconds(1);
+constexpr auto kSecond = std::chrono::seconds(1);
+constexpr auto kBeat = kSecond;
 constexpr auto kLookAgain = std::chrono::milliseconds(100);
 constexpr auto kTellAfter = std::chrono::seconds(3);  // a living job has shown itself by then
 constexpr size_t kMostClaimBytes = 4096;
@@ -65,13 +66,13 @@ std::string encode_claimant(const Claimant& claimant) {
 
 // Empty values where the text is damaged: then nobody can be named.
 Claimant decode_claimant(const std::string& text) try {
-  const auto json = parse_json(text);
-  if (!json) return {};
-  return {.run = json->at("run"),
-          .host = json->at("host"),
-          .kernel = json->at("kernel"),
-          .process = json->at("process"),
-          .mark = json->at("mark")};
+  const auto parsed = parse_json(text);
+  if (!parsed) return {};
+  return {.run = parsed->at("run"),
+          .host = parsed->at("host"),
+          .kernel = parsed->at("kernel"),
+          .process = parsed->at("process"),
+          .mark = parsed->at("mark")};
 } catch (const nlohmann::json::exception&) {
   return {};
 }
@@ -179,7 +180,8 @@ void FolderClaim::await_turn(std::chrono::milliseconds lost_after,
     if (told || waited < kTellAfter) continue;
     told = true;
     tell(folder_ + ": was last used by " + name_of(seen->holder) +
-         ", which did not release it; waiting for a sign of life");
+         ", which did not release it; waiting up to " + std::to_string(lost_after / kSecond) +
+         " s for a sign of life");
   }
 }
 
