@@ -20,7 +20,7 @@ namespace muster {
 
 struct CheckpointOptions {
   std::string folder;  // is made; shared by all hosts or each host's own: found out, not assumed
-  int keep = 2;        // of the newest good ones
+  int keep = 2;        // of the newest good ones; damaged ones do not count
   // `save` waits for the copy of the tensors only; else until all is on disk and proven.
   bool asynchronous = true;
   // A file a rank that writes, but none smaller than this.
@@ -28,6 +28,12 @@ struct CheckpointOptions {
   // How long a rank that writes may take, before the others go on without that checkpoint. They
   // wait for it in the group's next operations: less than the group's own time-out.
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
+  // How long a job that may be lost with its host keeps the folder: it has shown no sign of life
+  // for so long. Jobs show one every second.
+  std::chrono::milliseconds lost_after = std::chrono::seconds(30);
+  // So many failed saves in a row are too many, and `save` throws: who reads warnings for days?
+  // 0: it never does.
+  int max_failures = 5;
   // What was refused, or could not be kept, a line each; nullptr: to standard error. On rank 0,
   // which hears of all.
   std::function<void(const std::string& message)> warn = nullptr;
@@ -44,7 +50,8 @@ struct Checkpoint {
 // All calls are collective: every rank of the group makes them in the same order, on one thread.
 class MUSTER_API Checkpoints {
  public:
-  // Finds out which ranks share the folder, and removes what a crash left unfinished in it.
+  // Finds out which ranks share the folder, and removes what a crash left unfinished in it. Throws
+  // std::runtime_error that names the job which uses the folder already.
   Checkpoints(const Job& job, c10::intrusive_ptr<c10d::ProcessGroup> group,
               const CheckpointOptions& options);
   ~Checkpoints();  // waits for what is being written
@@ -66,7 +73,9 @@ class MUSTER_API Checkpoints {
   [[nodiscard]] std::optional<Checkpoint> resume();
 
   // Keeps the state as it is now. A checkpoint that could not be kept is told through `warn` at
-  // the next call; the earlier ones stay.
+  // the next call; the earlier ones stay. Throws std::runtime_error on all ranks when
+  // `max_failures` saves in a row have failed, and when the folder holds checkpoints of another
+  // training, which was not resumed here, or was taken over by another job.
   void save(const Checkpoint& checkpoint);
 
   // Waits for the last save; false: it could not be kept, and `warn` was told why.

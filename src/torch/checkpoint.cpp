@@ -5,13 +5,13 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <random>
 #include <set>
 #include <stdexcept>
 #include <thread>
 
 #include "torch/checkpoint_folder.hpp"
 #include "torch/exchange.hpp"
+#include "torch/folder_claim.hpp"
 #include "torch/random_state.hpp"
 #include "torch/shared_folder.hpp"
 #include "torch/tensor_header.hpp"
@@ -24,11 +24,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 std::string rng_name(int rank) {
   return "rng/" + std::to_string(rank);
-}
-
-std::string new_mark() {
-  std::random_device device;
-  return std::to_string(device()) + std::to_string(device());
 }
 
 torch::Tensor as_bytes(const std::string& text) {
@@ -79,8 +74,11 @@ struct Checkpoints::State {
   ProcessGroupPointer group;
   CheckpointOptions options;
   CheckpointFolder folder;
+  std::unique_ptr<FolderClaim> claim = nullptr;  // where this rank leads
   TrackedState tracked = {};
   std::string mark = {};            // in the names of what this job has not finished
+  std::string lineage = {};         // of what it saves
+  bool folder_is_ours = false;      // it holds no other lineage
   std::vector<int> folder_of = {};  // by rank
   std::vector<int> mates = {};      // ranks that see our folder; the first one commits
   NamedTensors copies = {};         // of our part; the memory is used again
@@ -89,6 +87,9 @@ struct Checkpoints::State {
   std::string outcome = {};  // of the last save here, for people; empty: all well
   bool kept = true;          // it was, here
   int saves = 0;
+  bool unsettled = false;         // a save whose outcome not all ranks know yet
+  int failures = 0;               // saves in a row that were not kept by all
+  std::string last_failure = {};  // for people
   int exceptions = std::uncaught_exceptions();
   Cost cost = {};
 
@@ -96,6 +97,9 @@ struct Checkpoints::State {
   [[nodiscard]] bool all_share() const;
   void warn(const std::string& message) const;
   bool settle();
+  void count(bool kept_by_all);
+  void refuse_endless_failures() const;
+  void refuse_folder();
   void add_random_numbers(CollectedState& state, const std::vector<std::string>& of_ranks) const;
   void take_buffers_of_rank_0(CollectedState& state) const;
   void copy_part(const CollectedState& state, const std::set<std::string>& names);
@@ -125,15 +129,42 @@ bool Checkpoints::State::settle() {
   bool by_all = true;
   for (const std::string& text : gather_texts(*group, mine)) {
     if (text.size() > 1) warn(text.substr(1));
+    if (text.front() == '-') last_failure = text.substr(1);
     by_all = by_all && text.front() == '+';
   }
+  count(by_all);
   if (by_all || !leads()) return by_all;
   try {
+    claim->check();
     folder.remove_unfinished();  // nobody writes now, and room is short perhaps
   } catch (const std::exception& error) {
     (void)error;  // the next job tries again
   }
   return by_all;
+}
+
+// The same on every rank.
+void Checkpoints::State::count(bool kept_by_all) {
+  if (unsettled) failures = kept_by_all ? 0 : failures + 1;
+  unsettled = false;
+}
+
+void Checkpoints::State::refuse_endless_failures() const {
+  if (options.max_failures < 1 || failures < options.max_failures) return;
+  throw std::runtime_error(std::to_string(failures) +
+                           " saves in a row failed; the last one: " + last_failure +
+                           "\n  hint: repair this before you start the job again; it resumes from "
+                           "the last checkpoint that was saved");
+}
+
+// What must not be saved into, on any host. Collective.
+void Checkpoints::State::refuse_folder() {
+  act_together(*group, [this] {
+    if (!leads()) return;
+    claim->check();
+    if (!folder_is_ours) folder.refuse_others(lineage);
+  });
+  folder_is_ours = true;
 }
 
 void Checkpoints::State::add_random_numbers(CollectedState& state,
@@ -187,6 +218,7 @@ void Checkpoints::State::write(CheckpointManifest manifest, int index, int count
     const auto others = unfinished->wait_for_others(count, SteadyClock::now() + options.timeout,
                                                     [this] { return abandoned.load(); });
     manifest.shards.insert(manifest.shards.end(), others.begin(), others.end());
+    claim->check();
     unfinished->commit(manifest);
   } catch (const std::exception& error) {
     kept = false;
@@ -266,6 +298,7 @@ LoadedCheckpoint Checkpoints::State::hand_out(int source, int64_t step) const {
 void Checkpoints::State::hand_on(const LoadedCheckpoint& loaded, const std::vector<int64_t>& held) {
   const bool lacks = leads() && held[static_cast<size_t>(job.rank)] != loaded.manifest.step;
   ++saves;
+  unsettled = true;
   if (!lacks) return;
   CheckpointManifest manifest = loaded.manifest;
   manifest.shards.clear();
@@ -295,14 +328,18 @@ Checkpoints::Checkpoints(const Job& job, ProcessGroupPointer group,
   if (options.folder.empty() || options.keep < 1 || options.shard_bytes < 1) {
     throw std::invalid_argument("Checkpoints needs a directory, keep >= 1 and shard_bytes >= 1");
   }
-  s.mark = broadcast_text(*s.group, new_mark(), 0);
+  s.mark = broadcast_text(*s.group, random_name(), 0);
+  s.lineage = s.mark;
   s.folder_of = find_folder_mates(job, *s.group, options.folder, s.mark);
   const int ours = s.folder_of[static_cast<size_t>(job.rank)];
   for (int rank = 0; rank < job.size; ++rank) {
     if (s.folder_of[static_cast<size_t>(rank)] == ours) s.mates.push_back(rank);
   }
   act_together(*s.group, [&] {
-    if (s.leads()) s.folder.remove_unfinished();
+    if (!s.leads()) return;
+    s.claim = std::make_unique<FolderClaim>(options.folder, s.mark, options.lost_after,
+                                            [&s](const std::string& text) { s.warn(text); });
+    s.folder.remove_unfinished();
   });
 }
 
@@ -356,6 +393,9 @@ std::optional<Checkpoint> Checkpoints::resume() {
                              s.folder.path() + " " + error.what());
   }
   act_together(*s.group, [&] { s.restore_random_numbers(loaded); });
+  if (!loaded.manifest.lineage.empty()) s.lineage = loaded.manifest.lineage;
+  s.folder_is_ours = false;
+  s.refuse_folder();
   s.hand_on(loaded, held);
   Checkpoint checkpoint{.step = *source, .values = loaded.manifest.values};
   std::erase_if(checkpoint.values, [](const auto& item) { return is_own_value(item.first); });
@@ -366,6 +406,8 @@ void Checkpoints::save(const Checkpoint& checkpoint) {
   State& s = *state_;
   const auto begin = SteadyClock::now();
   (void)s.settle();
+  s.refuse_endless_failures();
+  s.refuse_folder();
   CollectedState state = s.tracked.collect();
   s.add_random_numbers(state, gather_texts(*s.group, random_state()));
   const auto total = bytes_in(state.tensors);
@@ -375,15 +417,22 @@ void Checkpoints::save(const Checkpoint& checkpoint) {
   const auto index = static_cast<int>(me - s.mates.begin());
   s.take_buffers_of_rank_0(state);
   ++s.saves;
+  s.unsettled = true;
   if (index < wanted) {
     s.copy_part(state, part_of(state, index, wanted));
-    CheckpointManifest manifest{
-        .step = checkpoint.step, .ranks = s.job.size, .values = checkpoint.values, .shards = {}};
+    CheckpointManifest manifest{.step = checkpoint.step,
+                                .ranks = s.job.size,
+                                .lineage = s.lineage,
+                                .values = checkpoint.values,
+                                .shards = {}};
     manifest.values.merge(state.values);
     s.writer =
         std::thread([&s, manifest, index, wanted] { s.write(manifest, index, wanted, s.copies); });
   }
-  if (!s.options.asynchronous) (void)s.settle();
+  if (!s.options.asynchronous) {
+    (void)s.settle();
+    s.refuse_endless_failures();
+  }
   s.cost = {.stall_s = std::chrono::duration<double>(SteadyClock::now() - begin).count(),
             .bytes = index < wanted ? bytes_in(s.copies) : 0};
 }

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "torch/folder_claim.hpp"
 #include "torch/shared_folder.hpp"
 
 namespace muster {
@@ -48,6 +49,21 @@ std::vector<std::string> names_in(const std::string& folder) {
     names.push_back(entry.path().filename());
   }
   return names;
+}
+
+// Differs when a file was added, removed, replaced or written to.
+std::string appearance_of(const std::string& folder) {
+  std::vector<std::string> names = names_in(folder);
+  std::sort(names.begin(), names.end());
+  std::string text;
+  for (const std::string& name : names) {
+    const std::string path = folder + "/" + name;
+    struct stat status = {};
+    if (::stat(path.c_str(), &status) != 0) throw_errno(path, "cannot be read");
+    text += name + numbered(" %lld %lld", status.st_size, static_cast<long long>(status.st_ino)) +
+            numbered(" %lld %lld\n", status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+  }
+  return text;
 }
 
 // A name that does not count first, so that half of it is never taken for the whole.
@@ -107,7 +123,8 @@ void CheckpointFolder::remove_unfinished() const {
     const bool of_a_step = name.starts_with(kStepPrefix);
     if (of_a_step && name.ends_with(kReplaced) && put_back(path_ + "/" + name)) continue;
     const bool unfinished = name.find(kUnfinished) != std::string::npos;
-    if ((of_a_step && unfinished) || name.starts_with(kProbePrefix)) {
+    const bool counts = of_a_step || name.starts_with(kClaimFile);
+    if ((counts && unfinished) || name.starts_with(kProbePrefix)) {
       std::error_code ignored;  // another host may do the same
       fs::remove_all(path_ + "/" + name, ignored);
     }
@@ -147,11 +164,46 @@ LoadedCheckpoint CheckpointFolder::load(int64_t step) const {
   return loaded;
 }
 
-void CheckpointFolder::prune(int keep, int64_t newest) const {
-  auto all = steps();
-  std::erase_if(all, [&](int64_t step) { return step > newest; });
-  for (size_t i = static_cast<size_t>(std::max(1, keep)); i < all.size(); ++i) {
-    rename_and_remove(folder_of(all[i]));
+void CheckpointFolder::refuse_others(const std::string& lineage) const {
+  for (const int64_t step : steps()) {
+    std::string found;
+    try {
+      found = read_manifest(folder_of(step), step).lineage;
+    } catch (const std::exception&) {
+      continue;
+    }
+    if (found.empty() || found == lineage) continue;
+    throw std::runtime_error(path_ + ": holds step " + std::to_string(step) +
+                             " of another training\n  hint: to continue that training, call "
+                             "resume() before the first save; otherwise move it away, or choose "
+                             "another directory");
+  }
+}
+
+bool CheckpointFolder::is_good(int64_t step) {
+  const std::string appearance = appearance_of(folder_of(step));
+  Judged& judged = judged_[step];
+  if (judged.appearance == appearance) return judged.good;
+  judged = {.appearance = appearance, .good = true};
+  try {
+    (void)verify(step);
+  } catch (const std::exception&) {  // it is named when somebody wants to resume from it
+    judged.good = false;
+  }
+  return judged.good;
+}
+
+void CheckpointFolder::prune(int keep, int64_t newest) {
+  judged_[newest] = {.appearance = appearance_of(folder_of(newest)), .good = true};
+  int good = 0;
+  for (const int64_t step : steps()) {
+    if (step > newest) continue;
+    if (good >= keep) {
+      rename_and_remove(folder_of(step));
+      judged_.erase(step);
+    } else if (is_good(step)) {
+      ++good;
+    }
   }
 }
 

@@ -1,83 +1,11 @@
 // Checkpoints of one process: what is kept, what is refused, and what a crash at any moment leaves.
-#include <filesystem>
-#include <fstream>
-#include <thread>
-
-#include <gtest/gtest.h>
 #include <sys/wait.h>
-#include <torch/torch.h>
 
+#include "checkpoint_training.hpp"
 #include "crash_calls.hpp"
-#include "muster/checkpoint.hpp"
-#include "muster/job.hpp"
 
 namespace muster::test {
 namespace {
-
-namespace fs = std::filesystem;
-
-c10::intrusive_ptr<c10d::ProcessGroup> group() {
-  static const auto one = join().group("gloo");
-  return one;
-}
-
-class CheckpointTest : public testing::Test {
- protected:
-  CheckpointTest() {
-    torch::set_num_threads(1);
-    // In memory where that can be: what a crash leaves is modelled, and a disk is slow.
-    const fs::path base = fs::is_directory("/dev/shm") ? "/dev/shm" : fs::temp_directory_path();
-    std::string form = (base / "muster-test-checkpoints.XXXXXX").string();
-    folder = ::mkdtemp(form.data());
-  }
-  ~CheckpointTest() override {
-    disarm();
-    fs::remove_all(folder);
-  }
-  CheckpointTest(const CheckpointTest&) = delete;
-  CheckpointTest& operator=(const CheckpointTest&) = delete;
-
-  CheckpointOptions options(bool asynchronous = false) {
-    return {.folder = folder,
-            .asynchronous = asynchronous,
-            .warn = [this](const std::string& text) { warnings += text + "\n"; }};
-  }
-
-  std::string folder;
-  std::string warnings;
-};
-
-// Small, with a parameter, a buffer and an optimizer's state.
-struct Training {
-  std::shared_ptr<torch::nn::SequentialImpl> model;
-  std::unique_ptr<torch::optim::SGD> optimizer;
-
-  explicit Training(int64_t width = 3) {
-    torch::manual_seed(1);
-    model = torch::nn::Sequential(torch::nn::Linear(2, width), torch::nn::BatchNorm1d(width)).ptr();
-    optimizer = std::make_unique<torch::optim::SGD>(model->parameters(),
-                                                    torch::optim::SGDOptions(0.1).momentum(0.9));
-  }
-  void track(Checkpoints& checkpoints) const {
-    checkpoints.track("model", model);
-    checkpoints.track("optimizer", *optimizer, model);
-  }
-  // Uses random numbers, so that they must be kept too.
-  void step() const {
-    optimizer->zero_grad();
-    model->forward(torch::randn({4, 2})).square().sum().backward();
-    optimizer->step();
-  }
-  [[nodiscard]] std::string bytes() const {
-    std::string all;
-    const auto add = [&](const torch::Tensor& tensor) {
-      all.append(static_cast<const char*>(tensor.contiguous().const_data_ptr()), tensor.nbytes());
-    };
-    for (const auto& tensor : model->parameters()) add(tensor.detach());
-    for (const auto& tensor : model->buffers()) add(tensor);
-    return all;
-  }
-};
 
 // What an uninterrupted training has after each step, from 0 on.
 std::vector<std::string> expected(int steps) {
@@ -199,24 +127,8 @@ TEST_F(CheckpointTest, KeepsTheNewest) {
   for (const int step : {1, 2, 3, 10}) checkpoints.save({.step = step});
   std::set<std::string> names;
   for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename());
-  EXPECT_EQ(names, (std::set<std::string>{"step-000000000003", "step-000000000010"}));
-}
-
-std::vector<fs::path> files_below(const std::string& folder) {
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.is_regular_file()) files.push_back(entry.path());
-  }
-  return files;
-}
-
-std::string read_file(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write_file(const fs::path& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
+  EXPECT_EQ(names,
+            (std::set<std::string>{"in-use.json", "step-000000000003", "step-000000000010"}));
 }
 
 TEST_F(CheckpointTest, EveryFlippedBitIsFound) {
@@ -226,7 +138,7 @@ TEST_F(CheckpointTest, EveryFlippedBitIsFound) {
   training.step();
   checkpoints.save({.step = 1});
   long flips = 0;
-  for (const fs::path& path : files_below(folder)) {
+  for (const fs::path& path : files_below(folder + "/step-000000000001")) {
     std::string bytes = read_file(path);
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     const auto put = [&](size_t at, char byte) {
@@ -258,7 +170,7 @@ TEST_F(CheckpointTest, EveryShorterOrLongerFileIsFound) {
   const Training training;
   training.track(checkpoints);
   checkpoints.save({.step = 1});
-  for (const fs::path& path : files_below(folder)) {
+  for (const fs::path& path : files_below(folder + "/step-000000000001")) {
     const std::string bytes = read_file(path);
     for (size_t size = 0; size <= bytes.size() + 1;
          size += size < 2000 || size + 100 > bytes.size() ? 1 : 41) {
@@ -324,11 +236,12 @@ TEST_F(CheckpointTest, ASaveBelowDamagedStepsStays) {
   EXPECT_EQ(checkpoints.resume()->step, 14);
 }
 
-// Trains one step from scratch, without resuming, and saves it.
-std::string train_anew(const CheckpointOptions& options, int seed, bool& kept) {
+// Trains one step, from what is there, and saves it as step 1 in its place.
+std::string save_step_1(const CheckpointOptions& options, int seed, bool& kept) {
   Checkpoints checkpoints(join(), group(), options);
   const Training training;
   training.track(checkpoints);
+  (void)checkpoints.resume();
   torch::manual_seed(seed);
   training.step();
   checkpoints.save({.step = 1});
@@ -338,9 +251,9 @@ std::string train_anew(const CheckpointOptions& options, int seed, bool& kept) {
 
 TEST_F(CheckpointTest, TheLaterSaveOfAStepCounts) {
   bool kept = false;
-  const std::string first = train_anew(options(), 7, kept);
+  const std::string first = save_step_1(options(), 7, kept);
   ASSERT_TRUE(kept);
-  const std::string second = train_anew(options(), 8, kept);
+  const std::string second = save_step_1(options(), 8, kept);
   ASSERT_TRUE(kept);
   ASSERT_NE(first, second);
   Checkpoints checkpoints(join(), group(), options());
@@ -420,12 +333,12 @@ constexpr int kSteps = 3;  // one more than are kept
   ::_exit(::syscall(SYS_write, told, &count, sizeof count) == sizeof count ? 0 : 3);
 }
 
-// Likewise, but trains and saves step 1 once more.
+// Likewise, but saves step 1 once more.
 [[noreturn]] void replace_step(const std::string& folder, int told, Mishap mishap, long at) {
   arm(folder, mishap, at);
   bool kept = false;
   try {
-    (void)train_anew({.folder = folder, .warn = [](const std::string&) {}}, 8, kept);
+    (void)save_step_1({.folder = folder, .warn = [](const std::string&) {}}, 8, kept);
   } catch (const std::exception&) {
     ::_exit(2);
   }
@@ -507,13 +420,13 @@ TEST_P(CrashTest, NothingThatWasKeptIsLostAtAnyCall) {
 
 TEST_P(CrashTest, AStepThatIsReplacedIsThereAfterAnyCall) {
   bool kept = false;
-  const std::string old = train_anew(options(), 7, kept);
+  const std::string old = save_step_1(options(), 7, kept);
   const Outcome whole = run_apart(folder, Mishap::none, 0, replace_step);
   ASSERT_EQ(whole.last_kept, 1);
   for (long at = 1; at <= whole.calls; ++at) {
     fs::remove_all(folder);
     fs::create_directory(folder);
-    (void)train_anew(options(), 7, kept);
+    (void)save_step_1(options(), 7, kept);
     const Outcome outcome = run_apart(folder, GetParam(), at, replace_step);
     warnings.clear();
     Checkpoints checkpoints(join(), group(), options());
