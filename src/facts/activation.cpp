@@ -34,7 +34,8 @@ bool is_shells_own(std::string_view name) {
 // Unlike anything that the lines could print by chance.
 std::string random_mark() {
   std::array<unsigned char, 16> bytes{};
-  (void)::getrandom(bytes.data(), bytes.size(), 0);
+  while (::getrandom(bytes.data(), bytes.size(), 0) < 0) {  // a signal came first
+  }
   return fmt::format("muster-{:02x}", fmt::join(bytes, ""));
 }
 
