@@ -57,9 +57,7 @@ std::vector<Typed> cut(const Words& words) {
 void hide_secret(Typed& typed) {
   if (typed.flag == nullptr || !typed.flag->secret) return;
   std::string& word = typed.words.back();
-  std::size_t value = 0;
-  if (typed.words.size() == 1) value = is_short(word) ? 2 : word.find('=') + 1;
-  if (value < word.size() && word[value] == '=') ++value;  // -x=NAME=value
+  const std::size_t value = typed.words.size() == 1 ? *find_secret(word) : 0;
   if (const std::size_t end = word.find('=', value); end != std::string::npos) word.resize(end);
 }
 
@@ -86,6 +84,15 @@ const Flag* find_flag(std::string_view spelling) {
     if (std::find(names.begin(), names.end(), spelling) != names.end()) return &flag;
   }
   return nullptr;
+}
+
+std::optional<std::size_t> find_secret(const std::string& word) {
+  const std::string last = spelled_out(word).back();
+  const Flag* flag = flag_in(last);
+  if (flag == nullptr || !flag->secret) return std::nullopt;
+  if (!has_value_inside(last)) return word.size();
+  const std::size_t at = word.size() - last.size() + (is_short(last) ? 2 : last.find('=') + 1);
+  return word[at] == '=' ? at + 1 : at;  // -x=NAME=value
 }
 
 std::string_view long_name(const Flag& flag) {

@@ -2,6 +2,8 @@
 // Flags that are not in the table of `run` stay as they are. All pure.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "cli/flag.hpp"
@@ -14,6 +16,10 @@ namespace muster::cli {
 
 // The long name by which muster writes a flag.
 [[nodiscard]] std::string_view long_name(const Flag& flag);
+
+// Where NAME=value begins in a word such as -xNAME=value. The word's size: the next word is
+// NAME=value. Nothing: the word has no flag whose value is secret.
+[[nodiscard]] std::optional<std::size_t> find_secret(const std::string& word);
 
 // -x NAME=value becomes -x NAME.
 [[nodiscard]] Words without_secrets(const Words& words);

@@ -17,6 +17,7 @@
 #include "agent/rank.hpp"
 #include "base/exit_code.hpp"
 #include "cli/command.hpp"
+#include "cli/flag_words.hpp"
 #include "cli/habits.hpp"
 #include "cli/usage.hpp"
 #include "run/keeper.hpp"
@@ -44,18 +45,26 @@ int exit_code(ErrorCode code) {
 
 namespace {
 
-// The value of -x NAME=value may be a secret; what is in argv, everybody can see.
+// What follows the first '=' of NAME=value.
+void hide_value(char* given) {
+  char* equals = std::strchr(given, '=');
+  if (equals != nullptr) std::memset(equals + 1, '*', std::strlen(equals + 1));
+}
+
+// The value of -x NAME=value may be a secret; what is in argv, everybody can see. srun writes
+// --export=NAME=value.
 void hide_values(int argc, char** argv) {
   for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
-    const std::string_view word = argv[i];
-    char* given = nullptr;
-    for (const std::string_view flag : {"-x", "--env", "--export"}) {
-      if (word == flag && i + 1 < argc) given = argv[i + 1];
-      if (!word.starts_with(flag) || word == flag) continue;
-      if (flag == "-x" || word[flag.size()] == '=') given = argv[i] + flag.size() + (flag != "-x");
+    const std::string word = argv[i];
+    const bool has_next = i + 1 < argc;
+    if (const auto at = find_secret(word)) {
+      if (*at < word.size()) hide_value(argv[i] + *at);
+      if (*at == word.size() && has_next) hide_value(argv[i + 1]);
+    } else if (word == "--export" && has_next) {
+      hide_value(argv[i + 1]);
+    } else if (word.starts_with("--export=")) {
+      hide_value(argv[i] + std::strlen("--export="));
     }
-    char* value = given == nullptr ? nullptr : std::strchr(given, '=');
-    if (value != nullptr) std::memset(value + 1, '*', std::strlen(value + 1));
   }
 }
 

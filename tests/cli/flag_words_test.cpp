@@ -55,6 +55,19 @@ TEST(FlagWords, ValuesOfVariablesAreNotStored) {
             (Words{"-q", "-x", "A", "-q", "-xB", "-x=C"}));
 }
 
+TEST(FlagWords, SecretsAreFoundInEverySpelling) {
+  EXPECT_EQ(find_secret("-x"), 2U);  // in the next word
+  EXPECT_EQ(find_secret("-qx"), 3U);
+  EXPECT_EQ(find_secret("--env"), 5U);
+  EXPECT_EQ(find_secret("-xA=1"), 2U);
+  EXPECT_EQ(find_secret("-x=A=1"), 3U);
+  EXPECT_EQ(find_secret("-qdxA=1"), 4U);
+  EXPECT_EQ(find_secret("--env=A=1"), 6U);
+  for (const char* other : {"run", "-", "--", "-q", "-nx", "-Hx=1", "--envy=1", "A=1"}) {
+    EXPECT_EQ(find_secret(other), std::nullopt) << other;
+  }
+}
+
 TEST(FlagWords, TheSlurmJobGetsNoFlagsThatAreForSlurmOrForSubmit) {
   const Words words = {
       "-N", "2",  "-o",          "f",           "--dry-run",      "--script=g", "--script",

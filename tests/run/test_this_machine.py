@@ -44,6 +44,13 @@ def test_without_hosts_ranks_meet_here(cluster, engine):
     cluster.settles(before, 5)
 
 
+def test_values_stand_in_no_command_line(cluster, every_engine):
+    """However they are given: behind another short flag, or as srun writes it."""
+    program = "echo $A $B; grep -lsa hus[h]-hush /proc/[0-9]*/cmdline; true"
+    run = run_here(cluster, every_engine["mpich"], "-n", "1", "-qx", "A=hush-hush", "--export=B=hush-hush", "--", "sh", "-c", program)
+    assert run.code == 0 and run.out == ["[localhost:0] hush-hush hush-hush"], run.said()
+
+
 def test_no_network_and_no_key_are_needed(lab_up, every_engine):
     """A machine that is off the network and was never set up."""
     lab = lab_up(hosts=1)
