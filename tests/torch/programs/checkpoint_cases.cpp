@@ -324,6 +324,18 @@ TEST_F(CheckpointTest, ASaveBelowDamagedStepsStays) {
   EXPECT_EQ(checkpoints.resume()->step, 14);
 }
 
+TEST_F(CheckpointTest, AManifestThatIsNestedTooDeeplyIsPassedOver) {
+  Checkpoints checkpoints(join(), group(), options());
+  const Training training;
+  training.track(checkpoints);
+  for (const int step : {1, 2}) checkpoints.save({.step = step});
+  EXPECT_TRUE(checkpoints.finish());
+  std::string nested = R"({"checksum":"")";
+  for (int i = 0; i < 1'000'000; ++i) nested += R"(,"a":{"b":0)";
+  write_file(folder + "/step-000000000002/manifest.json", nested + std::string(1'000'001, '}'));
+  EXPECT_EQ(checkpoints.resume()->step, 1);
+}
+
 // Trains one step from scratch, without resuming, and saves it.
 std::string train_anew(const CheckpointOptions& options, int seed, bool& kept) {
   Checkpoints checkpoints(join(), group(), options);
