@@ -55,6 +55,11 @@ std::string path_of(int fd) {
   return known == world().open.end() ? "" : known->second;
 }
 
+// A file that is gone by now has nothing to forget.
+void forget_content(const std::string& path) {
+  ::syscall(SYS_truncate, path.c_str(), 0);
+}
+
 // Latest first, as a journal that was never written would have it.
 void lose_unsynced() {
   World& w = world();
@@ -65,11 +70,11 @@ void lose_unsynced() {
     ::syscall(SYS_renameat2, AT_FDCWD, undo->to.c_str(), AT_FDCWD, undo->from.c_str(), 0);
     for (auto& [path, dirty] : w.unsynced) {
       if (!dirty || !path.starts_with(undo->to)) continue;
-      ::truncate((undo->from + path.substr(undo->to.size())).c_str(), 0);
+      forget_content(undo->from + path.substr(undo->to.size()));
     }
   }
   for (const auto& [path, dirty] : w.unsynced) {
-    if (dirty) ::truncate(path.c_str(), 0);
+    if (dirty) forget_content(path);
   }
 }
 
