@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "base/size_text.hpp"
 #include "programs/bench/backends.hpp"
 #include "programs/bench/counters.hpp"
@@ -44,6 +45,18 @@ double percentile(const std::vector<double>& ascending, double part) {
   const auto place =
       static_cast<std::size_t>(std::ceil(part * static_cast<double>(ascending.size())));
   return ascending[std::clamp<std::size_t>(place, 1, ascending.size()) - 1];
+}
+
+// Of the lists [name, rdma, sent, received] that a rank gathered.
+Json named_devices(const std::string& text) {
+  Json devices = Json::array();
+  for (const auto& device : parse_json(text).value_or(nlohmann::json::array())) {
+    devices.push_back({{"name", device.at(0)},
+                       {"rdma", device.at(1)},
+                       {"sent", device.at(2)},
+                       {"received", device.at(3)}});
+  }
+  return devices;
 }
 
 class Collectives {
@@ -262,18 +275,15 @@ class Collectives {
   void report_traffic(const Step& step, const Measured& measured) {
     Json devices = Json::array();
     for (const auto& device : measured.moved)
-      devices.push_back({{"name", device.name},
-                         {"rdma", device.rdma},
-                         {"sent", device.sent},
-                         {"received", device.received}});
+      devices.push_back({device.name, device.rdma, device.sent, device.received});
     const auto all = gather_texts(*backends_.fabrics[step.backend],
-                                  world_.local_rank == 0 ? devices.dump() : std::string());
+                                  world_.local_rank == 0 ? json_text(devices) : std::string());
     for (std::size_t rank = 0; rank < all.size(); ++rank) {
       if (all[rank].empty()) continue;
       lines_.print("traffic", {{"rank", rank},
                                {"backend", backends_.names[step.backend]},
                                {"operation", name_of(step.operation)},
-                               {"devices", Json::parse(all[rank])}});
+                               {"devices", named_devices(all[rank])}});
     }
   }
 

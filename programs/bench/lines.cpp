@@ -4,14 +4,15 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
+
 namespace muster::programs::bench {
 
 void Lines::print(const std::string& kind, const Json& fields) const {
   if (!speaks_) return;
   Json line = {{"muster_bench", 1}, {"kind", kind}};
   line.update(fields);
-  // A message of a library may be in any encoding.
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = json_text(line) + "\n";
   std::fwrite(text.data(), 1, text.size(), stdout);
   std::fflush(stdout);
 }

@@ -5,11 +5,14 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "base/json.hpp"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -79,7 +82,8 @@ void verify_checksums(const std::string& folder, const std::vector<DataFile>& fi
   const std::string path = folder + "/checksums.json";
   std::ifstream stream(path);
   if (!stream) return;
-  const auto sums = nlohmann::json::parse(stream, nullptr, /*allow_exceptions=*/false);
+  const std::string text((std::istreambuf_iterator<char>(stream)), {});
+  const auto sums = parse_json(text).value_or(nlohmann::json());
   if (!sums.is_object()) {
     throw BadFile(path + " is not a JSON object of file names and hashes: correct or remove it");
   }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <torch/torch.h>
 
+#include "base/json.hpp"
 #include "muster/checkpoint.hpp"
 #include "muster/distributed_data_parallel.hpp"
 #include "muster/sampler.hpp"
@@ -282,7 +283,7 @@ void Training::begin_metrics() {
                                     {"train_images", data_.train.size()},
                                     {"test_images", data_.test.size()}};
     for (const DataFile& file : data_.files) start["files"][file.name] = file.hash;
-    metrics_->write(start.dump());
+    metrics_->write(json_text(start));
   });
 }
 
@@ -489,7 +490,7 @@ void Training::write_result(bool shared) {
                                          {"restarts", job_.attempt},
                                          {"resumed_at", resumed_at_}};
   std::ofstream file(output("result.json"));
-  file << result.dump(2) << "\n";
+  file << json_text(result, 2) << "\n";
   file.close();
   if (!file) throw std::runtime_error("cannot write " + output("result.json"));
   progress_.say(

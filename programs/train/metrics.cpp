@@ -12,6 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include "base/json.hpp"
+
 namespace muster::programs {
 namespace {
 
@@ -36,7 +38,7 @@ std::string left_text(double seconds) {
 
 // A line that is cut off is none.
 nlohmann::json parsed(const std::string& line) {
-  return nlohmann::json::parse(line, nullptr, /*allow_exceptions=*/false);
+  return parse_json(line).value_or(nlohmann::json());
 }
 
 int64_t step_in(const nlohmann::json& line) {

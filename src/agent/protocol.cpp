@@ -1,213 +1,128 @@
 #include "agent/protocol.hpp"
 
 #include <array>
-#include <string_view>
+#include <utility>
 
-#include <nlohmann/json.hpp>
+#include "agent/placement_fields.hpp"
+#include "agent/record_fields.hpp"
+#include "base/json_fields.hpp"
+#include "facts/facts_fields.hpp"
+
+namespace muster::sys {
+
+static auto texts_of(Stream) {
+  return std::array{std::pair(Stream::kOut, "out"), std::pair(Stream::kErr, "err")};
+}
+
+}  // namespace muster::sys
 
 namespace muster::agent {
-namespace {
 
-using nlohmann::json;
-
-constexpr std::array<std::string_view, 8> kOrders = {"hello", "place", "begin", "beat",
-                                                     "end",   "bye",   "look",  "taken"};
-constexpr std::array<std::string_view, 8> kReports = {"facts", "ready",  "beat",  "event",
-                                                      "done",  "failed", "looks", "output"};
-constexpr std::string_view kOutName = "out";
-constexpr std::string_view kErrName = "err";
-
-Error malformed(const char* whose, const std::string& why) {
-  return {.what = std::string("cannot read the ") + whose + "'s line: " + why};
+static auto texts_of(Order::Kind) {
+  using Kind = Order::Kind;
+  return std::array{std::pair(Kind::kHello, "hello"), std::pair(Kind::kPlace, "place"),
+                    std::pair(Kind::kBegin, "begin"), std::pair(Kind::kBeat, "beat"),
+                    std::pair(Kind::kEnd, "end"),     std::pair(Kind::kBye, "bye"),
+                    std::pair(Kind::kLook, "look"),   std::pair(Kind::kTaken, "taken")};
 }
 
-template <std::size_t kCount>
-int index_of(const std::array<std::string_view, kCount>& names, const std::string& name) {
-  for (std::size_t i = 0; i < kCount; ++i) {
-    if (names.at(i) == name) return static_cast<int>(i);
-  }
-  throw std::invalid_argument("unknown kind '" + name.substr(0, 40) + "'");
+static auto texts_of(Report::Kind) {
+  using Kind = Report::Kind;
+  return std::array{std::pair(Kind::kFacts, "facts"), std::pair(Kind::kReady, "ready"),
+                    std::pair(Kind::kBeat, "beat"),   std::pair(Kind::kEvent, "event"),
+                    std::pair(Kind::kDone, "done"),   std::pair(Kind::kFailed, "failed"),
+                    std::pair(Kind::kLooks, "looks"), std::pair(Kind::kOutput, "output")};
 }
 
-std::string line_of(const json& value) {
-  return value.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+template <class V>
+void fields(V& v, Taken& t) {
+  v("rank", t.rank), v("out", t.out), v("err", t.err);
 }
 
-json taken_json(const std::vector<Taken>& taken) {
-  json list = json::array();
-  for (const Taken& one : taken) list.push_back({one.rank, one.out, one.err});
-  return list;
+template <class V>
+void fields(V& v, RankLook& l) {
+  v("rank", l.rank), v("state", l.state), v("waits_in", l.waits_in), v("cpu_s", l.cpu_s);
 }
 
-std::vector<Taken> read_taken(const json& list) {
-  std::vector<Taken> taken;
-  for (const json& one : list) {
-    taken.push_back({.rank = one.at(0).get<int>(),
-                     .out = one.at(1).get<std::uint64_t>(),
-                     .err = one.at(2).get<std::uint64_t>()});
-  }
-  return taken;
-}
-
-// The values that have a JSON form of their own travel as text inside ours: their modules parse
-// them.
-Order read_order(const json& value) {
-  Order order;
-  order.kind = static_cast<Order::Kind>(index_of(kOrders, value.at("order").get<std::string>()));
-  switch (order.kind) {
-    case Order::Kind::kHello: {
-      order.run_id = value.at("run").get<std::string>();
-      if (value.contains("earlier")) value.at("earlier").get_to(order.earlier);
-      if (!value.contains("request")) break;
-      auto request = facts::parse_request(value.at("request").get<std::string>());
-      if (!request) throw std::invalid_argument(request.error().what);
-      order.request = *std::move(request);
+template <class V>
+void fields(V& v, Order& o) {
+  v("order", o.kind);
+  switch (o.kind) {
+    case Order::Kind::kHello:
+      v("run", o.run_id), v.maybe("request", o.request), v.maybe("earlier", o.earlier);
       break;
-    }
-    case Order::Kind::kPlace: {
-      const auto placement = parse_placement(value.at("placement").get<std::string>());
-      if (!placement) throw std::invalid_argument("no placement");
-      order.placement = *placement;
-      value.at("variables").get_to(order.variables);
+    case Order::Kind::kPlace:
+      v("placement", o.placement), v("variables", o.variables);
       break;
-    }
     case Order::Kind::kBegin:
-      order.orphan_after_s = value.at("orphan_after_s").get<double>();
-      order.taken = read_taken(value.at("taken"));
+      v("orphan_after_s", o.orphan_after_s), v("taken", o.taken);
       break;
     case Order::Kind::kTaken:
-      order.taken = read_taken(value.at("taken"));
+      v("taken", o.taken);
       break;
     case Order::Kind::kEnd:
-      order.grace_s = value.at("grace_s").get<double>();
+      v("grace_s", o.grace_s);
       break;
     case Order::Kind::kBye:
-      order.keep = value.at("keep").get<bool>();
+      v("keep", o.keep);
       break;
     case Order::Kind::kBeat:
     case Order::Kind::kLook:
       break;
   }
-  return order;
 }
 
-Report read_report(const json& value) {
-  Report report;
-  report.kind =
-      static_cast<Report::Kind>(index_of(kReports, value.at("report").get<std::string>()));
-  switch (report.kind) {
-    case Report::Kind::kFacts: {
-      auto facts = facts::parse_facts(value.at("facts").get<std::string>());
-      if (!facts) throw std::invalid_argument(facts.error().what);
-      report.facts = *std::move(facts);
+template <class V>
+void fields(V& v, Report& r) {
+  v("report", r.kind);
+  switch (r.kind) {
+    case Report::Kind::kFacts:
+      v("facts", r.facts);
       break;
-    }
-    case Report::Kind::kEvent: {
-      auto event = parse_event(value.at("event").get<std::string>());
-      if (!event) throw std::invalid_argument(event.error().what);
-      report.event = *std::move(event);
+    case Report::Kind::kEvent:
+      v("event", r.event);
       break;
-    }
     case Report::Kind::kDone:
-      report.ended = value.at("ended").get<int>();
+      v("ended", r.ended);
       break;
     case Report::Kind::kFailed:
-      report.text = value.at("text").get<std::string>();
+      v("text", r.text);
       break;
     case Report::Kind::kBeat:
-      report.clock_s = value.at("clock_s").get<double>();
+      v("clock_s", r.clock_s);
       break;
     case Report::Kind::kLooks:
-      for (const json& look : value.at("looks")) {
-        report.looks.push_back({.rank = look.at("rank").get<int>(),
-                                .state = look.at("state").get<std::string>(),
-                                .waits_in = look.at("waits_in").get<std::string>(),
-                                .cpu_s = look.at("cpu_s").get<double>()});
-      }
+      v("looks", r.looks);
       break;
-    case Report::Kind::kOutput: {
-      const std::string stream = value.at("stream").get<std::string>();
-      if (stream != kOutName && stream != kErrName) throw std::invalid_argument("no stream");
-      report.piece = {.rank = value.at("rank").get<int>(),
-                      .stream = stream == kOutName ? sys::Stream::kOut : sys::Stream::kErr,
-                      .at = value.at("at").get<std::uint64_t>()};
+    case Report::Kind::kOutput:  // the bytes follow the line
+      v("rank", r.piece.rank), v("stream", r.piece.stream), v("at", r.piece.at);
       break;
-    }
     case Report::Kind::kReady:
       break;
   }
-  return report;
 }
 
-}  // namespace
-
 std::string to_line(const Order& order) {
-  json value = {{"order", kOrders.at(static_cast<std::size_t>(order.kind))}};
-  if (order.kind == Order::Kind::kHello) {
-    value["run"] = order.run_id;
-    if (order.request) value["request"] = facts::to_json(*order.request);
-    if (!order.earlier.empty()) value["earlier"] = order.earlier;
-  } else if (order.kind == Order::Kind::kPlace) {
-    value["placement"] = to_json(order.placement);
-    value["variables"] = order.variables;
-  } else if (order.kind == Order::Kind::kBegin) {
-    value["orphan_after_s"] = order.orphan_after_s;
-    value["taken"] = taken_json(order.taken);
-  } else if (order.kind == Order::Kind::kTaken) {
-    value["taken"] = taken_json(order.taken);
-  } else if (order.kind == Order::Kind::kEnd) {
-    value["grace_s"] = order.grace_s;
-  } else if (order.kind == Order::Kind::kBye) {
-    value["keep"] = order.keep;
-  }
-  return line_of(value);
+  return json_of_fields(order) + "\n";
 }
 
 std::string to_line(const Report& report) {
-  json value = {{"report", kReports.at(static_cast<std::size_t>(report.kind))}};
-  if (report.kind == Report::Kind::kFacts) {
-    value["facts"] = facts::to_json(report.facts);
-  } else if (report.kind == Report::Kind::kEvent) {
-    value["event"] = report.event.start ? to_line(*report.event.start) : to_line(*report.event.end);
-  } else if (report.kind == Report::Kind::kDone) {
-    value["ended"] = report.ended;
-  } else if (report.kind == Report::Kind::kBeat) {
-    value["clock_s"] = report.clock_s;
-  } else if (report.kind == Report::Kind::kFailed) {
-    value["text"] = report.text;
-  } else if (report.kind == Report::Kind::kLooks) {
-    value["looks"] = json::array();
-    for (const RankLook& look : report.looks) {
-      value["looks"].push_back({{"rank", look.rank},
-                                {"state", look.state},
-                                {"waits_in", look.waits_in},
-                                {"cpu_s", look.cpu_s}});
-    }
-  } else if (report.kind == Report::Kind::kOutput) {
-    value["rank"] = report.piece.rank;
-    value["stream"] = report.piece.stream == sys::Stream::kOut ? kOutName : kErrName;
-    value["at"] = report.piece.at;
-    return with_payload(line_of(value), report.piece.bytes);
-  }
-  return line_of(value);
+  const std::string line = json_of_fields(report) + "\n";
+  return report.kind == Report::Kind::kOutput ? with_payload(line, report.piece.bytes) : line;
 }
 
 Result<Order> parse_order(const std::string& line) {
-  try {
-    return read_order(json::parse(line));
-  } catch (const std::exception& error) {
-    return unexpected(malformed("launcher", error.what()));
-  }
+  return parse_fields<Order>(line, "cannot read the launcher's line");
 }
 
 Result<Report> parse_report(const Message& message) {
-  try {
-    Report report = read_report(json::parse(message.line));
-    report.piece.bytes = message.payload;
-    return report;
-  } catch (const std::exception& error) {
-    return unexpected(malformed("agent", error.what()));
+  const std::string refusal = "cannot read the agent's line";
+  MUSTER_TRY(Report report, parse_fields<Report>(message.line, refusal));
+  if (report.kind == Report::Kind::kEvent && !is_possible(report.event)) {
+    return unexpected(Error{.what = refusal + ": a number is below zero"});
   }
+  report.piece.bytes = message.payload;
+  return report;
 }
 
 }  // namespace muster::agent

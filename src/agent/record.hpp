@@ -64,6 +64,7 @@ struct Event {  // exactly one of them
   std::optional<RankEnd> end;
 };
 [[nodiscard]] Result<Event> parse_event(const std::string& line);
+[[nodiscard]] bool is_possible(const Event& event);  // no number is below zero that cannot be
 
 // BASE of the running binary: the folder above its own, so that shim and warden meet.
 [[nodiscard]] Result<std::string> base_folder();

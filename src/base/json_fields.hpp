@@ -3,8 +3,9 @@
 //
 //   template <class V> void fields(V& v, S& s) { v("name", s.name), v("size", s.size); }
 //
-// and for an enum E `texts_of(E)`, all its values with their texts. What is read is hostile: every
-// field must be there with its type and within bounds; those that nobody knows are passed over.
+// and for an enum E `texts_of(E)`, all its values with their texts. `v.maybe` is for a field that
+// is absent when it is empty. The reader does not trust its input: every other field must be
+// present, with the right type and within the limits. Unknown fields are ignored.
 #pragma once
 
 #include <cmath>
@@ -21,6 +22,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/json.hpp"
 #include "base/printable.hpp"
 
 namespace muster {
@@ -32,6 +34,14 @@ class FieldWriter {
   template <class T>
   void operator()(const char* name, T& value) {
     json_[name] = json_of(value);
+  }
+  template <class T>
+  void maybe(const char* name, T& value) {
+    if constexpr (requires { value.has_value(); }) {
+      if (value.has_value()) (*this)(name, value);
+    } else {
+      if (!value.empty()) (*this)(name, value);
+    }
   }
 
   template <class T>
@@ -72,10 +82,9 @@ class FieldWriter {
 // Keeps the first thing that is wrong and reads nothing more after it.
 class FieldReader {
  public:
-  using Json = nlohmann::ordered_json;
-  static constexpr std::size_t kMaxJsonBytes = std::size_t{16} << 20;
+  using Json = nlohmann::json;
 
-  explicit FieldReader(const Json& json) { read(json); }
+  FieldReader(const Json& json, const JsonLimits& limits) : limits_(limits) { read(json); }
 
   template <class T>
   void operator()(const char* name, T& value) {
@@ -88,6 +97,10 @@ class FieldReader {
       take(*found, value);
     }
     path_.pop_back();
+  }
+  template <class T>
+  void maybe(const char* name, T& value) {
+    if (wrong_.empty() && object_->contains(name)) (*this)(name, value);
   }
 
   // What is wrong and where: "interfaces.mtu is not a whole number"; empty: nothing.
@@ -126,7 +139,7 @@ class FieldReader {
   void take(const Json& json, std::string& value) {
     if (!json.is_string()) return fail("is not text");
     const auto& text = json.get_ref<const std::string&>();
-    if (text.size() > kMaxStringBytes) return fail("is too long");
+    if (text.size() > limits_.text_bytes) return fail("is too long");
     value = text;
   }
   template <class T>
@@ -140,7 +153,7 @@ class FieldReader {
   template <class T>
   void take(const Json& json, std::vector<T>& items) {
     if (!json.is_array()) return fail("is not a list");
-    if (json.size() > kMaxItems) return fail("has too many items");
+    if (json.size() > limits_.items) return fail("has too many items");
     items.clear();
     for (const Json& item : json) {
       if (!wrong_.empty()) return;
@@ -154,11 +167,11 @@ class FieldReader {
   }
   void take(const Json& json, std::map<std::string, std::string>& map) {
     if (!json.is_object()) return fail("is not an object");
-    if (json.size() > kMaxItems) return fail("has too many items");
+    if (json.size() > limits_.items) return fail("has too many items");
     map.clear();
     for (const auto& [name, item] : json.items()) {
       if (!wrong_.empty()) return;
-      if (name.size() > kMaxStringBytes) return fail("has a name that is too long");
+      if (name.size() > limits_.text_bytes) return fail("has a name that is too long");
       take(item, map[name]);
     }
   }
@@ -171,37 +184,43 @@ class FieldReader {
     object_ = outer;
   }
 
-  static constexpr std::size_t kMaxStringBytes = std::size_t{256} << 10;  // a variable's value
-  static constexpr std::size_t kMaxItems = 65536;
   template <class T>
   static constexpr T kLowest = std::numeric_limits<T>::lowest();
 
+  JsonLimits limits_;
   const Json* object_ = nullptr;
   std::vector<std::string> path_;
   std::string wrong_;
 };
 
-// One line. What is in it need not be UTF-8.
+// One line.
 template <class T>
 [[nodiscard]] std::string json_of_fields(T value) {
-  return FieldWriter::json_of(value).dump(-1, ' ', false,
-                                          FieldWriter::Json::error_handler_t::replace);
+  return json_text(FieldWriter::json_of(value));
 }
 
-// `type` in words, for the message: "facts of a host".
 template <class T>
-[[nodiscard]] Result<T> parse_fields(const std::string& text, const char* type) {
-  const auto refused = [type](const std::string& why) {
-    return Error{.code = ErrorCode::kSystem,
-                 .what = fmt::format("these are not {}: {}", type, why)};
-  };
-  if (text.size() > FieldReader::kMaxJsonBytes) return unexpected(refused("too long"));
-  const auto json = FieldReader::Json::parse(text, nullptr, false);
-  if (json.is_discarded()) return unexpected(refused("no JSON"));
+[[nodiscard]] std::string sorted_json_of_fields(T value, int indent = -1) {
+  return sorted_json_text(FieldWriter::json_of(value), indent);
+}
+
+// The Error says only what is wrong, for the caller's sentence.
+template <class T>
+[[nodiscard]] Result<T> read_fields(const std::string& text, const JsonLimits& limits = {}) {
+  MUSTER_TRY(const auto json, parse_json(text, limits));
   T value{};
-  FieldReader reader(json);
+  FieldReader reader(json, limits);
   if (reader.wrong().empty()) fields(reader, value);
-  if (!reader.wrong().empty()) return unexpected(refused(printable(reader.wrong())));
+  if (!reader.wrong().empty()) return unexpected(Error{.what = printable(reader.wrong())});
+  return value;
+}
+
+// `refusal` begins the message: "these are not facts of a host".
+template <class T>
+[[nodiscard]] Result<T> parse_fields(const std::string& text, const std::string& refusal,
+                                     const JsonLimits& limits = {}) {
+  auto value = read_fields<T>(text, limits);
+  if (!value) return unexpected(Error{.what = refusal + ": " + value.error().what});
   return value;
 }
 

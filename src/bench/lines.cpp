@@ -9,7 +9,7 @@ namespace muster::bench {
 namespace {
 
 constexpr int kLinesVersion = 1;
-constexpr const char* kLine = "line of muster-bench";
+constexpr const char* kLine = "this is not a line of muster-bench";
 
 }  // namespace
 

@@ -9,7 +9,7 @@
 namespace muster::bench {
 namespace {
 
-constexpr const char* kResults = "results of a bench";
+constexpr const char* kResults = "these are not results of a bench";
 
 // Numbers that some cluster could have: what draws and adds them up need not fear any other.
 class Bounds {
@@ -88,8 +88,8 @@ Result<Results> parse_results(const std::string& json) {
   Bounds bounds;
   fields(bounds, results);
   if (bounds.odd().empty()) return results;
-  return unexpected(Error{.what = fmt::format("these are not {}: the value of {} is impossible",
-                                              kResults, bounds.odd())});
+  return unexpected(
+      Error{.what = fmt::format("{}: the value of {} is impossible", kResults, bounds.odd())});
 }
 
 }  // namespace muster::bench

@@ -42,7 +42,8 @@ struct Rule {
 // What all rules find, errors first, equal findings of several hosts as one.
 [[nodiscard]] std::vector<Finding> judge(const Scene& scene);
 
-[[nodiscard]] std::string to_json(const Finding& finding);             // one line
+[[nodiscard]] std::string to_json(const Finding& finding);  // one line
+[[nodiscard]] Result<Finding> parse_finding(const std::string& json);
 [[nodiscard]] std::string to_text(std::span<const Finding> findings);  // the table for people
 [[nodiscard]] bool has_errors(std::span<const Finding> findings);
 

@@ -1,29 +1,28 @@
-#include <nlohmann/json.hpp>
+#include <array>
+#include <utility>
 
+#include "base/json_fields.hpp"
 #include "checks/finding.hpp"
 
 namespace muster::checks {
-namespace {
 
-const char* name_of(Severity severity) {
-  switch (severity) {
-    case Severity::kError:
-      return "error";
-    case Severity::kWarning:
-      return "warning";
-    case Severity::kNote:
-      break;
-  }
-  return "note";
+static auto texts_of(Severity) {
+  return std::array{std::pair(Severity::kNote, "note"), std::pair(Severity::kWarning, "warning"),
+                    std::pair(Severity::kError, "error")};
 }
 
-}  // namespace
+template <class V>
+void fields(V& v, Finding& f) {
+  v("id", f.id), v("severity", f.severity), v("hosts", f.hosts), v("what", f.what);
+  v("evidence", f.evidence), v("fix", f.fix);
+}
 
 std::string to_json(const Finding& finding) {
-  const nlohmann::json value = {
-      {"id", finding.id},     {"severity", name_of(finding.severity)}, {"hosts", finding.hosts},
-      {"what", finding.what}, {"evidence", finding.evidence},          {"fix", finding.fix}};
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return sorted_json_of_fields(finding);
+}
+
+Result<Finding> parse_finding(const std::string& json) {
+  return parse_fields<Finding>(json, "this is not a finding", kOwnFile);
 }
 
 }  // namespace muster::checks

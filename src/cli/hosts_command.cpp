@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
 #include "hosts/fold.hpp"
@@ -42,8 +43,7 @@ std::string to_json(const hosts::Cluster& cluster) {
       {"slots", slots},           {"folded", hosts::fold(cluster.hosts)},
       {"user", cluster.user},     {"port", cluster.port},
       {"source", cluster.source}};
-  // A path need not be UTF-8; everything else is ASCII.
-  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+  return json_text(value) + '\n';
 }
 
 std::string to_lines(const std::vector<hosts::Host>& hosts) {

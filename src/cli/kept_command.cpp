@@ -2,8 +2,7 @@
 
 #include <filesystem>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json_fields.hpp"
 #include "sys/file.hpp"
 
 namespace muster::cli {
@@ -17,33 +16,34 @@ const std::vector<launch::Flag> not_kept = {{.names = {"-d", "--detach"}},
 
 }  // namespace
 
+struct KeptFile {
+  int schema = 1;
+  KeptCommand command;
+};
+
+template <class V>
+void fields(V& v, KeptFile& f) {
+  v("schema", f.schema), v("folder", f.command.folder), v("words", f.command.words);
+  v("program", f.command.program);
+}
+
 Result<void> keep_command(const std::string& run_folder, const launch::Words& words,
                           const Program& program) {
   std::error_code error;
-  const std::string folder = std::filesystem::current_path(error);
-  const nlohmann::json value = {
-      {"schema", 1},
-      {"folder", folder},
-      {"words", launch::without_values(launch::without_flags(words, not_kept))},
-      {"program", program}};
-  return sys::write_file(run_folder + kName,
-                         value.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
-                         0600);
+  const KeptFile file{
+      .command = {.folder = std::filesystem::current_path(error),
+                  .words = launch::without_values(launch::without_flags(words, not_kept)),
+                  .program = program}};
+  return sys::write_file(run_folder + kName, sorted_json_of_fields(file, 1) + "\n", 0600);
 }
 
 Result<KeptCommand> read_command(const std::string& run_folder) {
   MUSTER_TRY(const std::string text, sys::read_file(run_folder + kName));
-  try {
-    const auto value = nlohmann::json::parse(text);
-    return KeptCommand{.folder = value.at("folder"),
-                       .words = value.at("words").get<launch::Words>(),
-                       .program = value.at("program").get<Program>()};
-  } catch (const std::exception& error) {
-    return unexpected(
-        Error{.what = std::string("this is not a stored command line: ") + error.what(),
-              .where = {.file = run_folder + kName},
-              .hint = "type the whole command line again"});
-  }
+  auto file = parse_fields<KeptFile>(text, "this is not a stored command line", kOwnFile);
+  if (file) return std::move(file->command);
+  file.error().where.file = run_folder + kName;
+  file.error().hint = "type the whole command line again";
+  return unexpected(file.error());
 }
 
 }  // namespace muster::cli

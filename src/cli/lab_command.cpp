@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json.hpp"
 #include "cli/command.hpp"
 #include "hosts/expression.hpp"
 #include "lab/breakage.hpp"
@@ -115,7 +116,7 @@ nlohmann::json to_json(const lab::Status& status) {
 Result<int> lab_status(const LabOptions& options) {
   MUSTER_TRY(const lab::Status status, lab::status(options.spec.name));
   if (options.json) {
-    sys::print_out("{}\n", to_json(status).dump(2));
+    sys::print_out("{}\n", json_text(to_json(status), 2));
     return 0;
   }
   sys::print_out("lab '{}': user {}, password {}\n", status.spec.name, status.spec.user,

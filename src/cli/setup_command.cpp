@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "cli/bundle_command.hpp"
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
@@ -86,7 +87,7 @@ void print_json(const setup::SetupResult& result) {
                               {"hosts", hosts},
                               {"host_keys", keys},
                               {"notes", result.notes}};
-  sys::print_out("{}\n", all.dump(2));
+  sys::print_out("{}\n", json_text(all, 2));
 }
 
 // `keys_shown`: a person has just seen the new host keys and answered.

@@ -1,143 +1,14 @@
-#include <array>
-#include <utility>
-
 #include "base/json_fields.hpp"
-#include "facts/facts.hpp"
-#include "facts/summary.hpp"
+#include "facts/facts_fields.hpp"
 
 namespace muster::facts {
-
-auto texts_of(InterfaceKind) {
-  return std::array{std::pair(InterfaceKind::kPort, to_text(InterfaceKind::kPort)),
-                    std::pair(InterfaceKind::kLoopback, to_text(InterfaceKind::kLoopback)),
-                    std::pair(InterfaceKind::kVirtual, to_text(InterfaceKind::kVirtual)),
-                    std::pair(InterfaceKind::kTunnel, to_text(InterfaceKind::kTunnel)),
-                    std::pair(InterfaceKind::kInfiniband, to_text(InterfaceKind::kInfiniband))};
-}
-
-template <class V>
-void fields(V& v, Address& a) {
-  v("ip", a.ip), v("prefix", a.prefix);
-}
-
-template <class V>
-void fields(V& v, Interface& i) {
-  v("name", i.name), v("kind", i.kind), v("up", i.up), v("mtu", i.mtu);
-  v("speed_mbit", i.speed_mbit), v("addresses", i.addresses);
-}
-
-template <class V>
-void fields(V& v, Route& r) {
-  v("destination", r.destination), v("interface", r.interface), v("gateway", r.gateway);
-  v("metric", r.metric);
-}
-
-template <class V>
-void fields(V& v, Gid& g) {
-  v("index", g.index), v("gid", g.gid), v("type", g.type), v("interface", g.interface);
-}
-
-template <class V>
-void fields(V& v, RdmaPort& p) {
-  v("device", p.device), v("port", p.port), v("active", p.active), v("link_layer", p.link_layer);
-  v("rate", p.rate), v("gids", p.gids);
-}
-
-template <class V>
-void fields(V& v, Cpu& c) {
-  v("architecture", c.architecture), v("model", c.model), v("isa", c.isa), v("cores", c.cores);
-  v("usable", c.usable), v("numa_nodes", c.numa_nodes), v("affinity", c.affinity);
-}
-
-template <class V>
-void fields(V& v, Limit& l) {
-  v("soft", l.soft), v("hard", l.hard);
-}
-
-template <class V>
-void fields(V& v, Limits& l) {
-  v("nofile", l.nofile), v("memlock", l.memlock), v("nproc", l.nproc);
-}
-
-template <class V>
-void fields(V& v, Listener& l) {
-  v("port", l.port), v("address", l.address), v("pid", l.pid), v("user", l.user);
-  v("command", l.command);
-}
-
-template <class V>
-void fields(V& v, FileMode& f) {
-  v("path", f.path), v("mode", f.mode), v("uid", f.uid), v("problem", f.problem);
-}
-
-template <class V>
-void fields(V& v, FileIdentity& f) {
-  v("path", f.path), v("hash", f.hash), v("bytes", f.bytes);
-}
-
-template <class V>
-void fields(V& v, Mpi& m) {
-  v("kind", m.kind), v("version", m.version), v("launcher", m.launcher), v("library", m.library);
-}
-
-template <class V>
-void fields(V& v, Torch& t) {
-  v("torchrun", t.torchrun), v("version", t.version), v("threads", t.threads);
-}
-
-template <class V>
-void fields(V& v, Program& p) {
-  v("name", p.name), v("path", p.path), v("executable", p.executable), v("identity", p.identity);
-  v("libmpi", p.libmpi), v("libmpi_kind", p.libmpi_kind), v("libmpi_version", p.libmpi_version);
-  v("missing_libraries", p.missing_libraries);
-  v("missing_interpreter", p.missing_interpreter), v("only_in_folder", p.only_in_folder);
-  v("torch", p.torch);
-}
-
-template <class V>
-void fields(V& v, Script& s) {
-  v("name", s.name), v("path", s.path), v("files", s.files), v("complete", s.complete);
-}
-
-template <class V>
-void fields(V& v, NotSeen& n) {
-  v("what", n.what), v("why", n.why);
-}
-
-template <class V>
-void fields(V& v, Environment& e) {
-  v("activated", e.activated), v("failure", e.failure), v("seen", e.seen), v("digest", e.digest);
-}
-
-template <class V>
-void fields(V& v, Facts& f) {
-  v("host", f.host), v("hostname", f.hostname), v("uid", f.uid), v("user", f.user);
-  v("home", f.home), v("folder_exists", f.folder_exists), v("os", f.os);
-  v("kernel", f.kernel), v("cpu", f.cpu), v("memory_bytes", f.memory_bytes);
-  v("interfaces", f.interfaces), v("routes", f.routes);
-  v("own_name_resolves_to", f.own_name_resolves_to), v("rdma", f.rdma), v("gpus", f.gpus);
-  v("limits", f.limits), v("shm_bytes", f.shm_bytes), v("shm_free_bytes", f.shm_free_bytes);
-  v("clock_s", f.clock_s), v("port_range_first", f.port_range_first);
-  v("port_range_last", f.port_range_last), v("listeners", f.listeners);
-  v("ssh_files", f.ssh_files), v("mpi", f.mpi), v("torch", f.torch), v("program", f.program);
-  v("script", f.script), v("environment", f.environment);
-  v("launcher_unreachable", f.launcher_unreachable), v("not_seen", f.not_seen);
-}
-
-template <class V>
-void fields(V& v, Request& r) {
-  v("host", r.host), v("activate", r.activate), v("launchers", r.launchers);
-  v("program", r.program), v("script", r.script), v("script_is_module", r.script_is_module);
-  v("folder", r.folder), v("launcher_addresses", r.launcher_addresses);
-  v("launcher_port", r.launcher_port), v("answer_within_s", r.answer_within_s);
-}
 
 std::string to_json(const Facts& facts) {
   return json_of_fields(facts);
 }
 
 Result<Facts> parse_facts(const std::string& json) {
-  return parse_fields<Facts>(json, "facts of a host");
+  return parse_fields<Facts>(json, "these are not facts of a host");
 }
 
 std::string to_json(const Request& request) {
@@ -145,7 +16,7 @@ std::string to_json(const Request& request) {
 }
 
 Result<Request> parse_request(const std::string& json) {
-  return parse_fields<Request>(json, "questions to a host");
+  return parse_fields<Request>(json, "these are not questions to a host");
 }
 
 }  // namespace muster::facts

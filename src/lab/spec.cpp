@@ -4,7 +4,8 @@
 #include <charconv>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
+
+#include "base/json_fields.hpp"
 
 namespace muster::lab {
 namespace {
@@ -131,35 +132,21 @@ std::string mark(std::string_view lab) {
   return "MUSTER_LAB=" + lab_folder(lab);
 }
 
-std::string to_json(const Spec& spec) {
-  const nlohmann::json value = {{"name", spec.name},     {"hosts", spec.hosts},
-                                {"nics", spec.nics},     {"nic_names", spec.nic_names},
-                                {"root", spec.root},     {"user", spec.user},
-                                {"uid", spec.uid},       {"password", spec.password},
-                                {"shares", spec.shares}, {"launcher_lacks", spec.launcher_lacks}};
-  return value.dump(2) + "\n";
+template <class V>
+void fields(V& v, Spec& s) {
+  v("name", s.name), v("hosts", s.hosts), v("nics", s.nics), v("nic_names", s.nic_names);
+  v("root", s.root), v("user", s.user), v("uid", s.uid), v("password", s.password);
+  v("shares", s.shares), v("launcher_lacks", s.launcher_lacks);
 }
 
-Result<Spec> from_json(std::string_view text) {
-  try {
-    const nlohmann::json value = nlohmann::json::parse(text);
-    Spec spec{.name = value.at("name"),
-              .hosts = value.at("hosts"),
-              .nics = value.at("nics"),
-              .nic_names = value.at("nic_names"),
-              .root = value.at("root"),
-              .user = value.at("user"),
-              .uid = value.at("uid"),
-              .password = value.at("password"),
-              .shares = value.at("shares"),
-              .launcher_lacks = value.at("launcher_lacks")};
-    MUSTER_CHECK(validate(spec));
-    return spec;
-  } catch (const nlohmann::json::exception& error) {
-    return unexpected(
-        Error{.code = ErrorCode::kSystem,
-              .what = fmt::format("this is not the description of a lab: {}", error.what())});
-  }
+std::string to_json(const Spec& spec) {
+  return sorted_json_of_fields(spec, 2) + "\n";
+}
+
+Result<Spec> from_json(const std::string& text) {
+  MUSTER_TRY(Spec spec, parse_fields<Spec>(text, "this is not the description of a lab"));
+  MUSTER_CHECK(validate(spec));
+  return spec;
 }
 
 }  // namespace muster::lab

@@ -60,6 +60,6 @@ constexpr std::string_view kDockerAddress = "198.19.255.1";
 [[nodiscard]] std::string mark(std::string_view lab);
 
 [[nodiscard]] std::string to_json(const Spec& spec);
-[[nodiscard]] Result<Spec> from_json(std::string_view text);
+[[nodiscard]] Result<Spec> from_json(const std::string& text);
 
 }  // namespace muster::lab

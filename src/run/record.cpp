@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/exit_code.hpp"
+#include "base/json_fields.hpp"
 
 namespace muster::run {
 namespace {
@@ -407,25 +408,33 @@ std::string to_json(const Record& record, const Verdict& verdict) {
       {"first_failed_rank", verdict.first_failed_rank},
       {"quoted", verdict.quoted},
   };
-  return value.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return json_text(value, 1) + "\n";
+}
+
+// Only counted.
+struct SummarizedRank {};
+
+template <class V>
+void fields(V&, SummarizedRank&) {}
+
+struct SummarizedRecord {
+  Summary summary;
+  std::vector<SummarizedRank> ranks;
+};
+
+template <class V>
+void fields(V& v, SummarizedRecord& r) {
+  Summary& s = r.summary;
+  v("id", s.id), v("command", s.command), v("engine", s.engine), v("started", s.started_s);
+  v("ended", s.ended_s), v("ranks", r.ranks), v("code", s.code), v("verdict", s.text);
+  v.maybe("started_again", s.started_again);
 }
 
 Result<Summary> parse_summary(const std::string& text) {
-  try {
-    const auto value = nlohmann::json::parse(text);
-    return Summary{.id = value.at("id"),
-                   .command = value.at("command"),
-                   .engine = value.at("engine"),
-                   .started_s = value.at("started"),
-                   .ended_s = value.at("ended"),
-                   .ranks = static_cast<int>(value.at("ranks").size()),
-                   .code = value.at("code"),
-                   .text = value.at("verdict"),
-                   .started_again = value.value("started_again", "")};
-  } catch (const std::exception& error) {
-    return unexpected(
-        Error{.what = std::string("this is not the record of a run: ") + error.what()});
-  }
+  MUSTER_TRY(SummarizedRecord record,
+             parse_fields<SummarizedRecord>(text, "this is not the record of a run", kOwnFile));
+  record.summary.ranks = static_cast<int>(record.ranks.size());
+  return std::move(record.summary);
 }
 
 }  // namespace muster::run

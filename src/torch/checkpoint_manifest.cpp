@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
+
 namespace muster {
 namespace {
 
@@ -11,6 +13,7 @@ using nlohmann::json;
 
 constexpr int kManifestVersion = 1;
 
+// Throws where a name is not UTF-8: it must not change.
 std::string seal(json value) {
   const std::string plain = value.dump();
   value["checksum"] = checksum(plain.data(), plain.size());
@@ -18,7 +21,9 @@ std::string seal(json value) {
 }
 
 json unseal(const std::string& text) {
-  json value = json::parse(text);
+  auto parsed = parse_json(text, kOwnFile);
+  if (!parsed) throw std::runtime_error("is damaged: " + parsed.error().what);
+  json value = *std::move(parsed);
   if (!value.is_object() || !value.contains("checksum")) throw std::runtime_error("is damaged");
   if (value.dump() != text) throw std::runtime_error("is damaged: its format is wrong");
   const std::string told = value["checksum"];

@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json.hpp"
+
 namespace muster {
 namespace {
 
@@ -33,6 +35,16 @@ constexpr std::array kTypeNames = {TypeName{at::kDouble, "F64"},
                                    TypeName{at::kComplexFloat, "C64"}};
 
 constexpr const char* kMetadata = "__metadata__";
+
+std::runtime_error not_a_header(const std::string& why) {
+  return std::runtime_error("its header is not a safetensors header: " + why);
+}
+
+nlohmann::json parse_header(std::string_view json) {
+  auto parsed = parse_json(json, {.bytes = kMostHeaderBytes});
+  if (!parsed) throw not_a_header(parsed.error().what);
+  return *std::move(parsed);
+}
 
 TensorPlace place_of(const std::string& name, const nlohmann::json& entry) {
   TensorPlace place{.name = name, .type = type_of_safetensors(entry.at("dtype")), .shape = {}};
@@ -136,7 +148,7 @@ std::string encode(const TensorHeader& header) {
                         {"shape", place.shape},
                         {"data_offsets", {place.begin, place.end}}};
   }
-  std::string text = json.dump();
+  std::string text = json.dump();  // throws where a name is not UTF-8: it must not change
   text.resize((text.size() + 7) / 8 * 8, ' ');  // the data are aligned
   if (text.size() > kMostHeaderBytes) throw std::runtime_error("too many tensors for one file");
   const uint64_t length = text.size();
@@ -148,7 +160,7 @@ std::string encode(const TensorHeader& header) {
 TensorHeader decode(std::string_view json, std::optional<uint64_t> data_bytes) {
   TensorHeader header;
   try {
-    const auto parsed = nlohmann::json::parse(json);
+    const auto parsed = parse_header(json);
     if (!parsed.is_object()) throw std::runtime_error("its header is not a JSON object");
     for (const auto& [name, entry] : parsed.items()) {
       if (name == kMetadata) {
@@ -158,8 +170,7 @@ TensorHeader decode(std::string_view json, std::optional<uint64_t> data_bytes) {
       }
     }
   } catch (const nlohmann::json::exception& error) {
-    throw std::runtime_error(std::string("its header is not a safetensors header: ") +
-                             error.what());
+    throw not_a_header(error.what());
   }
   check_places(header.places, data_bytes);
   return header;

@@ -74,6 +74,16 @@ TEST(Protocol, WhatWasTakenIsReadBack) {
   EXPECT_EQ(parse_order(to_line(Order{.kind = Order::Kind::kBegin, .taken = taken}))->taken, taken);
 }
 
+TEST(Protocol, PlacementIsReadBack) {
+  const Order place{.kind = Order::Kind::kPlace,
+                    .placement = {.interface = "eth0", .host_rank = 2, .ranks = 3},
+                    .variables = {"A=\"b\"\n", "C="}};
+  const auto again = parse_order(to_line(place));
+  ASSERT_TRUE(again) << to_text(again.error());
+  EXPECT_EQ(again->placement, place.placement);
+  EXPECT_EQ(again->variables, place.variables);
+}
+
 TEST(Protocol, OneMessageIsOneLine) {
   Report failed{.kind = Report::Kind::kFailed, .text = "two\nlines \xff"};
   const std::string line = to_line(failed);
@@ -84,17 +94,24 @@ TEST(Protocol, HostileLinesAreRefusedNotObeyed) {
   for (const char* line :
        {"", "{", "null", "[]", "{}", "{\"order\":3}", "{\"order\":\"dance\"}",
         "{\"order\":\"hello\"}", "{\"order\":\"begin\",\"orphan_after_s\":\"soon\"}",
-        "{\"order\":\"end\"}", "{\"order\":\"hello\",\"run\":\"r\",\"request\":\"[]\"}"}) {
+        "{\"order\":\"end\"}", "{\"order\":\"hello\",\"run\":\"r\",\"request\":\"[]\"}",
+        "{\"order\":\"hello\",\"run\":\"r\",\"request\":{}}", "{\"order\":\"bye\",\"keep\":1}",
+        "{\"order\":\"taken\",\"taken\":[[0,1,2]]}", "{\"order\":\"hello\",\"run\":\"\xff\"}"}) {
     EXPECT_FALSE(parse_order(line)) << line;
   }
   for (const char* line :
        {"Welcome to n1!", "{\"report\":\"facts\",\"facts\":\"{}\"}", "{\"report\":\"event\"}",
-        "{\"report\":\"event\",\"event\":\"{}\"}", "{\"report\":\"done\",\"ended\":\"x\"}",
+        "{\"report\":\"event\",\"event\":\"{}\"}", "{\"report\":\"event\",\"event\":{}}",
+        "{\"report\":\"facts\",\"facts\":{}}", "{\"report\":\"done\",\"ended\":\"x\"}",
         "{\"report\":\"looks\",\"looks\":[{}]}", "{\"report\":\"output\",\"rank\":0}",
         "{\"report\":\"output\",\"rank\":0,\"stream\":\"in\",\"at\":0}",
         "{\"report\":\"output\",\"rank\":0,\"stream\":\"out\",\"at\":\"x\"}"}) {
     EXPECT_FALSE(parse_report({.line = line, .payload = {}})) << line;
   }
+  const Report impossible{.kind = Report::Kind::kEvent,
+                          .event = {.start = std::nullopt, .end = RankEnd{.rank = -1}}};
+  EXPECT_FALSE(read_back(impossible));
+  EXPECT_FALSE(parse_report({.line = std::string(1'000'000, '['), .payload = {}}));
 }
 
 }  // namespace

@@ -67,5 +67,36 @@ TEST(FindingJson, IsOneLineAndSurvivesBytesThatAreNoText) {
   EXPECT_EQ(value["what"], "a\nb");
 }
 
+TEST(FindingJson, IsReadBack) {
+  for (const Severity severity : {Severity::kNote, Severity::kWarning, Severity::kError}) {
+    const Finding finding{.id = "x",
+                          .severity = severity,
+                          .hosts = {"n1", "n2"},
+                          .what = "w",
+                          .evidence = "e",
+                          .fix = "f"};
+    const auto read = parse_finding(to_json(finding));
+    ASSERT_TRUE(read) << to_text(read.error());
+    EXPECT_EQ(read->severity, severity);
+    EXPECT_EQ(read->hosts, finding.hosts);
+    EXPECT_EQ(to_json(*read), to_json(finding));
+  }
+  EXPECT_EQ(to_json(Finding{.id = "x", .what = "w"}),
+            R"({"evidence":"","fix":"","hosts":[],"id":"x","severity":"warning","what":"w"})");
+}
+
+TEST(FindingJson, RefusesWhatIsNoFinding) {
+  for (const std::string& text :
+       {std::string(), std::string("{}"), std::string("null"), std::string(1'000'000, '['),
+        std::string(
+            R"({"evidence":"","fix":"","hosts":"n1","id":"x","severity":"note","what":""})"),
+        std::string(R"({"evidence":"","fix":"","hosts":[],"id":"x","severity":"bad","what":""})"),
+        std::string(R"({"evidence":"","fix":"","hosts":[],"id":7,"severity":"note","what":""})"),
+        std::string("{\"evidence\":\"\xff\",\"fix\":\"\",\"hosts\":[],\"id\":\"x\","
+                    "\"severity\":\"note\",\"what\":\"\"}")}) {
+    EXPECT_FALSE(parse_finding(text)) << text.substr(0, 100);
+  }
+}
+
 }  // namespace
 }  // namespace muster::checks

@@ -1,0 +1,132 @@
+#include "base/json.hpp"
+
+#include <array>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/json_fields.hpp"
+
+namespace muster {
+
+enum class Shade { kDark, kLight };
+
+static auto texts_of(Shade) {
+  return std::array{std::pair(Shade::kDark, "dark"), std::pair(Shade::kLight, "light")};
+}
+
+struct Inner {
+  int count = 0;
+};
+
+template <class V>
+void fields(V& v, Inner& i) {
+  v("count", i.count);
+}
+
+struct Outer {
+  std::string name;
+  Shade shade = Shade::kDark;
+  std::vector<Inner> list;
+  std::optional<Inner> null_or_inner;
+  std::optional<Inner> absent_or_inner;
+  std::vector<std::string> words;
+};
+
+template <class V>
+void fields(V& v, Outer& o) {
+  v("name", o.name), v("shade", o.shade), v("list", o.list);
+  v("null_or_inner", o.null_or_inner), v.maybe("absent_or_inner", o.absent_or_inner);
+  v.maybe("words", o.words);
+}
+
+namespace {
+
+std::string why_not(const std::string& text, const JsonLimits& limits = {}) {
+  const auto read = read_fields<Outer>(text, limits);
+  return read ? "" : read.error().what;
+}
+
+std::string nested(std::size_t depth) {
+  return std::string(depth, '[') + std::string(depth, ']');
+}
+
+TEST(ParseJson, LimitsDepthAndLength) {
+  EXPECT_TRUE(parse_json(nested(3), {.depth = 3}));
+  EXPECT_EQ(parse_json(nested(4), {.depth = 3}).error().what, "nested too deeply");
+  EXPECT_EQ(parse_json(std::string(1'000'000, '[')).error().what, "nested too deeply");
+  EXPECT_EQ(parse_json(R"({"a":{"a":{"a":1}}})", {.depth = 2}).error().what, "nested too deeply");
+  EXPECT_TRUE(parse_json("[0]", {.bytes = 3}));
+  EXPECT_EQ(parse_json("[0] ", {.bytes = 3}).error().what, "too long");
+}
+
+TEST(ParseJson, CountsNoBracketsInsideText) {
+  EXPECT_TRUE(parse_json(R"(["[[[[", "\"[[[[", "\\", "[["])", {.depth = 1}));
+  EXPECT_TRUE(parse_json("[[],[],[[]]]", {.depth = 3}));
+}
+
+TEST(ParseJson, RefusesWhatIsNoJson) {
+  for (const char* text : {"", "{", "[1,]", "nul", "{\"a\"}", "[1] [2]", "1e999", "\"\xff\""}) {
+    EXPECT_EQ(parse_json(text).error().what, "no JSON") << text;
+  }
+}
+
+TEST(JsonText, ReplacesBytesThatAreNotUtf8) {
+  const std::string text = json_text(nlohmann::json("a\xff"));
+  EXPECT_EQ(text, "\"a\xef\xbf\xbd\"");
+  EXPECT_TRUE(parse_json(text));
+}
+
+TEST(Fields, AreWrittenAsDeclaredOrSorted) {
+  const Outer outer{.name = "n", .shade = Shade::kLight, .list = {{1}, {2}}};
+  EXPECT_EQ(
+      json_of_fields(outer),
+      R"({"name":"n","shade":"light","list":[{"count":1},{"count":2}],"null_or_inner":null})");
+  EXPECT_EQ(
+      sorted_json_of_fields(outer),
+      R"({"list":[{"count":1},{"count":2}],"name":"n","null_or_inner":null,"shade":"light"})");
+  EXPECT_EQ(sorted_json_of_fields(Inner{.count = 3}, 1), "{\n \"count\": 3\n}");
+}
+
+TEST(Fields, AreReadBack) {
+  const Outer outer{.name = "n",
+                    .shade = Shade::kLight,
+                    .list = {{7}},
+                    .null_or_inner = Inner{8},
+                    .absent_or_inner = Inner{9},
+                    .words = {"a"}};
+  const auto read = read_fields<Outer>(json_of_fields(outer));
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(json_of_fields(*read), json_of_fields(outer));
+  const auto empty = read_fields<Outer>(json_of_fields(Outer{}));
+  ASSERT_TRUE(empty) << empty.error().what;
+  EXPECT_FALSE(empty->absent_or_inner);
+}
+
+TEST(Fields, SayWhatIsWrongAndWhere) {
+  const std::string good = json_of_fields(Outer{.name = "n", .list = {{1}}});
+  const auto with = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    return text.replace(text.find(from), from.size(), to);
+  };
+  EXPECT_EQ(why_not(good), "");
+  EXPECT_EQ(why_not(with("\"n\"", "3")), "name is not text");
+  EXPECT_EQ(why_not(with("\"dark\"", "\"red\"")), "shade is not one of the allowed words");
+  EXPECT_EQ(why_not(with("{\"count\":1}", "[]")), "list is not an object");
+  EXPECT_EQ(why_not(with("1", "1.5")), "list.count is not a whole number");
+  EXPECT_EQ(why_not(with("null}", "null,\"absent_or_inner\":{}}")),
+            "absent_or_inner.count is missing");
+  EXPECT_EQ(why_not(with("null}", "null,\"words\":[1]}")), "words is not text");
+  EXPECT_EQ(why_not("[]"), " is not an object");
+}
+
+TEST(Fields, KeepTheLimits) {
+  const std::string text = json_of_fields(Outer{.name = "nnn", .list = {{1}, {2}, {3}}});
+  EXPECT_EQ(why_not(text, {.text_bytes = 2}), "name is too long");
+  EXPECT_EQ(why_not(text, {.items = 2}), "list has too many items");
+  EXPECT_EQ(why_not(text, {.depth = 2}), "nested too deeply");
+  EXPECT_EQ(why_not(text, {.bytes = 20}), "too long");
+}
+
+}  // namespace
+}  // namespace muster
