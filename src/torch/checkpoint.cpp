@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
-#include <random>
 #include <set>
 #include <stdexcept>
 #include <thread>
@@ -24,11 +23,6 @@ using SteadyClock = std::chrono::steady_clock;
 
 std::string rng_name(int rank) {
   return "rng/" + std::to_string(rank);
-}
-
-std::string new_mark() {
-  std::random_device device;
-  return std::to_string(device()) + std::to_string(device());
 }
 
 torch::Tensor as_bytes(const std::string& text) {
@@ -295,7 +289,7 @@ Checkpoints::Checkpoints(const Job& job, ProcessGroupPointer group,
   if (options.folder.empty() || options.keep < 1 || options.shard_bytes < 1) {
     throw std::invalid_argument("Checkpoints needs a directory, keep >= 1 and shard_bytes >= 1");
   }
-  s.mark = broadcast_text(*s.group, new_mark(), 0);
+  s.mark = broadcast_text(*s.group, random_name(), 0);
   s.folder_of = find_folder_mates(job, *s.group, options.folder, s.mark);
   const int ours = s.folder_of[static_cast<size_t>(job.rank)];
   for (int rank = 0; rank < job.size; ++rank) {

@@ -1,9 +1,12 @@
 #include "torch/durable_file.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -28,10 +31,22 @@ void throw_errno(const std::string& path, const std::string& what) {
   throw std::runtime_error(path + ": " + what + ": " + std::strerror(error));
 }
 
-NewFile::NewFile(std::string path) : path_(std::move(path)) {
-  fd_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (fd_ < 0) throw_errno(path_, "cannot be created");
+std::string random_name() {
+  std::random_device random;
+  std::array<char, 33> text{};
+  (void)std::snprintf(text.data(), text.size(), "%08x%08x%08x%08x", random(), random(), random(),
+                      random());
+  return text.data();
 }
+
+int open_new(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const int fd = ::open(path.c_str(), kFlags, 0666);
+  if (fd < 0) throw_errno(path, "cannot be created");
+  return fd;
+}
+
+NewFile::NewFile(std::string path) : path_(std::move(path)), fd_(open_new(path_)) {}
 
 NewFile::~NewFile() {
   if (fd_ >= 0) ::close(fd_);
@@ -75,7 +90,7 @@ void sync_folder(const std::string& path) {
 }
 
 void write_whole_file(const std::string& path, const std::function<void(NewFile&)>& write) {
-  const std::string unfinished = path + ".tmp-" + std::to_string(::getpid());
+  const std::string unfinished = path + ".tmp-" + random_name();
   try {
     NewFile file(unfinished);
     write(file);
@@ -84,7 +99,7 @@ void write_whole_file(const std::string& path, const std::function<void(NewFile&
       throw_errno(path, "cannot be renamed into place");
     sync_folder(folder_of(path));
   } catch (...) {
-    ::unlink(unfinished.c_str());
+    ::unlink(unfinished.c_str());  // nobody else can have a file of that name
     throw;
   }
 }

@@ -12,7 +12,13 @@ namespace muster {
 // "PATH: what: No space left on device", of errno.
 [[noreturn]] void throw_errno(const std::string& path, const std::string& what);
 
-// A new file, mode 0666 less the umask. Nothing is promised before `sync`.
+// 32 hexadecimal digits that nobody can guess.
+[[nodiscard]] std::string random_name();
+
+// The descriptor of a new file, mode 0666 less the umask. A file or link of that name is an error.
+[[nodiscard]] int open_new(const std::string& path);
+
+// A new file, as `open_new` makes it. Nothing is promised before `sync`.
 class NewFile {
  public:
   explicit NewFile(std::string path);

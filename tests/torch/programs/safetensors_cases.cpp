@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <torch/torch.h>
+#include <unistd.h>
 
 #include "muster/safetensors.hpp"
 
@@ -142,6 +143,19 @@ TEST_F(SafetensorsTest, AFileThatCannotBeWrittenIsNamedAndTheOldOneStays) {
   } catch (const std::runtime_error& error) {
     EXPECT_NE(std::string(error.what()).find("/none/there"), std::string::npos) << error.what();
   }
+}
+
+// Another user of a directory that all may write to, such as /tmp, can guess names.
+TEST_F(SafetensorsTest, ALinkPlantedBesideTheFileIsNotFollowed) {
+  const std::string victim = folder + "/victim";
+  std::ofstream(victim) << "precious";
+  fs::create_symlink(victim, path + ".tmp-" + std::to_string(::getpid()));
+  save_safetensors(path, {{"a", torch::ones({2})}});
+  std::string text;
+  std::ifstream(victim) >> text;
+  EXPECT_EQ(text, "precious");
+  EXPECT_FALSE(fs::is_symlink(path));
+  EXPECT_TRUE(torch::equal(load_safetensors(path).tensors.at("a"), torch::ones({2})));
 }
 
 }  // namespace
