@@ -11,6 +11,8 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "torch/master_socket.hpp"
+
 namespace muster {
 namespace {
 
@@ -61,6 +63,7 @@ c10::intrusive_ptr<c10d::Store> connect(const Job& job, std::chrono::millisecond
   options.waitWorkers = false;  // who is missing is found out by name
   options.timeout = timeout;
   try {
+    if (options.isServer) options.masterListenFd = bind_master(job);
     auto store = c10::make_intrusive<c10d::TCPStore>(job.master->address, options);
     if (!job.agent_store) return store;
     // The agent's store outlives an attempt that failed.

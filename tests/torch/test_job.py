@@ -1,7 +1,12 @@
 """muster::join and Job::group, as a program meets them under launchers and alone."""
+import os
+import socket
+from pathlib import Path
+
 import pytest
 from comparisons.comparison import OWN_NETWORK, free_port
 from tests.run.launchers import MPI
+from tests.waiting import until
 
 PET = {"PET_NODE_RANK": "1", "PET_NNODES": "2", "PET_NPROC_PER_NODE": "1", "PET_MASTER_ADDR": "n1", "PET_MASTER_PORT": "29400"}
 MPIRUN = {"openmpi5": ["--allow-run-as-root", "--bind-to", "none"], "mpich": []}
@@ -48,6 +53,33 @@ def test_join_refuses_contradictions(probe, alone, told, complaint):
 
 def test_two_groups_over_gloo(probe, ranks):
     assert ranks([probe, "group", "gloo", 20_000], 3).good() == [f"rank {rank} of 3: muster/0 6, muster/1 6, over gloo\n" for rank in range(3)]
+
+
+def listeners(pid):
+    """Addresses and ports at which a process accepts TCP connections."""
+    found = set()
+    sockets = {os.readlink(link) for link in Path(f"/proc/{pid}/fd").iterdir() if link.is_symlink()}
+    for table, family in (("tcp", socket.AF_INET), ("tcp6", socket.AF_INET6)):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] != "0A" or f"socket:[{fields[9]}]" not in sockets:
+                continue
+            address, port = fields[1].split(":")
+            words = [bytes.fromhex(address[at:at + 8])[::-1] for at in range(0, len(address), 8)]  # of 32 bits, in this machine's order
+            found.add((socket.inet_ntop(family, b"".join(words)), int(port, 16)))
+    return found
+
+
+def test_the_store_listens_at_the_master_address_only(probe, ranks):
+    port = free_port()
+    first = ranks([probe, "group", "gloo", 60_000], 2, only=[0], MASTER_ADDR="127.0.0.9", MASTER_PORT=port, GLOO_SOCKET_IFNAME="lo")
+    pid = first.processes[0].pid
+    until("rank 0 listens", lambda: any(bound == int(port) for _, bound in listeners(pid)), 30)
+    addresses = {address for address, _ in listeners(pid)}
+    second = ranks([probe, "group", "gloo", 60_000], 2, only=[1], MASTER_ADDR="127.0.0.9", MASTER_PORT=port, GLOO_SOCKET_IFNAME="lo")
+    assert second.good() == ["rank 1 of 2: muster/0 3, muster/1 3, over gloo\n"]
+    first.good()
+    assert "127.0.0.9" in addresses and addresses <= {"127.0.0.9", "127.0.0.1"}, addresses
 
 
 def test_alone_needs_no_network(probe, alone):
