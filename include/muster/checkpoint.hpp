@@ -20,7 +20,7 @@ namespace muster {
 
 struct CheckpointOptions {
   std::string folder;  // is made; shared by all hosts or each host's own: found out, not assumed
-  int keep = 2;        // of the newest good ones
+  int keep = 2;        // of the newest good ones; damaged ones do not count
   // `save` waits for the copy of the tensors only; else until all is on disk and proven.
   bool asynchronous = true;
   // A file a rank that writes, but none smaller than this.

@@ -50,6 +50,21 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+// Differs when a file was added, removed, replaced or written to.
+std::string appearance_of(const std::string& folder) {
+  std::vector<std::string> names = names_in(folder);
+  std::sort(names.begin(), names.end());
+  std::string text;
+  for (const std::string& name : names) {
+    const std::string path = folder + "/" + name;
+    struct stat status = {};
+    if (::stat(path.c_str(), &status) != 0) throw_errno(path, "cannot be read");
+    text += name + numbered(" %lld %lld", status.st_size, static_cast<long long>(status.st_ino)) +
+            numbered(" %lld %lld\n", status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+  }
+  return text;
+}
+
 // A name that does not count first, so that half of it is never taken for the whole.
 void rename_and_remove(const std::string& path) {
   const std::string away = path + kUnfinished + "removed";
@@ -147,11 +162,30 @@ LoadedCheckpoint CheckpointFolder::load(int64_t step) const {
   return loaded;
 }
 
-void CheckpointFolder::prune(int keep, int64_t newest) const {
-  auto all = steps();
-  std::erase_if(all, [&](int64_t step) { return step > newest; });
-  for (size_t i = static_cast<size_t>(std::max(1, keep)); i < all.size(); ++i) {
-    rename_and_remove(folder_of(all[i]));
+bool CheckpointFolder::is_good(int64_t step) {
+  const std::string appearance = appearance_of(folder_of(step));
+  Judged& judged = judged_[step];
+  if (judged.appearance == appearance) return judged.good;
+  judged = {.appearance = appearance, .good = true};
+  try {
+    (void)verify(step);
+  } catch (const std::exception&) {  // it is named when somebody wants to resume from it
+    judged.good = false;
+  }
+  return judged.good;
+}
+
+void CheckpointFolder::prune(int keep, int64_t newest) {
+  judged_[newest] = {.appearance = appearance_of(folder_of(newest)), .good = true};
+  int good = 0;
+  for (const int64_t step : steps()) {
+    if (step > newest) continue;
+    if (good >= keep) {
+      rename_and_remove(folder_of(step));
+      judged_.erase(step);
+    } else if (is_good(step)) {
+      ++good;
+    }
   }
 }
 

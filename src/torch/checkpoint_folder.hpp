@@ -30,14 +30,21 @@ class CheckpointFolder {
   // Reads all of it. What is damaged is named.
   [[nodiscard]] CheckpointManifest verify(int64_t step) const;
   [[nodiscard]] LoadedCheckpoint load(int64_t step) const;
-  // Of `newest` and those before it all but `keep`. Later ones were refused, or are another run's.
-  void prune(int keep, int64_t newest) const;
+  // Keeps `newest`, which was just saved, and the good ones before it until there are `keep`;
+  // removes what is older. Damaged ones do not count. Later ones were refused.
+  void prune(int keep, int64_t newest);
 
  private:
   friend class UnfinishedCheckpoint;
   [[nodiscard]] std::string folder_of(int64_t step) const;
+  [[nodiscard]] bool is_good(int64_t step);
 
+  struct Judged {
+    std::string appearance;  // of its files at that time
+    bool good = false;
+  };
   std::string path_;
+  std::map<int64_t, Judged> judged_ = {};  // by step: only what has changed is read again
 };
 
 // One that is being written, by several processes that see the same folder and agree about `mark`.

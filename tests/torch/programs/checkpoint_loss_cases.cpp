@@ -5,6 +5,35 @@
 namespace muster::test {
 namespace {
 
+void damage(const std::string& folder, const std::string& step) {
+  const fs::path shard = folder + "/step-" + step + "/shard-00000-of-00001.safetensors";
+  write_file(shard, read_file(shard) + "x");
+}
+
+TEST_F(CheckpointTest, ADamagedCheckpointIsNotCountedAmongThoseThatAreKept) {
+  for (const bool restarted : {false, true}) {
+    fs::remove_all(folder);
+    std::optional<Checkpoints> checkpoints;
+    const Training training;
+    const auto start = [&] {
+      checkpoints.reset();
+      checkpoints.emplace(join(), group(), options());
+      training.track(*checkpoints);
+      (void)checkpoints->resume();
+    };
+    start();
+    for (const int step : {1, 2}) checkpoints->save({.step = step});
+    damage(folder, "000000000002");
+    if (restarted) start();
+    checkpoints->save({.step = 3});
+    damage(folder, "000000000003");
+    ASSERT_EQ(checkpoints->resume()->step, 1) << "the last good one was removed";
+    // With two good ones, the others go.
+    for (const int step : {4, 5}) checkpoints->save({.step = step});
+    EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 2);
+  }
+}
+
 TEST_F(CheckpointTest, ADeeplyNestedManifestIsRefusedAndTheStepBeforeIsUsed) {
   Checkpoints checkpoints(join(), group(), options());
   const Training training;
