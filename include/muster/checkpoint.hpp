@@ -28,6 +28,9 @@ struct CheckpointOptions {
   // How long a rank that writes may take, before the others go on without that checkpoint. They
   // wait for it in the group's next operations: less than the group's own time-out.
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
+  // So many failed saves in a row are too many, and `save` throws: who reads warnings for days?
+  // 0: it never does.
+  int max_failures = 5;
   // What was refused, or could not be kept, a line each; nullptr: to standard error. On rank 0,
   // which hears of all.
   std::function<void(const std::string& message)> warn = nullptr;
@@ -66,7 +69,8 @@ class MUSTER_API Checkpoints {
   [[nodiscard]] std::optional<Checkpoint> resume();
 
   // Keeps the state as it is now. A checkpoint that could not be kept is told through `warn` at
-  // the next call; the earlier ones stay.
+  // the next call; the earlier ones stay. Throws std::runtime_error on all ranks when
+  // `max_failures` saves in a row have failed.
   void save(const Checkpoint& checkpoint);
 
   // Waits for the last save; false: it could not be kept, and `warn` was told why.

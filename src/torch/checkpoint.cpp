@@ -83,6 +83,9 @@ struct Checkpoints::State {
   std::string outcome = {};  // of the last save here, for people; empty: all well
   bool kept = true;          // it was, here
   int saves = 0;
+  bool unsettled = false;         // a save whose outcome not all ranks know yet
+  int failures = 0;               // saves in a row that were not kept by all
+  std::string last_failure = {};  // for people
   int exceptions = std::uncaught_exceptions();
   Cost cost = {};
 
@@ -90,6 +93,8 @@ struct Checkpoints::State {
   [[nodiscard]] bool all_share() const;
   void warn(const std::string& message) const;
   bool settle();
+  void count(bool kept_by_all);
+  void refuse_endless_failures() const;
   void add_random_numbers(CollectedState& state, const std::vector<std::string>& of_ranks) const;
   void take_buffers_of_rank_0(CollectedState& state) const;
   void copy_part(const CollectedState& state, const std::set<std::string>& names);
@@ -119,8 +124,10 @@ bool Checkpoints::State::settle() {
   bool by_all = true;
   for (const std::string& text : gather_texts(*group, mine)) {
     if (text.size() > 1) warn(text.substr(1));
+    if (text.front() == '-') last_failure = text.substr(1);
     by_all = by_all && text.front() == '+';
   }
+  count(by_all);
   if (by_all || !leads()) return by_all;
   try {
     folder.remove_unfinished();  // nobody writes now, and room is short perhaps
@@ -128,6 +135,20 @@ bool Checkpoints::State::settle() {
     (void)error;  // the next job tries again
   }
   return by_all;
+}
+
+// The same on every rank.
+void Checkpoints::State::count(bool kept_by_all) {
+  if (unsettled) failures = kept_by_all ? 0 : failures + 1;
+  unsettled = false;
+}
+
+void Checkpoints::State::refuse_endless_failures() const {
+  if (options.max_failures < 1 || failures < options.max_failures) return;
+  throw std::runtime_error(std::to_string(failures) +
+                           " saves in a row failed; the last one: " + last_failure +
+                           "\n  hint: repair this before you start the job again; it resumes from "
+                           "the last checkpoint that was saved");
 }
 
 void Checkpoints::State::add_random_numbers(CollectedState& state,
@@ -260,6 +281,7 @@ LoadedCheckpoint Checkpoints::State::hand_out(int source, int64_t step) const {
 void Checkpoints::State::hand_on(const LoadedCheckpoint& loaded, const std::vector<int64_t>& held) {
   const bool lacks = leads() && held[static_cast<size_t>(job.rank)] != loaded.manifest.step;
   ++saves;
+  unsettled = true;
   if (!lacks) return;
   CheckpointManifest manifest = loaded.manifest;
   manifest.shards.clear();
@@ -360,6 +382,7 @@ void Checkpoints::save(const Checkpoint& checkpoint) {
   State& s = *state_;
   const auto begin = SteadyClock::now();
   (void)s.settle();
+  s.refuse_endless_failures();
   CollectedState state = s.tracked.collect();
   s.add_random_numbers(state, gather_texts(*s.group, random_state()));
   const auto total = bytes_in(state.tensors);
@@ -369,6 +392,7 @@ void Checkpoints::save(const Checkpoint& checkpoint) {
   const auto index = static_cast<int>(me - s.mates.begin());
   s.take_buffers_of_rank_0(state);
   ++s.saves;
+  s.unsettled = true;
   if (index < wanted) {
     s.copy_part(state, part_of(state, index, wanted));
     CheckpointManifest manifest{
@@ -377,7 +401,10 @@ void Checkpoints::save(const Checkpoint& checkpoint) {
     s.writer =
         std::thread([&s, manifest, index, wanted] { s.write(manifest, index, wanted, s.copies); });
   }
-  if (!s.options.asynchronous) (void)s.settle();
+  if (!s.options.asynchronous) {
+    (void)s.settle();
+    s.refuse_endless_failures();
+  }
   s.cost = {.stall_s = std::chrono::duration<double>(SteadyClock::now() - begin).count(),
             .bytes = index < wanted ? bytes_in(s.copies) : 0};
 }

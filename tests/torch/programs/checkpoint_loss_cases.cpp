@@ -5,6 +5,15 @@
 namespace muster::test {
 namespace {
 
+std::string error_of(const std::function<void()>& act) {
+  try {
+    act();
+    return "nothing was thrown";
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
 void damage(const std::string& folder, const std::string& step) {
   const fs::path shard = folder + "/step-" + step + "/shard-00000-of-00001.safetensors";
   write_file(shard, read_file(shard) + "x");
@@ -46,6 +55,26 @@ TEST_F(CheckpointTest, ADeeplyNestedManifestIsRefusedAndTheStepBeforeIsUsed) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->step, 1);
   EXPECT_NE(warnings.find("step 2 cannot be used: "), std::string::npos) << warnings;
+}
+
+TEST_F(CheckpointTest, SavesThatKeepFailingThrow) {
+  Checkpoints checkpoints(join(), group(), options());
+  const Training training;
+  training.track(checkpoints);
+  int64_t step = 0;
+  const auto save_without_room = [&](int times) {
+    arm(folder, Mishap::full_disk, 1);
+    for (int i = 0; i < times; ++i) checkpoints.save({.step = ++step});
+    disarm();
+  };
+  save_without_room(4);
+  checkpoints.save({.step = ++step});
+  EXPECT_TRUE(checkpoints.finish());
+  save_without_room(4);
+  EXPECT_NE(warnings, "");
+  const std::string text = error_of([&] { save_without_room(1); });
+  EXPECT_NE(text.find("5 saves in a row failed"), std::string::npos) << text;
+  EXPECT_NE(text.find("No space left on device"), std::string::npos) << text;
 }
 
 }  // namespace
