@@ -70,7 +70,8 @@ class MUSTER_API Checkpoints {
 
   // Keeps the state as it is now. A checkpoint that could not be kept is told through `warn` at
   // the next call; the earlier ones stay. Throws std::runtime_error on all ranks when
-  // `max_failures` saves in a row have failed.
+  // `max_failures` saves in a row have failed, and when the folder holds checkpoints of another
+  // training, which was not resumed here.
   void save(const Checkpoint& checkpoint);
 
   // Waits for the last save; false: it could not be kept, and `warn` was told why.

@@ -75,6 +75,8 @@ struct Checkpoints::State {
   CheckpointFolder folder;
   TrackedState tracked = {};
   std::string mark = {};            // in the names of what this job has not finished
+  std::string lineage = {};         // of what it saves
+  bool folder_is_ours = false;      // it holds no other lineage
   std::vector<int> folder_of = {};  // by rank
   std::vector<int> mates = {};      // ranks that see our folder; the first one commits
   NamedTensors copies = {};         // of our part; the memory is used again
@@ -95,6 +97,7 @@ struct Checkpoints::State {
   bool settle();
   void count(bool kept_by_all);
   void refuse_endless_failures() const;
+  void refuse_folder();
   void add_random_numbers(CollectedState& state, const std::vector<std::string>& of_ranks) const;
   void take_buffers_of_rank_0(CollectedState& state) const;
   void copy_part(const CollectedState& state, const std::set<std::string>& names);
@@ -149,6 +152,15 @@ void Checkpoints::State::refuse_endless_failures() const {
                            " saves in a row failed; the last one: " + last_failure +
                            "\n  hint: repair this before you start the job again; it resumes from "
                            "the last checkpoint that was saved");
+}
+
+// What must not be saved into, on any host. Collective.
+void Checkpoints::State::refuse_folder() {
+  if (folder_is_ours) return;
+  act_together(*group, [this] {
+    if (leads()) folder.refuse_others(lineage);
+  });
+  folder_is_ours = true;
 }
 
 void Checkpoints::State::add_random_numbers(CollectedState& state,
@@ -312,6 +324,7 @@ Checkpoints::Checkpoints(const Job& job, ProcessGroupPointer group,
     throw std::invalid_argument("Checkpoints needs a directory, keep >= 1 and shard_bytes >= 1");
   }
   s.mark = broadcast_text(*s.group, random_name(), 0);
+  s.lineage = s.mark;
   s.folder_of = find_folder_mates(job, *s.group, options.folder, s.mark);
   const int ours = s.folder_of[static_cast<size_t>(job.rank)];
   for (int rank = 0; rank < job.size; ++rank) {
@@ -372,6 +385,9 @@ std::optional<Checkpoint> Checkpoints::resume() {
                              s.folder.path() + " " + error.what());
   }
   act_together(*s.group, [&] { s.restore_random_numbers(loaded); });
+  if (!loaded.manifest.lineage.empty()) s.lineage = loaded.manifest.lineage;
+  s.folder_is_ours = false;
+  s.refuse_folder();
   s.hand_on(loaded, held);
   Checkpoint checkpoint{.step = *source, .values = loaded.manifest.values};
   std::erase_if(checkpoint.values, [](const auto& item) { return is_own_value(item.first); });
@@ -383,6 +399,7 @@ void Checkpoints::save(const Checkpoint& checkpoint) {
   const auto begin = SteadyClock::now();
   (void)s.settle();
   s.refuse_endless_failures();
+  s.refuse_folder();
   CollectedState state = s.tracked.collect();
   s.add_random_numbers(state, gather_texts(*s.group, random_state()));
   const auto total = bytes_in(state.tensors);
@@ -395,8 +412,11 @@ void Checkpoints::save(const Checkpoint& checkpoint) {
   s.unsettled = true;
   if (index < wanted) {
     s.copy_part(state, part_of(state, index, wanted));
-    CheckpointManifest manifest{
-        .step = checkpoint.step, .ranks = s.job.size, .values = checkpoint.values, .shards = {}};
+    CheckpointManifest manifest{.step = checkpoint.step,
+                                .ranks = s.job.size,
+                                .lineage = s.lineage,
+                                .values = checkpoint.values,
+                                .shards = {}};
     manifest.values.merge(state.values);
     s.writer =
         std::thread([&s, manifest, index, wanted] { s.write(manifest, index, wanted, s.copies); });

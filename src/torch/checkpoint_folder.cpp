@@ -162,6 +162,22 @@ LoadedCheckpoint CheckpointFolder::load(int64_t step) const {
   return loaded;
 }
 
+void CheckpointFolder::refuse_others(const std::string& lineage) const {
+  for (const int64_t step : steps()) {
+    std::string found;
+    try {
+      found = read_manifest(folder_of(step), step).lineage;
+    } catch (const std::exception&) {
+      continue;
+    }
+    if (found.empty() || found == lineage) continue;
+    throw std::runtime_error(path_ + ": holds step " + std::to_string(step) +
+                             " of another training\n  hint: to continue that training, call "
+                             "resume() before the first save; otherwise move it away, or choose "
+                             "another directory");
+  }
+}
+
 bool CheckpointFolder::is_good(int64_t step) {
   const std::string appearance = appearance_of(folder_of(step));
   Judged& judged = judged_[step];

@@ -30,6 +30,9 @@ class CheckpointFolder {
   // Reads all of it. What is damaged is named.
   [[nodiscard]] CheckpointManifest verify(int64_t step) const;
   [[nodiscard]] LoadedCheckpoint load(int64_t step) const;
+  // Throws if there is a checkpoint of another training. One whose manifest cannot be read, or does
+  // not say, is none.
+  void refuse_others(const std::string& lineage) const;
   // Keeps `newest`, which was just saved, and the good ones before it until there are `keep`;
   // removes what is older. Damaged ones do not count. Later ones were refused.
   void prune(int keep, int64_t newest);

@@ -72,6 +72,7 @@ std::string encode(const CheckpointManifest& manifest) {
                {"version", kManifestVersion},
                {"step", manifest.step},
                {"ranks", manifest.ranks},
+               {"lineage", manifest.lineage},
                {"values", manifest.values},
                {"shards", shards}});
 }
@@ -87,6 +88,7 @@ CheckpointManifest decode_manifest(const std::string& text) {
     }
     CheckpointManifest manifest{.step = value.at("step"),
                                 .ranks = value.at("ranks"),
+                                .lineage = value.value("lineage", ""),
                                 .values = value.at("values").get<CheckpointValues>(),
                                 .shards = {}};
     for (const json& shard : value.at("shards")) manifest.shards.push_back(shard_of(shard));

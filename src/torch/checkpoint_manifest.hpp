@@ -23,6 +23,8 @@ struct Shard {
 struct CheckpointManifest {
   int64_t step = 0;
   int ranks = 0;  // that saved it
+  // The training that it belongs to: new where a training begins, the same after each resume.
+  std::string lineage;  // empty: written by a muster that did not know it
   CheckpointValues values;
   std::vector<Shard> shards;
 };

@@ -235,11 +235,12 @@ TEST_F(CheckpointTest, ASaveBelowDamagedStepsStays) {
   EXPECT_EQ(checkpoints.resume()->step, 14);
 }
 
-// Trains one step from scratch, without resuming, and saves it.
-std::string train_anew(const CheckpointOptions& options, int seed, bool& kept) {
+// Trains one step, from what is there, and saves it as step 1 in its place.
+std::string save_step_1(const CheckpointOptions& options, int seed, bool& kept) {
   Checkpoints checkpoints(join(), group(), options);
   const Training training;
   training.track(checkpoints);
+  (void)checkpoints.resume();
   torch::manual_seed(seed);
   training.step();
   checkpoints.save({.step = 1});
@@ -249,9 +250,9 @@ std::string train_anew(const CheckpointOptions& options, int seed, bool& kept) {
 
 TEST_F(CheckpointTest, TheLaterSaveOfAStepCounts) {
   bool kept = false;
-  const std::string first = train_anew(options(), 7, kept);
+  const std::string first = save_step_1(options(), 7, kept);
   ASSERT_TRUE(kept);
-  const std::string second = train_anew(options(), 8, kept);
+  const std::string second = save_step_1(options(), 8, kept);
   ASSERT_TRUE(kept);
   ASSERT_NE(first, second);
   Checkpoints checkpoints(join(), group(), options());
@@ -331,12 +332,12 @@ constexpr int kSteps = 3;  // one more than are kept
   ::_exit(::syscall(SYS_write, told, &count, sizeof count) == sizeof count ? 0 : 3);
 }
 
-// Likewise, but trains and saves step 1 once more.
+// Likewise, but saves step 1 once more.
 [[noreturn]] void replace_step(const std::string& folder, int told, Mishap mishap, long at) {
   arm(folder, mishap, at);
   bool kept = false;
   try {
-    (void)train_anew({.folder = folder, .warn = [](const std::string&) {}}, 8, kept);
+    (void)save_step_1({.folder = folder, .warn = [](const std::string&) {}}, 8, kept);
   } catch (const std::exception&) {
     ::_exit(2);
   }
@@ -418,13 +419,13 @@ TEST_P(CrashTest, NothingThatWasKeptIsLostAtAnyCall) {
 
 TEST_P(CrashTest, AStepThatIsReplacedIsThereAfterAnyCall) {
   bool kept = false;
-  const std::string old = train_anew(options(), 7, kept);
+  const std::string old = save_step_1(options(), 7, kept);
   const Outcome whole = run_apart(folder, Mishap::none, 0, replace_step);
   ASSERT_EQ(whole.last_kept, 1);
   for (long at = 1; at <= whole.calls; ++at) {
     fs::remove_all(folder);
     fs::create_directory(folder);
-    (void)train_anew(options(), 7, kept);
+    (void)save_step_1(options(), 7, kept);
     const Outcome outcome = run_apart(folder, GetParam(), at, replace_step);
     warnings.clear();
     Checkpoints checkpoints(join(), group(), options());

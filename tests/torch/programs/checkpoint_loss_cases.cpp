@@ -14,6 +14,33 @@ std::string error_of(const std::function<void()>& act) {
   }
 }
 
+TEST_F(CheckpointTest, SavingOverAnotherTrainingThrows) {
+  const auto train_anew = [&](const char* name, bool resumes, int64_t step) {
+    Checkpoints checkpoints(join(), group(), options());
+    const Training training;
+    training.track(checkpoints);
+    if (resumes) (void)checkpoints.resume();
+    training.step();
+    checkpoints.save({.step = step, .values = {{"name", name}}});
+    EXPECT_TRUE(checkpoints.finish());
+  };
+  train_anew("first", false, 3);
+  for (const int64_t step : {1, 3, 4}) {
+    const std::string text = error_of([&] { train_anew("second", false, step); });
+    EXPECT_NE(text.find(folder + ": holds step 3 of another training"), std::string::npos) << text;
+  }
+  train_anew("first", true, 4);
+  train_anew("first", true, 4);
+  Checkpoints checkpoints(join(), group(), options());
+  const Training training;
+  training.track(checkpoints);
+  const auto found = checkpoints.resume();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->step, 4);
+  EXPECT_EQ(found->values.at("name"), "first");
+  EXPECT_EQ(warnings, "");
+}
+
 void damage(const std::string& folder, const std::string& step) {
   const fs::path shard = folder + "/step-" + step + "/shard-00000-of-00001.safetensors";
   write_file(shard, read_file(shard) + "x");
