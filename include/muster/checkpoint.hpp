@@ -28,8 +28,11 @@ struct CheckpointOptions {
   // How long a rank that writes may take, before the others go on without that checkpoint. They
   // wait for it in the group's next operations: less than the group's own time-out.
   std::chrono::milliseconds timeout = std::chrono::minutes(10);
-  // So many failed saves in a row are too many, and `save` throws: who reads warnings for days?
-  // 0: it never does.
+  // How long the folder stays reserved for a job that shows no sign of life, for example because
+  // its host was lost; jobs show one every second. Less than the group's own time-out.
+  std::chrono::milliseconds lost_after = std::chrono::seconds(30);
+  // After this many failed saves in a row, `save` throws, because warnings may go unread for days.
+  // 0: never.
   int max_failures = 5;
   // What was refused, or could not be kept, a line each; nullptr: to standard error. On rank 0,
   // which hears of all.
@@ -47,7 +50,8 @@ struct Checkpoint {
 // All calls are collective: every rank of the group makes them in the same order, on one thread.
 class MUSTER_API Checkpoints {
  public:
-  // Finds out which ranks share the folder, and removes what a crash left unfinished in it.
+  // Finds out which ranks share the folder, and removes what a crash left unfinished in it. Throws
+  // std::runtime_error that names the job which uses the folder already.
   Checkpoints(const Job& job, c10::intrusive_ptr<c10d::ProcessGroup> group,
               const CheckpointOptions& options);
   ~Checkpoints();  // waits for what is being written
@@ -71,7 +75,7 @@ class MUSTER_API Checkpoints {
   // Keeps the state as it is now. A checkpoint that could not be kept is told through `warn` at
   // the next call; the earlier ones stay. Throws std::runtime_error on all ranks when
   // `max_failures` saves in a row have failed, and when the folder holds checkpoints of another
-  // training, which was not resumed here.
+  // training, which was not resumed here, or was taken over by another job.
   void save(const Checkpoint& checkpoint);
 
   // Waits for the last save; false: it could not be kept, and `warn` was told why.

@@ -11,6 +11,7 @@
 
 #include "torch/checkpoint_folder.hpp"
 #include "torch/exchange.hpp"
+#include "torch/folder_claim.hpp"
 #include "torch/random_state.hpp"
 #include "torch/shared_folder.hpp"
 #include "torch/tensor_header.hpp"
@@ -73,6 +74,7 @@ struct Checkpoints::State {
   ProcessGroupPointer group;
   CheckpointOptions options;
   CheckpointFolder folder;
+  std::unique_ptr<FolderClaim> claim = nullptr;  // where this rank leads
   TrackedState tracked = {};
   std::string mark = {};            // in the names of what this job has not finished
   std::string lineage = {};         // of what it saves
@@ -133,6 +135,7 @@ bool Checkpoints::State::settle() {
   count(by_all);
   if (by_all || !leads()) return by_all;
   try {
+    claim->check();
     folder.remove_unfinished();  // nobody writes now, and room is short perhaps
   } catch (const std::exception& error) {
     (void)error;  // the next job tries again
@@ -156,9 +159,10 @@ void Checkpoints::State::refuse_endless_failures() const {
 
 // What must not be saved into, on any host. Collective.
 void Checkpoints::State::refuse_folder() {
-  if (folder_is_ours) return;
   act_together(*group, [this] {
-    if (leads()) folder.refuse_others(lineage);
+    if (!leads()) return;
+    claim->check();
+    if (!folder_is_ours) folder.refuse_others(lineage);
   });
   folder_is_ours = true;
 }
@@ -214,6 +218,7 @@ void Checkpoints::State::write(CheckpointManifest manifest, int index, int count
     const auto others = unfinished->wait_for_others(count, SteadyClock::now() + options.timeout,
                                                     [this] { return abandoned.load(); });
     manifest.shards.insert(manifest.shards.end(), others.begin(), others.end());
+    claim->check();
     unfinished->commit(manifest);
   } catch (const std::exception& error) {
     kept = false;
@@ -331,7 +336,10 @@ Checkpoints::Checkpoints(const Job& job, ProcessGroupPointer group,
     if (s.folder_of[static_cast<size_t>(rank)] == ours) s.mates.push_back(rank);
   }
   act_together(*s.group, [&] {
-    if (s.leads()) s.folder.remove_unfinished();
+    if (!s.leads()) return;
+    s.claim = std::make_unique<FolderClaim>(options.folder, s.mark, options.lost_after,
+                                            [&s](const std::string& text) { s.warn(text); });
+    s.folder.remove_unfinished();
   });
 }
 

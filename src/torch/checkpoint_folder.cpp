@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "torch/folder_claim.hpp"
 #include "torch/shared_folder.hpp"
 
 namespace muster {
@@ -122,7 +123,8 @@ void CheckpointFolder::remove_unfinished() const {
     const bool of_a_step = name.starts_with(kStepPrefix);
     if (of_a_step && name.ends_with(kReplaced) && put_back(path_ + "/" + name)) continue;
     const bool unfinished = name.find(kUnfinished) != std::string::npos;
-    if ((of_a_step && unfinished) || name.starts_with(kProbePrefix)) {
+    const bool counts = of_a_step || name.starts_with(kClaimFile);
+    if ((counts && unfinished) || name.starts_with(kProbePrefix)) {
       std::error_code ignored;  // another host may do the same
       fs::remove_all(path_ + "/" + name, ignored);
     }

@@ -31,6 +31,10 @@ void throw_errno(const std::string& path, const std::string& what) {
   throw std::runtime_error(path + ": " + what + ": " + std::strerror(error));
 }
 
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
 std::string random_name() {
   std::random_device random;
   std::array<char, 33> text{};

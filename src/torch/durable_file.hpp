@@ -6,11 +6,28 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace muster {
 
 // "PATH: what: No space left on device", of errno.
 [[noreturn]] void throw_errno(const std::string& path, const std::string& what);
+
+// Closes it.
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  ~Descriptor();
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
 
 // 32 hexadecimal digits that nobody can guess.
 [[nodiscard]] std::string random_name();

@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import pytest
 from tests.run.conftest import Cluster
 from tests.run.launchers import SYSTEM_PATH
+from tests.waiting import until
 
 DEPS = Path(os.environ.get("MUSTER_DEPS", "/opt/muster-deps"))
 TORCH_PYTHON = DEPS / "torch/bin/python"
@@ -156,6 +157,21 @@ def test_another_model_is_refused_on_every_rank(hosts):
     assert run.end(100) == 1, run.said()
     assert f"the checkpoint of step 5 in {folder} belongs to a different model:" in run.said()
     assert "model/0.bias is Float [32] in it and Float [16] in the model" in run.said()
+
+
+def test_a_second_job_with_the_same_directory_is_refused(hosts):
+    folder, engine = hosts.shared / "two", OPENMPI
+
+    def start(host):
+        return hosts.start(engine, *engine.words, "--", hosts.probe, str(folder), "1000000000", hosts=host)
+
+    first = start("n1")
+    until("the first job uses the directory", (folder / "in-use.json").exists, 60)
+    second = start("n2")
+    assert second.end(100) == 1, second.said()
+    assert f"{folder}: is in use by run {first.id} on n1" in second.said(), second.said()
+    first.signal("TERM")
+    first.end(60)
 
 
 def test_folder_that_cannot_be_written_is_named(hosts):

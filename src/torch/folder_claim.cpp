@@ -1,0 +1,221 @@
+#include "torch/folder_claim.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.hpp"
+#include "base/printable.hpp"
+#include "torch/durable_file.hpp"
+#include "torch/exchange.hpp"
+
+namespace muster {
+namespace {
+
+constexpr auto kSecond = std::chrono::seconds(1);
+constexpr auto kBeat = kSecond;
+constexpr auto kLookAgain = std::chrono::milliseconds(100);
+constexpr auto kTellAfter = std::chrono::seconds(3);  // a living job has shown itself by then
+constexpr size_t kMostClaimBytes = 4096;
+
+struct Claimant {
+  std::string run;      // of `muster run`, with the attempt; empty: started by something else
+  std::string host;     // for people
+  std::string kernel;   // changes with every boot; containers of one machine share it
+  std::string process;  // no two have the same
+  std::string mark;     // of one claim
+};
+
+std::string kernel_here() try {
+  std::string id(36, '\0');
+  OldFile("/proc/sys/kernel/random/boot_id").read(id.data(), id.size());
+  return id;
+} catch (const std::exception&) {
+  return {};
+}
+
+std::string process_here() {
+  static const std::string random = random_name();
+  return random + "-" + std::to_string(::getpid());  // the number tells a fork
+}
+
+Claimant claimant_here(const std::string& mark) {
+  const char* run = std::getenv("MUSTER_RUN_ID");
+  return {.run = run == nullptr ? "" : run,
+          .host = own_host(),
+          .kernel = kernel_here(),
+          .process = process_here(),
+          .mark = mark};
+}
+
+std::string encode_claimant(const Claimant& claimant) {
+  return json_text(nlohmann::json{{"run", claimant.run},
+                                  {"host", claimant.host},
+                                  {"kernel", claimant.kernel},
+                                  {"process", claimant.process},
+                                  {"mark", claimant.mark}});
+}
+
+// Empty values where the text is damaged: then nobody can be named.
+Claimant decode_claimant(const std::string& text) try {
+  const auto parsed = parse_json(text);
+  if (!parsed) return {};
+  return {.run = parsed->at("run"),
+          .host = parsed->at("host"),
+          .kernel = parsed->at("kernel"),
+          .process = parsed->at("process"),
+          .mark = parsed->at("mark")};
+} catch (const nlohmann::json::exception&) {
+  return {};
+}
+
+std::string name_of(const Claimant& claimant) {
+  if (claimant.host.empty()) return "another job";
+  return printable((claimant.run.empty() ? "a job" : "run " + claimant.run) + " on " +
+                   claimant.host);
+}
+
+// What stands in the file, and what shows that its job is alive. Closed, and unlocked, with this.
+struct SeenClaim {
+  Descriptor file;
+  Claimant holder;
+  std::pair<ino_t, int64_t> sign;  // changes with every beat, and with every new claim
+};
+
+// None: there is no such file.
+std::optional<SeenClaim> look(const std::string& path) {
+  constexpr int kFlags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  // NFS locks only what is open for writing, and opening is what makes it ask the server.
+  int fd = ::open(path.c_str(), O_RDWR | kFlags);
+  if (fd < 0 && (errno == EACCES || errno == EROFS)) fd = ::open(path.c_str(), O_RDONLY | kFlags);
+  if (fd < 0 && errno == ENOENT) return std::nullopt;
+  if (fd < 0) throw_errno(path, "cannot be read");
+  Descriptor file(fd);
+  struct stat status = {};
+  std::string text(kMostClaimBytes, '\0');
+  if (::fstat(fd, &status) != 0) throw_errno(path, "cannot be read");
+  const ssize_t bytes = ::read(fd, text.data(), text.size());
+  if (bytes < 0) throw_errno(path, "cannot be read");
+  text.resize(static_cast<size_t>(bytes));
+  const int64_t time = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
+  return SeenClaim{std::move(file), decode_claimant(text), {status.st_ino, time}};
+}
+
+// Whether no process holds the lock on the file; if so, we hold it from now on.
+bool lock_file(const SeenClaim& seen, const std::string& path) {
+  struct stat status = {};
+  return ::flock(seen.file.get(), LOCK_EX | LOCK_NB) == 0 && ::stat(path.c_str(), &status) == 0 &&
+         status.st_ino == seen.sign.first;
+}
+
+// "20261117-120000-000aa" and "20261117-120000-000aa.1"
+bool are_attempts_of_one_run(const std::string& a, const std::string& b) {
+  return !a.empty() && a != b && a.substr(0, a.find('.')) == b.substr(0, b.find('.'));
+}
+
+// A lock that is free proves the end of a job on this machine only: not every file system locks
+// for other machines.
+bool has_ended(const SeenClaim& seen, const Claimant& us, const std::string& path) {
+  if (seen.holder.process == us.process) return true;
+  if (are_attempts_of_one_run(seen.holder.run, us.run)) return true;
+  return !us.kernel.empty() && seen.holder.kernel == us.kernel && lock_file(seen, path);
+}
+
+std::runtime_error in_use(const std::string& folder, const Claimant& holder) {
+  return std::runtime_error(
+      folder + ": is in use by " + name_of(holder) +
+      "\n  hint: only one job at a time can save into a directory; wait until that job ends, end "
+      "it, or give this job a directory of its own");
+}
+
+}  // namespace
+
+FolderClaim::FolderClaim(const std::string& folder, const std::string& mark,
+                         std::chrono::milliseconds lost_after,
+                         const std::function<void(const std::string&)>& tell)
+    : folder_(folder), path_(folder + "/" + kClaimFile), mark_(mark) {
+  await_turn(lost_after, tell);
+  heart_ = std::thread([this] { beat(); });
+}
+
+FolderClaim::~FolderClaim() {
+  {
+    const std::lock_guard lock(mutex_);
+    ends_ = true;
+  }
+  ended_.notify_all();
+  heart_.join();
+  try {
+    if (const auto seen = look(path_); seen && seen->holder.mark == mark_) ::unlink(path_.c_str());
+  } catch (const std::exception&) {  // the lock is free when we have ended
+  }
+}
+
+void FolderClaim::await_turn(std::chrono::milliseconds lost_after,
+                             const std::function<void(const std::string&)>& tell) {
+  using Clock = std::chrono::steady_clock;
+  const Claimant us = claimant_here(mark_);
+  const auto begin = Clock::now();
+  std::optional<std::pair<ino_t, int64_t>> first_sign;
+  bool told = false;
+  for (;; std::this_thread::sleep_for(kLookAgain)) {
+    const auto seen = look(path_);
+    if (!seen && place(encode_claimant(us), false)) return;
+    if (!seen) continue;
+    if (first_sign && *first_sign != seen->sign) throw in_use(folder_, seen->holder);
+    first_sign = seen->sign;
+    const auto waited = Clock::now() - begin;
+    if (has_ended(*seen, us, path_) || waited > lost_after) {
+      (void)place(encode_claimant(us), true);
+      return;
+    }
+    if (told || waited < kTellAfter) continue;
+    told = true;
+    tell(folder_ + ": was last used by " + name_of(seen->holder) +
+         ", which did not release it; waiting up to " + std::to_string(lost_after / kSecond) +
+         " s for a sign of life");
+  }
+}
+
+// False: another job was faster.
+bool FolderClaim::place(const std::string& text, bool over_another) {
+  const std::string fresh = path_ + ".tmp-" + mark_;
+  file_ = Descriptor(open_new(fresh));
+  (void)::flock(file_.get(), LOCK_EX | LOCK_NB);  // without it, the beat has to do
+  const bool written =
+      ::write(file_.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      ::fsync(file_.get()) == 0;
+  bool placed = written && !over_another && ::link(fresh.c_str(), path_.c_str()) == 0;
+  const bool exists = written && !over_another && !placed && errno == EEXIST;
+  // A file system without hard links: of two claims at once the later one counts, see `check`.
+  if (written && !placed && !exists) placed = ::rename(fresh.c_str(), path_.c_str()) == 0;
+  const int error = errno;
+  ::unlink(fresh.c_str());
+  errno = error;
+  if (!placed && !exists) throw_errno(path_, "cannot be written");
+  return placed;
+}
+
+void FolderClaim::beat() {
+  std::unique_lock lock(mutex_);
+  while (!ended_.wait_for(lock, kBeat, [this] { return ends_; })) {
+    (void)::futimens(file_.get(), nullptr);
+  }
+}
+
+void FolderClaim::check() const {
+  const auto seen = look(path_);
+  if (!seen || seen->holder.mark == mark_) return;
+  throw std::runtime_error(folder_ + ": was taken over by " + name_of(seen->holder) +
+                           ", and this job must not save into it any more");
+}
+
+}  // namespace muster
