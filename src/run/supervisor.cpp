@@ -80,6 +80,7 @@ void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_s
   }
   loop_.run();
   timers_.clear();
+  renewal_ = nullptr;
   loop_.drop_signals();  // from here on they mean what they mean to everybody
 }
 

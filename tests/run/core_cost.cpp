@@ -37,9 +37,7 @@ int main(int argc, char** argv) {
   }
   muster::run::Scene scene(std::atoi(argv[1]));
   const double before_end = 0.5;
-  for (std::size_t i = 0; i < scene.hosts.size(); ++i) {
-    scene.hosts[i].behaviour.ranks_live_s = 2 * kMinute;
-  }
+  scene.let_ranks_live(2 * kMinute);
   const Cost hosts = cost_so_far();
   Cost survey, start, minute;
   scene.later(0, [&] { survey = cost_so_far(); });

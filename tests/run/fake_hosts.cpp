@@ -299,10 +299,6 @@ std::vector<remote::Outcome> FakeHosts::run(std::span<const remote::Task> tasks,
   return outcomes;
 }
 
-void FakeHosts::forget(const std::string& /*host*/) {
-  ++forgotten;
-}
-
 remote::Silence FakeHosts::silence(const std::string& host) const {
   return {.failure_id = "host-silent", .trial = "ssh " + host};
 }

@@ -81,7 +81,6 @@ class FakeHost {
   void send(const agent::Report& report) { send(to_line(report)); }
 
  private:
-  friend class FakeSession;
   friend class FakeHosts;
   class FakeSession;
 
@@ -129,12 +128,11 @@ class FakeHosts : public remote::Transport {
   // The status of each rank that ended by itself.
   std::function<void(FakeHost& host, int status)> on_ranks_end = nullptr;
   double beat_every_s = agent::kBeatEverySeconds;
-  int forgotten = 0;  // connections
-  int pushed = 0;     // binaries
+  int pushed = 0;  // binaries
 
   [[nodiscard]] std::vector<remote::Outcome> run(std::span<const remote::Task> tasks,
                                                  std::chrono::milliseconds deadline) override;
-  void forget(const std::string& host) override;
+  void forget(const std::string& /*host*/) override {}
   [[nodiscard]] std::vector<std::string> shell() const override { return {}; }
   [[nodiscard]] remote::Silence silence(const std::string& host) const override;
   [[nodiscard]] std::shared_ptr<remote::Session> open(sys::Loop& loop,

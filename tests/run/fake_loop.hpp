@@ -22,16 +22,14 @@ class FakeProcess : public sys::Process {
 
   [[nodiscard]] const sys::Program& program() const { return program_; }
   [[nodiscard]] const std::string& input() const { return input_; }
-  [[nodiscard]] bool input_closed() const { return input_closed_; }
   std::function<void(int signal)> on_kill = nullptr;
 
-  void print(std::string_view text) { program_.on_output(sys::Stream::kErr, text); }
   void end(int code, int signal);  // from the loop, as a real one
 
   [[nodiscard]] pid_t pid() const override;
   [[nodiscard]] bool running() const override { return running_; }
   void write(std::shared_ptr<const std::string> bytes) override { input_ += *bytes; }
-  void close_input() override { input_closed_ = true; }
+  void close_input() override {}
   void kill(int signal) override {
     if (running_ && on_kill) on_kill(signal);
   }
@@ -42,7 +40,6 @@ class FakeProcess : public sys::Process {
   FakeLoop& loop_;
   sys::Program program_;
   std::string input_;
-  bool input_closed_ = false;
   bool running_ = true;
 };
 

@@ -11,11 +11,7 @@ namespace {
 
 // The JSON parser of a build without optimisation is ten times slower, so that only one run there
 // has ten thousand hosts; with the sanitisers, none.
-#if defined(__has_feature) && __has_feature(address_sanitizer)
-constexpr int kMost = 1'000;
-#else
-constexpr int kMost = 10'000;
-#endif
+constexpr int kMost = MUSTER_MOST_HOSTS;
 #ifdef NDEBUG
 constexpr int kMany = kMost;
 #else
@@ -26,10 +22,8 @@ constexpr int kMany = 1'000;
 struct ManyHosts : testing::Test {
   static void prepare(Scene& scene, double ranks_live_s) {
     scene.hosts.beat_every_s = 5;
-    for (std::size_t i = 0; i < scene.hosts.size(); ++i) {
-      scene.hosts[i].behaviour.ranks_live_s = ranks_live_s;
-      scene.hosts[i].behaviour.output = "";
-    }
+    scene.let_ranks_live(ranks_live_s);
+    for (std::size_t i = 0; i < scene.hosts.size(); ++i) scene.hosts[i].behaviour.output = "";
   }
 };
 

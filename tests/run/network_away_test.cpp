@@ -6,12 +6,6 @@
 namespace muster::run {
 namespace {
 
-void let_ranks_live(Scene& scene, double seconds) {
-  for (std::size_t i = 0; i < scene.hosts.size(); ++i) {
-    scene.hosts[i].behaviour.ranks_live_s = seconds;
-  }
-}
-
 void all_vanish(Scene& scene, double at, double seconds) {
   scene.later(at, [&scene, seconds] {
     for (std::size_t i = 0; i < scene.hosts.size(); ++i) {
@@ -20,13 +14,9 @@ void all_vanish(Scene& scene, double at, double seconds) {
   });
 }
 
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(NetworkAway, AConnectionThatBreaksIsMadeAnewAndNothingIsLostOrRepeated) {
   Scene scene(3);
-  let_ranks_live(scene, 30);
+  scene.let_ranks_live(30);
   scene.later(5, [&] { scene.hosts[1].vanish(Gone::kCut, 8); });
   const Ending end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
@@ -39,14 +29,14 @@ TEST(NetworkAway, AConnectionThatBreaksIsMadeAnewAndNothingIsLostOrRepeated) {
 
 TEST(NetworkAway, AConnectionThatDiesSilentlyIsReplaced) {
   Scene scene(3);
-  let_ranks_live(scene, 30);
+  scene.let_ranks_live(30);
   scene.later(5, [&] { scene.hosts[1].vanish(Gone::kSilent, 10); });
   EXPECT_EQ(scene.play().verdict.code, 0);
 }
 
 TEST(NetworkAway, AnOutageOfTheLaunchersNetworkIsSurvived) {
   Scene scene(3);
-  let_ranks_live(scene, 90);
+  scene.let_ranks_live(90);
   all_vanish(scene, 5, 40);  // longer than a host may be silent
   const Ending end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
@@ -56,7 +46,7 @@ TEST(NetworkAway, AnOutageOfTheLaunchersNetworkIsSurvived) {
 
 TEST(NetworkAway, AnOutageLongerThanTheHostsWaitEndsTheRunOnce) {
   Scene scene(3);
-  let_ranks_live(scene, 900);
+  scene.let_ranks_live(900);
   all_vanish(scene, 5, 0);
   const Ending end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
@@ -66,7 +56,7 @@ TEST(NetworkAway, AnOutageLongerThanTheHostsWaitEndsTheRunOnce) {
 
 TEST(NetworkAway, AHostThatStaysAwayWhenTheOthersAreBackIsLost) {
   Scene scene(3);
-  let_ranks_live(scene, 300);
+  scene.let_ranks_live(300);
   all_vanish(scene, 5, 30);
   scene.later(35.5, [&] { scene.hosts[2].vanish(Gone::kSilent, 0); });
   const Ending end = scene.play();
@@ -77,7 +67,7 @@ TEST(NetworkAway, AHostThatStaysAwayWhenTheOthersAreBackIsLost) {
 
 TEST(NetworkAway, OneSilentHostAloneIsNotTakenForOurOwnNetwork) {
   Scene scene(1);
-  let_ranks_live(scene, 900);
+  scene.let_ranks_live(900);
   all_vanish(scene, 5, 40);
   const Ending end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
@@ -87,7 +77,7 @@ TEST(NetworkAway, OneSilentHostAloneIsNotTakenForOurOwnNetwork) {
 
 TEST(NetworkAway, ALauncherThatStoodStillForgivesTheSilence) {
   Scene scene(3);
-  let_ranks_live(scene, 90);
+  scene.let_ranks_live(90);
   scene.later(10, [&] { scene.loop.stand_still(40); });
   const Ending end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
@@ -96,7 +86,7 @@ TEST(NetworkAway, ALauncherThatStoodStillForgivesTheSilence) {
 
 TEST(NetworkAway, ALauncherThatStoodStillTooLongFindsTheRunOverAndEndsAtOnce) {
   Scene scene(3);
-  let_ranks_live(scene, 900);
+  scene.let_ranks_live(900);
   scene.later(10, [&] {
     for (std::size_t i = 0; i < 3; ++i) {
       scene.hosts[i].behaviour.forgets = true;  // the wardens have ended the run meanwhile
@@ -113,7 +103,7 @@ TEST(NetworkAway, ALauncherThatStoodStillTooLongFindsTheRunOverAndEndsAtOnce) {
 
 TEST(NetworkAway, AHostThatWasBootedIsNamedAtOnce) {
   Scene scene(3);
-  let_ranks_live(scene, 900);
+  scene.let_ranks_live(900);
   scene.hosts[1].behaviour.forgets = true;
   scene.later(5, [&] { scene.hosts[1].vanish(Gone::kCut, 6); });
   const Ending end = scene.play();
@@ -124,7 +114,7 @@ TEST(NetworkAway, AHostThatWasBootedIsNamedAtOnce) {
 
 TEST(NetworkAway, GarbageEndsTheConnectionAndNotTheRun) {
   Scene scene(3);
-  let_ranks_live(scene, 30);
+  scene.let_ranks_live(30);
   scene.later(5, [&] {
     scene.hosts[1].send(
         "\x1e"
@@ -137,7 +127,7 @@ TEST(NetworkAway, GarbageEndsTheConnectionAndNotTheRun) {
 
 TEST(NetworkAway, AHostThatSendsNothingButGarbageIsLost) {
   Scene scene(3);
-  let_ranks_live(scene, 900);
+  scene.let_ranks_live(900);
   scene.later(5, [&] {
     scene.hosts[1].behaviour.says = {{Point::kHello,
                                       "\x1e"
@@ -163,7 +153,7 @@ TEST(NetworkAway, ReportsOfAnotherVersionAreIgnored) {
 
 TEST(NetworkAway, AHostThatComesBackAfterItWasLostChangesNothing) {
   Scene scene(3);
-  let_ranks_live(scene, 900);
+  scene.let_ranks_live(900);
   scene.later(5, [&] { scene.hosts[1].vanish(Gone::kSilent, 17); });
   const Ending end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);

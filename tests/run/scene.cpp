@@ -34,6 +34,10 @@ Scene::~Scene() {
   std::filesystem::remove_all(folder_);
 }
 
+void Scene::let_ranks_live(double seconds) {
+  for (std::size_t i = 0; i < hosts.size(); ++i) hosts[i].behaviour.ranks_live_s = seconds;
+}
+
 void Scene::later(double seconds, std::function<void()> call) {
   later_.emplace_back(seconds, std::move(call));
 }
@@ -108,13 +112,12 @@ launch::Plan Scene::plan() const {
   return plan;
 }
 
-Record Scene::new_record() const {
+Record Scene::new_record() {
   Record record{.id = "r1", .started_s = loop.unix_time()};
   record.engine_restarts = patience.engine_restarts;
-  auto& all = const_cast<FakeHosts&>(hosts);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    for (const int rank : all[i].ranks) {
-      record.ranks.push_back({.rank = rank, .host = all[i].name()});
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    for (const int rank : hosts[i].ranks) {
+      record.ranks.push_back({.rank = rank, .host = hosts[i].name()});
     }
   }
   return record;

@@ -53,6 +53,8 @@ class Scene {
   EngineBehaviour engine = {};
   CrewOptions crew;
 
+  // All ranks, unless somebody ends them.
+  void let_ranks_live(double seconds);
   // Calls back so many seconds after the engine was started.
   void later(double seconds, std::function<void()> call);
   // As if that process of the engine ended: the one of this host, or ("") the only one.
@@ -67,7 +69,7 @@ class Scene {
   void kill_engine(FakeProcess& process, int signal);
   void supervise(Crew& all, Ending& ending);
   [[nodiscard]] launch::Plan plan() const;
-  [[nodiscard]] Record new_record() const;
+  [[nodiscard]] Record new_record();
 
   std::string folder_;
   std::vector<std::pair<double, std::function<void()>>> later_;
@@ -76,5 +78,9 @@ class Scene {
   std::size_t hosts_ended_ = 0;
   bool failing_ = false;
 };
+
+[[nodiscard]] inline bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 }  // namespace muster::run

@@ -14,16 +14,6 @@ namespace {
 constexpr int kExit3 = 3 << 8;
 constexpr double kLong = 1000;  // ranks that live until somebody ends them
 
-void let_ranks_live(Scene& scene, double seconds) {
-  for (std::size_t i = 0; i < scene.hosts.size(); ++i) {
-    scene.hosts[i].behaviour.ranks_live_s = seconds;
-  }
-}
-
-bool says(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 agent::Report end_of(int rank, int status) {
   return {.kind = agent::Report::Kind::kEvent,
           .event = {.start = {}, .end = agent::RankEnd{.rank = rank, .status = status}}};
@@ -57,7 +47,7 @@ TEST(Supervisor, WhatIsSaidTwiceIsTakenOnce) {
 
 TEST(Supervisor, TheFailedRankIsNamedAndItsCodeReturned) {
   Scene scene(3);
-  let_ranks_live(scene, kLong);
+  scene.let_ranks_live(kLong);
   scene.hosts[1].behaviour.ranks_live_s = 2;
   scene.hosts[1].behaviour.status = kExit3;
   const Ending end = scene.play();
@@ -69,7 +59,7 @@ TEST(Supervisor, TheFailedRankIsNamedAndItsCodeReturned) {
 
 TEST(Supervisor, AFailedRankWhoseReportComesLastIsStillTheFirst) {
   Scene scene(3);
-  let_ranks_live(scene, kLong);
+  scene.let_ranks_live(kLong);
   scene.hosts[1].behaviour.ranks_live_s = 2;
   scene.hosts[1].behaviour.status = kExit3;
   scene.hosts[1].behaviour.answers_after_s = 4;  // the others report long before
@@ -138,7 +128,7 @@ TEST(Supervisor, AnEngineThatCannotBeKilledIsLeftBehindWithAWord) {
 
 TEST(Supervisor, AnEngineThatGoesOnAfterAFailedRankIsEnded) {
   Scene scene(3);
-  let_ranks_live(scene, kLong);
+  scene.let_ranks_live(kLong);
   scene.engine.ends_the_others = false;
   scene.hosts[2].behaviour.ranks_live_s = 2;
   scene.hosts[2].behaviour.status = kExit3;
@@ -162,7 +152,7 @@ TEST(Supervisor, AnEngineThatCannotBeStartedLeavesTheHostsInOrder) {
 
 TEST(Supervisor, AnEngineThatDiesTakesTheBlame) {
   Scene scene(3);
-  let_ranks_live(scene, kLong);
+  scene.let_ranks_live(kLong);
   scene.engine.dies_after_s = 2;
   const Ending end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
@@ -181,7 +171,7 @@ TEST(Supervisor, AnEngineThatStartsNoRankIsToldSo) {
 
 TEST(Supervisor, TheTimeLimitEndsTheRun) {
   Scene scene(3);
-  let_ranks_live(scene, kLong);
+  scene.let_ranks_live(kLong);
   scene.patience.timeout_s = 100;
   scene.patience.spent_s = 90;  // by earlier attempts
   const Ending end = scene.play();
@@ -201,7 +191,7 @@ TEST(Supervisor, ATimeLimitThatPassedBeforeTheStartStillEndsInOrder) {
 
 TEST(Supervisor, AStalledRunIsEndedWithEvidenceOfEachRank) {
   Scene scene(3);
-  let_ranks_live(scene, kLong);
+  scene.let_ranks_live(kLong);
   scene.patience.stall_after_s = 30;
   const Ending end = scene.play();
   EXPECT_EQ(end.record.reason, Reason::kStalled);
@@ -215,7 +205,7 @@ TEST(Supervisor, AStalledRunIsEndedWithEvidenceOfEachRank) {
 
 TEST(Supervisor, AStalledRunIsEndedThoughOneHostDoesNotLook) {
   Scene scene(3);
-  let_ranks_live(scene, kLong);
+  scene.let_ranks_live(kLong);
   scene.hosts[1].behaviour.ignores_looks = true;
   scene.patience.stall_after_s = 30;
   const Ending end = scene.play();
@@ -226,7 +216,7 @@ TEST(Supervisor, AStalledRunIsEndedThoughOneHostDoesNotLook) {
 
 TEST(Supervisor, ARunThatFindsItsVoiceAgainWhileItIsLookedAtGoesOn) {
   Scene scene(2);
-  let_ranks_live(scene, 60);
+  scene.let_ranks_live(60);
   scene.hosts[1].behaviour.ignores_looks = true;
   scene.patience.stall_after_s = 30;
   scene.later(33, [&] {  // between the two looks and the decision
@@ -249,7 +239,7 @@ Scene& elastic(Scene& scene, int min_hosts) {
 TEST(Supervisor, AnElasticJobGoesOnWithoutALostHost) {
   Scene scene(3);
   elastic(scene, 2);
-  let_ranks_live(scene, 60);
+  scene.let_ranks_live(60);
   scene.later(5, [&] { scene.hosts[2].vanish(Gone::kSilent, 0); });
   const Ending end = scene.play();
   EXPECT_EQ(end.verdict.code, 0);
@@ -259,7 +249,7 @@ TEST(Supervisor, AnElasticJobGoesOnWithoutALostHost) {
 TEST(Supervisor, AnElasticJobEndsWhenTooFewHostsAreLeft) {
   Scene scene(3);
   elastic(scene, 2);
-  let_ranks_live(scene, 60);
+  scene.let_ranks_live(60);
   scene.later(5, [&] { scene.hosts[1].vanish(Gone::kSilent, 0); });
   scene.later(5, [&] { scene.hosts[2].vanish(Gone::kCut, 0); });
   const Ending end = scene.play();
@@ -271,7 +261,7 @@ TEST(Supervisor, AnElasticJobEndsWhenTooFewHostsAreLeft) {
 TEST(Supervisor, AnEngineWhoseSshBreaksIsNotTakenForEnded) {
   Scene scene(3);
   elastic(scene, 0);
-  let_ranks_live(scene, 20);
+  scene.let_ranks_live(20);
   scene.later(5, [&] { scene.end_engine("n2", 255); });
   const Ending end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
@@ -282,7 +272,7 @@ TEST(Supervisor, AnEngineWhoseSshBreaksIsNotTakenForEnded) {
 TEST(Supervisor, AnEngineThatFailsOnOneHostEndsTheOthers) {
   Scene scene(3);
   elastic(scene, 0);
-  let_ranks_live(scene, kLong);
+  scene.let_ranks_live(kLong);
   scene.later(5, [&] { scene.end_engine("n2", 1); });
   const Ending end = scene.play();
   EXPECT_NE(end.verdict.code, 0);
@@ -314,7 +304,7 @@ TEST(Supervisor, AStartOfAnothersRankChangesNothing) {
 TEST(Supervisor, ARankThatTheEngineMovedEndsOnItsNewHost) {
   Scene scene(3);
   elastic(scene, 0);
-  let_ranks_live(scene, 20);
+  scene.let_ranks_live(20);
   const agent::RankStart moved{.rank = 0, .program = {.pid = 7, .start = 7}};
   scene.later(2, [&] {
     scene.hosts[2].send(
@@ -354,7 +344,7 @@ TEST(Supervisor, WordsOfAHostCannotMoveTheCursor) {
 
 TEST(Supervisor, WordsOfARankCannotEither) {
   Scene scene(2);
-  let_ranks_live(scene, kLong);
+  scene.let_ranks_live(kLong);
   agent::Report end_report = end_of(1, 127 << 8);
   end_report.event.end->failure = "cannot run \x1b[2Jx";
   scene.later(1, [&] { scene.hosts[1].send(end_report); });
@@ -377,7 +367,7 @@ class Interrupted : public testing::TestWithParam<Interrupt> {};
 
 TEST_P(Interrupted, EndsTheRunOnAllHosts) {
   Scene scene(3);
-  let_ranks_live(scene, 20);
+  scene.let_ranks_live(20);
   scene.later(GetParam().after_s, [&] { scene.loop.raise(GetParam().signal); });
   const Ending end = scene.play();
   EXPECT_EQ(end.verdict.code, GetParam().code);
@@ -400,7 +390,7 @@ INSTANTIATE_TEST_SUITE_P(Supervisor, Interrupted,
 
 TEST(Supervisor, ASecondInterruptKillsTheEngine) {
   Scene scene(3);
-  let_ranks_live(scene, kLong);
+  scene.let_ranks_live(kLong);
   scene.engine.ignores_sigterm = true;
   scene.later(5, [&] { scene.loop.raise(SIGINT); });
   scene.later(5.5, [&] { scene.loop.raise(SIGINT); });
@@ -412,7 +402,7 @@ TEST(Supervisor, ASecondInterruptKillsTheEngine) {
 
 TEST(Supervisor, AnInterruptWhileAHostIsSilentEndsInBoundedTime) {
   Scene scene(3);
-  let_ranks_live(scene, kLong);
+  scene.let_ranks_live(kLong);
   scene.later(5, [&] { scene.hosts[1].vanish(Gone::kSilent, 0); });
   scene.later(6, [&] { scene.loop.raise(SIGINT); });
   const Ending end = scene.play();
@@ -422,7 +412,7 @@ TEST(Supervisor, AnInterruptWhileAHostIsSilentEndsInBoundedTime) {
 
 TEST(Supervisor, AnInterruptWhileAHostDoesNotEndItsRanksEndsInBoundedTime) {
   Scene scene(3);
-  let_ranks_live(scene, kLong);
+  scene.let_ranks_live(kLong);
   scene.hosts[1].behaviour.deaf = true;
   for (const double at : {5.0, 6.0, 7.0, 8.0}) {
     scene.later(at, [&] { scene.loop.raise(SIGINT); });
