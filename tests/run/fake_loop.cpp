@@ -1,5 +1,6 @@
 #include "fake_loop.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include <unistd.h>
