@@ -3,7 +3,7 @@
 #include <array>
 #include <utility>
 
-#include "agent/placement_fields.hpp"
+#include "agent/assignment_fields.hpp"
 #include "agent/record_fields.hpp"
 #include "base/json_fields.hpp"
 #include "facts/facts_fields.hpp"

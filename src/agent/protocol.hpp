@@ -31,9 +31,9 @@
 #include <string>
 #include <vector>
 
+#include "agent/assignment.hpp"
 #include "agent/inbox.hpp"
 #include "agent/look.hpp"
-#include "agent/placement.hpp"
 #include "agent/record.hpp"
 #include "base/error.hpp"
 #include "facts/facts.hpp"
@@ -66,7 +66,7 @@ struct Order {
   std::string run_id = {};                // hello; empty: no run, facts only
   std::optional<facts::Request> request;  // hello; nothing: no facts are wanted
   std::vector<std::string> earlier = {};  // hello: ids of the attempts before this one
-  Placement placement = {};               // place
+  Assignment placement = {};              // place
   std::vector<std::string> variables;     // place: "NAME=value" for an engine started on the host
   double orphan_after_s = 60;             // begin
   std::vector<Taken> taken = {};          // begin, taken

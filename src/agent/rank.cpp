@@ -20,6 +20,7 @@
 #include "agent/descendants.hpp"
 #include "agent/descriptors.hpp"
 #include "agent/network.hpp"
+#include "agent/output_reader.hpp"
 #include "agent/program.hpp"
 #include "agent/rank_environment.hpp"
 #include "agent/rank_options.hpp"
@@ -28,7 +29,6 @@
 #include "agent/record.hpp"
 #include "agent/run_files.hpp"
 #include "agent/signals.hpp"
-#include "agent/stream.hpp"
 #include "agent/work_folder.hpp"
 #include "base/environment.hpp"
 #include "base/exit_code.hpp"
@@ -48,7 +48,7 @@ struct Prepared {
   std::vector<std::string> remarks = {};
 };
 
-std::map<std::string, std::string> decided_network(const Placement& placement) {
+std::map<std::string, std::string> decided_network(const Assignment& placement) {
   std::optional<RdmaDevice> rdma;
   if (!placement.rdma.empty()) {
     rdma = RdmaDevice{.port = placement.rdma, .is_only = !placement.several_rdma_ports};
@@ -59,7 +59,7 @@ std::map<std::string, std::string> decided_network(const Placement& placement) {
 
 // torchrun numbers the hosts as it likes; where all of them came, the ranks are where they were
 // meant to be. Only while its agent holds the store: a rank 0 that holds it is bound to its host.
-void take_place(const Placement& placement, const Environment& inherited, rankenv::Rank& rank) {
+void take_place(const Assignment& placement, const Environment& inherited, rankenv::Rank& rank) {
   if (!rank.under_agent || placement.ranks != rank.local_size || placement.all_ranks != rank.size) {
     return;
   }

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "agent/local_socket.hpp"
-#include "agent/stream.hpp"
+#include "agent/output_reader.hpp"
 
 namespace muster::agent {
 namespace {

@@ -16,8 +16,8 @@
 
 #include "agent/descendants.hpp"
 #include "agent/descriptors.hpp"
+#include "agent/output_reader.hpp"
 #include "agent/processes.hpp"
-#include "agent/stream.hpp"
 #include "base/printable.hpp"
 #include "sys/clock.hpp"
 
@@ -93,9 +93,9 @@ class Runner {
   const RunFiles& files_;
   int front_;  // -1: gone
   int signals_;
-  Stream out_;
-  Stream err_;
-  Stream::Take take_ = [this](sys::Stream which, std::uint64_t at, std::string_view bytes) {
+  OutputReader out_;
+  OutputReader err_;
+  OutputReader::Take take_ = [this](sys::Stream which, std::uint64_t at, std::string_view bytes) {
     voice_.output(which, at, bytes);
   };
   bool ended_ = false;

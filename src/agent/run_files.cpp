@@ -78,7 +78,7 @@ Result<Environment> RunFiles::await_variables(std::chrono::milliseconds patience
   return variables();
 }
 
-std::optional<Placement> RunFiles::placement() const {
+std::optional<Assignment> RunFiles::placement() const {
   const std::string path = folder_ + "/placement";
   if (folder_.empty() || !sys::exists(path)) return std::nullopt;
   const auto text = sys::read_file(path, kMaxEnvironment);

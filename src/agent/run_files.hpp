@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "agent/placement.hpp"
+#include "agent/assignment.hpp"
 #include "agent/rank_environment.hpp"
 #include "base/error.hpp"
 #include "sys/file.hpp"
@@ -37,7 +37,7 @@ class RunFiles {
   [[nodiscard]] Result<Environment> await_variables(std::chrono::milliseconds patience) const;
   // What was decided for this host, as the agent wrote it (see placement.hpp); nothing: it is not
   // known.
-  [[nodiscard]] std::optional<Placement> placement() const;
+  [[nodiscard]] std::optional<Assignment> placement() const;
   // The warden has begun to end the run: nothing more may start. A rank that was recorded before
   // this is asked is seen by the warden; any other sees this.
   [[nodiscard]] bool over() const;

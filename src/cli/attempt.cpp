@@ -212,14 +212,14 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
   for (const layout::Placement& placement : all.layout.placements) {
     const auto member = members.find(placement.host);
     if (member == members.end()) continue;
-    agent::Placement told{.interface = placement.interface,
-                          .host_rank = number++,
-                          .host_count = all.job.pods > 0
-                                            ? all.job.pods
-                                            : static_cast<int>(all.layout.placements.size()),
-                          .first_rank = placement.first_rank,
-                          .ranks = placement.ranks,
-                          .all_ranks = all.layout.ranks};
+    agent::Assignment told{.interface = placement.interface,
+                           .host_rank = number++,
+                           .host_count = all.job.pods > 0
+                                             ? all.job.pods
+                                             : static_cast<int>(all.layout.placements.size()),
+                           .first_rank = placement.first_rank,
+                           .ranks = placement.ranks,
+                           .all_ranks = all.layout.ranks};
     if (placement.rdma) {
       told.rdma = fmt::format("{}:{}", placement.rdma->device, placement.rdma->port);
       told.gid_index = placement.rdma->gid_index;

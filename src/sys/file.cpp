@@ -45,6 +45,12 @@ bool is_lonely_fifo(int fd, const struct stat& status) {
   return !is_input;
 }
 
+// Most distributions give each user a group with the user's number, and some let that group write
+// to all new files. Nobody else is in it.
+bool is_own_group(const struct stat& status) {
+  return status.st_uid != 0 && status.st_gid == status.st_uid;
+}
+
 Result<void> refuse_if_others_write(const struct stat& status, const std::string& path) {
   const auto refused = [&path](std::string what, std::string hint) {
     return unexpected(Error{.code = ErrorCode::kUsage,
@@ -59,7 +65,8 @@ Result<void> refuse_if_others_write(const struct stat& status, const std::string
                                status.st_uid),
                    "read the file; if you trust it, copy it and use your own copy");
   }
-  if ((status.st_mode & 0022) != 0) {
+  const mode_t others = is_own_group(status) ? S_IWOTH : S_IWOTH | S_IWGRP;
+  if ((status.st_mode & others) != 0) {
     return refused("other users can change this file and so make muster run commands as you",
                    "read the file; if you trust it, run: chmod go-w " + path);
   }

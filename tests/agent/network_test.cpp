@@ -6,7 +6,7 @@
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 
-#include "agent/placement.hpp"
+#include "agent/assignment.hpp"
 
 namespace muster::agent {
 namespace {
@@ -74,13 +74,13 @@ TEST(NetworkVariables, NativeInfinibandNeedsNoGidIndex) {
   EXPECT_FALSE(native.contains("UCX_NET_DEVICES"));
 }
 
-TEST(Placement, IsReadBackAndHostileTextIsNot) {
-  const Placement placement{.interface = "ens5",
-                            .rdma = "mlx5_0:1",
-                            .gid_index = 3,
-                            .several_rdma_ports = true,
-                            .host_rank = 1,
-                            .host_count = 2};
+TEST(Assignment, IsReadBackAndHostileTextIsNot) {
+  const Assignment placement{.interface = "ens5",
+                             .rdma = "mlx5_0:1",
+                             .gid_index = 3,
+                             .several_rdma_ports = true,
+                             .host_rank = 1,
+                             .host_count = 2};
   EXPECT_EQ(parse_placement(to_json(placement)), placement);
   for (const char* text : {"", "{}", "[]", "{\"interface\":3}"})
     EXPECT_FALSE(parse_placement(text));

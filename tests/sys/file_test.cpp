@@ -188,5 +188,28 @@ TEST_F(FileTest, WriteAllSaysHowMuchFitted) {
   EXPECT_EQ(read_file(folder_ + "/small").value(), std::string(60, 'x'));
 }
 
+// Reads a file with this mode and group as user 4321, who owns it.
+bool user_reads(const std::string& path, mode_t mode, gid_t group) {
+  constexpr uid_t kUser = 4321;
+  EXPECT_EQ(::chown(path.c_str(), kUser, group), 0);
+  EXPECT_EQ(::chmod(path.c_str(), mode), 0);
+  EXPECT_EQ(::seteuid(kUser), 0);
+  const bool read = read_file(path, kMaxFileBytes, Writers::kOnlyUs).has_value();
+  EXPECT_EQ(::seteuid(0), 0);
+  return read;
+}
+
+TEST(ReadFile, ThatMakesUsRunCommandsOnlyWeMayHaveWritten) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const TempFolder folder;
+  ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+  const std::string path = folder.path() + "/muster.yaml";
+  ASSERT_TRUE(write_file(path, "hosts: n1\n", 0644));
+  EXPECT_TRUE(user_reads(path, 0644, 100));
+  EXPECT_TRUE(user_reads(path, 0664, 4321));  // the user's own group
+  EXPECT_FALSE(user_reads(path, 0664, 100));
+  EXPECT_FALSE(user_reads(path, 0646, 4321));
+}
+
 }  // namespace
 }  // namespace muster::sys

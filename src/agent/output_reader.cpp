@@ -1,4 +1,4 @@
-#include "agent/stream.hpp"
+#include "agent/output_reader.hpp"
 
 #include <array>
 #include <cerrno>
@@ -57,7 +57,7 @@ bool has_terminals() {
   return channel && ::isatty(channel->program_end.get()) == 1;
 }
 
-void Stream::read_some(const Take& take) {
+void OutputReader::read_some(const Take& take) {
   std::array<char, kReadBytes> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
   const ssize_t got = ::read(source_.get(), buffer.data(), buffer.size());
   if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -69,7 +69,7 @@ void Stream::read_some(const Take& take) {
   bytes_ += static_cast<std::uint64_t>(got);
 }
 
-void Stream::read_rest(const Take& take) {
+void OutputReader::read_rest(const Take& take) {
   const std::uint64_t most = bytes_ + kRestBytes;
   for (std::uint64_t before = bytes_ + 1; !ended() && bytes_ < most && before != bytes_;) {
     before = bytes_;

@@ -7,7 +7,7 @@
 
 namespace muster::agent {
 
-struct Placement {
+struct Assignment {
   std::string interface = {};       // the one in the job's subnet; empty: unknown
   std::string rdma = {};            // "mlx5_0:1"; empty: no RDMA
   int gid_index = -1;               // -1: not needed
@@ -18,10 +18,10 @@ struct Placement {
   int ranks = 0;       // on this host; 0: not known
   int all_ranks = 0;
 
-  friend bool operator==(const Placement&, const Placement&) = default;
+  friend bool operator==(const Assignment&, const Assignment&) = default;
 };
 
-[[nodiscard]] std::string to_json(const Placement& placement);
-[[nodiscard]] std::optional<Placement> parse_placement(const std::string& json);
+[[nodiscard]] std::string to_json(const Assignment& placement);
+[[nodiscard]] std::optional<Assignment> parse_placement(const std::string& json);
 
 }  // namespace muster::agent

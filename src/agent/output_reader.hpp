@@ -25,12 +25,12 @@ struct OutputChannel {
 // Whether a pseudo-terminal is available; without /dev/pts none is.
 [[nodiscard]] bool has_terminals();
 
-class Stream {
+class OutputReader {
  public:
   // Receives the bytes that were read and their position in the stream.
   using Take = std::function<void(sys::Stream which, std::uint64_t at, std::string_view bytes)>;
 
-  Stream(sys::Stream which, sys::Fd source) : which_(which), source_(std::move(source)) {}
+  OutputReader(sys::Stream which, sys::Fd source) : which_(which), source_(std::move(source)) {}
 
   // Reads once.
   void read_some(const Take& take);

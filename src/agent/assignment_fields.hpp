@@ -1,12 +1,12 @@
-// The fields of a Placement in JSON.
+// The fields of a Assignment in JSON.
 #pragma once
 
-#include "agent/placement.hpp"
+#include "agent/assignment.hpp"
 
 namespace muster::agent {
 
 template <class V>
-void fields(V& v, Placement& p) {
+void fields(V& v, Assignment& p) {
   v("interface", p.interface), v("rdma", p.rdma), v("gid_index", p.gid_index);
   v("several_rdma_ports", p.several_rdma_ports), v("host_rank", p.host_rank);
   v("host_count", p.host_count), v("first_rank", p.first_rank), v("ranks", p.ranks);
