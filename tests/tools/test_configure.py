@@ -23,7 +23,8 @@ def test_without_pytorch_it_says_so_in_a_line_and_builds_the_command(configure, 
     assert f"-- Without libmuster, the C++ training library: there is no PyTorch in {tmp_path}/deps/torch; run tools/install_deps --training, or " in done.stdout
     targets = subprocess.run(["ninja", "-C", tmp_path / "build", "-t", "targets", "all"], capture_output=True, text=True, check=True, timeout=patient(30)).stdout
     assert "bin/muster:" in targets
-    assert "_test" not in targets and "torch" not in targets
+    own = targets.replace(str(tmp_path), "")  # the path of this test has the word too
+    assert "_test" not in own and "torch" not in own
     done = configure("-DMUSTER_TRAINING=ON")
     assert done.returncode != 0
     assert f"MUSTER_TRAINING=ON: there is no PyTorch in {tmp_path}/deps/torch; run tools/install_deps --training, or " in done.stderr
