@@ -116,8 +116,8 @@ void RankLinks::read_unread(Link& link, RankSpool& spool) {
   const auto add = [&](sys::Stream which, std::uint64_t /*at*/, std::string_view bytes) {
     spool.add(link.rank, which, spool.end(link.rank, which), bytes);
   };
-  Stream(sys::Stream::kOut, std::move(link.outputs[0])).read_rest(add);
-  Stream(sys::Stream::kErr, std::move(link.outputs[1])).read_rest(add);
+  OutputReader(sys::Stream::kOut, std::move(link.outputs[0])).read_rest(add);
+  OutputReader(sys::Stream::kErr, std::move(link.outputs[1])).read_rest(add);
   link.outputs.clear();
 }
 

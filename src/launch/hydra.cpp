@@ -60,12 +60,10 @@ if [ "$host" = localhost ]; then
 fi
 )";
 
-class HydraWriter {
+class HydraWriter : CommandWriter {
  public:
   HydraWriter(const layout::Job& job, const layout::Layout& layout, const Means& means)
-      : job_(job),
-        layout_(layout),
-        means_(means),
+      : CommandWriter(job, layout, means),
         intel_(layout.engine.kind == "intel"),
         dialect_(intel_ ? intel_dialect : mpich_dialect) {}
 
@@ -77,22 +75,13 @@ class HydraWriter {
     add_binding();
     add_folder();
     add_environment();
-    add(job_.engine_args);
     if (!plan_.carried.empty()) shim_flags_.emplace_back("--carried");
     // Hydra leaves the input of the others open for ever, unless Intel's -s sends it to them.
     if (!given("-s")) shim_flags_.emplace_back("--only-first-reads");
-    std::vector<std::string> rank = rank_words(job_, layout_, means_);
-    rank.insert(rank.begin() + 2, shim_flags_.begin(), shim_flags_.end());  // behind "SHIM rank"
-    add(rank);
-    plan_.commands = {{.argv = std::move(argv_)}};
-    return std::move(plan_);
+    return finish(shim_flags_);
   }
 
  private:
-  void add(const std::vector<std::string>& words) {
-    argv_.insert(argv_.end(), words.begin(), words.end());
-  }
-
   [[nodiscard]] bool given(std::string_view flag) const {
     return !flag.empty() &&
            (given_by_user(job_, flag) || given_by_user(job_, fmt::format("-{}", flag)));
@@ -236,15 +225,10 @@ done
     plan_.carried = std::move(names);
   }
 
-  const layout::Job& job_;
-  const layout::Layout& layout_;
-  const Means& means_;
   bool intel_;
   const HydraDialect& dialect_;
-  std::vector<std::string> argv_;
   std::vector<std::string> own_variables_;  // names
   std::vector<std::string> shim_flags_;
-  Plan plan_;
 };
 
 }  // namespace

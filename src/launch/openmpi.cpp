@@ -21,13 +21,10 @@ constexpr OpenMpiDialect kPrrte = {"--prtemca",       "plm_ssh_agent", "plm_ssh_
 constexpr OpenMpiDialect kOrte = {
     "--mca", "plm_rsh_agent", "plm_rsh_no_tree_spawn", "oob_tcp_if_include", "OMPI_MCA_", "rsh"};
 
-class OpenMpiWriter {
+class OpenMpiWriter : CommandWriter {
  public:
   OpenMpiWriter(const layout::Job& job, const layout::Layout& layout, const Means& means)
-      : job_(job),
-        layout_(layout),
-        means_(means),
-        dialect_(layout.engine.major >= 5 ? kPrrte : kOrte) {}
+      : CommandWriter(job, layout, means), dialect_(layout.engine.major >= 5 ? kPrrte : kOrte) {}
 
   Plan write() {
     argv_ = {layout_.engine.launcher};
@@ -49,17 +46,10 @@ class OpenMpiWriter {
     for (const std::string& name : add_variables(job_, layout_, means_, plan_).names()) {
       add({"-x", name});
     }
-    add(job_.engine_args);
-    add(rank_words(job_, layout_, means_));
-    plan_.commands = {{.argv = std::move(argv_)}};
-    return std::move(plan_);
+    return finish();
   }
 
  private:
-  void add(const std::vector<std::string>& words) {
-    argv_.insert(argv_.end(), words.begin(), words.end());
-  }
-
   // Sets an MCA parameter unless the user did, by a variable or a flag: theirs wins, aloud.
   void set(std::string_view flag, std::string_view prefix, std::string_view name,
            const std::string& value) {
@@ -111,12 +101,7 @@ class OpenMpiWriter {
     if (layout_.oversubscribed) set_mpi("mpi_yield_when_idle", "1");
   }
 
-  const layout::Job& job_;
-  const layout::Layout& layout_;
-  const Means& means_;
   const OpenMpiDialect& dialect_;
-  std::vector<std::string> argv_;
-  Plan plan_;
 };
 
 }  // namespace

@@ -7,10 +7,9 @@
 namespace muster::launch {
 namespace {
 
-class SlurmWriter {
+class SlurmWriter : CommandWriter {
  public:
-  SlurmWriter(const layout::Job& job, const layout::Layout& layout, const Means& means)
-      : job_(job), layout_(layout), means_(means) {}
+  using CommandWriter::CommandWriter;
 
   Plan write() {
     plan_.term_kills_ranks = true;
@@ -26,17 +25,10 @@ class SlurmWriter {
     set("--export", {}, "ALL");
     (void)add_variables(job_, layout_, means_, plan_);
     add_mpi_settings();
-    add(job_.engine_args);
-    add(rank_words(job_, layout_, means_));
-    plan_.commands = {{.argv = std::move(argv_)}};
-    return std::move(plan_);
+    return finish();
   }
 
  private:
-  void add(const std::vector<std::string>& words) {
-    argv_.insert(argv_.end(), words.begin(), words.end());
-  }
-
   // Unless the user gave it to the engine, in its long or its short form.
   void set(std::string_view flag, std::string_view short_flag, std::string_view value) {
     const bool given =
@@ -84,12 +76,6 @@ class SlurmWriter {
       if (layout_.oversubscribed) set_mpi("I_MPI_THREAD_YIELD", "2");
     }
   }
-
-  const layout::Job& job_;
-  const layout::Layout& layout_;
-  const Means& means_;
-  std::vector<std::string> argv_;
-  Plan plan_;
 };
 
 }  // namespace

@@ -105,4 +105,13 @@ int ranks_on_each(const layout::Layout& layout) {
   return same ? first : 0;
 }
 
+Plan CommandWriter::finish(const std::vector<std::string>& shim_flags) {
+  add(job_.engine_args);
+  std::vector<std::string> rank = rank_words(job_, layout_, means_);
+  rank.insert(rank.begin() + 2, shim_flags.begin(), shim_flags.end());  // behind "SHIM rank"
+  add(rank);
+  plan_.commands = {{.argv = std::move(argv_)}};
+  return std::move(plan_);
+}
+
 }  // namespace muster::launch

@@ -51,4 +51,25 @@ void set_for_engine(Plan& plan, const Means& means, const std::string& name,
 // The number of ranks a host where it is the same on all; else 0.
 [[nodiscard]] int ranks_on_each(const layout::Layout& layout);
 
+// An engine's command, word by word.
+class CommandWriter {
+ public:
+  CommandWriter(const layout::Job& job, const layout::Layout& layout, const Means& means)
+      : job_(job), layout_(layout), means_(means) {}
+
+ protected:
+  void add(const std::vector<std::string>& words) {
+    argv_.insert(argv_.end(), words.begin(), words.end());
+  }
+  // The plan with this command, to which the user's words for the engine and those of the rank are
+  // added. `shim_flags` come first among the flags of the rank's shim.
+  [[nodiscard]] Plan finish(const std::vector<std::string>& shim_flags = {});
+
+  const layout::Job& job_;
+  const layout::Layout& layout_;
+  const Means& means_;
+  std::vector<std::string> argv_;
+  Plan plan_;
+};
+
 }  // namespace muster::launch

@@ -28,40 +28,42 @@ const RankEnd kEnd{.rank = 3,
                    .left_over = 2,
                    .by_engine = true};
 
-TEST(Record, StartComesBack) {
-  const std::string line = to_line(kStart);
+// Reads what was written, which must be one line.
+Event read_back(const std::string& line) {
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   const auto event = parse_event(line);
-  ASSERT_TRUE(event) << to_text(event.error());
-  ASSERT_TRUE(event->start);
-  EXPECT_FALSE(event->end);
-  EXPECT_EQ(event->start->rank, kStart.rank);
-  EXPECT_EQ(event->start->local_rank, kStart.local_rank);
-  EXPECT_EQ(event->start->size, kStart.size);
-  EXPECT_EQ(event->start->program, kStart.program);
-  EXPECT_EQ(event->start->shim, kStart.shim);
-  EXPECT_EQ(event->start->daemon, kStart.daemon);
-  EXPECT_EQ(event->start->time_s, kStart.time_s);
-  EXPECT_EQ(event->start->remarks, kStart.remarks);
+  EXPECT_TRUE(event) << to_text(event.error());
+  return event.value_or(Event{});
+}
+
+TEST(Record, StartComesBack) {
+  const Event event = read_back(to_line(kStart));
+  ASSERT_TRUE(event.start);
+  EXPECT_FALSE(event.end);
+  EXPECT_EQ(event.start->rank, kStart.rank);
+  EXPECT_EQ(event.start->local_rank, kStart.local_rank);
+  EXPECT_EQ(event.start->size, kStart.size);
+  EXPECT_EQ(event.start->program, kStart.program);
+  EXPECT_EQ(event.start->shim, kStart.shim);
+  EXPECT_EQ(event.start->daemon, kStart.daemon);
+  EXPECT_EQ(event.start->time_s, kStart.time_s);
+  EXPECT_EQ(event.start->remarks, kStart.remarks);
 }
 
 TEST(Record, EndComesBack) {
-  const std::string line = to_line(kEnd);
-  EXPECT_EQ(line.find('\n'), line.size() - 1);
-  const auto event = parse_event(line);
-  ASSERT_TRUE(event) << to_text(event.error());
-  ASSERT_TRUE(event->end);
-  EXPECT_FALSE(event->start);
-  EXPECT_EQ(event->end->status, kEnd.status);
-  EXPECT_EQ(event->end->failure, kEnd.failure);
-  EXPECT_EQ(event->end->time_s, kEnd.time_s);
-  EXPECT_EQ(event->end->user_s, kEnd.user_s);
-  EXPECT_EQ(event->end->system_s, kEnd.system_s);
-  EXPECT_EQ(event->end->max_rss_kb, kEnd.max_rss_kb);
-  EXPECT_EQ(event->end->out_bytes, kEnd.out_bytes);
-  EXPECT_EQ(event->end->err_bytes, kEnd.err_bytes);
-  EXPECT_EQ(event->end->left_over, kEnd.left_over);
-  EXPECT_TRUE(event->end->by_engine);
+  const Event event = read_back(to_line(kEnd));
+  ASSERT_TRUE(event.end);
+  EXPECT_FALSE(event.start);
+  EXPECT_EQ(event.end->status, kEnd.status);
+  EXPECT_EQ(event.end->failure, kEnd.failure);
+  EXPECT_EQ(event.end->time_s, kEnd.time_s);
+  EXPECT_EQ(event.end->user_s, kEnd.user_s);
+  EXPECT_EQ(event.end->system_s, kEnd.system_s);
+  EXPECT_EQ(event.end->max_rss_kb, kEnd.max_rss_kb);
+  EXPECT_EQ(event.end->out_bytes, kEnd.out_bytes);
+  EXPECT_EQ(event.end->err_bytes, kEnd.err_bytes);
+  EXPECT_EQ(event.end->left_over, kEnd.left_over);
+  EXPECT_TRUE(event.end->by_engine);
 }
 
 TEST(Record, NameThatIsNoUtf8) {

@@ -39,16 +39,15 @@ TEST(OpenMpi, Version5IsToldInPrrtesWords) {
 }
 
 TEST(OpenMpi, Version4IsToldInOrtesWords) {
-  const auto plan = plan_openmpi(job(), three_hosts("4.1.4", 4), means());
-  ASSERT_TRUE(plan);
-  const std::string expected =
-      "/opt/mpi/bin/mpirun --mca plm_rsh_agent 'ssh -o ControlPath=/s/%C' --mca "
-      "plm_rsh_no_tree_spawn 1 --mca muster_run_id r1 --mca oob_tcp_if_include 198.18.0.0/16 "
-      "--mca btl_tcp_if_include 198.18.0.0/16 --host n1:2,n2:2,n3:2 -n 6 --bind-to none -x "
-      "NCCL_DEBUG -x OMP_NUM_THREADS -x MUSTER_FORWARD -x MUSTER_DEFAULT "
-      "/tmp/muster-1000/abc/muster rank " +
-      rank_words();
-  EXPECT_EQ(line_of(plan->commands[0]), expected);
+  const Plan plan = plan_openmpi(job(), three_hosts("4.1.4", 4), means()).value_or(Plan{});
+  ASSERT_EQ(plan.commands.size(), 1U);
+  EXPECT_EQ(line_of(plan.commands[0]),
+            "/opt/mpi/bin/mpirun --mca plm_rsh_agent 'ssh -o ControlPath=/s/%C' --mca "
+            "plm_rsh_no_tree_spawn 1 --mca muster_run_id r1 --mca oob_tcp_if_include 198.18.0.0/16 "
+            "--mca btl_tcp_if_include 198.18.0.0/16 --host n1:2,n2:2,n3:2 -n 6 --bind-to none -x "
+            "NCCL_DEBUG -x OMP_NUM_THREADS -x MUSTER_FORWARD -x MUSTER_DEFAULT "
+            "/tmp/muster-1000/abc/muster rank " +
+                rank_words());
 }
 
 bool has(const Plan& plan, const std::string& word) {

@@ -186,25 +186,27 @@ TEST(Verdict, ASignalIs128PlusIts) {
   EXPECT_EQ(judge(record).text, "rank 2 on n2 ended with signal 11 (Segmentation fault)");
 }
 
-TEST(Verdict, ALostHostIsNamedThoughTheEngineReturnsZero) {
+// The host was lost with its two ranks.
+Record lost_n2() {
   Record record = six_ranks();
   record.ranks[2].end.reset();
   record.ranks[3].end.reset();
   record.ranks[0].end->status = 15;  // ended by the engine, a consequence
-  record.reason = Reason::kHostLost;
   record.lost_hosts = {"n2"};
+  return record;
+}
+
+TEST(Verdict, ALostHostIsNamedThoughTheEngineReturnsZero) {
+  Record record = lost_n2();
+  record.reason = Reason::kHostLost;
   const Verdict verdict = judge(record);
   EXPECT_EQ(verdict.code, 125);
   EXPECT_EQ(verdict.text, "host n2 was lost with ranks 2, 3");
 }
 
 TEST(Verdict, ALostHostIsTheCauseThoughTheEngineEndedTheOthersFirst) {
-  Record record = six_ranks();
-  record.ranks[2].end.reset();
-  record.ranks[3].end.reset();
-  record.ranks[0].end->status = 15;
+  Record record = lost_n2();
   record.engine_code = 205;
-  record.lost_hosts = {"n2"};
   const Verdict verdict = judge(record);
   EXPECT_EQ(verdict.code, 125);
   EXPECT_EQ(verdict.text, "host n2 was lost with ranks 2, 3");
