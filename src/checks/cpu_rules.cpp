@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "checks/failure_id.hpp"
 #include "checks/host_groups.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"

@@ -7,7 +7,6 @@
 
 #include "base/environment.hpp"
 #include "base/printable.hpp"
-#include "checks/failure_id.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 

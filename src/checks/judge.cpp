@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 #include <map>
 #include <tuple>
 #include <unordered_map>
@@ -10,32 +9,6 @@
 
 namespace muster::checks {
 namespace {
-
-constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
-                               Rule{"ssh-modes", find_ssh_modes},
-                               Rule{"activation", find_activation},  // before what it causes
-                               Rule{"own-name", find_own_name},
-                               Rule{"no-subnet", find_no_subnet},
-                               Rule{"way-back", find_no_way_back},
-                               Rule{"same-address", find_same_address},
-                               Rule{"interfaces", find_interfaces},
-                               Rule{"interface-variables", find_interface_variables},
-                               Rule{"port", find_port},
-                               Rule{"engine", find_engine},
-                               Rule{"libmpi", find_libmpi},
-                               Rule{"torch", find_torch},
-                               Rule{"program", find_program},
-                               Rule{"script", find_script},
-                               Rule{"folder", find_folder},
-                               Rule{"environment", find_environment},
-                               Rule{"cpu", find_cpu},
-                               Rule{"oversubscription", find_oversubscription},
-                               Rule{"shm", find_shm},
-                               Rule{"nofile", find_nofile},
-                               Rule{"rdma", find_rdma},
-                               Rule{"memlock", find_memlock},
-                               Rule{"clock", find_clock},
-                               Rule{"not-seen", find_not_seen}};
 
 // Equal findings as one, in the order of the first.
 Findings merge(Findings all) {

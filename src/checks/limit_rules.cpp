@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include "checks/failure_id.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"

@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "checks/failure_id.hpp"
 #include "checks/host_groups.hpp"
 #include "checks/interface_variables.hpp"
 #include "checks/participant.hpp"

@@ -3,7 +3,6 @@
 
 #include "checks/activation_advice.hpp"
 #include "checks/copy_fix.hpp"
-#include "checks/failure_id.hpp"
 #include "checks/host_groups.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"

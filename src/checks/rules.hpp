@@ -1,7 +1,8 @@
-// The rules, each of which finds one kind of trouble; judge.cpp has the list. None is quadratic in
-// hosts.
+// The rules, each of which finds one kind of trouble. None is quadratic in hosts.
 #pragma once
 
+#include <array>
+#include <string_view>
 #include <vector>
 
 #include "checks/finding.hpp"
@@ -38,5 +39,76 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_memlock(const Scene& scene);
 [[nodiscard]] Findings find_clock(const Scene& scene);
 [[nodiscard]] Findings find_not_seen(const Scene& scene);
+
+// In the order in which their findings are shown.
+inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
+                                      Rule{"ssh-modes", find_ssh_modes},
+                                      Rule{"activation", find_activation},  // before what it causes
+                                      Rule{"own-name", find_own_name},
+                                      Rule{"no-subnet", find_no_subnet},
+                                      Rule{"way-back", find_no_way_back},
+                                      Rule{"same-address", find_same_address},
+                                      Rule{"interfaces", find_interfaces},
+                                      Rule{"interface-variables", find_interface_variables},
+                                      Rule{"port", find_port},
+                                      Rule{"engine", find_engine},
+                                      Rule{"libmpi", find_libmpi},
+                                      Rule{"torch", find_torch},
+                                      Rule{"program", find_program},
+                                      Rule{"script", find_script},
+                                      Rule{"folder", find_folder},
+                                      Rule{"environment", find_environment},
+                                      Rule{"cpu", find_cpu},
+                                      Rule{"oversubscription", find_oversubscription},
+                                      Rule{"shm", find_shm},
+                                      Rule{"nofile", find_nofile},
+                                      Rule{"rdma", find_rdma},
+                                      Rule{"memlock", find_memlock},
+                                      Rule{"clock", find_clock},
+                                      Rule{"not-seen", find_not_seen}};
+
+// The ids of the failure catalogue that rules give. `unreachable` also passes on the id that the
+// survey of a host came with.
+inline constexpr std::string_view kActivationFailed = "remote-python-env-missing";
+inline constexpr std::string_view kAllRanksZero = "all-ranks-zero";
+inline constexpr std::string_view kClockSkew = "clock-skew-elastic";
+inline constexpr std::string_view kEnvironmentDiffers = "nccl-env-differs-per-host";
+inline constexpr std::string_view kEngineMissing = "remote-daemon-not-in-path";
+inline constexpr std::string_view kEngineVersion = "ompi-version-mismatch";
+inline constexpr std::string_view kFactsNotGathered = "facts-not-gathered";
+inline constexpr std::string_view kFolderMissing = "remote-cwd-missing";
+inline constexpr std::string_view kLibraryMissing = "remote-shared-library-missing";
+inline constexpr std::string_view kMemlock = "rdma-memlock";
+inline constexpr std::string_view kMixedArchitecture = "mixed-endian-or-arch";
+inline constexpr std::string_view kMixedIsa = "mixed-cpu-isa";
+inline constexpr std::string_view kNoCommonSubnet = "ompi-oob-no-common-interface";
+inline constexpr std::string_view kNofile = "nofile-limit";
+inline constexpr std::string_view kOtherInterface = "nccl-picks-wrong-interface";
+inline constexpr std::string_view kOwnNameLoopback = "hostname-resolves-to-loopback";
+inline constexpr std::string_view kOwnNameUnknown = "hostname-unresolvable-gloo-fallback";
+inline constexpr std::string_view kOversubscribed = "omp-threads-oversubscribed";
+inline constexpr std::string_view kPortEphemeral = "master-port-ephemeral-collision";
+inline constexpr std::string_view kPortInUse = "master-port-in-use";
+inline constexpr std::string_view kProgramDiffers = "program-differs-between-hosts";
+inline constexpr std::string_view kProgramMissing = "remote-exe-not-found";
+inline constexpr std::string_view kRdmaMissing = "ib-device-not-found-silent-tcp";
+inline constexpr std::string_view kRendezvousOpen = "torchrun-rendezvous-open";
+inline constexpr std::string_view kRoceGid = "roce-wrong-gid";
+inline constexpr std::string_view kSameAddress = "same-address-on-two-hosts";
+inline constexpr std::string_view kSameVirtualAddress = "ompi-btl-tcp-virtual-interfaces";
+inline constexpr std::string_view kShmSmall = "nccl-dev-shm-full";
+inline constexpr std::string_view kSshKeyMode = "ssh-private-key-perms";
+inline constexpr std::string_view kSshStrictModes = "ssh-strictmodes-perms";
+inline constexpr std::string_view kTorchVersion = "torch-version-skew";
+
+inline constexpr std::array kFailureIds = {
+    kActivationFailed, kAllRanksZero,      kClockSkew,        kEnvironmentDiffers,
+    kEngineMissing,    kEngineVersion,     kFactsNotGathered, kLibraryMissing,
+    kMemlock,          kMixedArchitecture, kMixedIsa,         kNoCommonSubnet,
+    kNofile,           kOtherInterface,    kOwnNameLoopback,  kOwnNameUnknown,
+    kPortEphemeral,    kPortInUse,         kProgramDiffers,   kProgramMissing,
+    kRdmaMissing,      kRoceGid,           kSameAddress,      kSameVirtualAddress,
+    kShmSmall,         kSshKeyMode,        kSshStrictModes,   kFolderMissing,
+    kOversubscribed,   kTorchVersion,      kRendezvousOpen};
 
 }  // namespace muster::checks

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "checks/failure_id.hpp"
 #include "checks/rules.hpp"
 #include "checks/shared_addresses.hpp"
 #include "checks/wording.hpp"

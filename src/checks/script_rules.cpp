@@ -6,7 +6,6 @@
 
 #include "base/printable.hpp"
 #include "checks/copy_fix.hpp"
-#include "checks/failure_id.hpp"
 #include "checks/host_groups.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"

@@ -1,7 +1,6 @@
 // The PyTorch that the ranks import.
 #include <fmt/format.h>
 
-#include "checks/failure_id.hpp"
 #include "checks/host_groups.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"

@@ -49,6 +49,7 @@ struct Completion {
 };
 
 constexpr int kAnySource = -1;
+constexpr int kLacking = -1;  // the error code of a call that a library does not have
 
 // Functions return 0 or an error code of MPI's (error_text). No two may be called at once. Those
 // that start with `i` only begin: the memory must live until `test` says done.
@@ -84,27 +85,50 @@ class Library {
   // Reductions of more than twice as many bytes are quicker in pieces of this many. 0: whole.
   [[nodiscard]] virtual std::size_t piece_bytes() const = 0;
 
-  [[nodiscard]] virtual int ibarrier(Comm comm, Request& request) = 0;
-  [[nodiscard]] virtual int ibroadcast(void* data, std::size_t bytes, int root, Comm comm,
-                                       Request& request) = 0;
-  [[nodiscard]] virtual int iallreduce(void* data, std::size_t count, Type type,
-                                       Reduction reduction, Comm comm, Request& request) = 0;
+  // The collectives. One that a library lacks is an error of that library.
+  [[nodiscard]] virtual int ibarrier(Comm /*comm*/, Request& /*request*/) { return kLacking; }
+  [[nodiscard]] virtual int ibroadcast(void* /*data*/, std::size_t /*bytes*/, int /*root*/,
+                                       Comm /*comm*/, Request& /*request*/) {
+    return kLacking;
+  }
+  [[nodiscard]] virtual int iallreduce(void* /*data*/, std::size_t /*count*/, Type /*type*/,
+                                       Reduction /*reduction*/, Comm /*comm*/,
+                                       Request& /*request*/) {
+    return kLacking;
+  }
   // `to` is used by the root only, and may be `from`.
-  [[nodiscard]] virtual int ireduce(const void* from, void* to, std::size_t count, Type type,
-                                    Reduction reduction, int root, Comm comm, Request& request) = 0;
-  [[nodiscard]] virtual int ireduce_scatter(const void* from, void* to, std::size_t count_each,
-                                            Type type, Reduction reduction, Comm comm,
-                                            Request& request) = 0;
-  [[nodiscard]] virtual int iallgather(const void* from, void* to, std::size_t bytes_each,
-                                       Comm comm, Request& request) = 0;
-  [[nodiscard]] virtual int igather(const void* from, void* to, std::size_t bytes_each, int root,
-                                    Comm comm, Request& request) = 0;
-  [[nodiscard]] virtual int iscatter(const void* from, void* to, std::size_t bytes_each, int root,
-                                     Comm comm, Request& request) = 0;
+  [[nodiscard]] virtual int ireduce(const void* /*from*/, void* /*to*/, std::size_t /*count*/,
+                                    Type /*type*/, Reduction /*reduction*/, int /*root*/,
+                                    Comm /*comm*/, Request& /*request*/) {
+    return kLacking;
+  }
+  [[nodiscard]] virtual int ireduce_scatter(const void* /*from*/, void* /*to*/,
+                                            std::size_t /*count_each*/, Type /*type*/,
+                                            Reduction /*reduction*/, Comm /*comm*/,
+                                            Request& /*request*/) {
+    return kLacking;
+  }
+  [[nodiscard]] virtual int iallgather(const void* /*from*/, void* /*to*/,
+                                       std::size_t /*bytes_each*/, Comm /*comm*/,
+                                       Request& /*request*/) {
+    return kLacking;
+  }
+  [[nodiscard]] virtual int igather(const void* /*from*/, void* /*to*/, std::size_t /*bytes_each*/,
+                                    int /*root*/, Comm /*comm*/, Request& /*request*/) {
+    return kLacking;
+  }
+  [[nodiscard]] virtual int iscatter(const void* /*from*/, void* /*to*/, std::size_t /*bytes_each*/,
+                                     int /*root*/, Comm /*comm*/, Request& /*request*/) {
+    return kLacking;
+  }
   // What goes to, and comes from, each rank lies one behind the other.
-  [[nodiscard]] virtual int ialltoall(const void* from, const std::vector<std::size_t>& send_bytes,
-                                      void* to, const std::vector<std::size_t>& receive_bytes,
-                                      Comm comm, Request& request) = 0;
+  [[nodiscard]] virtual int ialltoall(const void* /*from*/,
+                                      const std::vector<std::size_t>& /*send_bytes*/, void* /*to*/,
+                                      const std::vector<std::size_t>& /*receive_bytes*/,
+                                      Comm /*comm*/, Request& /*request*/) {
+    return kLacking;
+  }
+
   [[nodiscard]] virtual int isend(const void* data, std::size_t bytes, int to, int tag, Comm comm,
                                   Request& request) = 0;
   [[nodiscard]] virtual int ireceive(void* data, std::size_t bytes, int from, int tag, Comm comm,

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "checks/failure_id.hpp"
+#include "checks/rules.hpp"
 
 namespace muster::checks {
 namespace {

@@ -80,39 +80,6 @@ class FakeMpi final : public Library {
   [[nodiscard]] std::size_t piece_bytes() const override { return 0; }
 
   [[nodiscard]] int ibarrier(Comm /*comm*/, Request& request) override { return begin(request); }
-  [[nodiscard]] int ibroadcast(void* /*d*/, std::size_t /*b*/, int /*root*/, Comm /*c*/,
-                               Request& request) override {
-    return begin(request);
-  }
-  [[nodiscard]] int iallreduce(void* /*d*/, std::size_t /*n*/, Type /*t*/, Reduction /*r*/,
-                               Comm /*c*/, Request& request) override {
-    return begin(request);
-  }
-  [[nodiscard]] int ireduce(const void* /*f*/, void* /*t*/, std::size_t /*n*/, Type /*ty*/,
-                            Reduction /*r*/, int /*root*/, Comm /*c*/, Request& request) override {
-    return begin(request);
-  }
-  [[nodiscard]] int ireduce_scatter(const void* /*f*/, void* /*t*/, std::size_t /*n*/, Type /*ty*/,
-                                    Reduction /*r*/, Comm /*c*/, Request& request) override {
-    return begin(request);
-  }
-  [[nodiscard]] int iallgather(const void* /*f*/, void* /*t*/, std::size_t /*b*/, Comm /*c*/,
-                               Request& request) override {
-    return begin(request);
-  }
-  [[nodiscard]] int igather(const void* /*f*/, void* /*t*/, std::size_t /*b*/, int /*root*/,
-                            Comm /*c*/, Request& request) override {
-    return begin(request);
-  }
-  [[nodiscard]] int iscatter(const void* /*f*/, void* /*t*/, std::size_t /*b*/, int /*root*/,
-                             Comm /*c*/, Request& request) override {
-    return begin(request);
-  }
-  [[nodiscard]] int ialltoall(const void* /*f*/, const std::vector<std::size_t>& /*s*/, void* /*t*/,
-                              const std::vector<std::size_t>& /*r*/, Comm /*c*/,
-                              Request& request) override {
-    return begin(request);
-  }
   [[nodiscard]] int isend(const void* data, std::size_t bytes, int to, int tag, Comm /*comm*/,
                           Request& request) override {
     const Alone alone(*this);
