@@ -215,11 +215,13 @@ void Training::resume() {
   // The others wait for it in their next operation, which must not time out before.
   const auto timeout =
       std::chrono::milliseconds(static_cast<int64_t>(options_.collective_timeout_s * 500));
-  checkpoints_.emplace(job_, group_,
-                       CheckpointOptions{.folder = output("checkpoints"),
-                                         .keep = options_.keep,
-                                         .asynchronous = !options_.sync_save,
-                                         .timeout = timeout});
+  checkpoints_.emplace(
+      job_, group_,
+      CheckpointOptions{.folder = output("checkpoints"),
+                        .keep = options_.keep,
+                        .asynchronous = !options_.sync_save,
+                        .timeout = timeout,
+                        .lost_after = std::min(timeout, CheckpointOptions{}.lost_after)});
   checkpoints_->track("model", model_);
   checkpoints_->track("optimizer", *optimizer_, model_);
   const auto found = checkpoints_->resume();

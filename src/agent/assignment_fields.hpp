@@ -1,4 +1,4 @@
-// The fields of a Assignment in JSON.
+// The fields of an Assignment in JSON.
 #pragma once
 
 #include "agent/assignment.hpp"

@@ -118,6 +118,10 @@ Result<Order> parse_order(const std::string& line) {
 Result<Report> parse_report(const Message& message) {
   const std::string refusal = "cannot read the agent's line";
   MUSTER_TRY(Report report, parse_fields<Report>(message.line, refusal));
+  constexpr std::size_t kAround = 256;  // what a report adds to an event
+  if (report.kind == Report::Kind::kEvent && message.line.size() > kMostEventBytes + kAround) {
+    return unexpected(Error{.what = refusal + ": too long"});
+  }
   if (report.kind == Report::Kind::kEvent && !is_possible(report.event)) {
     return unexpected(Error{.what = refusal + ": a number is below zero"});
   }

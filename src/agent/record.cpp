@@ -14,7 +14,7 @@
 namespace muster::agent {
 namespace {
 
-constexpr JsonLimits kEventLimits{.bytes = std::size_t{64} << 10};
+constexpr JsonLimits kEventLimits{.bytes = kMostEventBytes};
 constexpr std::size_t kMaxRunId = 128;
 
 bool counts_are_possible(const RankStart& start) {

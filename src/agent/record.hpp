@@ -64,6 +64,8 @@ struct Event {  // exactly one of them
   std::optional<RankEnd> end;
 };
 [[nodiscard]] Result<Event> parse_event(const std::string& line);
+constexpr std::size_t kMostEventBytes = std::size_t{64} << 10;  // of a line
+
 [[nodiscard]] bool is_possible(const Event& event);  // no number is below zero that cannot be
 
 // BASE of the running binary: the folder above its own, so that shim and warden meet.

@@ -35,7 +35,7 @@ class RunFiles {
   [[nodiscard]] Result<Environment> variables() const;
   // The same for a rank, which may be quicker than the agent that writes them: waits for so long.
   [[nodiscard]] Result<Environment> await_variables(std::chrono::milliseconds patience) const;
-  // What was decided for this host, as the agent wrote it (see placement.hpp); nothing: it is not
+  // What was decided for this host, as the agent wrote it (see assignment.hpp); nothing: it is not
   // known.
   [[nodiscard]] std::optional<Assignment> placement() const;
   // The warden has begun to end the run: nothing more may start. A rank that was recorded before

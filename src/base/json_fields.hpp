@@ -195,13 +195,13 @@ class FieldReader {
 
 // One line.
 template <class T>
-[[nodiscard]] std::string json_of_fields(T value) {
-  return json_text(FieldWriter::json_of(value));
+[[nodiscard]] std::string json_of_fields(const T& value) {
+  return json_text(FieldWriter::json_of(const_cast<T&>(value)));  // the writer changes nothing
 }
 
 template <class T>
-[[nodiscard]] std::string sorted_json_of_fields(T value, int indent = -1) {
-  return sorted_json_text(FieldWriter::json_of(value), indent);
+[[nodiscard]] std::string sorted_json_of_fields(const T& value, int indent = -1) {
+  return sorted_json_text(FieldWriter::json_of(const_cast<T&>(value)), indent);
 }
 
 // The Error says only what is wrong, for the caller's sentence.

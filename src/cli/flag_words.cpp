@@ -79,6 +79,7 @@ std::vector<Typed> cut_without_secrets(const Words& words) {
 }  // namespace
 
 const Flag* find_flag(std::string_view spelling) {
+  if (!spelling.starts_with('-')) return nullptr;
   for (const Flag& flag : run_flags()) {
     const Words names = split(flag.names, ',');
     if (std::find(names.begin(), names.end(), spelling) != names.end()) return &flag;

@@ -51,8 +51,14 @@ void hide_value(char* given) {
   if (equals != nullptr) std::memset(equals + 1, '*', std::strlen(equals + 1));
 }
 
-// The value of -x NAME=value may be a secret; what is in argv, everybody can see. srun writes
-// --export=NAME=value.
+// As srun (--export=NAME=value) and mpiexec write it, with one dash or two.
+bool is_list_of_variables(std::string_view flag) {
+  if (!flag.starts_with('-')) return false;
+  flag.remove_prefix(flag.starts_with("--") ? 2 : 1);
+  return flag == "export" || flag == "envlist" || flag == "genvlist";
+}
+
+// The value of -x NAME=value may be a secret; what is in argv, everybody can see.
 void hide_values(int argc, char** argv) {
   for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
     const std::string word = argv[i];
@@ -60,10 +66,10 @@ void hide_values(int argc, char** argv) {
     if (const auto at = find_secret(word)) {
       if (*at < word.size()) hide_value(argv[i] + *at);
       if (*at == word.size() && has_next) hide_value(argv[i + 1]);
-    } else if (word == "--export" && has_next) {
-      hide_value(argv[i + 1]);
-    } else if (word.starts_with("--export=")) {
-      hide_value(argv[i] + std::strlen("--export="));
+    } else if (is_list_of_variables(word.substr(0, word.find('=')))) {
+      const std::size_t equals = word.find('=');
+      if (equals != std::string::npos) hide_value(argv[i] + equals + 1);
+      if (equals == std::string::npos && has_next) hide_value(argv[i + 1]);
     }
   }
 }

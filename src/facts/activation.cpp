@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <memory>
 
 #include <fmt/format.h>
@@ -34,8 +35,7 @@ bool is_shells_own(std::string_view name) {
 // Unlike anything that the lines could print by chance.
 std::string random_mark() {
   std::array<unsigned char, 16> bytes{};
-  while (::getrandom(bytes.data(), bytes.size(), 0) < 0) {  // a signal came first
-  }
+  while (::getrandom(bytes.data(), bytes.size(), 0) < 0 && errno == EINTR) continue;
   return fmt::format("muster-{:02x}", fmt::join(bytes, ""));
 }
 

@@ -226,8 +226,10 @@ void Supervisor::rank_started(const Host& host, const agent::RankStart& start) {
   said_ = loop_.now();
   const bool is_same_host = rank->host == host.name;
   if (rank->start && rank->start->program == start.program && is_same_host) return;
-  // Only an engine that restarts ranks moves them.
-  if (rank->start && !is_same_host && !patience_.engine_restarts) return;
+  // Only an engine that restarts ranks moves them; and a host repeats old starts when it is reached
+  // again.
+  const bool moves = patience_.engine_restarts && is_later(host, start, *rank);
+  if (rank->start && !is_same_host && !moves) return;
   if (is_running(*rank)) count_running(rank->host, -1);
   if (rank->start && rank->end) {  // torchrun has restarted it
     rank->end.reset();
@@ -247,10 +249,6 @@ void Supervisor::rank_ended(const Host& host, const agent::RankEnd& end) {
   rank->host = host.name;
   rank->end = end;
   ++ranks_ended_;
-  if (cut_off_hosts_.contains(rank->host) && !runs_ranks(rank->host)) {
-    const double wait_s = patience_.engine_restarts ? kRestartTakes : kReplayTakes;
-    timers_.push_back(after(wait_s, [this, name = rank->host] { look_at_cut_off(name); }));
-  }
   if (engine_over_ || ending_) return;
   if (nothing_to_wait_for()) {
     end_if_stuck();
@@ -262,6 +260,19 @@ void Supervisor::rank_ended(const Host& host, const agent::RankEnd& end) {
 void Supervisor::count_running(const std::string& host, int more) {
   running_[host] += more;
   running_ranks_ += more;
+  if (!cut_off_hosts_.contains(host) || runs_ranks(host)) return;
+  const double wait_s = patience_.engine_restarts ? kRestartTakes : kReplayTakes;
+  timers_.push_back(after(wait_s, [this, host] { look_at_cut_off(host); }));
+}
+
+// Whether a start is later than the one that is known, by the clock of this machine.
+bool Supervisor::is_later(const Host& host, const agent::RankStart& start,
+                          const RankRecord& known) const {
+  const auto here = [this](const std::string& name, double time_s) {
+    const auto ahead = record_.clock_ahead_s.find(name);
+    return ahead == record_.clock_ahead_s.end() ? time_s : time_s - ahead->second;
+  };
+  return !known.start || here(host.name, start.time_s) >= here(known.host, known.start->time_s);
 }
 
 // Whether the engine there, which we can no longer see, has started its ranks again.

@@ -76,6 +76,8 @@ class Supervisor {
   void rank_started(const Host& host, const agent::RankStart& start);
   void rank_ended(const Host& host, const agent::RankEnd& end);
   void count_running(const std::string& host, int more);
+  [[nodiscard]] bool is_later(const Host& host, const agent::RankStart& start,
+                              const RankRecord& known) const;
   [[nodiscard]] bool nothing_to_wait_for() const;
   void end_if_stuck();
   void on_beat();

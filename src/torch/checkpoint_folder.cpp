@@ -181,16 +181,17 @@ void CheckpointFolder::refuse_others(const std::string& lineage) const {
 }
 
 bool CheckpointFolder::is_good(int64_t step) {
-  const std::string appearance = appearance_of(folder_of(step));
-  Judged& judged = judged_[step];
-  if (judged.appearance == appearance) return judged.good;
-  judged = {.appearance = appearance, .good = true};
   try {
+    const std::string appearance = appearance_of(folder_of(step));
+    Judged& judged = judged_[step];
+    if (judged.appearance == appearance) return judged.good;
+    judged = {.appearance = appearance, .good = false};
     (void)verify(step);
+    judged.good = true;
+    return true;
   } catch (const std::exception&) {  // it is named when somebody wants to resume from it
-    judged.good = false;
+    return false;
   }
-  return judged.good;
 }
 
 void CheckpointFolder::prune(int keep, int64_t newest) {

@@ -218,15 +218,8 @@ Division DataParallelCore::State::division() const {
 }
 
 void DataParallelCore::State::register_hook() {
-  const bool over_mpi = group->getBackendName() == "mpi";
-  if (options.hook) {
-    reducer->register_comm_hook(user_hook(options.hook));
-  } else if (options.compression != Compression::none) {
-    const auto type = options.compression == Compression::fp16 ? at::kHalf : at::kBFloat16;
-    reducer->register_comm_hook(
-        compressing_hook(group, [this] { return division(); }, type, over_mpi));
-  } else if (over_mpi) {
-    reducer->register_comm_hook(average_hook(group, [this] { return division(); }));
+  if (CommHook hook = hook_for(options, group, [this] { return division(); })) {
+    reducer->register_comm_hook(std::move(hook));
   }
 }
 

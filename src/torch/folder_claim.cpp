@@ -24,6 +24,7 @@ constexpr auto kSecond = std::chrono::seconds(1);
 constexpr auto kBeat = kSecond;
 constexpr auto kLookAgain = std::chrono::milliseconds(100);
 constexpr auto kTellAfter = std::chrono::seconds(3);  // a living job has shown itself by then
+constexpr auto kStoodStill = std::chrono::seconds(3);
 constexpr size_t kMostClaimBytes = 4096;
 
 struct Claimant {
@@ -96,13 +97,14 @@ std::optional<SeenClaim> look(const std::string& path) {
   // NFS locks only what is open for writing, and opening is what makes it ask the server.
   int fd = ::open(path.c_str(), O_RDWR | kFlags);
   if (fd < 0 && (errno == EACCES || errno == EROFS)) fd = ::open(path.c_str(), O_RDONLY | kFlags);
-  if (fd < 0 && errno == ENOENT) return std::nullopt;
+  if (fd < 0 && (errno == ENOENT || errno == ESTALE)) return std::nullopt;
   if (fd < 0) throw_errno(path, "cannot be read");
   Descriptor file(fd);
   struct stat status = {};
   std::string text(kMostClaimBytes, '\0');
-  if (::fstat(fd, &status) != 0) throw_errno(path, "cannot be read");
-  const ssize_t bytes = ::read(fd, text.data(), text.size());
+  const bool examined = ::fstat(fd, &status) == 0;
+  const ssize_t bytes = examined ? ::read(fd, text.data(), text.size()) : -1;
+  if (bytes < 0 && errno == ESTALE) return std::nullopt;  // removed meanwhile, on NFS
   if (bytes < 0) throw_errno(path, "cannot be read");
   text.resize(static_cast<size_t>(bytes));
   const int64_t time = status.st_mtim.tv_sec * 1'000'000'000 + status.st_mtim.tv_nsec;
@@ -127,6 +129,10 @@ bool has_ended(const SeenClaim& seen, const Claimant& us, const std::string& pat
   if (seen.holder.process == us.process) return true;
   if (are_attempts_of_one_run(seen.holder.run, us.run)) return true;
   return !us.kernel.empty() && seen.holder.kernel == us.kernel && lock_file(seen, path);
+}
+
+bool is_full(int error) {
+  return error == ENOSPC || error == EDQUOT;
 }
 
 std::runtime_error in_use(const std::string& folder, const Claimant& holder) {
@@ -163,11 +169,14 @@ void FolderClaim::await_turn(std::chrono::milliseconds lost_after,
                              const std::function<void(const std::string&)>& tell) {
   using Clock = std::chrono::steady_clock;
   const Claimant us = claimant_here(mark_);
-  const auto begin = Clock::now();
+  auto begin = Clock::now();
+  auto looked = begin;
   std::optional<std::pair<ino_t, int64_t>> first_sign;
   bool told = false;
   for (;; std::this_thread::sleep_for(kLookAgain)) {
     const auto seen = look(path_);
+    // While a file server was away, nobody could show a sign of life.
+    if (Clock::now() - std::exchange(looked, Clock::now()) > kStoodStill) begin = looked;
     if (!seen && place(encode_claimant(us), false)) return;
     if (!seen) continue;
     if (first_sign && *first_sign != seen->sign) throw in_use(folder_, seen->holder);
@@ -191,8 +200,9 @@ bool FolderClaim::place(const std::string& text, bool over_another) {
   file_ = Descriptor(open_new(fresh));
   (void)::flock(file_.get(), LOCK_EX | LOCK_NB);  // without it, the beat has to do
   const bool written =
-      ::write(file_.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-      ::fsync(file_.get()) == 0;
+      (::write(file_.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+       ::fsync(file_.get()) == 0) ||
+      is_full(errno);  // an empty file claims too, and what is unfinished there can be removed
   bool placed = written && !over_another && ::link(fresh.c_str(), path_.c_str()) == 0;
   const bool exists = written && !over_another && !placed && errno == EEXIST;
   // A file system without hard links: of two claims at once the later one counts, see `check`.
@@ -212,8 +222,13 @@ void FolderClaim::beat() {
 }
 
 void FolderClaim::check() const {
-  const auto seen = look(path_);
-  if (!seen || seen->holder.mark == mark_) return;
+  std::optional<SeenClaim> seen;
+  try {
+    seen = look(path_);
+  } catch (const std::exception&) {  // says nothing about others; the save itself will tell
+    return;
+  }
+  if (!seen || seen->holder.mark.empty() || seen->holder.mark == mark_) return;
   throw std::runtime_error(folder_ + ": was taken over by " + name_of(seen->holder) +
                            ", and this job must not save into it any more");
 }

@@ -49,8 +49,8 @@ FuturePtr decompressed(const FuturePtr& future, const at::Tensor& into) {
       c10::TensorType::get());
 }
 
-}  // namespace
-
+// The Reducer's own average, but that the last bucket, for which the backward pass has nothing more
+// to do than wait, is reduced by the calling thread (AllreduceOptions::asyncOp is false).
 CommHook average_hook(GroupPtr group, std::function<Division()> division) {
   return std::make_unique<FunctionHook>(
       [group = std::move(group), division = std::move(division)](c10d::GradBucket& bucket) {
@@ -62,6 +62,7 @@ CommHook average_hook(GroupPtr group, std::function<Division()> division) {
       });
 }
 
+// The average of gradients that were rounded to `type`. `inline_last`: as above.
 CommHook compressing_hook(GroupPtr group, std::function<Division()> division, at::ScalarType type,
                           bool inline_last) {
   return std::make_unique<FunctionHook>([group = std::move(group), division = std::move(division),
@@ -72,8 +73,18 @@ CommHook compressing_hook(GroupPtr group, std::function<Division()> division, at
   });
 }
 
-CommHook user_hook(GradientHook hook) {
-  return std::make_unique<FunctionHook>(std::move(hook));
+}  // namespace
+
+CommHook hook_for(const DistributedDataParallelOptions& options, GroupPtr group,
+                  std::function<Division()> division) {
+  const bool over_mpi = group->getBackendName() == "mpi";
+  if (options.hook) return std::make_unique<FunctionHook>(options.hook);
+  if (options.compression != Compression::none) {
+    const auto type = options.compression == Compression::fp16 ? at::kHalf : at::kBFloat16;
+    return compressing_hook(std::move(group), std::move(division), type, over_mpi);
+  }
+  if (over_mpi) return average_hook(std::move(group), std::move(division));
+  return nullptr;
 }
 
 }  // namespace muster

@@ -20,16 +20,9 @@ struct Division {
   bool by_reciprocal = true;
 };
 
-// The Reducer's own average, but that the last bucket, for which the backward pass has nothing more
-// to do than wait, is reduced by the calling thread (AllreduceOptions::asyncOp is false).
-[[nodiscard]] CommHook average_hook(c10::intrusive_ptr<c10d::ProcessGroup> group,
-                                    std::function<Division()> division);
-
-// The average of gradients that were rounded to `type`. `inline_last`: as above.
-[[nodiscard]] CommHook compressing_hook(c10::intrusive_ptr<c10d::ProcessGroup> group,
-                                        std::function<Division()> division, at::ScalarType type,
-                                        bool inline_last);
-
-[[nodiscard]] CommHook user_hook(GradientHook hook);
+// What the options ask for. Null: the Reducer's own sum does it.
+[[nodiscard]] CommHook hook_for(const DistributedDataParallelOptions& options,
+                                c10::intrusive_ptr<c10d::ProcessGroup> group,
+                                std::function<Division()> division);
 
 }  // namespace muster

@@ -13,17 +13,21 @@
 namespace muster {
 namespace {
 
-using Addresses = std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)>;
+using Addresses = std::unique_ptr<addrinfo, void (*)(addrinfo*)>;
 
-Addresses resolve(const Endpoint& master) {
+// Null for a name. The hosts may resolve it to different addresses of this one, so a name says too
+// little about where they will come.
+Addresses parse(const Endpoint& master) {
   addrinfo wanted{};
   wanted.ai_family = AF_UNSPEC;
   wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = AI_NUMERICHOST;
   addrinfo* list = nullptr;
   const std::string port = std::to_string(master.port);
-  const int failed = ::getaddrinfo(master.address.c_str(), port.c_str(), &wanted, &list);
-  if (failed != 0) throw std::runtime_error(::gai_strerror(failed));
-  return {list, &::freeaddrinfo};
+  (void)::getaddrinfo(master.address.c_str(), port.c_str(), &wanted, &list);
+  return {list, [](addrinfo* one) {
+            if (one != nullptr) ::freeaddrinfo(one);
+          }};
 }
 
 bool is_loopback(const sockaddr* address) {
@@ -52,15 +56,9 @@ std::optional<int> bind_to(const addrinfo& address) {
 
 std::optional<int> bind_master(const Job& job) {
   const bool one_host = job.local_size == job.size;
-  const Addresses addresses = resolve(*job.master);
-  // Every rank that knows the name has an address for IPv4, while IPv6 may be set up on some hosts.
-  for (const int family : {AF_INET, AF_INET6}) {
-    for (const addrinfo* one = addresses.get(); one != nullptr; one = one->ai_next) {
-      if (one->ai_family != family || (is_loopback(one->ai_addr) && !one_host)) continue;
-      if (const auto socket = bind_to(*one)) return socket;
-    }
-  }
-  return std::nullopt;
+  const Addresses address = parse(*job.master);
+  if (!address || (is_loopback(address->ai_addr) && !one_host)) return std::nullopt;
+  return bind_to(*address);
 }
 
 }  // namespace muster
