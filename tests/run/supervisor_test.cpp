@@ -317,6 +317,26 @@ TEST(Supervisor, ARankThatTheEngineMovedEndsOnItsNewHost) {
   EXPECT_EQ(end.record.ranks[0].end->status, 0);
 }
 
+TEST(Supervisor, AHostThatIsReachedAgainCannotTakeAMovedRankBack) {
+  Scene scene(3);
+  elastic(scene, 0);
+  scene.let_ranks_live(20);
+  const auto start = [](int pid, double time_s) {
+    const agent::RankStart life{.rank = 0, .program = {.pid = pid, .start = 7}, .time_s = time_s};
+    return agent::Report{.kind = agent::Report::Kind::kEvent, .event = {.start = life, .end = {}}};
+  };
+  scene.later(2, [&] { scene.hosts[2].send(start(7, 20)); });
+  scene.later(3, [&] {  // it repeats all that it has reported
+    scene.hosts[0].send(start(5, 10));
+    scene.hosts[0].send(end_of(0, SIGKILL));
+  });
+  scene.later(4, [&] { scene.hosts[2].send(end_of(0, 0)); });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.record.ranks[0].host, "n3");
+  EXPECT_EQ(end.record.ranks[0].end->status, 0);
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+}
+
 TEST(Supervisor, RanksThatDoNotExistAreIgnored) {
   for (const int rank : {-1, 3, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
     Scene scene(3);
