@@ -27,11 +27,12 @@ change() {
   say "changed $change_text"
 }
 
-# Equal content, without cmp, which small images lack. The x keeps trailing newlines. What cannot be
-# read is equal to nothing.
+# The x keeps trailing newlines.
+content() { cat "$1" 2>/dev/null && echo x; }
+
+# Equal content, without cmp, which small images lack. What cannot be read is equal to nothing.
 same() {
-  same_one=$(cat "$1" 2>/dev/null && echo x) && same_other=$(cat "$2" 2>/dev/null && echo x) &&
-    [ "$same_one" = "$same_other" ]
+  same_one=$(content "$1") && same_other=$(content "$2") && [ "$same_one" = "$same_other" ]
 }
 
 mode_of() { stat -L -c %a "$1"; }
@@ -59,13 +60,23 @@ edit() {
   edit_name=$2
   shift 2
   remember "$edit_path" "$edit_name" || return 1
-  if [ -e "$undo/$edit_name.new" ] && ! same "$edit_path" "$undo/$edit_name.new"; then
-    rm -f "$undo/$edit_name.new"
-    : >"$undo/$edit_name.edited"
-  fi
+  as_we_left_it "$edit_path" "$edit_name" || mark_edited "$edit_name"
+  changed_meanwhile=
   "$@" || return 1
+  if [ -n "$changed_meanwhile" ]; then mark_edited "$edit_name"; fi
   [ -e "$undo/$edit_name.edited" ] || cat "$edit_path" >"$undo/$edit_name.new"
 }
+# A file whose content we have not changed yet must be as we remember it.
+as_we_left_it() {
+  if [ -e "$undo/$2.new" ]; then
+    same "$1" "$undo/$2.new"
+  elif [ -e "$undo/$2.absent" ]; then
+    [ ! -e "$1" ]
+  else
+    same "$1" "$undo/$2.old"
+  fi
+}
+mark_edited() { rm -f "$undo/$1.new" && : >"$undo/$1.edited"; }
 
 set_mode() {
   remember "$1" "$2" && chmod "$3" "$1" && mode_of "$1" >"$undo/$2.newmode"
@@ -96,18 +107,28 @@ set_owner() {
 }
 
 # replace PATH COMMAND...: what the command prints becomes the content, in one step and only if the
-# command succeeds. Keeps the mode, and goes through a link if PATH is one.
+# command succeeds. Keeps the mode, and goes through a link if PATH is one. Starts again if another
+# program changes the file in the meantime. Returns 2 if the file cannot be replaced in one step.
 replace() {
   replace_path=$(readlink -f "$1") || replace_path=$1
   shift
-  if [ ! -e "$replace_path" ] || cp -p "$replace_path" "$replace_path.muster"; then
-    if "$@" >"$replace_path.muster" && flush "$replace_path.muster" &&
-      mv -f "$replace_path.muster" "$replace_path"; then
-      return 0
+  (: >"$replace_path.muster") || return 2
+  replace_result=2
+  for replace_try in 1 2 3 4 5; do
+    replace_before=$(content "$replace_path")
+    draft "$@" || { replace_result=1 && break; }
+    if [ "$(content "$replace_path")" = "$replace_before" ]; then
+      mv -f "$replace_path.muster" "$replace_path" && return 0
+      break
     fi
-  fi
+    changed_meanwhile=1
+  done
   rm -f "$replace_path.muster"
-  return 1
+  return "$replace_result"
+}
+draft() {
+  if [ -e "$replace_path" ]; then cp -p "$replace_path" "$replace_path.muster" || return 1; fi
+  "$@" >"$replace_path.muster" && flush "$replace_path.muster"
 }
 
 # To the disk before anything builds on it, or a power failure could leave an empty file. An old sync
@@ -120,16 +141,26 @@ as_text=
 if echo x | grep -q -a x 2>/dev/null; then as_text=-a; fi # else a NUL byte would hide all lines
 
 if_there() { if [ -e "$1" ]; then cat "$1"; fi; }
-below() {
-  if_there "$1" || return 1
-  # A last line without a newline must not grow together with ours.
-  if [ -s "$1" ] && [ -n "$(tail -c 1 "$1")" ]; then echo; fi
-  printf '%s\n' "$2"
+below() { if_there "$1" && next_line "$1" "$2"; }
+# A last line without a newline must not grow together with ours.
+next_line() {
+  if [ -s "$1" ] && [ -n "$(tail -c 1 "$1")" ]; then printf '\n%s\n' "$2"; else printf '%s\n' "$2"; fi
 }
 above() { printf '%s\n' "$2" && if_there "$1"; }
 
 # add_line below|above PATH LINE NAME: undo knows of the line before it is there.
-add_line() { printf '%s\n' "$3" >>"$undo/$4.added" && replace "$2" "$1" "$2" "$3"; }
+add_line() {
+  printf '%s\n' "$3" >>"$undo/$4.added" || return 1
+  replace "$2" "$1" "$2" "$3" && return 0
+  [ $? = 2 ] && [ "$1" = below ] && append "$2" "$3"
+}
+
+# For a bind mount, a file with chattr +a, and a file in a folder that we may not write to. Nobody
+# checks what others append at the same time.
+append() {
+  changed_meanwhile=1
+  next_line "$1" "$2" >>"$1"
+}
 
 # The folder for undo; ~/.ssh is there afterwards.
 prepare() {
@@ -302,13 +333,15 @@ undo_content() {
     if [ -e "$undo/$2.absent" ]; then
       change "removed $3" rm -f "$1"
     else
-      change "restored $3" replace "$1" cat "$undo/$2.old"
+      change "restored $3" replace "$1" old_content "$1" "$2"
     fi
   elif [ -e "$1" ] && [ -e "$undo/$2.added" ] && grep -qxF -f "$undo/$2.added" "$1"; then
     change "removed muster's lines from $3, which was changed after the setup" take_out "$1" "$undo/$2.added"
     if [ -e "$undo/$2.absent" ] && [ "$dry" != 1 ] && [ ! -s "$1" ]; then rm -f "$1"; fi
   fi
 }
+# Fails if the user has changed the file since undo looked at it.
+old_content() { same "$1" "$undo/$2.new" && cat "$undo/$2.old"; }
 take_out() { replace "$1" without -xF -f "$2" "$1"; }
 
 # mode_before PATH NAME: the mode to go back to; nothing where we did not set it or the user did since.

@@ -48,7 +48,10 @@ Error no_address(const std::string& host) {
               "muster reached this host at none of the IP addresses that it reports, so muster "
               "cannot limit its host-to-host key to this host (from= in authorized_keys)",
           .where = {.host = host},
-          .hint = "install iproute2 on the host, and let the other hosts connect to its sshd"};
+          .hint =
+              "install iproute2 on the host, and let the other hosts connect to its sshd; muster "
+              "confirms a private address through another host, where sshd_config must not say "
+              "'AllowTcpForwarding no'"};
 }
 
 Error bad_key(const std::string& host) {
@@ -176,7 +179,9 @@ std::size_t check_pairs(std::span<const Entry> entries, std::vector<Visit>& visi
                               .where = {.host = entries[i].name},
                               .hint =
                                   "the hosts' names must also resolve on the hosts, and there must "
-                                  "be no NAT between the hosts"};
+                                  "be no NAT between the hosts; if sshd_config on the hosts says "
+                                  "'AllowTcpForwarding no', muster cannot confirm their private "
+                                  "addresses"};
     }
   }
   return checked;

@@ -60,10 +60,14 @@ Result<void> refuse_if_others_write(const struct stat& status, const std::string
   };
   if (!S_ISREG(status.st_mode)) return {};  // a pipe from our caller
   if (status.st_uid != ::geteuid() && status.st_uid != 0) {
-    return refused(fmt::format("this file belongs to another user (uid {}), who could make muster "
-                               "run commands as you",
-                               status.st_uid),
-                   "read the file; if you trust it, copy it and use your own copy");
+    return refused(
+        fmt::format("this file belongs to another user (uid {}), who could make muster "
+                    "run commands as you",
+                    status.st_uid),
+        "read the file; if you trust it, copy it and use your own copy" +
+            (::geteuid() != 0
+                 ? ""
+                 : fmt::format(", or run: chown root {0}, or pass --config <(cat {0})", path)));
   }
   const mode_t others = is_own_group(status) ? S_IWOTH : S_IWOTH | S_IWGRP;
   if ((status.st_mode & others) != 0) {

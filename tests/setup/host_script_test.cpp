@@ -29,14 +29,25 @@ class HostScript : public ::testing::TestWithParam<std::vector<std::string>> {
     if (!ended || !ended->ok()) GTEST_SKIP() << GetParam().front() << " is not installed";
   }
 
-  ScriptReport run(const std::string& script) {
+  sys::Ended run_shell(const std::string& script) {
     const auto ended = sys::run({.argv = GetParam(),
                                  .env = {"HOME=" + home_},
                                  .input = std::make_shared<const std::string>(script)});
-    EXPECT_TRUE(ended && ended->err.empty()) << (ended ? ended->err : "not started");
-    ScriptReport report = parse_script_report(ended->out);
-    EXPECT_TRUE(report.ended) << ended->out;
+    EXPECT_TRUE(ended.has_value()) << "not started";
+    return ended.value_or(sys::Ended{});
+  }
+
+  ScriptReport run(const std::string& script) {
+    const sys::Ended ended = run_shell(script);
+    EXPECT_TRUE(ended.err.empty()) << ended.err;
+    ScriptReport report = parse_script_report(ended.out);
+    EXPECT_TRUE(report.ended) << ended.out;
     return report;
+  }
+
+  // The script may fail, and the programs that it starts may complain.
+  ScriptReport run_noisy(const std::string& script) {
+    return parse_script_report(run_shell(script).out);
   }
 
   void write(const std::string& path, std::string_view text, mode_t mode) {
@@ -150,6 +161,67 @@ TEST_P(HostScript, AUserWhoEditsBetweenTwoSetupsLosesNothing) {
   EXPECT_EQ(read(".ssh/authorized_keys"), "ssh-rsa BBBB mine\n");
 }
 
+TEST_P(HostScript, AUserWhoEditsAfterOnlyTheModeWasSetLosesNothing) {
+  const std::string old = std::string(kKey) + "\n";
+  write(".ssh/authorized_keys", old, 0664);
+  ::chmod((home_ + "/.ssh/authorized_keys").c_str(), 0664);
+  EXPECT_EQ(run(install_script(kKey, false)).changes.size(), 1U);
+  write(".ssh/authorized_keys", old + "ssh-rsa BBBB mine\n", 0644);
+  (void)run(mesh_script(mesh(), false));
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(read(".ssh/authorized_keys"), old + "ssh-rsa BBBB mine\n");
+}
+
+TEST_P(HostScript, AUserWhoCreatesTheFileAfterAFailedSetupLosesNothing) {
+  const ScriptReport failed = run_noisy("sync() { return 1; }\n" + install_script(kKey, false));
+  EXPECT_TRUE(failed.failure.has_value());
+  EXPECT_FALSE(fs::exists(home_ + "/.ssh/authorized_keys"));
+  write(".ssh/authorized_keys", "ssh-rsa BBBB mine\n", 0600);
+  (void)run(install_script(kKey, false));
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(read(".ssh/authorized_keys"), "ssh-rsa BBBB mine\n");
+}
+
+// As with a bind mount or chattr +a (mv fails), and in a folder that the user may not write to.
+TEST_P(HostScript, AppendsWhereTheFileCannotBeReplaced) {
+  const std::string after = "ssh-rsa AAAA old\n" + std::string(kKey) + "\n";
+  write(".ssh/authorized_keys", "ssh-rsa AAAA old", 0600);
+  (void)run("mv() { return 1; }\n" + install_script(kKey, false));
+  EXPECT_EQ(read(".ssh/authorized_keys"), after);
+  EXPECT_FALSE(fs::exists(home_ + "/.ssh/authorized_keys.muster"));
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(read(".ssh/authorized_keys"), "ssh-rsa AAAA old\n");
+  fs::create_directory(home_ + "/.ssh/authorized_keys.muster");
+  EXPECT_TRUE(run_noisy(install_script(kKey, false)).ended);
+  EXPECT_EQ(read(".ssh/authorized_keys"), after);
+}
+
+// Before a script: another program appends a line while the script flushes its first draft.
+constexpr const char* kOtherAppends = R"sh(
+sync() {
+  case $1 in *authorized_keys.muster) ;; *) return 0 ;; esac
+  if mkdir "$HOME/appended" 2>/dev/null; then echo ssh-rsa BBBB other >>"$HOME/.ssh/authorized_keys"; fi
+}
+)sh";
+
+TEST_P(HostScript, KeepsALineThatAnotherProgramAppendsMeanwhile) {
+  write(".ssh/authorized_keys", "ssh-rsa AAAA old\n", 0600);
+  (void)run(kOtherAppends + install_script(kKey, false));
+  EXPECT_EQ(read(".ssh/authorized_keys"),
+            "ssh-rsa AAAA old\nssh-rsa BBBB other\n" + std::string(kKey) + "\n");
+  (void)run(undo_script(Place::kHost, false));
+  EXPECT_EQ(read(".ssh/authorized_keys"), "ssh-rsa AAAA old\nssh-rsa BBBB other\n");
+}
+
+TEST_P(HostScript, UndoKeepsALineThatAnotherProgramAppendsMeanwhile) {
+  write(".ssh/authorized_keys", "ssh-rsa AAAA old\n", 0600);
+  (void)run(install_script(kKey, false));
+  const std::string undo = undo_script(Place::kHost, false);
+  EXPECT_TRUE(run_noisy(kOtherAppends + undo).failure.has_value());
+  (void)run(undo);
+  EXPECT_EQ(read(".ssh/authorized_keys"), "ssh-rsa AAAA old\nssh-rsa BBBB other\n");
+}
+
 TEST_P(HostScript, TheSameKeyUnderAnotherCommentIsNotAddedAgain) {
   write(".ssh/authorized_keys", "ssh-ed25519 AAAAC3NzaC1+/x other\n", 0600);
   EXPECT_TRUE(run(install_script(kKey, false)).changes.empty());
@@ -250,10 +322,7 @@ TEST_P(HostScript, HalfAScriptDoesNothing) {
   const auto before = tree();
   std::string script = install_script(kKey, false);
   script.resize(script.rfind("run_verb"));
-  const auto ended = sys::run({.argv = GetParam(),
-                               .env = {"HOME=" + home_},
-                               .input = std::make_shared<const std::string>(script)});
-  EXPECT_TRUE(ended && ended->out.empty());
+  EXPECT_TRUE(run_shell(script).out.empty());
   EXPECT_EQ(tree(), before);
 }
 

@@ -211,5 +211,17 @@ TEST(ReadFile, ThatMakesUsRunCommandsOnlyWeMayHaveWritten) {
   EXPECT_FALSE(user_reads(path, 0646, 4321));
 }
 
+TEST(ReadFile, TellsRootHowToUseAnotherUsersFile) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
+  const TempFolder folder;
+  const std::string path = folder.path() + "/muster.yaml";
+  ASSERT_TRUE(write_file(path, "hosts: n1\n", 0644));
+  ASSERT_EQ(::chown(path.c_str(), 4321, 4321), 0);
+  const auto text = read_file(path, kMaxFileBytes, Writers::kOnlyUs);
+  ASSERT_FALSE(text.has_value());
+  EXPECT_NE(text.error().hint.find("chown root " + path), std::string::npos);
+  EXPECT_NE(text.error().hint.find("--config <(cat " + path + ")"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster::sys
