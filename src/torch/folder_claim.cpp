@@ -160,7 +160,7 @@ FolderClaim::~FolderClaim() {
   ended_.notify_all();
   heart_.join();
   try {
-    if (const auto seen = look(path_); seen && seen->holder.mark == mark_) ::unlink(path_.c_str());
+    if (const auto seen = look(path_); seen && is_ours(seen->sign.first)) ::unlink(path_.c_str());
   } catch (const std::exception&) {  // the lock is free when we have ended
   }
 }
@@ -214,6 +214,11 @@ bool FolderClaim::place(const std::string& text, bool over_another) {
   return placed;
 }
 
+bool FolderClaim::is_ours(ino_t file) const {
+  struct stat status = {};
+  return ::fstat(file_.get(), &status) == 0 && status.st_ino == file;
+}
+
 void FolderClaim::beat() {
   std::unique_lock lock(mutex_);
   while (!ended_.wait_for(lock, kBeat, [this] { return ends_; })) {
@@ -228,7 +233,7 @@ void FolderClaim::check() const {
   } catch (const std::exception&) {  // says nothing about others; the save itself will tell
     return;
   }
-  if (!seen || seen->holder.mark.empty() || seen->holder.mark == mark_) return;
+  if (!seen || is_ours(seen->sign.first)) return;
   throw std::runtime_error(folder_ + ": was taken over by " + name_of(seen->holder) +
                            ", and this job must not save into it any more");
 }

@@ -9,6 +9,8 @@
 #include <string>
 #include <thread>
 
+#include <sys/types.h>
+
 #include "torch/durable_file.hpp"
 
 namespace muster {
@@ -34,6 +36,7 @@ class FolderClaim {
   void await_turn(std::chrono::milliseconds lost_after,
                   const std::function<void(const std::string&)>& tell);
   [[nodiscard]] bool place(const std::string& text, bool over_another);
+  [[nodiscard]] bool is_ours(ino_t file) const;
   void beat();
 
   std::string folder_;
