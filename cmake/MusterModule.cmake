@@ -43,12 +43,12 @@ function(muster_precompile target kind)
   target_precompile_headers(${target} REUSE_FROM muster_precompiled_${kind})
 endfunction()
 
-# A pattern such as *.cpp stands for the files of the folder that match it; each build looks again.
+# A pattern such as *.cpp stands for the files of the folder that match it. For a new file, configure again.
 function(muster_expand words)
   set(expanded "")
   foreach(word IN LISTS ARGN)
     if(word MATCHES "[*]")
-      file(GLOB word CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${word})
+      file(GLOB word RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} ${word})
     endif()
     list(APPEND expanded ${word})
   endforeach()
