@@ -30,7 +30,8 @@ def results(host, python, scripts):
             except subprocess.TimeoutExpired:
                 at = {file.stem: file.read_text() for file in folder.glob("*.now")}
                 pytest.fail(f"still running at its deadline; the ranks are at: {at}")
-            assert done.returncode == 0, done.stdout + done.stderr
+            ended = sorted(file.name for file in folder.glob("*.pt"))  # of ranks that came to the end of all cases
+            assert done.returncode == 0, f"ended: {ended}\n{done.stdout}{done.stderr[-3000:]}"
             made[mpi, size] = json.loads(must([python, scripts / "compare_results.py", folder], timeout=patient(60)))
         return made[mpi, size]
 
