@@ -13,7 +13,8 @@
 namespace muster::mpi {
 namespace {
 
-constexpr auto kDrain = milliseconds(3000);
+// Ranks do not come to their end at the same time, and what one began may need the others.
+constexpr auto kDrain = milliseconds(10'000);
 
 // Set while MPI is ours to finalise, or to leave alone.
 Progress* g_progress = nullptr;
@@ -25,6 +26,13 @@ ThreadLevel g_level{};
   _exit(status);
 }
 
+void say_unfinished() {
+  std::fputs(
+      "muster: MPI: some operations that the program did not wait for have not ended; exiting "
+      "without MPI_Finalize\n",
+      stderr);
+}
+
 // The last act of the process. A stuck or broken MPI is not finalised: that may never return.
 void at_exit(int status, void* /*unused*/) {
   if (is_forked_child()) return;
@@ -34,10 +42,7 @@ void at_exit(int status, void* /*unused*/) {
   // MPI_Finalize tells the launcher to end them.
   if (progress.is_broken() || (status != 0 && g_initialised_here)) leave(status);
   if (!progress.drain(kDrain)) {
-    std::fputs(
-        "muster: MPI: some operations that the program did not wait for have not ended; exiting "
-        "without MPI_Finalize\n",
-        stderr);
+    say_unfinished();
     leave(status);
   }
   if (!g_initialised_here) {
@@ -114,7 +119,9 @@ Progress& process_progress() {
 
 void settle() {
   if (g_progress == nullptr || is_forked_child() || g_progress->library().finalised()) return;
-  if (!g_progress->drain(kDrain)) g_progress->abort("the program is exiting");
+  if (g_progress->drain(kDrain)) return;
+  if (!g_progress->is_broken()) say_unfinished();
+  g_progress->abort("the program is exiting");
 }
 
 }  // namespace muster::mpi
