@@ -31,8 +31,8 @@ struct CheckpointOptions {
   // How long a job that may be lost with its host keeps the folder: it has shown no sign of life
   // for so long. Jobs show one every second.
   std::chrono::milliseconds lost_after = std::chrono::seconds(30);
-  // So many failed saves in a row are too many, and `save` throws: who reads warnings for days?
-  // 0: it never does.
+  // `save` throws after this many failed saves in a row: a warning may stay unread for days.
+  // 0: never.
   int max_failures = 5;
   // What was refused, or could not be kept, a line each; nullptr: to standard error. On rank 0,
   // which hears of all.

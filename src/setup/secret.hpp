@@ -1,4 +1,4 @@
-// A password or passphrase: in one place, wiped when it goes, copied only where that is said aloud.
+// A password or passphrase. It is kept in one place, wiped at its end, and copied only by `clone`.
 #pragma once
 
 #include <array>

@@ -84,7 +84,8 @@ std::string name_of(const Claimant& claimant) {
                    claimant.host);
 }
 
-// What stands in the file, and what shows that its job is alive. Closed, and unlocked, with this.
+// The content of the file, and what shows that its job is alive. The destructor closes the file,
+// which releases its lock.
 struct SeenClaim {
   Descriptor file;
   Claimant holder;

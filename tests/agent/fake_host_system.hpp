@@ -18,7 +18,7 @@ class FakeHostSystem : public HostSystem {
  public:
   static constexpr double kForEver = 3600;  // whatever waits longer never ends
 
-  // So many seconds after the beginning.
+  // Seconds after the beginning.
   void at(double seconds, std::function<void()> call) { script_.emplace(seconds, std::move(call)); }
   std::function<void()> before_wait = nullptr;
 

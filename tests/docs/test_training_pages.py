@@ -241,7 +241,7 @@ def test_models_that_differ_are_shown(train, ranks):
 
 @COMPILED
 def test_checkpoints(train, ranks, tmp_path):
-    """The second job goes on where the first ended; on disk is what the page shows."""
+    """The second job continues where the first one ended, and the disk holds the files that the page shows."""
     folder = tmp_path / "checkpoints"
     first = ranks([train, "checkpoints", folder], 2).good()[0].splitlines()
     assert first[0] == "begins at step 0, epoch 0, batch 0" and first[1].startswith("ends at step 120, epoch "), first

@@ -75,7 +75,7 @@ class FakeHost {
 
   void start_ranks();
   void end_ranks(int status, bool by_engine);
-  // From now on, for so many seconds (0: for ever).
+  // From now on, for this many seconds (0: for ever).
   void vanish(Gone how, double seconds);
   void send(const std::string& bytes);
   void send(const agent::Report& report) { send(to_line(report)); }
@@ -118,7 +118,7 @@ class FakeHost {
 
 class FakeHosts : public remote::Transport {
  public:
-  // n1, n2, ... with so many ranks each.
+  // n1, n2, ... with this many ranks each.
   FakeHosts(FakeLoop& loop, int count, int ranks_each = 1);
 
   [[nodiscard]] FakeLoop& loop() { return loop_; }

@@ -55,7 +55,7 @@ class Scene {
 
   // All ranks, unless somebody ends them.
   void let_ranks_live(double seconds);
-  // Calls back so many seconds after the engine was started.
+  // Calls back this many seconds after the start of the engine.
   void later(double seconds, std::function<void()> call);
   // As if that process of the engine ended: the one of this host, or ("") the only one.
   void end_engine(const std::string& host, int code);

@@ -16,7 +16,7 @@ struct Case {
 };
 
 constexpr double kSurvey = 16;  // the survey gives up after 15 s
-constexpr double kLost = 25;    // a host is given up after 15 s, ranks end in 5
+constexpr double kLost = 25;    // a host is given up after 15 s, and ranks need 5 s to end
 constexpr double kWell = 12;    // the ranks of this scene live for 5 s
 
 class Vanishing : public testing::TestWithParam<std::tuple<int, Case>> {};
