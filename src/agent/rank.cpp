@@ -81,6 +81,7 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
                 .run_id = options.run_id,
                 .master = options.master,
                 .restarts = options.restarts,
+                .join_store = options.confine_store,
                 .unbuffered = !has_terminals()};
   if (const auto placement = files.placement()) {
     take_place(*placement, inherited, wishes.rank);
@@ -129,7 +130,8 @@ Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const 
                        .rank = prepared.rank,
                        .remarks = std::move(prepared.remarks),
                        .files = files,
-                       .daemon = daemon},
+                       .daemon = daemon,
+                       .serve_store = options.confine_store && prepared.rank.rank == 0},
                       guard, **voice, front);
   } else {
     status = unexpected(voice.error());

@@ -101,6 +101,10 @@ Composed compose(Environment base, const Wishes& wishes) {
     set_unless_there(composed, "MASTER_ADDR", wishes.master->address);
     set_unless_there(composed, "MASTER_PORT", wishes.master->port);
   }
+  if (wishes.join_store) {  // as torchrun says it to its ranks
+    composed.environment.insert_or_assign("TORCHELASTIC_USE_AGENT_STORE", "True");
+    composed.environment.emplace("TORCHELASTIC_RESTART_COUNT", "0");
+  }
   for (const auto& [name, value] : wishes.network) set_unless_there(composed, name, value);
   if (wishes.unbuffered) composed.environment.emplace("PYTHONUNBUFFERED", "1");
   return composed;

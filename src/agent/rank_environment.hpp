@@ -29,6 +29,7 @@ struct Wishes {
   std::optional<Master> master = std::nullopt;
   std::optional<Restarts> restarts = std::nullopt;
   std::map<std::string, std::string> network = {};
+  bool join_store = false;  // another process serves PyTorch's store, also to rank 0
   bool unbuffered = false;  // standard output is no terminal: Python would hold lines back
 };
 

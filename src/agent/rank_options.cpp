@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdint>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,7 +15,7 @@ namespace {
 constexpr const char* kUsage =
     "muster rank [--run ID] [--folder PATH] [--subnet CIDR] [--master ADDRESS:PORT] "
     "[--restarts MADE:MOST] [--quiet-label] "
-    "[--only-first-reads] [--carried] -- program arguments...";
+    "[--only-first-reads] [--confine-store] [--carried] -- program arguments...";
 
 Error usage(std::string what) {
   return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = kUsage};
@@ -50,6 +51,15 @@ Result<Restarts> parse_restarts(const std::string& text) {
   return restarts;
 }
 
+// Null: it is not a flag, or it takes a value.
+bool* switch_named(std::string_view word, RankOptions& options) {
+  if (word == "--only-first-reads") return &options.only_first_reads;
+  if (word == "--confine-store") return &options.confine_store;
+  if (word == "--carried") return &options.carried;
+  if (word == "--by-hand") return &options.by_hand;
+  return nullptr;
+}
+
 }  // namespace
 
 Result<RankOptions> parse_rank_options(const std::vector<std::string>& words) {
@@ -65,10 +75,8 @@ Result<RankOptions> parse_rank_options(const std::vector<std::string>& words) {
       options.label = false;
       continue;
     }
-    if (word == "--only-first-reads" || word == "--carried" || word == "--by-hand") {
-      options.only_first_reads = options.only_first_reads || word == "--only-first-reads";
-      options.carried = options.carried || word == "--carried";
-      options.by_hand = options.by_hand || word == "--by-hand";
+    if (bool* const on = switch_named(word, options); on != nullptr) {
+      *on = true;
       continue;
     }
     const bool takes_value = word == "--run" || word == "--folder" || word == "--subnet" ||

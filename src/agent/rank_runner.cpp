@@ -18,6 +18,7 @@
 #include "agent/descriptors.hpp"
 #include "agent/output_reader.hpp"
 #include "agent/processes.hpp"
+#include "agent/store_server.hpp"
 #include "base/printable.hpp"
 #include "sys/clock.hpp"
 
@@ -223,6 +224,13 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
   MUSTER_TRY(const int signals_number, guard.open_descriptor());
   const sys::Fd signals(signals_number);
   (void)::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  std::optional<ProcessId> store_server;
+  if (job.serve_store) {
+    MUSTER_TRY(store_server, start_server({.python = job.program.front(),
+                                           .environment = job.environment,
+                                           .err = err.program_end.get(),
+                                           .signals = guard}));
+  }
   MUSTER_TRY(const Launched launched, launch({.program = job.program,
                                               .environment = job.environment,
                                               .out = out.program_end.get(),
@@ -258,6 +266,7 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
   if (::wait4(launched.pid, &end.status, 0, &usage) < 0) {
     return unexpected(system_error("cannot learn how the program ended"));
   }
+  if (store_server) end_server(*store_server);
   end.left_over = kill_children(kDescendantsEnd);
   end.time_s = runner.end_time_s();
   end.user_s = seconds(usage.ru_utime);

@@ -39,7 +39,8 @@ struct RankJob {
   rankenv::Rank rank;
   std::vector<std::string> remarks = {};
   RunFiles files = {};
-  ProcessId daemon = {};  // the engine's
+  ProcessId daemon = {};     // the engine's
+  bool serve_store = false;  // for all ranks, in a process of its own
 };
 
 // Returns the program's raw wait status once all is reported. `front`: a socket to the front.

@@ -10,6 +10,7 @@
 #include "facts/interfaces.hpp"
 #include "layout/master_port.hpp"
 #include "layout/network.hpp"
+#include "layout/python.hpp"
 
 namespace muster::checks {
 namespace {
@@ -58,20 +59,48 @@ bool asks_for_open_rendezvous(const layout::Job& job, std::string_view rendezvou
   });
 }
 
-Findings find_open_rendezvous(const Scene& scene, const Participant& first) {
+bool has_open_rendezvous(const Scene& scene, const engines::Kind& engine) {
+  if (engine.open_rendezvous.empty()) return false;
+  return scene.layout.min_hosts > 0 || asks_for_open_rendezvous(scene.job, engine.open_rendezvous);
+}
+
+// What a program without Python opens is not known. One that uses libmuster opens nothing outside.
+bool listens_everywhere(const Scene& scene, const engines::Kind& engine) {
+  if (scene.job.confine_store) return false;
+  const std::vector<std::string>& program = scene.job.program;
+  return engine.comes_with_pytorch || layout::is_python(program);
+}
+
+Finding open_store(const Scene& scene, const Participant& first, const std::string& ways) {
+  const bool can_confine = !engines::find(scene.layout.engine.kind).comes_with_pytorch;
+  return {.id = std::string(kStoreOpen),
+          .severity = Severity::kNote,
+          .hosts = {first.name()},
+          .what = fmt::format("PyTorch's store listens on all interfaces and asks for no password: "
+                              "anybody who can connect to port {} can disturb the job",
+                              scene.layout.master_port),
+          .evidence = ways,
+          .fix = fmt::format("block the port on this host with a firewall{}",
+                             can_confine ? ", or pass --confine-store to muster run" : "")};
+}
+
+// A port that machines outside the job's network may reach.
+Findings find_open_port(const Scene& scene, const Participant& first) {
   const engines::Kind& engine = engines::find(scene.layout.engine.kind);
-  if (engine.open_rendezvous.empty()) return {};
-  const bool asked = asks_for_open_rendezvous(scene.job, engine.open_rendezvous);
-  if (scene.layout.min_hosts == 0 && !asked) return {};
-  const std::vector<std::string> ways = ways_from_outside(*first.facts, scene.layout.subnet);
-  if (ways.empty()) return {};
+  const std::vector<std::string> open = ways_from_outside(*first.facts, scene.layout.subnet);
+  if (open.empty()) return {};
+  const std::string ways = fmt::format("outside the job's network: {}", listed(open, 4));
+  if (!has_open_rendezvous(scene, engine)) {
+    if (!listens_everywhere(scene, engine)) return {};
+    return {open_store(scene, first, ways)};
+  }
   return {{.id = std::string(kRendezvousOpen),
            .severity = Severity::kWarning,
            .hosts = {first.name()},
            .what = fmt::format("{}'s elastic rendezvous listens on all interfaces: anybody "
                                "who can connect to port {} can run code as you",
                                engine.launchers.front(), scene.layout.master_port),
-           .evidence = fmt::format("outside the job's network: {}", listed(ways, 4)),
+           .evidence = ways,
            .fix = fmt::format("block the port on this host with a firewall, or let muster instead "
                               "of {} continue with fewer hosts: --nnodes MAX --min-nodes MIN "
                               "--max-restarts N",
@@ -93,7 +122,7 @@ Findings find_port(const Scene& scene) {
              .evidence = "each port is taken or lies in the ip_local_port_range of some host",
              .fix = command_on_hosts("sudo sysctl net.ipv4.ip_local_port_range='32768 60999'")}};
   }
-  Findings findings = find_open_rendezvous(scene, first);
+  Findings findings = find_open_port(scene, first);
   const auto& listeners = first.facts->listeners;
   const auto holder = std::find_if(listeners.begin(), listeners.end(),
                                    [&](const facts::Listener& one) { return one.port == port; });

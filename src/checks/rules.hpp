@@ -99,6 +99,7 @@ inline constexpr std::string_view kSameVirtualAddress = "ompi-btl-tcp-virtual-in
 inline constexpr std::string_view kShmSmall = "nccl-dev-shm-full";
 inline constexpr std::string_view kSshKeyMode = "ssh-private-key-perms";
 inline constexpr std::string_view kSshStrictModes = "ssh-strictmodes-perms";
+inline constexpr std::string_view kStoreOpen = "torch-store-open";
 inline constexpr std::string_view kTorchVersion = "torch-version-skew";
 
 inline constexpr std::array kFailureIds = {
@@ -109,6 +110,6 @@ inline constexpr std::array kFailureIds = {
     kPortEphemeral,    kPortInUse,         kProgramDiffers,   kProgramMissing,
     kRdmaMissing,      kRoceGid,           kSameAddress,      kSameVirtualAddress,
     kShmSmall,         kSshKeyMode,        kSshStrictModes,   kFolderMissing,
-    kOversubscribed,   kTorchVersion,      kRendezvousOpen};
+    kOversubscribed,   kTorchVersion,      kRendezvousOpen,   kStoreOpen};
 
 }  // namespace muster::checks

@@ -158,6 +158,11 @@ constexpr JobRow kJobFlags[] = {
      [](const Adder& flag, JobOptions& to) {
        return flag.value(to.job.master_port)->check(CLI::Range(1, 65535));
      }},
+    {{.names = "--confine-store",
+      .group = kEngineGroup,
+      .help = "Let PyTorch's store, where the ranks find each other, listen only at the master "
+              "address instead of on all interfaces; for Python programs, not with torchrun"},
+     [](const Adder& flag, JobOptions& to) { return flag.on(to.job.confine_store); }},
     {{.names = "--max-restarts",
       .value = "N",
       .group = kBreaksGroup,

@@ -77,6 +77,16 @@ std::string first_error(const Surveyed& all) {
   return {};
 }
 
+// Notes need no action. `check` shows them, and so does a run that is refused or verbose.
+std::string findings_text(std::vector<checks::Finding> findings, bool with_notes) {
+  if (!with_notes) {
+    std::erase_if(findings, [](const checks::Finding& finding) {
+      return finding.severity == checks::Severity::kNote;
+    });
+  }
+  return checks::to_text(findings);
+}
+
 // The hosts with ranks. One that did not answer may get as many as the most that another has.
 std::vector<hosts::Host> members_of(const Surveyed& all) {
   int most = 1;
@@ -157,7 +167,7 @@ Result<run::Look> RunStage::look(const run::Turn& turn, const std::vector<hosts:
   return run::Look{.bad = find_bad(*all_, options_.force),
                    .has_errors = has_errors,
                    .first_error = first_error(*all_),
-                   .findings = all_->findings.empty() ? "" : checks::to_text(all_->findings),
+                   .findings = findings_text(all_->findings, has_errors || options_.job.verbose),
                    .refusal_code = refusal_code(all_->surveys),
                    .understood = has_errors ? "" : understood(*all_, turn.id()),
                    .members = members_of(*all_),

@@ -2,16 +2,45 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
+#include "engines/kind.hpp"
 #include "launch/engine_plans.hpp"
+#include "layout/python.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::launch {
+namespace {
+
+// Why PyTorch's store cannot be confined to the master address; nothing if it can or need not be.
+std::optional<Error> refuse_confining(const layout::Job& job, const layout::Layout& layout) {
+  if (!job.confine_store) return std::nullopt;
+  if (engines::find(layout.engine.kind).comes_with_pytorch) {
+    return Error{.code = ErrorCode::kUsage,
+                 .what = fmt::format("--confine-store is not possible with {}, which serves the "
+                                     "store itself and listens on all interfaces",
+                                     engines::find(layout.engine.kind).launchers.front()),
+                 .hint =
+                     "choose another engine with --engine, or leave out --confine-store and "
+                     "block the port with a firewall"};
+  }
+  if (layout::is_interpreter(job.program.front())) return std::nullopt;
+  return Error{.code = ErrorCode::kUsage,
+               .what = fmt::format("--confine-store needs a program that starts with python, and "
+                                   "'{}' does not",
+                                   printable(job.program.front())),
+               .hint =
+                   "start the script with its interpreter, as in: muster run --confine-store "
+                   "python train.py; programs that use libmuster do not need the flag"};
+}
+
+}  // namespace
 
 Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Means& means) {
   if (job.program.empty()) {
     return unexpected(
         Error{.code = ErrorCode::kUsage, .what = "the command line names no program to run"});
   }
+  if (auto refusal = refuse_confining(job, layout)) return unexpected(*std::move(refusal));
   for (const EnginePlan& engine : kEnginePlans) {
     if (engine.kind == layout.engine.kind) return engine.make(job, layout, means);
   }

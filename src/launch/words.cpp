@@ -72,6 +72,7 @@ std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout
     words.insert(words.end(),
                  {"--restarts", fmt::format("{}:{}", means.restarts_made, means.restarts_most)});
   }
+  if (job.confine_store) words.emplace_back("--confine-store");
   words.emplace_back("--");
   words.insert(words.end(), job.program.begin(), job.program.end());
   return words;

@@ -178,9 +178,10 @@ EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> 
   }
   if (!asked.pmi_flag.empty()) return choose_manager(asked, job, hosts);
   if (!job.launcher.empty()) return named_launcher(job, launcher);
-  const bool has_torchrun =
-      !hosts.empty() && std::all_of(hosts.begin(), hosts.end(),
-                                    [](auto* one) { return !one->torch.torchrun.empty(); });
+  // One that serves a store everywhere is no choice for a job whose store is to be confined.
+  const bool has_torchrun = !job.confine_store && !hosts.empty() &&
+                            std::all_of(hosts.begin(), hosts.end(),
+                                        [](auto* one) { return !one->torch.torchrun.empty(); });
   const facts::Program* linked = linked_program(hosts);
   if (job.engine.empty() && linked == nullptr && has_torchrun && is_python(job.program)) {
     if (const facts::Mpi* mpi = mpi_for_python(job, hosts, launcher)) {

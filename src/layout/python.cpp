@@ -9,13 +9,6 @@ std::string_view base_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-// "python3.11", but not "python3-config".
-bool is_interpreter(std::string_view name) {
-  constexpr std::string_view kName = "python";
-  return name.starts_with(kName) &&
-         name.substr(kName.size()).find_first_not_of("0123456789.") == std::string_view::npos;
-}
-
 using Words = std::span<const std::string>;
 
 // The code that begins at words[at]; `at` may be past the end.
@@ -48,6 +41,13 @@ std::optional<PythonCode> code_after_options(Words words) {
 
 }  // namespace
 
+bool is_interpreter(std::string_view program) {
+  constexpr std::string_view kName = "python";
+  const std::string_view name = base_name(program);
+  return name.starts_with(kName) &&
+         name.substr(kName.size()).find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 bool is_python(Words program) {
   if (program.empty()) return false;
   const std::string_view name = base_name(program.front());
@@ -57,7 +57,7 @@ bool is_python(Words program) {
 std::optional<PythonCode> python_code(Words program) {
   if (program.empty()) return std::nullopt;
   const std::string& first = program.front();
-  if (is_interpreter(base_name(first))) return code_after_options(program.subspan(1));
+  if (is_interpreter(first)) return code_after_options(program.subspan(1));
   const bool is_script = first.ends_with(".py") && first.find('/') != std::string::npos;
   return is_script ? code_at(program, 0, false) : std::nullopt;
 }

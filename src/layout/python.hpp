@@ -4,8 +4,12 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 namespace muster::layout {
+
+// "python3.11" or a path to it, but not "python3-config".
+[[nodiscard]] bool is_interpreter(std::string_view program);
 
 // Whether Python runs the program: it names an interpreter or a script.
 [[nodiscard]] bool is_python(std::span<const std::string> program);

@@ -100,6 +100,13 @@ TEST(Compose, TorchrunsMasterIsItsOwn) {
   EXPECT_TRUE(composed.kept.empty());
 }
 
+TEST(Compose, RankZeroTooJoinsAStoreThatIsServed) {
+  const auto told = compose({}, {.join_store = true}).environment;
+  EXPECT_EQ(told.at("TORCHELASTIC_USE_AGENT_STORE"), "True");
+  EXPECT_EQ(told.at("TORCHELASTIC_RESTART_COUNT"), "0");
+  EXPECT_FALSE(compose({}, {}).environment.contains("TORCHELASTIC_USE_AGENT_STORE"));
+}
+
 TEST(LayOver, OurDefaultsGiveWayToTheActivation) {
   const Environment inherited = {{"MUSTER_FORWARD", "A"},
                                  {"MUSTER_DEFAULT", "OMP_NUM_THREADS,B"},

@@ -209,7 +209,21 @@ TEST(Port, IsOpenToOthersUnderAnElasticTorchrun) {
   world.host(1).interfaces.back().addresses = {{"fe80::1", 64}, {"2001:db8::1", 64}};
   EXPECT_EQ(judged(world).front().evidence, "outside the job's network: eth1 (2001:db8::1)");
   world.job = {.nodes = 2, .engine = "torchrun"};
-  EXPECT_EQ(brief(world), "");  // the static rendezvous
+  EXPECT_EQ(brief(world), "note n1 torch-store-open");  // the static rendezvous
+}
+
+TEST(Port, OfPyTorchsStoreIsOpenToOthers) {
+  World world = good_world(2);
+  const auto is_open = [&] { return has(brief(world), "note n1 torch-store-open"); };
+  world.job.program = {"python", "train.py"};
+  EXPECT_FALSE(is_open());
+  world.host(1).interfaces.push_back(port("eth1", "203.0.113.1", 24));
+  ASSERT_TRUE(is_open());
+  EXPECT_TRUE(has(judged(world).front().fix, "--confine-store"));
+  world.job.confine_store = true;
+  EXPECT_FALSE(is_open());
+  world.job = {.program = {"./train"}};
+  EXPECT_FALSE(is_open());  // a program without Python, and perhaps with libmuster
 }
 
 TEST(Rdma, IsMissedWhereOthersHaveIt) {

@@ -22,6 +22,7 @@ BUNDLE = take("docs/containers.md", "muster setup --bundle bundle ")
 (CONTAINERS,) = take("docs/containers.md", "COMMAND=")
 CONFIGURE, BUILD = take("docs/dependencies.md", "cmake -B build")
 (TORCHRUN,) = take("docs/engines.md", "muster run --engine torchrun ")
+(CONFINED,) = take("docs/engines.md", "muster run --confine-store ")
 (POD,) = take("docs/engines.md", "muster run --nproc-per-node 8 ")
 EXEC, *EXEC_SAYS = take("docs/exec-sync.md", "$ muster exec ")
 EXEC_FAILS = take("docs/exec-sync.md", "muster: 2 of 4 hosts failed")
@@ -242,6 +243,12 @@ def test_torchrun(reader):
     run = reader.follow(with_other(TORCHRUN, r"n\[1-3\]", "n[1-2]"))
     assert "4 ranks on n[1-2], torchrun" in run.errors, run.said()
     assert sorted(run.out) == said_by(["n1", "n1", "n2", "n2"], 4), run.said()
+
+
+def test_confined_store(reader):
+    run = reader.follow(with_other(CONFINED, r"n\[1-3\]", "n[1-2]"))
+    assert "2 ranks on n[1-2], Open MPI" in run.errors, run.said()
+    assert sorted(run.out) == said_by(["n1", "n2"], 2), run.said()
 
 
 def test_pods(reader):

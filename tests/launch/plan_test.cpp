@@ -31,5 +31,23 @@ TEST(Plan, NeedsAProgramAndAnEngine) {
   EXPECT_EQ(unknown.error().code, ErrorCode::kEngineMissing);
 }
 
+TEST(Plan, ConfinesTheStoreOfAPythonProgramOnly) {
+  const Means means = three_hosts_means({"ssh"});
+  layout::Job job = three_hosts_job();
+  job.confine_store = true;
+  const auto what = [&](const char* engine) {
+    const auto made = plan(job, three_hosts_layout({.kind = engine, .launcher = "x"}), means);
+    return made ? "" : made.error().what;
+  };
+  job.program = {"./train"};
+  EXPECT_EQ(what("openmpi"),
+            "--confine-store needs a program that starts with python, and './train' does not");
+  job.program = {"/venv/bin/python3.11", "train.py"};
+  EXPECT_EQ(what("openmpi"), "");
+  EXPECT_EQ(what("torchrun"),
+            "--confine-store is not possible with torchrun, which serves the store itself and "
+            "listens on all interfaces");
+}
+
 }  // namespace
 }  // namespace muster::launch

@@ -109,6 +109,9 @@ TEST(Engine, IsTorchrunForPythonWhereEveryHostHasIt) {
   EXPECT_EQ(chosen(world).kind, "openmpi");
   world.job.program = {"train.py"};
   EXPECT_EQ(chosen(world).kind, "torchrun");
+  world.job.confine_store = true;  // which torchrun cannot do
+  EXPECT_EQ(chosen(world).kind, "openmpi");
+  world.job.confine_store = false;
   world.host(2).torch = {};
   EXPECT_EQ(chosen(world).kind, "openmpi");
 }

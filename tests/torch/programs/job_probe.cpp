@@ -1,8 +1,11 @@
 // Says what muster::join found, or makes groups and uses them.
-// usage: job_probe who | job_probe group BACKEND TIMEOUT_MS
+// usage: job_probe who | job_probe group BACKEND TIMEOUT_MS [hold]
+// hold: keeps the groups until a signal comes.
 #include <cstdio>
 #include <exception>
 #include <string>
+
+#include <unistd.h>
 
 #include "muster/job.hpp"
 
@@ -20,13 +23,15 @@ void who(const muster::Job& job) {
 }
 
 // Two at once: what one has in the store must not be the other's.
-void group(const muster::Job& job, const std::string& backend, int timeout_ms) {
+void group(const muster::Job& job, const std::string& backend, int timeout_ms, bool hold) {
   const muster::GroupOptions options{.timeout = std::chrono::milliseconds(timeout_ms)};
   const auto first = job.group(backend, options);
   const auto second = job.group(backend, options);
   std::printf("rank %d of %d: %s %d, %s %d, over %s\n", first->getRank(), first->getSize(),
               first->getGroupName().c_str(), sum_of_ranks(*first), second->getGroupName().c_str(),
               sum_of_ranks(*second), first->getBackendName().c_str());
+  std::fflush(stdout);
+  if (hold) ::pause();
 }
 
 }  // namespace
@@ -35,10 +40,10 @@ int main(int count, char** words) try {
   const muster::Job job = muster::join();
   if (count == 2 && std::string(words[1]) == "who") {
     who(job);
-  } else if (count == 4 && std::string(words[1]) == "group") {
-    group(job, words[2], std::stoi(words[3]));
+  } else if ((count == 4 || count == 5) && std::string(words[1]) == "group") {
+    group(job, words[2], std::stoi(words[3]), count == 5);
   } else {
-    std::fprintf(stderr, "usage: job_probe who | job_probe group BACKEND TIMEOUT_MS\n");
+    std::fprintf(stderr, "usage: job_probe who | job_probe group BACKEND TIMEOUT_MS [hold]\n");
     return 2;
   }
   return 0;

@@ -1,0 +1,113 @@
+#include "agent/store_server.hpp"
+
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "agent/processes.hpp"
+#include "agent/program.hpp"
+#include "base/printable.hpp"
+#include "sys/file.hpp"
+
+namespace muster::agent {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kServerEnds{2000};
+
+// Once it serves, it lets go of the rank's stderr, which is read until all its writers are gone.
+constexpr const char* kServe = R"(import os, signal, sys
+from torch.distributed import TCPStore
+address, port, socket = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+store = TCPStore(address, port, is_master=True, wait_for_workers=False, master_listen_fd=socket)
+os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+while True:
+    signal.pause()
+)";
+
+struct Address {
+  sockaddr_storage bytes = {};
+  socklen_t length = 0;  // 0: none
+};
+
+Address parse_address(const std::string& text, std::uint16_t port) {
+  Address address;
+  sockaddr_in v4{.sin_family = AF_INET, .sin_port = htons(port)};
+  sockaddr_in6 v6{.sin6_family = AF_INET6, .sin6_port = htons(port)};
+  if (::inet_pton(AF_INET, text.c_str(), &v4.sin_addr) == 1) {
+    std::memcpy(&address.bytes, &v4, address.length = sizeof v4);
+  } else if (::inet_pton(AF_INET6, text.c_str(), &v6.sin6_addr) == 1) {
+    std::memcpy(&address.bytes, &v6, address.length = sizeof v6);
+  }
+  return address;
+}
+
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+// Its descriptor stays open in the program that is started next.
+Result<sys::Fd> listen_at(const std::string& address, const std::string& port_text) {
+  std::uint16_t port = 0;
+  (void)std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
+  const Address at = parse_address(address, port);
+  const auto failed = [&](const std::string& why) {
+    return unexpected(
+        Error{.what = fmt::format("PyTorch's store cannot listen at {}:{} only: {}",
+                                  printable(address), printable(port_text), why),
+              .hint = "leave out --confine-store, or name an address of rank 0's host with "
+                      "--master-addr and a free port with --master-port"});
+  };
+  if (at.length == 0 || port == 0) return failed("this is not an address and a port");
+  sys::Fd socket(::socket(at.bytes.ss_family, SOCK_STREAM, 0));
+  const int on = 1;
+  if (!socket.valid() ||
+      ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at.bytes), at.length) != 0 ||
+      ::listen(socket.get(), SOMAXCONN) != 0) {
+    return failed(std::strerror(errno));
+  }
+  return socket;
+}
+
+}  // namespace
+
+Result<ProcessId> start_server(const StoreServer& server) {
+  const std::string address = value_of(server.environment, "MASTER_ADDR");
+  const std::string port = value_of(server.environment, "MASTER_PORT");
+  MUSTER_TRY(const sys::Fd socket, listen_at(address, port));
+  const sys::Fd nowhere(::open("/dev/null", O_WRONLY | O_CLOEXEC));
+  const std::vector<std::string> words = {server.python, "-c", kServe,
+                                          address,       port, std::to_string(socket.get())};
+  MUSTER_TRY(const Launched launched, launch({.program = words,
+                                              .environment = server.environment,
+                                              .out = nowhere.get(),
+                                              .err = server.err,
+                                              .signals = server.signals}));
+  if (const int error = launch_error(launched); error != 0) {
+    return unexpected(Error{.what = fmt::format("cannot run '{}': {}", printable(server.python),
+                                                std::strerror(error))});
+  }
+  return identify(launched.pid).value_or(ProcessId{.pid = launched.pid});
+}
+
+void end_server(const ProcessId& server) {
+  send_signal(server, SIGKILL);
+  const auto until = std::chrono::steady_clock::now() + kServerEnds;
+  // -1: somebody else has reaped it.
+  while (::waitpid(server.pid, nullptr, WNOHANG) == 0 && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(milliseconds(1));
+  }
+}
+
+}  // namespace muster::agent
