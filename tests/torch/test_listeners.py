@@ -1,4 +1,8 @@
-"""What listens during a job, under every engine, on hosts with two networks. SECURITY.md says it in words."""
+"""What listens during a job, under every engine, on hosts with two networks. SECURITY.md says it in words.
+
+With MUSTER_WRITE_LISTENERS=1 the table of what was seen is written to docs/results/listeners.md.
+"""
+import os
 import re
 import shutil
 
@@ -6,10 +10,14 @@ import pytest
 from tests.conftest import made_once
 from tests.run.conftest import make_cluster  # noqa: F401  a fixture
 from tests.run.launchers import LAUNCHERS, Pods, Programs, Slurm, Torchrun
+from tests.run.result_table import write_table
 from tests.run.slurm import Slurm as SlurmDaemons
 
 pytestmark = pytest.mark.lab
 
+INTRO = """Every TCP socket that accepted connections on two hosts and the launcher, apart from those that were there before the job, written by
+`MUSTER_WRITE_LISTENERS=1 pytest -m "campaign or not campaign" tests/torch/test_listeners.py`. The hosts have two networks, of which the job uses the first. "everywhere" means
+all interfaces, "the job's network" an address of that network. Sockets that accept connections only from their own host (127.0.0.1, ::1) are left out."""
 JOB_NETWORK = re.compile(r"198\.18\.\d+\.\d+")  # the other network of the lab is 198.19.0.0/16
 HOLD = """import torch, torch.distributed as dist, time
 dist.init_process_group("gloo")
@@ -17,8 +25,12 @@ dist.all_reduce(torch.ones(1))
 print("joined", flush=True)
 time.sleep(1000)
 """
-KINDS = {"python": "joined", "confined": "joined", "libmuster": "over gloo"}
-SERVES_STORE = (Torchrun, Pods)  # themselves
+KINDS = {"python": "Python", "confined": "Python, `--confine-store`", "libmuster": "C++ with libmuster"}
+JOINED = {"python": "joined", "confined": "joined", "libmuster": "over gloo"}
+LOOPBACK = ("127.0.0.1", "::1")
+EVERYWHERE = ("0.0.0.0", "::", "*")
+SERVES_STORE = (Torchrun, Pods)  # themselves, so that it cannot be confined
+PYTORCH = {"python", "python3", "pt_main_thread", "torchrun", "pt_elastic"}
 
 
 def in_ci(launcher, kind):
@@ -58,6 +70,24 @@ def listeners(cluster):
     return found
 
 
+@pytest.fixture(scope="module")
+def seen():
+    """What each case opened."""
+    opened = {}
+    yield opened
+    if os.environ.get("MUSTER_WRITE_LISTENERS") == "1":
+        rows = {launcher.name: [cell(opened, launcher, kind) for kind in KINDS] for launcher in LAUNCHERS}
+        write_table("listeners.md", "What listens during a job", INTRO, KINDS.values(), rows)
+
+
+def cell(opened, launcher, kind):
+    if (launcher, kind) not in opened:
+        return "not possible" if kind == "confined" and isinstance(launcher, SERVES_STORE) else "FAILED"
+    where = {(name, "the job's network" if JOB_NETWORK.fullmatch(address) else "everywhere" if address in EVERYWHERE else address)
+             for _, address, name in opened[launcher, kind] if address not in LOOPBACK}
+    return "; ".join(f"{name}: {place}" for name, place in sorted(where))
+
+
 def words_of(cluster, launcher, kind):
     """(flags, words) of the program that joins and waits."""
     if kind == "libmuster":
@@ -67,23 +97,19 @@ def words_of(cluster, launcher, kind):
 
 
 @pytest.mark.parametrize("launcher, kind", CASES)
-def test_what_listens(request, hosts, launcher, kind):
+def test_what_listens(request, hosts, seen, launcher, kind):
     if isinstance(launcher, Slurm):
         request.getfixturevalue("slurm")
     before = listeners(hosts)
     flags, words = words_of(hosts, launcher, kind)
     run = launcher.start(hosts, words, *flags)
-    run.wait_for(KINDS[kind], 2, within=60)
+    run.wait_for(JOINED[kind], 2, within=60)
     opened = listeners(hosts) - before
     run.signal("INT")
     run.end(60)
-    print(sorted(opened))
-    inside = {one for one in opened if one[1] in ("127.0.0.1", "::1") or JOB_NETWORK.fullmatch(one[1])}
+    outside = {name for _, address, name in opened if address not in LOOPBACK and not JOB_NETWORK.fullmatch(address)}
     assert not [one for one in opened if one[2].startswith("muster")], opened
-    outside = {name for _, _, name in opened - inside}
-    programs = {"python", "python3", "job_probe", "pt_main_thread"} & outside
-    if kind == "python":
-        assert programs, opened  # PyTorch's store
-    else:
-        assert not programs, opened
-    assert inside, opened
+    assert any(address not in EVERYWHERE for _, address, _ in opened), opened  # Gloo's sockets: the list is not empty
+    assert "job_probe" not in outside, opened
+    assert bool(outside & PYTORCH) == (kind == "python" or isinstance(launcher, SERVES_STORE)), opened  # PyTorch's store
+    seen[launcher, kind] = opened
