@@ -52,26 +52,29 @@ Result<Environment> read_memory(const sys::Fd& memory) {
 Error cannot_get(const std::string& folder, std::string what) {
   return {.what = std::move(what),
           .where = {.file = folder},
-          .hint = "start the job again; if this happens repeatedly, the host is overloaded or the "
-                  "run's directory was removed"};
+          .hint =
+              "start the job again; if this happens repeatedly, the host is overloaded or the "
+              "run's directory was removed"};
 }
 
 // What the warden sends: one or two descriptors, or none if it has nothing.
-Result<std::vector<sys::Fd>> receive_memories(const sys::Fd& connection, std::chrono::milliseconds patience,
-                                     const std::string& folder) {
+Result<std::vector<sys::Fd>> receive_memories(const sys::Fd& connection,
+                                              std::chrono::milliseconds patience,
+                                              const std::string& folder) {
   std::vector<sys::Fd> memories;
   char byte = 0;
   pollfd readable{connection.get(), POLLIN, 0};
   if (::poll(&readable, 1, static_cast<int>(patience.count())) <= 0 ||
       read_with_descriptors(connection.get(), {&byte, 1}, memories) < 0) {
     return unexpected(
-        cannot_get(folder, "muster's watcher process on this host does not hand out the job's "
-                           "environment variables"));
+        cannot_get(folder,
+                   "muster's watcher process on this host does not hand out the job's "
+                   "environment variables"));
   }
   if (!memories.empty()) return memories;
-  return unexpected(
-      cannot_get(folder, "muster's watcher process on this host was killed, and the job's "
-                         "environment variables were lost with it"));
+  return unexpected(cannot_get(folder,
+                               "muster's watcher process on this host was killed, and the job's "
+                               "environment variables were lost with it"));
 }
 
 Result<HandedOut> from_files(const std::string& folder) {

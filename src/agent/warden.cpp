@@ -22,10 +22,10 @@ using std::chrono::milliseconds;
 
 constexpr const char* kLauncherSocket = "/socket";
 constexpr std::size_t kLauncherQueue = std::size_t{256} << 10;  // bytes waiting for the launcher
-constexpr double kOwnGraceSeconds = 2;                  // if the launcher named none
-constexpr milliseconds kLookAgain{20};                  // while processes are being ended
-constexpr milliseconds kKillTakes{1000};                // at most, for a killed process to go away
-constexpr milliseconds kLastWordsTake{5000};            // at most, for the launcher to read them
+constexpr double kOwnGraceSeconds = 2;                          // if the launcher named none
+constexpr milliseconds kLookAgain{20};                          // while processes are being ended
+constexpr milliseconds kKillTakes{1000};      // at most, for a killed process to go away
+constexpr milliseconds kLastWordsTake{5000};  // at most, for the launcher to read them
 
 milliseconds ms(double seconds) {
   return duration_cast<milliseconds>(duration<double>(seconds));
@@ -103,7 +103,8 @@ void Warden::be_patient(double orphan_after_s) {
 }
 
 void Warden::wait() {
-  std::vector<pollfd> watched = {{listener_.get(), POLLIN, 0}, {terminated_.get(), POLLIN, 0}, desk_.watched()};
+  std::vector<pollfd> watched = {
+      {listener_.get(), POLLIN, 0}, {terminated_.get(), POLLIN, 0}, desk_.watched()};
   links_.watch(watched, spool_);
   if (launcher_.open()) {
     watched.push_back({launcher_.in(), POLLIN, 0});
