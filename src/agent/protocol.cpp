@@ -115,6 +115,10 @@ Result<Order> parse_order(const std::string& line) {
   return parse_fields<Order>(line, "cannot read the launcher's line", kExactTexts);
 }
 
+bool is_report(const Message& message) {
+  return message.line.starts_with("{\"report\":");
+}
+
 Result<Report> parse_report(const Message& message) {
   const std::string refusal = "cannot read the agent's line";
   MUSTER_TRY(Report report, parse_fields<Report>(message.line, refusal));

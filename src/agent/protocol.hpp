@@ -90,6 +90,8 @@ struct Report {
 [[nodiscard]] std::string to_line(const Order& order);    // with its newline
 [[nodiscard]] std::string to_line(const Report& report);  // likewise, followed by the bytes
 [[nodiscard]] Result<Order> parse_order(const std::string& line);
+// Whether the message looks like a report, which parse_report may still refuse.
+[[nodiscard]] bool is_report(const Message& message);
 [[nodiscard]] Result<Report> parse_report(const Message& message);
 
 }  // namespace muster::agent

@@ -1,5 +1,6 @@
 // The port on which rank 0 listens.
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -31,6 +32,19 @@ std::string other_port(std::span<const Participant> hosts) {
   const int port = layout::choose_master_port(facts.front(), facts);
   return port == 0 ? "choose another port with --master-port"
                    : fmt::format("--master-port {}", port);
+}
+
+// Hosts whose own range of outgoing ports leaves none for rank 0; all if only together they do.
+std::vector<std::string> without_free_port(std::span<const Participant> hosts) {
+  std::vector<std::string> names;
+  for (const Participant& host : hosts) {
+    if (layout::choose_master_port(hosts.front().facts, std::array{host.facts}) == 0) {
+      names.push_back(host.name());
+    }
+  }
+  if (!names.empty()) return names;
+  for (const Participant& host : hosts) names.push_back(host.name());
+  return names;
 }
 
 // "eth1 (203.0.113.5)": addresses at which machines outside the job may reach the host.
@@ -117,9 +131,11 @@ Findings find_port(const Scene& scene) {
   if (port == 0) {
     return {{.id = std::string(kPortInUse),
              .severity = Severity::kError,
-             .hosts = {first.name()},
+             .hosts = without_free_port(hosts),
              .what = "muster found no free port for rank 0 to listen on",
-             .evidence = "each port is taken or lies in the ip_local_port_range of some host",
+             .evidence = fmt::format("each port is taken on {} or lies in the ip_local_port_range "
+                                     "of these hosts",
+                                     first.name()),
              .fix = command_on_hosts("sudo sysctl net.ipv4.ip_local_port_range='32768 60999'")}};
   }
   Findings findings = find_open_port(scene, first);

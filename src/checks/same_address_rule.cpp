@@ -72,13 +72,47 @@ Finding on_a_bridge(const std::string& address, const Uses& uses, const layout::
                             : "to keep Open MPI from using it: --mca btl_tcp_if_include SUBNET"};
 }
 
+std::set<std::uint32_t> addresses_of(const facts::Facts& machine) {
+  std::set<std::uint32_t> all;
+  for (const facts::Interface& interface : machine.interfaces) {
+    if (!interface.up) continue;
+    for (const facts::Address& address : interface.addresses) {
+      const auto ip = layout::parse_ipv4(address.ip);
+      if (ip && !layout::is_loopback(*ip)) all.insert(*ip);
+    }
+  }
+  return all;
+}
+
+// Ranks would look for each other here. Inside an allocation or a pod, this machine is a host.
+Findings find_addresses_of_this_machine(const Scene& scene, std::span<const Participant> hosts) {
+  if (engines::find(scene.layout.engine.kind).hosts_by != engines::HostsBy::kSsh) return {};
+  const std::set<std::uint32_t> own = addresses_of(scene.launcher);
+  Findings findings;
+  for (const Participant& host : hosts) {
+    const auto ip = layout::parse_ipv4(host.placement->address);
+    const bool is_here = host.placement->here || host.facts->hostname == scene.launcher.hostname;
+    if (is_here || !ip || !own.contains(*ip)) continue;
+    findings.push_back({.id = std::string(kSameAddress),
+                        .severity = Severity::kError,
+                        .hosts = {host.name()},
+                        .what = fmt::format("the host reports the address {}, which this machine "
+                                            "has",
+                                            host.placement->address),
+                        .evidence = "on " + host.placement->interface,
+                        .fix = "if it is this machine, list it as localhost; otherwise give the "
+                               "host an address of its own"});
+  }
+  return findings;
+}
+
 }  // namespace
 
 Findings find_same_address(const Scene& scene) {
   const std::vector<Participant> hosts = participants(scene);
   const SharedAddresses shared(hosts);
   const auto subnet = layout::parse_network(scene.layout.subnet);
-  Findings findings;
+  Findings findings = find_addresses_of_this_machine(scene, hosts);
   for (const auto& [ip, uses] : shared.all()) {
     const std::string address = layout::ipv4_text(ip);
     const auto ports = std::count_if(uses.begin(), uses.end(), leads_out);

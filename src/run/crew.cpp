@@ -37,6 +37,14 @@ Error too_slow(const std::string& host, std::chrono::milliseconds deadline) {
               "host more time: --answer-within SECONDS"};
 }
 
+Error misread(const std::string& host, const std::string& why) {
+  return {.what = "muster reached the host, but cannot use what it reports: " + why,
+          .where = {.host = host},
+          .hint =
+              "the host does not run the program that muster copied to it, or changes what "
+              "that program prints; look at its login shell and its start-up files"};
+}
+
 Error unreadable(const std::string& host, const std::string& trial) {
   return {.what =
               "cannot read what the host sent: a line is too long, or the length of a message "
@@ -94,6 +102,7 @@ struct Crew::Member {
   std::shared_ptr<sys::Timer> deadline = {};
   std::string push_failure = {};  // why the binary could not be pushed; empty: unknown
   bool reached = false;           // its agent has answered
+  std::string misread = {};       // what is wrong with a report of its agent; empty: nothing
   std::chrono::steady_clock::time_point heard = {};
   double asked_s = 0;          // Unix time here when it was asked for its clock
   bool asked_exactly = false;  // after its facts, for nothing else
@@ -165,6 +174,7 @@ void Crew::open(std::size_t index) {
   member.state = State::kAsked;
   member.inbox = {};
   member.reached = false;
+  member.misread.clear();
   member.asked_exactly = false;
   member.asked_s = loop_.unix_time();
   member.survey = {.host = member.host,
@@ -197,7 +207,10 @@ void Crew::take_message(std::size_t index, const agent::Message& message) {
   Member& member = *members_[index];
   member.heard = loop_.now();
   auto report = agent::parse_report(message);
-  if (!report) return;  // a banner or a shell's greeting: not ours
+  if (!report) {  // most likely a shell's greeting
+    if (agent::is_report(message)) member.misread = report.error().what;
+    return;
+  }
   if (on_report_) return on_report_(index, *report);
   if (member.state != State::kAsked) return;
   if (!std::exchange(member.reached, true)) {
@@ -265,7 +278,9 @@ void Crew::give_up(std::size_t index) {
   Member& member = *members_[index];
   if (member.reached) {
     member.survey.failure_id = "facts-not-gathered";
-    member.survey.facts = unexpected(too_slow(member.host, options_.for_facts));
+    member.survey.facts =
+        unexpected(member.misread.empty() ? too_slow(member.host, options_.for_facts)
+                                          : misread(member.host, member.misread));
   } else {
     member.survey.failure_id = transport_.silence(member.host).failure_id;
   }

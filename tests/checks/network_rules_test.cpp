@@ -149,6 +149,22 @@ TEST(SameAddress, OnAPortIsAnErrorWhereTheJobRuns) {
   EXPECT_TRUE(has(judged(world).front().fix, "list it once"));
 }
 
+TEST(SameAddress, OfThisMachineIsAnErrorOnAnother) {
+  World world = good_world(2);
+  world.launcher.hostname = "launcher";
+  world.launcher.interfaces.push_back(port("eth0", "198.18.0.9", 16));
+  EXPECT_EQ(brief(world), "");
+  world.host(2).interfaces[1].addresses = {{"198.18.0.9", 16}};
+  EXPECT_EQ(brief(world), "error n2 same-address-on-two-hosts");
+  world.host(2).hostname = "launcher";  // under another name
+  EXPECT_EQ(brief(world), "");
+  world.host(2).hostname = "n2";
+  for (const char* no_host : {"198.18.0.0", "198.18.255.255"}) {
+    world.host(2).interfaces[1].addresses = {{no_host, 16}};
+    EXPECT_TRUE(has(brief(world), "ompi-oob-no-common-interface")) << no_host;
+  }
+}
+
 TEST(SameAddress, OnAnotherPortIsAWarning) {
   World world = good_world(2);
   for (int number : {1, 2}) world.host(number).interfaces.push_back(port("eth1", "10.0.0.1", 24));
@@ -193,7 +209,7 @@ TEST(Port, IsAnErrorWhenThereIsNone) {
   World world = good_world(2);
   world.host(2).port_range_first = 1024;
   world.host(2).port_range_last = 65535;
-  EXPECT_EQ(brief(world), "error n1 master-port-in-use");
+  EXPECT_EQ(brief(world), "error n2 master-port-in-use");
 }
 
 TEST(Port, IsOpenToOthersUnderAnElasticTorchrun) {

@@ -123,6 +123,16 @@ INSTANTIATE_TEST_SUITE_P(Survey, Poison,
                                                  "many {}\n"}),
                          [](const auto& given) { return given.param.name; });
 
+TEST(Survey, FactsThatCannotBeReadAreGivenAsTheReason) {
+  Scene scene(3);
+  scene.hosts[1].behaviour.says = {{Point::kBeat, "{\"report\":\"facts\",\"facts\":{}}\n"}};
+  scene.hosts[1].behaviour.leaves_out = {Point::kFacts};
+  const Ending end = survey(scene);
+  ASSERT_FALSE(end.surveys[1].facts);
+  EXPECT_NE(error_of(end, 1).what.find("cannot use what it reports"), std::string::npos)
+      << error_of(end, 1).what;
+}
+
 TEST(Survey, AnAgentThatFailsSaysWhyEvenIfItThenHangs) {
   Scene scene(3);
   scene.hosts[1].behaviour.says = {

@@ -66,7 +66,8 @@ def listeners(cluster):
         for line in cluster.lab.shell(host, "ss -ltnpH", root=True).splitlines():
             local, processes = line.split()[3], line.partition("users:")[2]
             address = local.rpartition(":")[0].strip("[]").partition("%")[0]
-            found |= {(host, address, name) for name in re.findall(r'"([^"]+)"', processes) or ["unknown"]}
+            names = set(re.findall(r'"([^"]+)"', processes)) or {"unknown"}
+            found |= {(host, address, name) for name in names & {"salloc"} or names}  # what salloc starts inherits its socket
     return found
 
 
