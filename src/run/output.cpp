@@ -25,6 +25,7 @@ constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr std::size_t kMostUnfinished = std::size_t{64} << 20;  // of all ranks together
 
 constexpr std::size_t kManyParts = 100'000;
+constexpr std::size_t kMostHeld = 10'000;
 
 constexpr std::size_t kLookAtDiskAfter = std::size_t{1} << 20;
 constexpr std::uint64_t kLeftOnDisk = std::uint64_t{256} << 20;
@@ -196,7 +197,10 @@ void Output::show(sys::Stream stream, int rank, std::string_view labelled) {
     return;
   }
   if (!is_out && (rank_failed_ || doubtful_.contains(rank))) {
-    held_.push_back({.rank = rank, .part = part, .since = Clock::now()});
+    // More than that is stored and not shown.
+    if (held_.size() < kMostHeld) {
+      held_.push_back({.rank = rank, .part = part, .since = Clock::now()});
+    }
   } else {
     show_part(rank, part);
   }

@@ -1,5 +1,6 @@
 #include "run/output.hpp"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <functional>
@@ -175,6 +176,19 @@ TEST_F(OutputTest, WhatTheOthersSayAfterARankFailedIsKeptAndNotShown) {
   });
   EXPECT_EQ(shown, "[n1:0] all is well\n[n2:1] it was me\n");
   EXPECT_EQ(*sys::read_file(folder_ + "/ranks/0.err"), "all is well\nmy peer is gone\n");
+}
+
+TEST_F(OutputTest, WhatIsHeldBackHasALimitAndAllOfItIsKept) {
+  constexpr std::size_t kLines = 10'100;
+  const std::string shown = shown_errors(folder_, [](Output& output) {
+    output.a_rank_failed();
+    for (std::size_t i = 0; i < kLines; ++i) {
+      EXPECT_TRUE(output.take("n1", piece(0, kErr, 2 * i, "x\n")));
+    }
+    output.show_held(-1);
+  });
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 10'000);
+  EXPECT_EQ(std::filesystem::file_size(folder_ + "/ranks/0.err"), 2 * kLines);
 }
 
 TEST_F(OutputTest, ARankThatSoundsLikeAnEndIsHeldBackUntilItIsKnownWhoFailed) {
