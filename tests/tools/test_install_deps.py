@@ -50,5 +50,5 @@ def test_a_package_with_another_content_is_not_installed(root, tmp_path):
     settings = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "MUSTER_DEPS": str(tmp_path / "deps")}
     done = install_deps(root, "--quick", env=os.environ | settings)
     assert done.returncode == 1 and "DO NOT MATCH THE HASHES" in done.stderr, done.stdout + done.stderr
-    assert done.stderr.endswith("If you trust them, run: tools/lock_requirements tools\n")
+    assert done.stderr.endswith("If you trust it, run: tools/lock_requirements tools\n")
     assert not [path for path in tmp_path.glob("deps/**/*") if "pytest" in path.name]
