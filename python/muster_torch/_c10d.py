@@ -202,6 +202,18 @@ def _register() -> None:
     backend.register_backend("mpi", lambda options, _: _create(options.global_ranks_in_group, options.timeout), extended_api=True,
                              devices=backend.backend_capability["mpi"], _backend_type=c10d.ProcessGroup.BackendType.MPI)
     _undo.append(lambda: plugins.update(MPI=before) if before else plugins.pop("MPI"))
+    _set(c10d, "_create_process_group_wrapper", _unless_mpi(c10d._create_process_group_wrapper))
+
+
+def _unless_mpi(wrap):
+    """Around the function that makes PyTorch check each collective if TORCH_DISTRIBUTED_DEBUG is DETAIL: the check needs a store, and MPI has none.
+    From 2.14 on, PyTorch tries it with every registered backend."""
+
+    @functools.wraps(wrap)
+    def create(wrapped_pg, *args, **options):
+        return wrapped_pg if wrapped_pg.name() == "mpi" else wrap(wrapped_pg, *args, **options)
+
+    return create
 
 
 def _give_class() -> None:

@@ -122,9 +122,9 @@ def test_ranks_that_no_mpi_started_are_refused(python):
 
 
 def test_one_rank_is_a_job_too(python):
-    """In an allocation for four, and with torchrun's numbers for one."""
+    """In an allocation for four, with torchrun's numbers for one, and where PyTorch checks the collectives of other backends."""
     script = "import torch.distributed as d; d.init_process_group('mpi'); print(d.get_world_size())"
-    assert says(python, script, env={"SLURM_NTASKS": "4", "SLURM_JOB_ID": "5", "WORLD_SIZE": "1"}) == "1"
+    assert says(python, script, env={"SLURM_NTASKS": "4", "SLURM_JOB_ID": "5", "WORLD_SIZE": "1", "TORCH_DISTRIBUTED_DEBUG": "DETAIL"}) == "1"
 
 
 def test_it_is_no_choice_where_torchrun_starts_the_ranks(python):
