@@ -1,7 +1,7 @@
 """What torch.distributed has to be told so that "mpi" is muster's.
 
-PyTorch treats "mpi" unlike every other backend: rank and size come from MPI, no store is used, and a class ProcessGroupMPI
-makes the groups. So this class is given to it, rather than a backend registered under a name of its own.
+PyTorch treats "mpi" unlike every other backend: rank and size come from MPI, and no store is used. From 2.14 on, "mpi" is registered as every
+backend is. Before, a class ProcessGroupMPI makes the groups, and register_backend refuses the name: there, this class is given to it.
 """
 import atexit
 import functools
@@ -16,10 +16,16 @@ import torch.distributed.distributed_c10d as c10d
 
 from . import _built_for
 
-_originals: dict = {}  # (module, name): what was there
+_undo: list = []  # functions that take back, last first, what enable() did
 _local = threading.local()  # .timeout: of the group that is being made
-_MISSING = object()
 _OF_MPIS_LAUNCHERS = ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK")
+
+
+def _create(ranks, timeout: timedelta):
+    """A backend of these ranks of MPI's, or of all. The members call it."""
+    begin()
+    seconds = timeout.total_seconds()
+    return backend_module().group(list(ranks), seconds) if ranks else backend_module().world(seconds)
 
 
 class ProcessGroupMPI:
@@ -27,10 +33,7 @@ class ProcessGroupMPI:
 
     @staticmethod
     def create(ranks):
-        """Of these ranks of MPI's, or of all. The members call it."""
-        timeout = (getattr(_local, "timeout", None) or c10d.default_pg_timeout).total_seconds()
-        begin()
-        return backend_module().group(list(ranks), timeout) if ranks else backend_module().world(timeout)
+        return _create(ranks, getattr(_local, "timeout", None) or c10d.default_pg_timeout)
 
 
 def _is_built_for_this() -> bool:
@@ -120,8 +123,8 @@ def _backends(backend) -> set:
 
 
 def _making_groups(make):
-    """Around PyTorch's function: it does not tell the class for "mpi" how long operations may take, and leaves out ranks that are not members,
-    without which MPI cannot begin."""
+    """Around PyTorch's function: it leaves out ranks that are not members, without which MPI cannot begin, and before 2.14 it does not tell the class
+    for "mpi" how long operations may take."""
 
     @functools.wraps(make)
     def helper(group_size, group_rank, global_ranks_in_group, backend, *args, timeout: timedelta | None = None, **options):
@@ -176,13 +179,11 @@ def _split_mpi(parent, split_ranks, timeout, group_desc):
 
 
 def enable(replace: bool = False) -> bool:
-    if _originals:
+    if _undo:
         return True
     if not dist.is_available() or (c10d._MPI_AVAILABLE and not replace):
         return False
-    _set(c10d, "ProcessGroupMPI", ProcessGroupMPI)
-    _set(dist, "ProcessGroupMPI", ProcessGroupMPI)
-    _set(c10d, "_MPI_AVAILABLE", True)
+    _register() if hasattr(c10d.Backend, "_ensure_backend_registered") else _give_class()
     # Not the one in c10d: there a "no" would end in PyTorch's advice to build it from source, instead of the reason.
     _set(dist, "is_mpi_available", is_mpi_available)
     if not _is_built_for_this():
@@ -194,16 +195,44 @@ def enable(replace: bool = False) -> bool:
     return True
 
 
+def _register() -> None:
+    """PyTorch 2.14 and later: it looks for an entry point, its own, only for a name that nobody has registered."""
+    backend, plugins = c10d.Backend, c10d.Backend._plugins
+    before = plugins.get("MPI")
+    backend.register_backend("mpi", lambda options, _: _create(options.global_ranks_in_group, options.timeout), extended_api=True,
+                             devices=backend.backend_capability["mpi"], _backend_type=c10d.ProcessGroup.BackendType.MPI)
+    _undo.append(lambda: plugins.update(MPI=before) if before else plugins.pop("MPI"))
+    _set(c10d, "_create_process_group_wrapper", _unless_mpi(c10d._create_process_group_wrapper))
+
+
+def _unless_mpi(wrap):
+    """Around the function that makes PyTorch check each collective if TORCH_DISTRIBUTED_DEBUG is DETAIL: the check needs a store, and MPI has none.
+    From 2.14 on, PyTorch tries it with every registered backend."""
+
+    @functools.wraps(wrap)
+    def create(wrapped_pg, *args, **options):
+        return wrapped_pg if wrapped_pg.name() == "mpi" else wrap(wrapped_pg, *args, **options)
+
+    return create
+
+
+def _give_class() -> None:
+    """PyTorch 2.12 and 2.13, as if they had been built with MPI."""
+    _set(c10d, "ProcessGroupMPI", ProcessGroupMPI)
+    _set(dist, "ProcessGroupMPI", ProcessGroupMPI)
+    _set(c10d, "_MPI_AVAILABLE", True)
+
+
 def _set(module, name: str, value) -> None:
-    _originals[module, name] = getattr(module, name, _MISSING)
+    before = getattr(module, name, None)
+    _undo.append(lambda: setattr(module, name, before) if before is not None else delattr(module, name))
     setattr(module, name, value)
 
 
 def disable() -> None:
-    for (module, name), value in _originals.items():
-        delattr(module, name) if value is _MISSING else setattr(module, name, value)
-    _originals.clear()
+    while _undo:
+        _undo.pop()()
 
 
 def is_enabled() -> bool:
-    return bool(_originals)
+    return bool(_undo)

@@ -1,6 +1,8 @@
-"""tools/install_deps where everything is installed already: each option looks at its own part only."""
+"""tools/install_deps: each option looks at its own part only, and nothing is installed that its lists do not name."""
+import os
 import re
 import subprocess
+import zipfile
 
 import pytest
 from tests.mpi.mpis import DEPS
@@ -10,8 +12,8 @@ TRAINING = {"torch", "openmpi", "mpich"}
 EVERYTHING = TRAINING | {"tools", "impi", "data"}
 
 
-def install_deps(root, *words):
-    return subprocess.run([root / "tools/install_deps", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patient(60))
+def install_deps(root, *words, env=None):
+    return subprocess.run([root / "tools/install_deps", *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=patient(60), env=env)
 
 
 @pytest.mark.parametrize("words, environments", [(["--build"], set()), (["--lab"], set()), (["--training"], TRAINING), (["--quick"], {"tools"}),
@@ -29,3 +31,24 @@ def test_unknown_options_are_usage_errors(root):
         assert (done.returncode, done.stdout) == (2, ""), words
         assert done.stderr.startswith("usage: tools/install_deps [--build"), words
     assert install_deps(root, "--help").stdout == done.stderr
+
+
+def write_wheel(folder, name, version):
+    """A package that anybody could have made: only its name and its version are right."""
+    module = name.replace("-", "_")
+    with zipfile.ZipFile(folder / f"{module}-{version}-py3-none-any.whl", "w") as wheel:
+        wheel.writestr(f"{module}.py", "")
+        wheel.writestr(f"{module}-{version}.dist-info/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+        wheel.writestr(f"{module}-{version}.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr(f"{module}-{version}.dist-info/RECORD", "")
+
+
+def test_a_package_with_another_content_is_not_installed(root, tmp_path):
+    """Whoever answers for the package index does not become root here."""
+    for name, version in re.findall(r"^([\w-]+)==([\w.]+)", (root / "tools/requirements/tools.txt").read_text(), flags=re.M):
+        write_wheel(tmp_path, name, version)
+    settings = {"PIP_CONFIG_FILE": os.devnull, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(tmp_path), "MUSTER_DEPS": str(tmp_path / "deps")}
+    done = install_deps(root, "--quick", env=os.environ | settings)
+    assert done.returncode == 1 and "DO NOT MATCH THE HASHES" in done.stderr, done.stdout + done.stderr
+    assert done.stderr.endswith("If you trust it, run: tools/lock_requirements tools\n")
+    assert not [path for path in tmp_path.glob("deps/**/*") if "pytest" in path.name]
