@@ -86,11 +86,12 @@ CheckpointManifest decode_manifest(const std::string& text) {
       throw std::runtime_error("was written by a newer muster: version " +
                                value.at("version").dump());
     }
-    CheckpointManifest manifest{.step = value.at("step"),
-                                .ranks = value.at("ranks"),
-                                .lineage = value.value("lineage", ""),
-                                .values = value.at("values").get<CheckpointValues>(),
-                                .shards = {}};
+    CheckpointManifest manifest{
+        .step = value.at("step"),
+        .ranks = value.at("ranks"),
+        .lineage = value.value("lineage", ""),
+        .values = value.at("values").get<std::map<std::string, std::string>>(),
+        .shards = {}};
     for (const json& shard : value.at("shards")) manifest.shards.push_back(shard_of(shard));
     return manifest;
   });
