@@ -11,7 +11,6 @@
 #include "bench/results.hpp"
 #include "bench/suspects.hpp"
 #include "bench/table.hpp"
-#include "checks/finding.hpp"
 #include "cli/kept_command.hpp"
 #include "facts/facts.hpp"
 #include "facts/summary.hpp"
@@ -58,13 +57,6 @@ void check_layout(std::string_view text) {
 
 void check_plan(std::string_view text) {
   require_round_trip(text, launch::parse_plan);
-}
-
-void check_finding(std::string_view text) {
-  require_round_trip(text, checks::parse_finding);
-  if (const auto finding = checks::parse_finding(std::string(text))) {
-    require_printable(checks::to_text(std::span(&*finding, 1)));
-  }
 }
 
 void check_lab(std::string_view text) {
@@ -131,10 +123,10 @@ void check_bench_lines(std::string_view text) {
   require_good_pages(results);
 }
 
-constexpr std::array<Check, 12> kChecks = {check_facts,        check_request, check_layout,
-                                           check_plan,         check_finding, check_lab,
-                                           check_placement,    check_event,   check_summary,
-                                           check_kept_command, check_results, check_bench_lines};
+constexpr std::array<Check, 11> kChecks = {check_facts,   check_request,    check_layout,
+                                           check_plan,    check_lab,        check_placement,
+                                           check_event,   check_summary,    check_kept_command,
+                                           check_results, check_bench_lines};
 
 }  // namespace
 }  // namespace muster::fuzz

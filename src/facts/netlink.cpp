@@ -15,6 +15,7 @@ namespace muster::facts {
 namespace {
 
 constexpr std::size_t kMaxBytes = std::size_t{8} << 20;
+constexpr int kMostErrno = 4096;  // as in the kernel
 
 std::size_t aligned(std::size_t bytes) {
   return (bytes + 3) & ~std::size_t{3};
@@ -72,7 +73,9 @@ Result<bool> take_messages(std::string_view bytes, std::size_t fixed_bytes, Answ
     if (header.nlmsg_type == NLMSG_DONE) return true;
     std::string_view body = bytes.substr(sizeof header, header.nlmsg_len - sizeof header);
     if (header.nlmsg_type == NLMSG_ERROR) {
-      errno = body.size() >= sizeof(int) ? -value_of<int>(body) : EIO;
+      // An int would overflow where it has no opposite.
+      const auto code = -static_cast<std::int64_t>(value_of<int>(body));
+      errno = code > 0 && code < kMostErrno ? static_cast<int>(code) : EIO;
       return unexpected(system_error("the kernel does not report its network"));
     }
     if (body.size() >= fixed_bytes) {
