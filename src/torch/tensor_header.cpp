@@ -122,7 +122,7 @@ TensorHeader decode(std::string_view json, std::optional<uint64_t> data_bytes) {
     if (!parsed.is_object()) throw std::runtime_error("its header is not a JSON object");
     for (const auto& [name, entry] : parsed.items()) {
       if (name == kMetadata) {
-        header.metadata = entry.get<Metadata>();
+        header.metadata = entry.get<std::map<std::string, std::string>>();
       } else {
         header.places.push_back(place_of(name, entry));
       }
