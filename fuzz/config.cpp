@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "hosts/property.hpp"
+#include "good_hosts.hpp"
 
 namespace muster::fuzz {
 namespace {

@@ -1,6 +1,6 @@
 #include <cstdint>
 
-#include "hosts/property.hpp"
+#include "good_hosts.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

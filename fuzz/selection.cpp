@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "hosts/property.hpp"
+#include "good_hosts.hpp"
 
 namespace muster::fuzz {
 namespace {

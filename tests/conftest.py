@@ -99,6 +99,8 @@ def pytest_sessionfinish(session):
         shutil.rmtree(SHARED, ignore_errors=True)
         for file in Path(tempfile.gettempdir()).glob(f"muster-tests-{RUN}.*"):
             file.unlink()
+        if is_sanitized(Path(os.environ.get("MUSTER", "/"))):
+            shutil.rmtree(SANITIZER_LOGS, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
@@ -156,6 +158,45 @@ def is_release(muster: Path) -> bool:
     return not cache.is_file() or "CMAKE_BUILD_TYPE:STRING=Release" in cache.read_text()
 
 
+def is_sanitized(muster: Path) -> bool:
+    cache = muster.parent.parent / "CMakeCache.txt"
+    return cache.is_file() and "MUSTER_SANITIZE:BOOL=ON" in cache.read_text()
+
+
+# Where the processes of a muster that is built with sanitisers leave what these find; src/cli/CMakeLists.txt has the name too.
+SANITIZER_LOGS = Path("/opt/muster-tests-sanitizers")
+
+
+def take_sanitizer_logs() -> str:
+    """What sanitisers found since the last call."""
+    text = ""
+    for file in sorted(SANITIZER_LOGS.glob("found.*")):
+        text += file.read_text(errors="replace")
+        file.unlink(missing_ok=True)
+    return text
+
+
+@pytest.fixture(scope="session")
+def sanitizer_logs(muster):
+    """The folder for these logs, if muster is built with sanitisers; lab hosts share it. Removed when all workers have ended."""
+    if not is_sanitized(muster):
+        yield None
+        return
+    SANITIZER_LOGS.mkdir(exist_ok=True)
+    SANITIZER_LOGS.chmod(0o1777)  # muster runs as root and as an ordinary user
+    yield SANITIZER_LOGS
+    found = take_sanitizer_logs()
+    assert found == "", f"sanitisers found this at the end of the tests:\n{found}"
+
+
+@pytest.fixture(autouse=True)
+def no_sanitizer_finds_anything(request):
+    yield
+    if "muster" in request.fixturenames and request.getfixturevalue("sanitizer_logs"):
+        found = take_sanitizer_logs()
+        assert found == "", f"sanitisers found this:\n{found}"
+
+
 class Lab:
     """A lab that is up. Commands start on its hosts as the ordinary user, as people's do."""
 
@@ -200,11 +241,14 @@ class Lab:
         self.exec(host, "sh", "-c", f"cat > '{path}' && chmod {mode} '{path}'", input=content, root=root, check=True)
 
 
-def labs(muster, muster_on_hosts):
+def labs(muster, muster_on_hosts, sanitizer_logs):
     """Yields the function that makes labs, and takes them down afterwards."""
     names = []
 
     def up(hosts, **flags):
+        if sanitizer_logs:
+            shares = flags.get("share", [])
+            flags["share"] = [*(shares if isinstance(shares, list) else [shares]), sanitizer_logs]
         name = "t" + uuid.uuid4().hex[:8]
         words = []
         for flag, value in flags.items():
@@ -222,12 +266,12 @@ def labs(muster, muster_on_hosts):
 
 
 @pytest.fixture
-def lab_up(muster, muster_on_hosts):
+def lab_up(muster, muster_on_hosts, sanitizer_logs):
     """lab_up(hosts=3, nics=2, share=[...]) -> Lab; taken down after the test."""
-    yield from labs(muster, muster_on_hosts)
+    yield from labs(muster, muster_on_hosts, sanitizer_logs)
 
 
 @pytest.fixture(scope="module")
-def module_lab_up(muster, muster_on_hosts):
+def module_lab_up(muster, muster_on_hosts, sanitizer_logs):
     """The same for a lab that all tests of a file use."""
-    yield from labs(muster, muster_on_hosts)
+    yield from labs(muster, muster_on_hosts, sanitizer_logs)

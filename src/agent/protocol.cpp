@@ -1,6 +1,7 @@
 #include "agent/protocol.hpp"
 
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "agent/assignment_fields.hpp"
@@ -128,6 +129,10 @@ Result<Report> parse_report(const Message& message) {
   }
   if (report.kind == Report::Kind::kEvent && !is_possible(report.event)) {
     return unexpected(Error{.what = refusal + ": a number is below zero"});
+  }
+  // The end of a piece is counted too.
+  if (report.piece.at > std::numeric_limits<std::uint64_t>::max() - kMaxPayload) {
+    return unexpected(Error{.what = refusal + ": a position is impossible"});
   }
   report.piece.bytes = message.payload;
   return report;

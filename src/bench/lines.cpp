@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include "base/json_fields.hpp"
+#include "base/printable.hpp"
+#include "bench/bounds.hpp"
 #include "bench/result_fields.hpp"
 
 namespace muster::bench {
 namespace {
 
 constexpr int kLinesVersion = 1;
+constexpr int kMostSteps = 1'000'000;
 constexpr const char* kLine = "this is not a line of muster-bench";
 
 }  // namespace
@@ -93,20 +96,20 @@ Result<std::string> Lines::host(int rank) const {
 
 Result<void> Lines::read(const std::string& line, const std::string& kind) {
   if (kind == "measurement") {
-    MUSTER_TRY(Measurement one, parse_fields<Measurement>(line, kLine));
+    MUSTER_TRY(Measurement one, parse_possible<Measurement>(line, kLine));
     results_.measurements.push_back(std::move(one));
   } else if (kind == "skipped") {
-    MUSTER_TRY(Skipped one, parse_fields<Skipped>(line, kLine));
+    MUSTER_TRY(Skipped one, parse_possible<Skipped>(line, kLine));
     results_.skipped.push_back(std::move(one));
   } else if (kind == "traffic") {
-    MUSTER_TRY(TrafficLine one, parse_fields<TrafficLine>(line, kLine));
+    MUSTER_TRY(TrafficLine one, parse_possible<TrafficLine>(line, kLine));
     MUSTER_TRY(std::string name, host(one.rank));
     results_.traffic.push_back({.host = std::move(name),
                                 .backend = std::move(one.backend),
                                 .operation = std::move(one.operation),
                                 .devices = std::move(one.devices)});
   } else if (kind == "pair") {
-    MUSTER_TRY(const PairLine one, parse_fields<PairLine>(line, kLine));
+    MUSTER_TRY(const PairLine one, parse_possible<PairLine>(line, kLine));
     MUSTER_TRY(std::string first, host(one.one));
     MUSTER_TRY(std::string second, host(one.other));
     results_.pairs.push_back({.one = std::move(first),
@@ -117,10 +120,15 @@ Result<void> Lines::read(const std::string& line, const std::string& kind) {
                               .resent = one.resent,
                               .again = one.again});
   } else if (kind == "training") {
-    MUSTER_TRY(Training one, parse_fields<Training>(line, kLine));
+    MUSTER_TRY(Training one, parse_possible<Training>(line, kLine));
     results_.trainings.push_back(std::move(one));
   } else if (kind == "progress") {
-    MUSTER_TRY(progress_, parse_fields<Activity>(line, kLine));
+    MUSTER_TRY(Activity one, parse_fields<Activity>(line, kLine));
+    if (one.done < 0 || one.done > one.of || one.of > kMostSteps) {
+      return unexpected(Error{.what = fmt::format("{}: its progress is impossible", kLine)});
+    }
+    one.what = printable(one.what);
+    progress_ = std::move(one);
   } else if (kind == "end") {
     ended_ = true;
   }

@@ -1,8 +1,7 @@
-#include <type_traits>
-
 #include <fmt/format.h>
 
 #include "base/json_fields.hpp"
+#include "bench/bounds.hpp"
 #include "bench/result_fields.hpp"
 #include "bench/results.hpp"
 
@@ -10,43 +9,6 @@ namespace muster::bench {
 namespace {
 
 constexpr const char* kResults = "these are not results of a bench";
-
-// Numbers that some cluster could have: what draws and adds them up need not fear any other.
-class Bounds {
- public:
-  void operator()(const char* name, double& value) {
-    constexpr double kLeast = 1e-12;
-    constexpr double kMost = 1e15;
-    if (value != 0 && (value < kLeast || value > kMost)) odd_ = name;
-  }
-  template <class T>
-    requires std::is_integral_v<T>
-  void operator()(const char* name, T& value) {
-    constexpr std::int64_t kMost = 100'000'000'000'000;
-    if (static_cast<std::int64_t>(value) < -1 || static_cast<std::int64_t>(value) > kMost) {
-      odd_ = name;
-    }
-  }
-  template <class T>
-  void operator()(const char* name, std::vector<T>& items) {
-    for (T& item : items) (*this)(name, item);
-  }
-  void operator()(const char*, std::string&) {}
-  void lines(const char*, std::string&) {}
-  template <class T>
-    requires std::is_enum_v<T>
-  void operator()(const char*, T&) {}
-  template <class T>
-    requires std::is_class_v<T>
-  void operator()(const char*, T& value) {
-    fields(*this, value);
-  }
-
-  [[nodiscard]] const std::string& odd() const { return odd_; }
-
- private:
-  std::string odd_;  // name of a field; empty: none
-};
 
 }  // namespace
 
@@ -85,12 +47,7 @@ Result<Results> parse_results(const std::string& json) {
         .hint =
             "measure again with this muster, or read the results with the muster that wrote them"});
   }
-  MUSTER_TRY(Results results, parse_fields<Results>(json, kResults));
-  Bounds bounds;
-  fields(bounds, results);
-  if (bounds.odd().empty()) return results;
-  return unexpected(
-      Error{.what = fmt::format("{}: the value of {} is impossible", kResults, bounds.odd())});
+  return parse_possible<Results>(json, kResults);
 }
 
 }  // namespace muster::bench

@@ -15,6 +15,7 @@ namespace muster::facts {
 namespace {
 
 constexpr std::size_t kMaxBytes = std::size_t{8} << 20;
+constexpr int kMostErrno = 4096;  // as in the kernel
 
 std::size_t aligned(std::size_t bytes) {
   return (bytes + 3) & ~std::size_t{3};
@@ -37,27 +38,6 @@ Result<sys::Fd> send_question(std::uint16_t type, std::uint8_t family) {
     return unexpected(system_error("cannot ask the kernel for its network"));
   }
   return fd;
-}
-
-// True: the last message was among them.
-Result<bool> take_messages(std::string_view bytes, std::size_t fixed_bytes, Answers& answers) {
-  while (bytes.size() >= sizeof(nlmsghdr)) {
-    const auto header = value_of<nlmsghdr>(bytes);
-    if (header.nlmsg_len < sizeof header || header.nlmsg_len > bytes.size()) break;
-    if (header.nlmsg_type == NLMSG_DONE) return true;
-    std::string_view body = bytes.substr(sizeof header, header.nlmsg_len - sizeof header);
-    if (header.nlmsg_type == NLMSG_ERROR) {
-      errno = body.size() >= sizeof(int) ? -value_of<int>(body) : EIO;
-      return unexpected(system_error("the kernel does not report its network"));
-    }
-    if (body.size() >= fixed_bytes) {
-      answers.messages.push_back({.type = header.nlmsg_type,
-                                  .fixed = body.substr(0, fixed_bytes),
-                                  .attributes = parse_attributes(body.substr(fixed_bytes))});
-    }
-    bytes.remove_prefix(std::min(bytes.size(), aligned(header.nlmsg_len)));
-  }
-  return false;
 }
 
 }  // namespace
@@ -84,6 +64,28 @@ Attributes parse_attributes(std::string_view bytes) {
     bytes.remove_prefix(std::min(bytes.size(), aligned(attribute.rta_len)));
   }
   return attributes;
+}
+
+Result<bool> take_messages(std::string_view bytes, std::size_t fixed_bytes, Answers& answers) {
+  while (bytes.size() >= sizeof(nlmsghdr)) {
+    const auto header = value_of<nlmsghdr>(bytes);
+    if (header.nlmsg_len < sizeof header || header.nlmsg_len > bytes.size()) break;
+    if (header.nlmsg_type == NLMSG_DONE) return true;
+    std::string_view body = bytes.substr(sizeof header, header.nlmsg_len - sizeof header);
+    if (header.nlmsg_type == NLMSG_ERROR) {
+      // An int would overflow where it has no opposite.
+      const auto code = -static_cast<std::int64_t>(value_of<int>(body));
+      errno = code > 0 && code < kMostErrno ? static_cast<int>(code) : EIO;
+      return unexpected(system_error("the kernel does not report its network"));
+    }
+    if (body.size() >= fixed_bytes) {
+      answers.messages.push_back({.type = header.nlmsg_type,
+                                  .fixed = body.substr(0, fixed_bytes),
+                                  .attributes = parse_attributes(body.substr(fixed_bytes))});
+    }
+    bytes.remove_prefix(std::min(bytes.size(), aligned(header.nlmsg_len)));
+  }
+  return false;
 }
 
 Result<Answers> ask_kernel(std::uint16_t type, std::uint8_t family, std::size_t fixed_bytes) {

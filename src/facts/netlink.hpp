@@ -44,8 +44,14 @@ struct Answers {
   std::vector<Message> messages;
 };
 
-// Everything of one kind: `type` is RTM_GETLINK, RTM_GETADDR or RTM_GETROUTE; `fixed_bytes` is the
-// size of the struct in front of the attributes. Waits 2 s at most for each piece.
+// Adds the messages in `bytes`, which must outlive `answers`; `fixed_bytes` is the size of the
+// struct in front of the attributes. True: the last message was among them. What is cut off is left
+// out.
+[[nodiscard]] Result<bool> take_messages(std::string_view bytes, std::size_t fixed_bytes,
+                                         Answers& answers);
+
+// Everything of one kind: `type` is RTM_GETLINK, RTM_GETADDR or RTM_GETROUTE. Waits 2 s at most
+// for each piece.
 [[nodiscard]] Result<Answers> ask_kernel(std::uint16_t type, std::uint8_t family,
                                          std::size_t fixed_bytes);
 

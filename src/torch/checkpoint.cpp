@@ -14,7 +14,7 @@
 #include "torch/folder_claim.hpp"
 #include "torch/random_state.hpp"
 #include "torch/shared_folder.hpp"
-#include "torch/tensor_header.hpp"
+#include "torch/tensor_types.hpp"
 #include "torch/tracked_state.hpp"
 
 namespace muster {
@@ -282,8 +282,9 @@ LoadedCheckpoint Checkpoints::State::hand_out(int source, int64_t step) const {
   };
   const std::string_view json = std::string_view(shapes).substr(8);
   for (const TensorPlace& place : decode(json, std::nullopt).places) {
-    at::Tensor tensor = job.rank == source ? loaded.tensors.at(place.name)
-                                           : at::empty(place.shape, at::TensorOptions(place.type));
+    at::Tensor tensor = job.rank == source
+                            ? loaded.tensors.at(place.name)
+                            : at::empty(place.shape, type_of_safetensors(place.type));
     portion.push_back(tensor.to(device_of(*group)));
     names.push_back(place.name);
     bytes += tensor.nbytes();

@@ -14,6 +14,8 @@
 
 #include "torch/folder_claim.hpp"
 #include "torch/shared_folder.hpp"
+#include "torch/tensor_file.hpp"
+#include "torch/tensor_reader.hpp"
 
 namespace muster {
 namespace {

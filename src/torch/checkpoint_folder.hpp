@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "muster/safetensors.hpp"
 #include "torch/checkpoint_manifest.hpp"
 
 namespace muster {

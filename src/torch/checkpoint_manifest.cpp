@@ -1,6 +1,7 @@
 #include "torch/checkpoint_manifest.hpp"
 
 #include <stdexcept>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -35,6 +36,16 @@ json unseal(const std::string& text) {
   return value;
 }
 
+// A fraction, or a number beyond T, would become another one.
+template <class T>
+T number(const json& value, const char* name) {
+  const json& found = value.at(name);
+  if (!found.is_number_unsigned() || !std::in_range<T>(found.get<uint64_t>())) {
+    throw std::runtime_error(std::string("has an impossible value of ") + name);
+  }
+  return found.get<T>();
+}
+
 json shard_json(const Shard& shard) {
   return {{"file", shard.file},
           {"bytes", shard.checksums.bytes},
@@ -44,7 +55,7 @@ json shard_json(const Shard& shard) {
 
 Shard shard_of(const json& value) {
   Shard shard{.file = value.at("file"),
-              .checksums = {.bytes = value.at("bytes"),
+              .checksums = {.bytes = number<uint64_t>(value, "bytes"),
                             .header = value.at("header"),
                             .tensors = value.at("tensors").get<Checksums>()}};
   if (shard.file.empty() || shard.file.find('/') != std::string::npos) {
@@ -86,11 +97,12 @@ CheckpointManifest decode_manifest(const std::string& text) {
       throw std::runtime_error("was written by a newer muster: version " +
                                value.at("version").dump());
     }
-    CheckpointManifest manifest{.step = value.at("step"),
-                                .ranks = value.at("ranks"),
-                                .lineage = value.value("lineage", ""),
-                                .values = value.at("values").get<CheckpointValues>(),
-                                .shards = {}};
+    CheckpointManifest manifest{
+        .step = number<int64_t>(value, "step"),
+        .ranks = number<int>(value, "ranks"),
+        .lineage = value.value("lineage", ""),
+        .values = value.at("values").get<std::map<std::string, std::string>>(),
+        .shards = {}};
     for (const json& shard : value.at("shards")) manifest.shards.push_back(shard_of(shard));
     return manifest;
   });

@@ -1,4 +1,5 @@
 // What a checkpoint consists of, with a checksum for everything; the file manifest.json.
+// Knows nothing of PyTorch.
 #pragma once
 
 #include <cstdint>
@@ -6,26 +7,22 @@
 #include <string>
 #include <vector>
 
-#include "muster/checkpoint.hpp"
-#include "torch/tensor_file.hpp"
+#include "torch/checksums.hpp"
 
 namespace muster {
 
 struct Shard {
   std::string file;  // its name in the checkpoint's folder
   FileChecksums checksums;
-  friend bool operator==(const Shard& a, const Shard& b) {
-    return a.file == b.file && a.checksums.bytes == b.checksums.bytes &&
-           a.checksums.header == b.checksums.header && a.checksums.tensors == b.checksums.tensors;
-  }
+  friend bool operator==(const Shard&, const Shard&) = default;
 };
 
 struct CheckpointManifest {
   int64_t step = 0;
   int ranks = 0;  // that saved it
   // The training that it belongs to: new where a training begins, the same after each resume.
-  std::string lineage;  // empty: written by a muster that did not know it
-  CheckpointValues values;
+  std::string lineage;                        // empty: written by a muster that did not know it
+  std::map<std::string, std::string> values;  // the CheckpointValues of its user
   std::vector<Shard> shards;
 };
 

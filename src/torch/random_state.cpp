@@ -1,8 +1,8 @@
 #include "torch/random_state.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
-#include <stdexcept>
 #include <vector>
 
 #include <torch/torch.h>
@@ -34,19 +34,14 @@ std::string random_state() {
 }
 
 void set_random_state(const std::string& state) {
-  size_t at = 0;
-  for (at::Generator& generator : generators()) {
-    uint64_t size = 0;
-    if (state.size() - at < sizeof size) break;  // saved where there was no device
-    std::memcpy(&size, state.data() + at, sizeof size);
-    at += sizeof size;
-    if (size > state.size() - at)
-      throw std::runtime_error("the state of the random number generators is cut off");
-    at::Tensor bytes = at::empty({static_cast<int64_t>(size)}, at::kByte);
-    std::memcpy(bytes.data_ptr(), state.data() + at, size);
-    at += size;
-    const std::lock_guard lock(generator.mutex());
-    generator.set_state(bytes);
+  const std::vector<std::string> parts = split_random_state(state);
+  std::vector<at::Generator> mine = generators();
+  // There may be fewer: saved where there was no device.
+  for (size_t i = 0; i < std::min(mine.size(), parts.size()); ++i) {
+    at::Tensor bytes = at::empty({static_cast<int64_t>(parts[i].size())}, at::kByte);
+    std::memcpy(bytes.data_ptr(), parts[i].data(), parts[i].size());
+    const std::lock_guard lock(mine[i].mutex());
+    mine[i].set_state(bytes);
   }
 }
 

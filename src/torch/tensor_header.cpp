@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <stdexcept>
+#include <tuple>
 
 #include <nlohmann/json.hpp>
 
@@ -12,29 +12,18 @@
 namespace muster {
 namespace {
 
-struct TypeName {
-  at::ScalarType type;
-  const char* name;
+struct ElementType {
+  std::string_view name;
+  uint64_t bytes;
 };
 
-constexpr std::array kTypeNames = {TypeName{at::kDouble, "F64"},
-                                   TypeName{at::kFloat, "F32"},
-                                   TypeName{at::kHalf, "F16"},
-                                   TypeName{at::kBFloat16, "BF16"},
-                                   TypeName{at::kLong, "I64"},
-                                   TypeName{at::kInt, "I32"},
-                                   TypeName{at::kShort, "I16"},
-                                   TypeName{at::kChar, "I8"},
-                                   TypeName{at::kByte, "U8"},
-                                   TypeName{at::kBool, "BOOL"},
-                                   TypeName{at::kUInt16, "U16"},
-                                   TypeName{at::kUInt32, "U32"},
-                                   TypeName{at::kUInt64, "U64"},
-                                   TypeName{at::kFloat8_e4m3fn, "F8_E4M3"},
-                                   TypeName{at::kFloat8_e5m2, "F8_E5M2"},
-                                   TypeName{at::kComplexFloat, "C64"}};
-
-constexpr const char* kMetadata = "__metadata__";
+constexpr std::array kElementTypes = {
+    ElementType{"F64", 8},  ElementType{"F32", 4},     ElementType{"F16", 2},
+    ElementType{"BF16", 2}, ElementType{"I64", 8},     ElementType{"I32", 4},
+    ElementType{"I16", 2},  ElementType{"I8", 1},      ElementType{"U8", 1},
+    ElementType{"BOOL", 1}, ElementType{"U16", 2},     ElementType{"U32", 4},
+    ElementType{"U64", 8},  ElementType{"F8_E4M3", 1}, ElementType{"F8_E5M2", 1},
+    ElementType{"C64", 8}};
 
 std::runtime_error not_a_header(const std::string& why) {
   return std::runtime_error("its header is not a safetensors header: " + why);
@@ -47,7 +36,7 @@ nlohmann::json parse_header(std::string_view json) {
 }
 
 TensorPlace place_of(const std::string& name, const nlohmann::json& entry) {
-  TensorPlace place{.name = name, .type = type_of_safetensors(entry.at("dtype")), .shape = {}};
+  TensorPlace place{.name = name, .type = entry.at("dtype"), .shape = {}};
   for (const auto& size : entry.at("shape")) {
     // Figures beyond int64, and negative ones, are no sizes.
     if (!size.is_number_unsigned() || size.get<uint64_t>() > INT64_MAX) {
@@ -90,22 +79,15 @@ void check_places(std::vector<TensorPlace>& places, std::optional<uint64_t> data
 
 }  // namespace
 
-std::string safetensors_type(at::ScalarType type) {
-  for (const TypeName& one : kTypeNames) {
-    if (one.type == type) return one.name;
+uint64_t element_bytes(const std::string& type) {
+  for (const ElementType& one : kElementTypes) {
+    if (one.name == type) return one.bytes;
   }
-  throw std::runtime_error(std::string("safetensors has no type for ") + c10::toString(type));
+  throw std::runtime_error("the type " + type.substr(0, 20) + " is not known");
 }
 
-at::ScalarType type_of_safetensors(const std::string& name) {
-  for (const TypeName& one : kTypeNames) {
-    if (name == one.name) return one.type;
-  }
-  throw std::runtime_error("the type " + name.substr(0, 20) + " is not known");
-}
-
-uint64_t bytes_of(at::ScalarType type, const std::vector<int64_t>& shape) {
-  uint64_t bytes = c10::elementSize(type);
+uint64_t bytes_of(const std::string& type, const std::vector<int64_t>& shape) {
+  uint64_t bytes = element_bytes(type);
   for (const int64_t size : shape) {
     if (size == 0) return 0;
   }
@@ -117,36 +99,12 @@ uint64_t bytes_of(at::ScalarType type, const std::vector<int64_t>& shape) {
   return bytes;
 }
 
-TensorHeader header_for(const NamedTensors& tensors, const Metadata& metadata) {
-  TensorHeader header{.places = {}, .metadata = metadata};
-  for (const auto& [name, tensor] : tensors) {
-    if (name == kMetadata) throw std::runtime_error(name + " is not a name for a tensor");
-    if (!tensor.defined() || tensor.layout() != at::kStrided) {
-      throw std::runtime_error(name + " is not a plain tensor");
-    }
-    header.places.push_back(
-        {.name = name, .type = tensor.scalar_type(), .shape = tensor.sizes().vec()});
-  }
-  std::stable_sort(header.places.begin(), header.places.end(),
-                   [](const TensorPlace& a, const TensorPlace& b) {
-                     return c10::elementSize(a.type) > c10::elementSize(b.type);
-                   });
-  uint64_t next = 0;
-  for (TensorPlace& place : header.places) {
-    place.begin = next;
-    next += bytes_of(place.type, place.shape);
-    place.end = next;
-  }
-  return header;
-}
-
 std::string encode(const TensorHeader& header) {
   nlohmann::json json = nlohmann::json::object();
   if (!header.metadata.empty()) json[kMetadata] = header.metadata;
   for (const TensorPlace& place : header.places) {
-    json[place.name] = {{"dtype", safetensors_type(place.type)},
-                        {"shape", place.shape},
-                        {"data_offsets", {place.begin, place.end}}};
+    json[place.name] = {
+        {"dtype", place.type}, {"shape", place.shape}, {"data_offsets", {place.begin, place.end}}};
   }
   std::string text = json.dump();  // throws where a name is not UTF-8: it must not change
   text.resize((text.size() + 7) / 8 * 8, ' ');  // the data are aligned
@@ -164,7 +122,7 @@ TensorHeader decode(std::string_view json, std::optional<uint64_t> data_bytes) {
     if (!parsed.is_object()) throw std::runtime_error("its header is not a JSON object");
     for (const auto& [name, entry] : parsed.items()) {
       if (name == kMetadata) {
-        header.metadata = entry.get<Metadata>();
+        header.metadata = entry.get<std::map<std::string, std::string>>();
       } else {
         header.places.push_back(place_of(name, entry));
       }

@@ -125,7 +125,8 @@ TEST(Protocol, HostileLinesAreRefusedNotObeyed) {
         "{\"report\":\"facts\",\"facts\":{}}", "{\"report\":\"done\",\"ended\":\"x\"}",
         "{\"report\":\"looks\",\"looks\":[{}]}", "{\"report\":\"output\",\"rank\":0}",
         "{\"report\":\"output\",\"rank\":0,\"stream\":\"in\",\"at\":0}",
-        "{\"report\":\"output\",\"rank\":0,\"stream\":\"out\",\"at\":\"x\"}"}) {
+        "{\"report\":\"output\",\"rank\":0,\"stream\":\"out\",\"at\":\"x\"}",
+        "{\"report\":\"output\",\"rank\":0,\"stream\":\"out\",\"at\":18446744073709551615}"}) {
     EXPECT_FALSE(parse_report({.line = line, .payload = {}})) << line;
   }
   const Report impossible{.kind = Report::Kind::kEvent,

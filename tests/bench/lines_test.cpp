@@ -25,6 +25,15 @@ TEST(Lines, RanksBecomeHosts) {
   EXPECT_EQ(lines.progress().of, 3);
 }
 
+TEST(Lines, ProgressIsPrintable) {
+  Results results;
+  Lines lines(results, {"n1"});
+  EXPECT_TRUE(lines.take(
+      R"({"muster_bench":1,"kind":"progress","what":"\u001b[2J","done":0,"of":1,"left_s":-1})"));
+  EXPECT_EQ(lines.wrong(), "");
+  EXPECT_EQ(lines.progress().what, "?[2J");
+}
+
 TEST(Lines, WhatIsNoMeasurementIsLeftToOthers) {
   Results results;
   Lines lines(results, {"n1"});
@@ -38,7 +47,13 @@ TEST(Lines, WhatIsWrongIsSaid) {
        {R"({"muster_bench":1,"kind":"pair","one":0,"other":7,"forward":1,"backward":1,)"
         R"("latency_s":1,"resent":0,"again":false})",
         R"({"muster_bench":2,"kind":"end"})", R"({"muster_bench":1)",
-        R"({"muster_bench":1,"kind":"measurement"})"}) {
+        R"({"muster_bench":1,"kind":"measurement"})",
+        R"({"muster_bench":1,"kind":"pair","one":0,"other":1,"forward":1e300,"backward":1,)"
+        R"("latency_s":1,"resent":0,"again":false})",
+        R"({"muster_bench":1,"kind":"training","model":"m","backend":"mpi","hosts":-2147483648,)"
+        R"("ranks":2,"steps":1,"samples":1,"step_s":1,"compute_s":1,"backward_s":1,)"
+        R"("parameters":1,"gradient_bytes":1})",
+        R"({"muster_bench":1,"kind":"progress","what":"x","done":2147483647,"of":1,"left_s":1})"}) {
     Results results;
     Lines lines(results, {"n1", "n2"});
     EXPECT_TRUE(lines.take(wrong));

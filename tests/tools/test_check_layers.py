@@ -55,6 +55,8 @@ def test_a_tree_without_a_fault_passes(root, request, whole):
     ("src/remote/ssh.cpp", '\nif (kind == "flux") return;\n', "src/remote/ssh.cpp:2:", 'names the engine "flux"'),
     ("src/remote/ssh.cpp", 'if (kind == "openmpi") return;\n', "src/remote/ssh.cpp:1:", 'names the engine "openmpi"'),
     ("src/remote/ssh.cpp", "if (kind == engines::kOpenMpi) return;\n", "src/remote/ssh.cpp:1:", "names the engine engines::kOpenMpi"),
+    ("fuzz/ssh.cpp", '#include "torch/ddp.hpp"\n', "fuzz/ssh.cpp:1:", "the tool side includes torch/ddp.hpp"),
+    ("fuzz/training_files.cpp", '#include "hosts/host.hpp"\n', "fuzz/training_files.cpp:1:", "different sides"),
     ("src/magic/a.cpp", "\n", "src/magic:1:", "not in the table"),
     ("src/sys/long.cpp", "\n" * 601, "src/sys/long.cpp:601:", "601 lines, 600 at most"),
     ("src/sys/utils/a.cpp", "\n", "src/sys/utils:1:", "says nothing"),
@@ -68,6 +70,11 @@ def test_fault_is_named(root, tree, name, text, place, says):
 def test_a_test_may_include_a_header_beside_it(root, tree):
     write(tree, "tests/hosts/refusal.hpp", "")
     write(tree, "tests/hosts/host_test.cpp", '#include "refusal.hpp"\n')
+    assert check(root, tree).returncode == 0
+
+
+def test_a_fuzz_target_of_the_training_side_may_include_it(root, tree):
+    write(tree, "fuzz/training_files.cpp", '#include "base/error.hpp"\n#include "torch/tensor_header.hpp"\n')
     assert check(root, tree).returncode == 0
 
 

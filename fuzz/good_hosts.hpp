@@ -1,9 +1,7 @@
-// What must hold whatever the input; a breach ends the process, which libFuzzer reports.
+// What must hold for lists of hosts, whatever the input.
 #pragma once
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <string_view>
 #include <vector>
 
@@ -11,24 +9,18 @@
 #include "hosts/expression.hpp"
 #include "hosts/fold.hpp"
 #include "hosts/name.hpp"
+#include "require.hpp"
 
 namespace muster::fuzz {
 
 // Hosts a run may make: enough to reach every branch, few enough to stay fast.
 constexpr std::size_t kLimit = 256;
 
-inline void require(bool holds, const char* what) {
-  if (holds) return;
-  std::fprintf(stderr, "property broken: %s\n", what);
-  std::abort();
-}
-
 // A refusal says what is wrong and where, in printable text whatever the input.
 inline void require_good_error(const Error& error) {
   require(error.code == ErrorCode::kUsage, "a refusal is the user's to mend");
   require(!error.what.empty() && !error.where.file.empty(), "a refusal says what and where");
-  const std::string text = error.what + error.hint;
-  require(text == printable(text), "hostile bytes do not reach a terminal");
+  require(is_printable(error.what + error.hint), "hostile bytes do not reach a terminal");
   require(error.where.line >= 0 && error.where.column >= 0, "a place is not negative");
 }
 

@@ -1,0 +1,63 @@
+// Refuses numbers that no cluster can have.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/json_fields.hpp"
+
+namespace muster::bench {
+
+// Numbers that some cluster could have: what draws and adds them up need not fear any other.
+class Bounds {
+ public:
+  void operator()(const char* name, double& value) {
+    constexpr double kLeast = 1e-12;
+    constexpr double kMost = 1e15;
+    if (value != 0 && (value < kLeast || value > kMost)) odd_ = name;
+  }
+  template <class T>
+    requires std::is_integral_v<T>
+  void operator()(const char* name, T& value) {
+    constexpr std::int64_t kMost = 100'000'000'000'000;
+    if (static_cast<std::int64_t>(value) < -1 || static_cast<std::int64_t>(value) > kMost) {
+      odd_ = name;
+    }
+  }
+  template <class T>
+  void operator()(const char* name, std::vector<T>& items) {
+    for (T& item : items) (*this)(name, item);
+  }
+  void operator()(const char*, std::string&) {}
+  void lines(const char*, std::string&) {}
+  template <class T>
+    requires std::is_enum_v<T>
+  void operator()(const char*, T&) {}
+  template <class T>
+    requires std::is_class_v<T>
+  void operator()(const char*, T& value) {
+    fields(*this, value);
+  }
+
+  [[nodiscard]] const std::string& odd() const { return odd_; }
+
+ private:
+  std::string odd_;  // name of a field; empty: none
+};
+
+// As parse_fields, within the bounds.
+template <class T>
+[[nodiscard]] Result<T> parse_possible(const std::string& json, const std::string& refusal) {
+  MUSTER_TRY(T value, parse_fields<T>(json, refusal));
+  Bounds bounds;
+  fields(bounds, value);
+  if (bounds.odd().empty()) return value;
+  return unexpected(
+      Error{.what = fmt::format("{}: the value of {} is impossible", refusal, bounds.odd())});
+}
+
+}  // namespace muster::bench
