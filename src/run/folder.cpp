@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <ctime>
@@ -11,7 +10,6 @@
 #include <sstream>
 #include <tuple>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -120,16 +118,12 @@ Result<std::string> find_run(const std::string& name) {
 Result<void> write_owner(const std::string& folder) {
   const auto self = agent::identify(::getpid());
   if (!self) return {};
-  const std::string path = folder + "/owner";
-  const sys::Fd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file.valid() && errno == EEXIST) {
-    return unexpected(Error{.what = "another run has the same id",
-                            .where = {.file = folder},
-                            .hint = "start the run again; it then gets another id"});
-  }
   const std::string text = fmt::format("{} {} {}\n", self->pid, self->start, own_host());
-  if (file.valid() && sys::write_all(file.get(), text) == text.size()) return {};
-  return unexpected(system_error("cannot write the file", path));
+  MUSTER_TRY(const bool is_first, sys::create_file(folder + "/owner", text, 0600));
+  if (is_first) return {};
+  return unexpected(Error{.what = "another run has the same id",
+                          .where = {.file = folder},
+                          .hint = "start the run again; it then gets another id"});
 }
 
 std::string owner_elsewhere(const std::string& folder) {

@@ -42,19 +42,30 @@ others_may_write() {
   return 1
 }
 
-# remember PATH NAME: content, mode and existence as they are before our first change, once.
-remember() {
+# note NAME COMMAND...: what the command prints becomes a file for undo: whole or not at all, and on
+# the disk before the change that it tells of.
+note() {
+  note_name=$1
+  shift
+  "$@" >"$undo/note" && flush "$undo/note" && mv -f "$undo/note" "$undo/$note_name"
+}
+
+# remember_mode PATH NAME: mode and existence as they are before our first change, once.
+remember_mode() {
   if [ -e "$undo/$2.mode" ] || [ -e "$undo/$2.absent" ]; then return 0; fi
-  if [ ! -e "$1" ]; then
-    : >"$undo/$2.absent"
-    return
-  fi
-  if [ -f "$1" ]; then cat "$1" >"$undo/$2.old" && flush "$undo/$2.old" || return 1; fi
-  mode_of "$1" >"$undo/$2.mode"
+  if [ -e "$1" ]; then note "$2.mode" mode_of "$1"; else : >"$undo/$2.absent"; fi
+}
+
+# remember PATH NAME: the content too.
+remember() {
+  remember_mode "$1" "$2" || return 1
+  if [ -e "$undo/$2.absent" ] || [ -e "$undo/$2.old" ] || [ ! -f "$1" ]; then return 0; fi
+  note "$2.old" cat "$1"
 }
 
 # edit PATH NAME COMMAND...: changes a file's content. NAME.new is what we made of it; it goes for
-# good once the user has changed the file in between, and undo then takes out single lines.
+# good once the user has changed the file in between, and undo then takes out single lines. NAME.next
+# is what we are about to make of it.
 edit() {
   edit_path=$1
   edit_name=$2
@@ -64,11 +75,14 @@ edit() {
   changed_meanwhile=
   "$@" || return 1
   if [ -n "$changed_meanwhile" ]; then mark_edited "$edit_name"; fi
-  [ -e "$undo/$edit_name.edited" ] || cat "$edit_path" >"$undo/$edit_name.new"
+  edit_path=
 }
+edit_path=
 # A file whose content we have not changed yet must be as we remember it.
 as_we_left_it() {
-  if [ -e "$undo/$2.new" ]; then
+  if same "$1" "$undo/$2.next"; then # a crash came before keep_next
+    mv -f "$undo/$2.next" "$undo/$2.new"
+  elif [ -e "$undo/$2.new" ]; then
     same "$1" "$undo/$2.new"
   elif [ -e "$undo/$2.absent" ]; then
     [ ! -e "$1" ]
@@ -76,17 +90,30 @@ as_we_left_it() {
     same "$1" "$undo/$2.old"
   fi
 }
-mark_edited() { rm -f "$undo/$1.new" && : >"$undo/$1.edited"; }
+mark_edited() { rm -f "$undo/$1.new" "$undo/$1.next" && : >"$undo/$1.edited"; }
 
+# announce_next PATH DRAFT, before the draft becomes PATH; keep_next PATH, afterwards.
+announce_next() {
+  if [ "$1" != "$edit_path" ] || [ -e "$undo/$edit_name.edited" ]; then return 0; fi
+  if [ -n "$changed_meanwhile" ]; then mark_edited "$edit_name"; else note "$edit_name.next" cat "$2"; fi
+}
+keep_next() {
+  if [ "$1" != "$edit_path" ] || [ ! -e "$undo/$edit_name.next" ]; then return 0; fi
+  mv -f "$undo/$edit_name.next" "$undo/$edit_name.new"
+}
+
+# set_mode PATH NAME CLEAR SET: takes bits of the mode away and adds others, all octal. NAME.newmode
+# lists the modes that we gave it.
 set_mode() {
-  remember "$1" "$2" && chmod "$3" "$1" && mode_of "$1" >"$undo/$2.newmode"
+  remember_mode "$1" "$2" && set_mode_new=$(printf %o $((0$(mode_of "$1") & ~0$3 | 0$4))) || return 1
+  note "$2.newmode" below "$undo/$2.newmode" "$set_mode_new" && chmod "$set_mode_new" "$1"
 }
 
 # tighten PATH NAME LABEL: what others may write, sshd (StrictModes) and ssh refuse to read.
 tighten() {
   [ -e "$1" ] || return 0
   if others_may_write "$1"; then
-    change "removed group and world write permission from $3" set_mode "$1" "$2" go-w
+    change "removed group and world write permission from $3" set_mode "$1" "$2" 022 0
   fi
 }
 
@@ -103,22 +130,24 @@ own() {
   change "made root the owner of $3" set_owner "$1" "$2"
 }
 set_owner() {
-  remember "$1" "$2" && stat -L -c %u "$1" >"$undo/$2.owner" && chown 0 "$1"
+  remember_mode "$1" "$2" && note "$2.owner" stat -L -c %u "$1" && chown 0 "$1"
 }
 
 # replace PATH COMMAND...: what the command prints becomes the content, in one step and only if the
 # command succeeds. Keeps the mode, and goes through a link if PATH is one. Starts again if another
 # program changes the file in the meantime. Returns 2 if the file cannot be replaced in one step.
 replace() {
+  replace_name=$1
   replace_path=$(readlink -f "$1") || replace_path=$1
   shift
-  (: >"$replace_path.muster") || return 2
+  (: >"$replace_path.muster") || { draft_must_fail && return 2; } || return 1
   replace_result=2
   for replace_try in 1 2 3 4 5; do
     replace_before=$(content "$replace_path")
     draft "$@" || { replace_result=1 && break; }
     if [ "$(content "$replace_path")" = "$replace_before" ]; then
-      mv -f "$replace_path.muster" "$replace_path" && return 0
+      announce_next "$replace_name" "$replace_path.muster" || { replace_result=1 && break; }
+      if mv -f "$replace_path.muster" "$replace_path"; then keep_next "$replace_name" && return 0; fi
       break
     fi
     changed_meanwhile=1
@@ -126,6 +155,8 @@ replace() {
   rm -f "$replace_path.muster"
   return "$replace_result"
 }
+# Else the disk is full.
+draft_must_fail() { [ -e "$replace_path.muster" ] || [ ! -w "${replace_path%/*}" ]; }
 draft() {
   if [ -e "$replace_path" ]; then cp -p "$replace_path" "$replace_path.muster" || return 1; fi
   "$@" >"$replace_path.muster" && flush "$replace_path.muster"
@@ -150,7 +181,7 @@ above() { printf '%s\n' "$2" && if_there "$1"; }
 
 # add_line below|above PATH LINE NAME: undo knows of the line before it is there.
 add_line() {
-  printf '%s\n' "$3" >>"$undo/$4.added" || return 1
+  note "$4.added" below "$undo/$4.added" "$3" || return 1
   replace "$2" "$1" "$2" "$3" && return 0
   [ $? = 2 ] && [ "$1" = below ] && append "$2" "$3"
 }
@@ -172,8 +203,8 @@ prepare() {
     # Not by set_mode: nothing can be remembered in there yet.
     prepare_mode=$(mode_of "$ssh")
     chmod u+rwx "$ssh" && mkdir -p "$undo" || fail 'could not write to ~/.ssh'
-    if [ ! -e "$undo/ssh.mode" ] && [ ! -e "$undo/ssh.absent" ]; then echo "$prepare_mode" >"$undo/ssh.mode"; fi
-    mode_of "$ssh" >"$undo/ssh.newmode"
+    if [ ! -e "$undo/ssh.mode" ] && [ ! -e "$undo/ssh.absent" ]; then note ssh.mode echo "$prepare_mode"; fi
+    note ssh.newmode below "$undo/ssh.newmode" "$(mode_of "$ssh")"
     say 'changed gave the user all permissions for ~/.ssh'
   fi
   mkdir -p "$undo" || fail "could not create $undo"
@@ -183,9 +214,12 @@ prepare() {
 # the folder is gone: then another host has undone it all.
 lock() {
   lock_tries=0
+  lock_misses=0 # in a row: nobody has it, and yet we do not get it
   until mkdir "$undo/lock" 2>/dev/null; do
     [ -d "$undo" ] || return 1
     lock_tries=$((lock_tries + 1))
+    if [ -d "$undo/lock" ]; then lock_misses=0; else lock_misses=$((lock_misses + 1)); fi
+    [ "$lock_misses" -le 10 ] || fail "could not create $undo/lock: $(mkdir "$undo/lock" 2>&1)"
     [ "$lock_tries" -le 300 ] || fail "$undo/lock is held by another setup; remove it if there is none"
     if [ -n "$(find "$undo/lock" -prune -mmin +2 2>/dev/null)" ]; then rmdir "$undo/lock"; fi
     sleep 0.1 2>/dev/null || sleep 1
@@ -220,23 +254,14 @@ do_install() {
   fi
   own "$keys" authorized_keys '~/.ssh/authorized_keys'
   if [ -e "$keys" ] && ! owner_may_edit "$keys"; then
-    change 'gave the user read and write permission for ~/.ssh/authorized_keys' open_keys
+    change 'gave the user read and write permission for ~/.ssh/authorized_keys' \
+      set_mode "$keys" authorized_keys 0 600
   fi
   tighten "$keys" authorized_keys '~/.ssh/authorized_keys'
   if ! key_is_there; then
     change "added muster's key to ~/.ssh/authorized_keys" \
       edit "$keys" authorized_keys add_line below "$keys" "$key_line" authorized_keys
   fi
-}
-
-# The mode first: what may not be read cannot be remembered.
-open_keys() {
-  open_keys_mode=$(mode_of "$keys")
-  chmod u+rw "$keys" && remember "$keys" authorized_keys || return 1
-  if [ ! -e "$undo/authorized_keys.newmode" ] && [ -e "$undo/authorized_keys.mode" ]; then
-    echo "$open_keys_mode" >"$undo/authorized_keys.mode"
-  fi
-  mode_of "$keys" >"$undo/authorized_keys.newmode"
 }
 
 # Verb include. Needs include_line. Only at the top does it hold for every host: below a Host line
@@ -254,7 +279,7 @@ do_include() {
 
 write_text() {
   # A here-document: a private key must not stand in an argument list, even if printf were a program.
-  cat >"$1.muster" <<END_OF_TEXT && mv -f "$1.muster" "$1"
+  cat >"$1.muster" <<END_OF_TEXT && flush "$1.muster" && mv -f "$1.muster" "$1"
 $2
 END_OF_TEXT
 }
@@ -329,7 +354,8 @@ do_mesh() {
 # undo_content PATH NAME LABEL: the old content where the file is what we made of it, else only our
 # lines go.
 undo_content() {
-  if [ -e "$undo/$2.new" ] && same "$1" "$undo/$2.new"; then
+  if [ "$dry" != 1 ]; then rm -f "$(readlink -f "$1").muster" 2>/dev/null; fi # of a script that was killed
+  if as_we_made_it "$1" "$2"; then
     if [ -e "$undo/$2.absent" ]; then
       change "removed $3" rm -f "$1"
     else
@@ -341,13 +367,14 @@ undo_content() {
   fi
 }
 # Fails if the user has changed the file since undo looked at it.
-old_content() { same "$1" "$undo/$2.new" && cat "$undo/$2.old"; }
+old_content() { as_we_made_it "$1" "$2" && cat "$undo/$2.old"; }
+as_we_made_it() { same "$1" "$undo/$2.new" || same "$1" "$undo/$2.next"; }
 take_out() { replace "$1" without -xF -f "$2" "$1"; }
 
 # mode_before PATH NAME: the mode to go back to; nothing where we did not set it or the user did since.
 mode_before() {
   if [ ! -e "$1" ] || [ ! -e "$undo/$2.newmode" ] || [ ! -e "$undo/$2.mode" ]; then return 0; fi
-  if [ "$(mode_of "$1")" = "$(cat "$undo/$2.newmode")" ]; then cat "$undo/$2.mode"; fi
+  if grep -qx -- "$(mode_of "$1")" "$undo/$2.newmode"; then cat "$undo/$2.mode"; fi
 }
 undo_mode() {
   undo_mode_text=$(mode_before "$1" "$2")
@@ -358,10 +385,14 @@ undo_owner() {
   change "restored the owner of $3" chown "$(cat "$undo/$2.owner")" "$1"
 }
 
-# In one step, or one who waits for the lock would get it in a folder half removed.
-remove_undo() {
-  mv "$undo" "$undo.$$" && trap - EXIT && rm -rf "$undo.$$"
+# In one step, or one who waits for the lock would get it in a folder half removed, and after a crash
+# nobody would know what is left to undo.
+discard() {
+  mv "$1" "$1.removed-$$" || return 1
+  if [ ! -e "$undo" ]; then trap - EXIT; fi # a lock there is not ours any more
+  rm -rf "$1.removed-$$"
 }
+clear_discarded() { [ "$dry" = 1 ] || rm -rf "$undo".removed-[0-9]* "$ssh/$folder".removed-[0-9]* 2>/dev/null; }
 
 # Lines that another launcher added. The host-to-host key's is nobody's in particular.
 others_lines() { grep -vF -- "$our_keys" "$undo/authorized_keys.added" 2>/dev/null | grep -v '^from='; }
@@ -375,6 +406,7 @@ drop_lines() {
 # Verb undo. Needs our_keys ("ssh-ed25519 AAAA...", one a line; empty: all that were added). Modes
 # last: a file must be writable to be restored.
 do_undo() {
+  clear_discarded
   [ -d "$undo" ] || return 0
   if [ "$dry" != 1 ]; then lock || return 0; fi
   if [ -n "$our_keys" ] && [ -n "$(others_lines)" ]; then
@@ -392,10 +424,12 @@ do_undo() {
   undo_owner "$ssh" ssh '~/.ssh'
   undo_mode "$HOME" home 'the home directory'
   undo_ssh_mode=$(mode_before "$ssh" ssh)
+  # Now, while a crash leaves us the files for undo; later where we could not remove them then.
+  case $undo_ssh_mode in *7??) undo_mode "$ssh" ssh '~/.ssh' && undo_ssh_mode= ;; esac
   undo_made=0
   if [ -e "$undo/ssh.absent" ]; then undo_made=1; fi
-  if [ -e "$ssh/$folder" ]; then change "removed ~/.ssh/$folder" rm -rf "$ssh/$folder"; fi
-  if [ -e "$undo" ]; then change "removed the files for undo" remove_undo; fi
+  if [ -e "$ssh/$folder" ]; then change "removed ~/.ssh/$folder" discard "$ssh/$folder"; fi
+  if [ -e "$undo" ]; then change "removed the files for undo" discard "$undo"; fi
   if [ -n "$undo_ssh_mode" ]; then change 'restored the mode of ~/.ssh' chmod "$undo_ssh_mode" "$ssh"; fi
   if [ "$undo_made" = 1 ] && [ "$dry" != 1 ] && rmdir "$ssh" 2>/dev/null; then say 'changed removed ~/.ssh'; fi
 }
@@ -416,7 +450,7 @@ do_identity() {
 make_own_key() {
   mkdir -p "$mesh" && rm -f "$mesh/new" "$mesh/new.pub" "$mesh/id_ed25519" || return 1
   ssh-keygen -q -t ed25519 -N '' -C muster-host-to-host -f "$mesh/new" && rm -f "$mesh/new.pub" &&
-    mv -f "$mesh/new" "$mesh/own_ed25519"
+    flush "$mesh/new" && mv -f "$mesh/new" "$mesh/own_ed25519"
 }
 tell_identity() {
   say "key $(ssh-keygen -y -P '' -f "$ssh/muster-mesh/own_ed25519")"

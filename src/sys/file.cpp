@@ -149,18 +149,36 @@ Result<void> sync_folder_of(const std::string& path) {
   return unexpected(system_error("cannot sync the directory", folder));
 }
 
-Result<void> fill_and_rename(const Fd& fd, const std::string& temporary, const std::string& path,
-                             std::string_view content, mode_t mode) {
-  if (write_all(fd.get(), content) < content.size()) {
+// A new file beside `path`, synced. It goes with this object, unless it was renamed.
+class Draft {
+ public:
+  explicit Draft(const std::string& path) : name_(path + ".XXXXXX") {
+    fd_ = Fd(::mkostemp(name_.data(), O_CLOEXEC));  // 0600 until fchmod
+  }
+  Draft(const Draft&) = delete;
+  Draft& operator=(const Draft&) = delete;
+  ~Draft() {
+    if (fd_.valid()) ::unlink(name_.c_str());
+  }
+
+  [[nodiscard]] const char* name() const { return name_.c_str(); }
+  void was_renamed() { fd_ = Fd(); }
+  [[nodiscard]] Result<void> fill(const std::string& path, std::string_view content, mode_t mode);
+
+ private:
+  std::string name_;
+  Fd fd_;
+};
+
+Result<void> Draft::fill(const std::string& path, std::string_view content, mode_t mode) {
+  if (!fd_.valid()) return unexpected(system_error("cannot create the file", path));
+  if (write_all(fd_.get(), content) < content.size()) {
     return unexpected(system_error("cannot write the file", path));
   }
   // fchmod: the umask must not decide the mode of a key file.
-  if (::fchmod(fd.get(), mode) != 0) return unexpected(system_error("cannot set the mode", path));
-  if (::fsync(fd.get()) != 0) return unexpected(system_error("cannot sync the file", path));
-  if (::rename(temporary.c_str(), path.c_str()) != 0) {
-    return unexpected(system_error("cannot rename the new file into place", path));
-  }
-  return sync_folder_of(path);
+  if (::fchmod(fd_.get(), mode) != 0) return unexpected(system_error("cannot set the mode", path));
+  if (::fsync(fd_.get()) != 0) return unexpected(system_error("cannot sync the file", path));
+  return {};
 }
 
 std::string variable(const char* name) {
@@ -171,12 +189,30 @@ std::string variable(const char* name) {
 }  // namespace
 
 Result<void> write_file(const std::string& path, std::string_view content, mode_t mode) {
-  std::string temporary = path + ".XXXXXX";
-  const Fd fd(::mkostemp(temporary.data(), O_CLOEXEC));  // 0600 until fchmod
-  if (!fd.valid()) return unexpected(system_error("cannot create the file", path));
-  auto written = fill_and_rename(fd, temporary, path, content, mode);
-  if (!written) ::unlink(temporary.c_str());
-  return written;
+  Draft draft(path);
+  MUSTER_CHECK(draft.fill(path, content, mode));
+  if (::rename(draft.name(), path.c_str()) != 0) {
+    return unexpected(system_error("cannot rename the new file into place", path));
+  }
+  draft.was_renamed();
+  return sync_folder_of(path);
+}
+
+Result<bool> create_file(const std::string& path, std::string_view content, mode_t mode) {
+  Draft draft(path);
+  MUSTER_CHECK(draft.fill(path, content, mode));
+  // link, since file systems over a network cannot rename without replacing; those that have no
+  // links can.
+  if (::link(draft.name(), path.c_str()) != 0) {
+    if (errno == EEXIST) return false;
+    if (::renameat2(AT_FDCWD, draft.name(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
+      if (errno == EEXIST) return false;
+      return unexpected(system_error("cannot move the new file into place", path));
+    }
+    draft.was_renamed();
+  }
+  MUSTER_CHECK(sync_folder_of(path));
+  return true;
 }
 
 Result<void> make_folders(const std::string& path, mode_t mode) {

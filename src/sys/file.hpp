@@ -47,6 +47,10 @@ enum class Writers { kAnybody, kOnlyUs };
 [[nodiscard]] Result<void> write_file(const std::string& path, std::string_view content,
                                       mode_t mode);
 
+// The same for a file that must not be there yet; false: it is, and stays as it was.
+[[nodiscard]] Result<bool> create_file(const std::string& path, std::string_view content,
+                                       mode_t mode);
+
 // Writes to any descriptor, in as many parts as it takes; waits while a non-blocking one is full.
 // Returns how many bytes were written. If it is fewer than all, errno says why.
 [[nodiscard]] std::size_t write_all(int fd, std::string_view bytes);

@@ -186,7 +186,8 @@ TEST_P(HostScript, AUserWhoCreatesTheFileAfterAFailedSetupLosesNothing) {
 TEST_P(HostScript, AppendsWhereTheFileCannotBeReplaced) {
   const std::string after = "ssh-rsa AAAA old\n" + std::string(kKey) + "\n";
   write(".ssh/authorized_keys", "ssh-rsa AAAA old", 0600);
-  (void)run("mv() { return 1; }\n" + install_script(kKey, false));
+  (void)run("mv() { case $3 in */authorized_keys) return 1 ;; esac; command mv \"$@\"; }\n" +
+            install_script(kKey, false));
   EXPECT_EQ(read(".ssh/authorized_keys"), after);
   EXPECT_FALSE(fs::exists(home_ + "/.ssh/authorized_keys.muster"));
   (void)run(undo_script(Place::kHost, false));

@@ -11,7 +11,9 @@ namespace muster::sys {
 
 class TempFolder {
  public:
-  TempFolder() : path_(testing::TempDir() + "muster-test-XXXXXX") {
+  TempFolder() : TempFolder(testing::TempDir()) {}
+  // `parent` ends with a slash.
+  explicit TempFolder(const std::string& parent) : path_(parent + "muster-test-XXXXXX") {
     if (::mkdtemp(path_.data()) == nullptr) ADD_FAILURE() << "cannot make " << path_;
   }
   TempFolder(const TempFolder&) = delete;
