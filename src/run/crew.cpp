@@ -264,7 +264,9 @@ Crew::State Crew::end_of_survey(Member& member, const remote::SessionEnd& end) c
     member.survey.facts = unexpected(
         Error{.what = fmt::format("{} belongs to another user, or others can write to it", base_),
               .where = {.host = member.host},
-              .hint = "to see the owner and the mode: ls -ld " + base_});
+              .hint = fmt::format("ls -ld {} shows the owner and the mode; ask the owner, or an "
+                                  "administrator of the host, to remove it",
+                                  base_)});
     return State::kRefused;
   }
   if (!end.ended->timed_out && end.ended->signal == 0) {

@@ -24,3 +24,18 @@ def test_a_program_that_is_not_on_one_host_or_cannot_run(cluster, engine):
     for host in cluster.lab.hosts:
         cluster.lab.write(host, f"/home/{cluster.lab.user}/here", "no program\n", mode="644")
     assert cluster.run(engine, "--", f"/home/{cluster.lab.user}/here").code == 126
+
+
+def test_ranks_that_end_well_on_a_full_disk_are_not_started_again(cluster, engine):
+    """/tmp of a rank's host, where muster's files are, fills up while the rank runs."""
+    fill = "mount -o remount,size=$(df --output=used -k /tmp | tail -1 | tr -d ' ')k /tmp; df --output=avail /tmp | tail -1 | grep -qx ' *0'"
+    cluster.lab.shell("n2", "rm -f ~/now; mkfifo ~/now")
+    run = cluster.start(engine, "--max-restarts", "1", "--", "sh", "-c", "echo up; [ $RANK = 1 ] || exit 0; read line < ~/now; echo well")
+    try:
+        run.wait_for("up", 3)
+        cluster.lab.shell("n2", fill, root=True)
+        cluster.lab.shell("n2", "timeout 60 sh -c 'echo > ~/now'")
+        assert run.end() == 0, run.said()
+    finally:
+        cluster.lab.shell("n2", "mount -o remount,size=50% /tmp", root=True)
+    assert "[n2:1] well" in run.out and "starting again" not in run.errors, run.said()
