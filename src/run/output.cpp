@@ -27,7 +27,7 @@ constexpr std::size_t kMostUnfinished = std::size_t{64} << 20;  // of all ranks 
 constexpr std::size_t kManyParts = 100'000;
 constexpr std::size_t kMostHeld = 10'000;
 
-constexpr std::size_t kLookAtDiskAfter = std::size_t{1} << 20;
+constexpr std::size_t kLookAtDiskAfter = std::size_t{256} << 10;
 constexpr std::uint64_t kLeftOnDisk = std::uint64_t{256} << 20;
 
 // Whether the disk has less than 5 % or 256 MiB left, whichever is less.

@@ -73,7 +73,8 @@ def test_a_rank_cannot_control_the_terminal(cluster, engine):
 def test_endless_output_leaves_room_for_the_record(cluster, engine):
     cluster.lab.shell("launcher", f"mkdir /mnt/state && mount -t tmpfs -o size=32m,uid={cluster.lab.uid},mode=700 none /mnt/state", root=True)
     try:
-        line = f"PATH={engine.path} XDG_STATE_HOME=/mnt/state muster run -H n1 -- sh -c 'yes {1000 * "x"} | head -c 30000000' 2>&1 >/dev/null"
+        program = f"yes {1000 * 'x'} | head -c 30000000"
+        line = f"PATH={engine.path} XDG_STATE_HOME=/mnt/state muster run -H n1 -- sh -c '{program}' 2>&1 >/dev/null"
         done = cluster.lab.exec("launcher", "sh", "-c", line)
         assert done.returncode == 0 and "is incomplete: the disk is nearly full" in done.stdout, done.stdout
         assert " ok " in cluster.lab.shell("launcher", "XDG_STATE_HOME=/mnt/state muster runs")
