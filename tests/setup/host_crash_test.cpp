@@ -3,6 +3,7 @@
 // and undo restores the files as they were.
 #include <cstdio>
 #include <cstdlib>
+#include <ostream>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -49,6 +50,10 @@ struct Case {
   std::string script;                // during which the crash comes
   Place place = Place::kHost;
 };
+
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.name;
+}
 
 Tree users_files() {
   return {{"", directory(0755)},
