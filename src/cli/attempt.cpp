@@ -13,6 +13,7 @@
 
 #include "base/environment.hpp"
 #include "cli/detach.hpp"
+#include "cli/run_values.hpp"
 #include "engines/kind.hpp"
 #include "remote/ssh.hpp"
 #include "run/folder.hpp"
@@ -45,24 +46,6 @@ Result<launch::Plan> make_plan(const Surveyed& all, const Turn& turn, const std:
        .restarts_most = turn.most,
        .as_root = ::geteuid() == 0,
        .by_hand = by_hand});
-}
-
-Result<void> write_values(const Surveyed& all, const launch::Plan& plan,
-                          const std::string& folder) {
-  std::string facts;
-  for (const facts::Survey& survey : all.surveys) {
-    if (survey.facts) facts += to_json(*survey.facts) + "\n";
-  }
-  std::string findings;
-  for (const checks::Finding& finding : all.findings) findings += to_json(finding) + "\n";
-  MUSTER_CHECK(sys::write_file(folder + "/facts.jsonl", facts, 0600));
-  MUSTER_CHECK(sys::write_file(folder + "/findings.jsonl", findings, 0600));
-  MUSTER_CHECK(sys::write_file(folder + "/layout.json", to_json(all.layout) + "\n", 0600));
-  MUSTER_CHECK(sys::write_file(folder + "/plan.json", to_json(plan) + "\n", 0600));
-  for (const launch::PlanFile& file : plan.files) {
-    MUSTER_CHECK(sys::write_file(file.path, file.content, file.mode));
-  }
-  return {};
 }
 
 run::Record new_record(const Surveyed& all, const Turn& turn) {
@@ -198,7 +181,7 @@ std::string engine_name(const layout::Engine& engine) {
 Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::string& folder,
                              bool by_hand) {
   MUSTER_TRY(launch::Plan plan, make_plan(all, turn, folder, by_hand));
-  MUSTER_CHECK(write_values(all, plan, folder));
+  MUSTER_CHECK(write_values({all.surveys, all.findings, all.layout, plan}, folder));
   return plan;
 }
 

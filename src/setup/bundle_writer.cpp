@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "remote/diagnose.hpp"
+#include "setup/key_pair.hpp"
 #include "sys/file.hpp"
 #include "sys/process.hpp"
 
@@ -47,11 +48,7 @@ Result<void> make_private(const std::string& path) {
 // Makes the private key unless it is there; gives its public half with a comment of ours.
 Result<std::string> public_half(const std::string& path, bool& made) {
   made = !sys::exists(path);
-  if (made) {
-    // Without the .pub of an earlier key, or ssh-keygen asks.
-    ::unlink((path + ".pub").c_str());
-    MUSTER_CHECK(ssh_keygen({"-q", "-t", "ed25519", "-N", "", "-C", "muster", "-f", path}, path));
-  }
+  if (made) MUSTER_CHECK(make_key_pair(path, "muster"));
   MUSTER_CHECK(make_private(path));
   MUSTER_TRY(const std::string text, ssh_keygen({"-y", "-P", "", "-f", path}, path));
   const std::size_t type_end = text.find(' ');

@@ -407,7 +407,10 @@ drop_lines() {
 # last: a file must be writable to be restored.
 do_undo() {
   clear_discarded
-  [ -d "$undo" ] || return 0
+  if [ ! -d "$undo" ]; then
+    [ "$dry" = 1 ] || rmdir "$ssh/$folder" 2>/dev/null # a crash came before its first file
+    return 0
+  fi
   if [ "$dry" != 1 ]; then lock || return 0; fi
   if [ -n "$our_keys" ] && [ -n "$(others_lines)" ]; then
     if [ -n "$(our_lines)" ]; then

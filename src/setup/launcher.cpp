@@ -11,6 +11,7 @@
 #include "base/printable.hpp"
 #include "remote/ssh.hpp"
 #include "setup/host_script.hpp"
+#include "setup/key_pair.hpp"
 #include "sys/process.hpp"
 
 namespace muster::setup {
@@ -131,8 +132,7 @@ Result<void> Launcher::ensure_key(const std::string& path, const std::string& pu
   if (sys::exists(path)) return {};
   char name[256] = "launcher";
   (void)::gethostname(name, sizeof name - 1);
-  MUSTER_CHECK(run_ok({"ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C",
-                       fmt::format("{}@{}", purpose, name), "-f", path}));
+  MUSTER_CHECK(make_key_pair(path, fmt::format("{}@{}", purpose, name)));
   changes_.push_back("created the key " + path);
   return {};
 }

@@ -215,6 +215,17 @@ Result<bool> create_file(const std::string& path, std::string_view content, mode
   return true;
 }
 
+Result<void> move_file(const std::string& from, const std::string& to) {
+  const Fd fd(::open(from.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  if (!fd.valid() || ::fsync(fd.get()) != 0) {
+    return unexpected(system_error("cannot sync the file", from));
+  }
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    return unexpected(system_error("cannot rename the file to " + to, from));
+  }
+  return sync_folder_of(to);
+}
+
 Result<void> make_folders(const std::string& path, mode_t mode) {
   for (std::size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     const std::string part = path.substr(0, end);

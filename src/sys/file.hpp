@@ -51,6 +51,9 @@ enum class Writers { kAnybody, kOnlyUs };
 [[nodiscard]] Result<bool> create_file(const std::string& path, std::string_view content,
                                        mode_t mode);
 
+// Renames a file that another program wrote; syncs it before and the folder afterwards.
+[[nodiscard]] Result<void> move_file(const std::string& from, const std::string& to);
+
 // Writes to any descriptor, in as many parts as it takes; waits while a non-blocking one is full.
 // Returns how many bytes were written. If it is fewer than all, errno says why.
 [[nodiscard]] std::size_t write_all(int fd, std::string_view bytes);

@@ -1,11 +1,9 @@
-// host.sh on a machine that crashes or has a full disk, at every system call of the script and of the
-// programs that it starts. Lines of the user's are never lost, a later run finishes the work, and
-// undo restores the files as they were.
-//
-// In CI every state is looked at, and the later runs are tried from every kth one. With
-// MUSTER_CRASH_EVERY=1 in the environment they are tried from all.
-#include <cstdlib>
+// host.sh on a machine that crashes or has a full disk, at every system call of the script and of
+// the programs that it starts. Lines of the user's are never lost, a later run finishes the work,
+// and undo restores the files as they were.
 #include <cstdio>
+#include <cstdlib>
+#include <ostream>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -31,13 +29,12 @@ constexpr const char* kKey = "ssh-ed25519 AAAAC3NzaC1+/x muster@launcher";
 constexpr const char* kKeys = ".ssh/authorized_keys";
 constexpr const char* kConfig = ".ssh/config";
 
-std::size_t every(std::size_t in_ci) {
-  const char* wanted = std::getenv("MUSTER_CRASH_EVERY");  // NOLINT(concurrency-mt-unsafe)
-  return wanted == nullptr ? in_ci : std::stoul(wanted);
+Node file(std::string content, mode_t mode) {
+  return {S_IFREG | mode, std::move(content)};
 }
-
-Node file(std::string content, mode_t mode) { return {S_IFREG | mode, std::move(content)}; }
-Node directory(mode_t mode) { return {S_IFDIR | mode, ""}; }
+Node directory(mode_t mode) {
+  return {S_IFDIR | mode, ""};
+}
 
 std::string mesh_of_two() {
   return mesh_script({.keys = "n1 from=\"198.18.0.1\",restrict ssh-ed25519 AAAAN1 x\n"
@@ -54,6 +51,10 @@ struct Case {
   Place place = Place::kHost;
 };
 
+void PrintTo(const Case& one, std::ostream* out) {
+  *out << one.name;
+}
+
 Tree users_files() {
   return {{"", directory(0755)},
           {".ssh", directory(0775)},
@@ -64,14 +65,15 @@ Tree users_files() {
 std::vector<Case> cases() {
   const Tree nothing = {{"", directory(0755)}};
   const std::string install = install_script(kKey, false);
-  return {{"InstallIntoNothing", nothing, {}, install},
-          {"Install", users_files(), {}, install},
-          {"Mesh", users_files(), {install}, mesh_of_two()},
-          {"Undo", users_files(), {install, mesh_of_two()}, undo_script(Place::kHost, false)},
-          {"Prepare", users_files(), {}, prepare_script(false), Place::kLauncher},
-          {"Include", users_files(), {prepare_script(false)}, include_script(false), Place::kLauncher},
-          {"Identity", users_files(), {}, identity_script()},
-          {"UndoOfNothing", nothing, {install}, undo_script(Place::kHost, false)}};
+  return {
+      {"InstallIntoNothing", nothing, {}, install},
+      {"Install", users_files(), {}, install},
+      {"Mesh", users_files(), {install}, mesh_of_two()},
+      {"Undo", users_files(), {install, mesh_of_two()}, undo_script(Place::kHost, false)},
+      {"Prepare", users_files(), {}, prepare_script(false), Place::kLauncher},
+      {"Include", users_files(), {prepare_script(false)}, include_script(false), Place::kLauncher},
+      {"Identity", users_files(), {}, identity_script()},
+      {"UndoOfNothing", nothing, {install}, undo_script(Place::kHost, false)}};
 }
 
 class HostCrash : public testing::TestWithParam<Case> {
@@ -92,11 +94,6 @@ class HostCrash : public testing::TestWithParam<Case> {
   }
 
   void run(const std::string& script, const std::string& when) const {
-    // By the time of a later run it is old enough to be taken away.
-    for (const char* lock : {"/.ssh/muster-undo/lock", "/.ssh/muster/undo/lock"}) {
-      const timespec long_ago[2] = {{1, 0}, {1, 0}};
-      (void)::utimensat(AT_FDCWD, (home_ + lock).c_str(), long_ago, 0);
-    }
     const auto ended = sys::run({.argv = {"dash"},
                                  .env = {"HOME=" + home_},
                                  .input = std::make_shared<const std::string>(script)});
@@ -157,9 +154,10 @@ class HostCrash : public testing::TestWithParam<Case> {
       const auto old = GetParam().before.find(path);
       if (now == tree.end()) text += path + " is gone\n";
       if (old == GetParam().before.end()) text += path + " was left\n";
-      if (now == tree.end() || old == GetParam().before.end() || now->second == old->second) continue;
-      text += fmt::format("{} has mode {:o}, not {:o}, and:\n{}\n", path, now->second.mode, old->second.mode,
-                          now->second.content);
+      if (now == tree.end() || old == GetParam().before.end() || now->second == old->second)
+        continue;
+      text += fmt::format("{} has mode {:o}, not {:o}, and:\n{}\n", path, now->second.mode,
+                          old->second.mode, now->second.content);
     }
     return text;
   }
@@ -173,7 +171,7 @@ TEST_P(HostCrash, LosesNothingAtAnyCall) {
   const auto watched = test::watch(home_, shell(GetParam().script));
   ASSERT_EQ(watched.status, 0);
   const Tree after = test::read_tree(home_);
-  const std::size_t step = every(7);
+  const std::size_t step = test::crash_step(17);
   for (std::size_t i = 0; i < watched.states.size(); ++i) {
     const auto& [tree, when] = watched.states[i];
     expect_users_lines(tree, when);
@@ -186,11 +184,10 @@ TEST_P(HostCrash, LosesNothingAtAnyCall) {
 TEST_P(HostCrash, LosesNothingOnAFullDisk) {
   start();
   const Tree begun = test::read_tree(home_);
-  const auto whole = test::run_in_trouble(home_, shell(GetParam().script), test::Trouble::none, 0);
-  ASSERT_EQ(whole.status, 0);
+  const long calls = test::count_calls(home_, shell(GetParam().script), test::Trouble::full_disk);
   const Tree after = test::read_tree(home_);
-  const auto step = static_cast<long>(every(11));
-  for (long at = 1; at <= whole.calls; at += step) {
+  const auto step = static_cast<long>(test::crash_step(17));
+  for (long at = 1; at <= calls; at += step) {
     const std::string when = fmt::format("full disk from call {} on", at);
     test::write_tree(home_, begun);
     (void)test::run_in_trouble(home_, shell(GetParam().script), test::Trouble::full_disk, at);

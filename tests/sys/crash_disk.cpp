@@ -123,8 +123,10 @@ void write_tree(const std::string& folder, const Tree& tree) {
     }
   }
   for (auto entry = tree.rbegin(); entry != tree.rend(); ++entry) {
-    if (S_ISLNK(entry->second.mode)) continue;
-    (void)::chmod((folder + "/" + entry->first).c_str(), entry->second.mode & 07777);
+    const std::string full = folder + "/" + entry->first;
+    constexpr timespec kLongAgo[2] = {{1, 0}, {1, 0}};
+    (void)::utimensat(AT_FDCWD, full.c_str(), kLongAgo, AT_SYMLINK_NOFOLLOW);
+    if (!S_ISLNK(entry->second.mode)) (void)::chmod(full.c_str(), entry->second.mode & 07777);
   }
 }
 

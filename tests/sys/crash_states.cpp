@@ -1,9 +1,13 @@
 #include "sys/crash_states.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
 #include <set>
 #include <stdexcept>
 
@@ -341,6 +345,15 @@ void Watcher::add(Tree tree, const std::string& when) {
 
 Watched watch(const std::string& folder, const Work& work) {
   return Watcher(folder, Trouble::none, 0).run(work);
+}
+
+long count_calls(const std::string& folder, const Work& work, Trouble trouble) {
+  return Watcher(folder, trouble, std::numeric_limits<long>::max()).run(work).calls;
+}
+
+std::size_t crash_step(std::size_t in_ci) {
+  const char* wanted = std::getenv("MUSTER_CRASH_EVERY");  // NOLINT(concurrency-mt-unsafe)
+  return wanted == nullptr ? in_ci : std::stoul(wanted);
 }
 
 Watched run_in_trouble(const std::string& folder, const Work& work, Trouble trouble, long at) {

@@ -21,7 +21,7 @@ struct Node {
 // By path below a folder; "" is the folder itself.
 using Tree = std::map<std::string, Node>;
 [[nodiscard]] Tree read_tree(const std::string& folder);
-// Makes a folder look like this. Nothing else stays in it.
+// Makes a folder look like this, long after a crash: all is old, and nothing else stays in it.
 void write_tree(const std::string& folder, const Tree& tree);
 
 struct State {
@@ -31,7 +31,7 @@ struct State {
 
 struct Watched {
   int status = 0;             // as waitpid gives it
-  long calls = 0;             // that change files below the folder, or with kRead also read them
+  long calls = 0;             // that were counted
   std::vector<State> states;  // those that differ
 };
 
@@ -47,13 +47,20 @@ using Work = std::function<int()>;
 [[nodiscard]] Watched watch(const std::string& folder, const Work& work);
 
 enum class Trouble {
-  none,
+  none,        // calls that change files below the folder are counted
   full_disk,   // this and all later calls that need room fail with ENOSPC; a write is half done
   bad_sector,  // this call alone fails with EIO; calls that read count too
 };
 
-// The trouble begins at call `at`, from 1 on. It was reached if `calls` is not below it.
+// The trouble begins at call `at`, from 1 on.
 [[nodiscard]] Watched run_in_trouble(const std::string& folder, const Work& work, Trouble trouble,
                                      long at);
+
+// How many calls there are at which it could begin.
+[[nodiscard]] long count_calls(const std::string& folder, const Work& work, Trouble trouble);
+
+// To try what comes after a crash takes long, so CI tries it for every kth state only. With
+// MUSTER_CRASH_EVERY=1 in the environment it is tried for all.
+[[nodiscard]] std::size_t crash_step(std::size_t in_ci);
 
 }  // namespace muster::test
