@@ -1,5 +1,6 @@
 // Environments, entries "NAME=value" ended by NUL: who a rank is, which pod this is, which hosts
 // Slurm gave.
+#include <climits>
 #include <string>
 
 #include "agent/rank_environment.hpp"
@@ -16,8 +17,8 @@ void check_rank(const rankenv::Environment& environment) {
   if (!rank) return require_printable(to_text(rank.error()));
   require(rank->rank >= 0 && rank->rank < rank->size, "a rank is one of all");
   require(rank->local_rank >= 0 && rank->local_rank < rank->local_size, "a rank is on its host");
-  require(!rank->host_rank || (*rank->host_rank >= 0 && rank->host_count), "of so many hosts");
-  require(!rank->host_count || *rank->host_rank < *rank->host_count, "a host is one of all");
+  require(rank->host_rank.value_or(0) >= 0, "hosts are counted from 0");
+  require(rank->host_rank.value_or(0) < rank->host_count.value_or(INT_MAX), "one of all hosts");
   (void)rankenv::is_mpi_job(*rank, environment);
   const auto composed = agent::compose(agent::lay_over({}, environment, *rank),
                                        {.rank = *rank, .run_id = "r", .unbuffered = true});

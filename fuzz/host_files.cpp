@@ -4,6 +4,7 @@
 #include <string>
 
 #include <linux/rtnetlink.h>
+#include <sys/socket.h>
 
 #include "facts/activation.hpp"
 #include "facts/cpu.hpp"

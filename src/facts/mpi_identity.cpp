@@ -99,7 +99,8 @@ MpiIdentity identify_mpi_answer(std::string_view text) {
   const std::size_t at = text.find("Version:");
   if (at == std::string_view::npos) return {.kind = engines::kMpich};
   const auto parts = words(text.substr(at + 8));
-  return {.kind = engines::kMpich, .version = parts.empty() ? "" : std::string(parts[0])};
+  const bool known = !parts.empty() && is_version(parts[0]);
+  return {.kind = engines::kMpich, .version = known ? std::string(parts[0]) : ""};
 }
 
 }  // namespace muster::facts

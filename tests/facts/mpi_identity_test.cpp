@@ -53,6 +53,8 @@ TEST(MpiIdentity, from_the_answer_of_a_launcher) {
             (MpiIdentity{"intel", "2021.18"}));
   EXPECT_EQ(identify_mpi_answer("HYDRA build details:\n    Version:                     4.0.2\n"),
             (MpiIdentity{"mpich", "4.0.2"}));
+  EXPECT_EQ(identify_mpi_answer("HYDRA build details:\n    Version:   \x1b[2J\x95\n"),
+            (MpiIdentity{"mpich", ""}));
   EXPECT_EQ(identify_mpi_answer("usage: mpirun"), MpiIdentity());
 }
 
