@@ -171,7 +171,7 @@ TEST_P(HostCrash, LosesNothingAtAnyCall) {
   const auto watched = test::watch(home_, shell(GetParam().script));
   ASSERT_EQ(watched.status, 0);
   const Tree after = test::read_tree(home_);
-  const std::size_t step = test::crash_step(17);
+  const std::size_t step = test::crash_step(29);
   for (std::size_t i = 0; i < watched.states.size(); ++i) {
     const auto& [tree, when] = watched.states[i];
     expect_users_lines(tree, when);
@@ -186,7 +186,7 @@ TEST_P(HostCrash, LosesNothingOnAFullDisk) {
   const Tree begun = test::read_tree(home_);
   const long calls = test::count_calls(home_, shell(GetParam().script), test::Trouble::full_disk);
   const Tree after = test::read_tree(home_);
-  const auto step = static_cast<long>(test::crash_step(17));
+  const auto step = static_cast<long>(test::crash_step(29));
   for (long at = 1; at <= calls; at += step) {
     const std::string when = fmt::format("full disk from call {} on", at);
     test::write_tree(home_, begun);

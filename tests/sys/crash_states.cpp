@@ -10,6 +10,7 @@
 #include <limits>
 #include <set>
 #include <stdexcept>
+#include <string_view>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -180,7 +181,7 @@ struct Stop {
     return (call.folder == kNone ? link_of(pid(), "cwd") : descriptor(call.folder)) + "/" + path;
   }
   [[nodiscard]] int open_flags() const {
-    if (call.path + 1 >= 6 || call.number == SYS_creat) return O_CREAT | O_TRUNC | O_WRONLY;
+    if (call.name == std::string_view("creat")) return O_CREAT | O_TRUNC | O_WRONLY;
     return static_cast<int>(arg(call.path + 1));
   }
   [[nodiscard]] std::string first_half() const {
