@@ -15,8 +15,9 @@ DIFFERENCES = {
     "all_reduce[channels last]": {"mpi": "error: pass `tensor.contiguous()`"},
     "all_reduce[sparse]": {"mpi": "error: pass `tensor.to_dense()`"},
     "reduce_scatter_uneven": {"mpi": "error: tensors must have equal sizes"},
-    "monitored_barrier": {"mpi": "not needed: every timeout names the missing ranks"},
+    "monitored_barrier": {"mpi": "works from PyTorch 2.14 on; not needed: every timeout names the missing ranks"},
 }
+WORK_FROM_2_14 = {"monitored_barrier"}
 
 
 # What the MPI backend, or PyTorch for it, says where it refuses.
