@@ -85,7 +85,7 @@ function(muster_test name)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)  # for headers that tests share
   if(MUSTER_SANITIZE)
     add_test(NAME ${name} COMMAND ${name}_test)
-    set_tests_properties(${name} PROPERTIES LABELS ${name} TIMEOUT 180)
+    set_tests_properties(${name} PROPERTIES LABELS ${name} TIMEOUT 600)
     return()
   endif()
   gtest_discover_tests(${name}_test TEST_PREFIX ${name}. DISCOVERY_TIMEOUT 600

@@ -14,7 +14,7 @@ namespace muster::fuzz {
 
 class OwnFolder {
  public:
-  OwnFolder() : path_(std::filesystem::temp_directory_path() / "muster-fuzz-XXXXXX") {
+  OwnFolder() : path_(std::filesystem::temp_directory_path() / "muster-test-XXXXXX") {
     require(::mkdtemp(path_.data()) != nullptr, "a folder can be made");
   }
   ~OwnFolder() {

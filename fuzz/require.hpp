@@ -23,7 +23,8 @@ inline void require(bool holds, const char* what) {
     const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
     const bool is_control = byte < 0x20 || byte == 0x7F || (byte == 0xC2 && next < 0xA0);
     const bool is_no_utf8 = byte >= 0xC0 && (next & 0xC0) != 0x80;
-    if (is_control || is_no_utf8) return false;
+    const bool is_alone = byte >= 0x80 && byte < 0xC0 && (i == 0 || (text[i - 1] & 0x80) == 0);
+    if (is_control || is_no_utf8 || is_alone) return false;
   }
   return true;
 }

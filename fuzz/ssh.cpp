@@ -88,8 +88,8 @@ void check_rsync(std::string_view text) {
     require_printable(remote::to_text(*changes));
     require(remote::to_text(*changes).size() < 200, "bounded");
   }
-  (void)remote::newer_there(text);
-  (void)remote::listing(text);
+  for (const std::string& name : remote::newer_there(text)) require(is_printable(name), "a name");
+  require_printable(remote::listing(text));
   (void)remote::is_rsync(text);
   (void)remote::compares_exactly(text);
 }

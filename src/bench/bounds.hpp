@@ -12,7 +12,7 @@
 
 namespace muster::bench {
 
-// Numbers that some cluster could have: what draws and adds them up need not fear any other.
+// Refuses numbers that no cluster can have, so that charts and sums cannot overflow.
 class Bounds {
  public:
   void operator()(const char* name, double& value) {

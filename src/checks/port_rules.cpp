@@ -133,7 +133,7 @@ Findings find_port(const Scene& scene) {
              .severity = Severity::kError,
              .hosts = without_free_port(hosts),
              .what = "muster found no free port for rank 0 to listen on",
-             .evidence = fmt::format("each port is taken on {} or lies in the ip_local_port_range "
+             .evidence = fmt::format("each port is in use on {} or is in the ip_local_port_range "
                                      "of these hosts",
                                      first.name()),
              .fix = command_on_hosts("sudo sysctl net.ipv4.ip_local_port_range='32768 60999'")}};

@@ -96,8 +96,8 @@ Findings find_addresses_of_this_machine(const Scene& scene, std::span<const Part
     findings.push_back({.id = std::string(kSameAddress),
                         .severity = Severity::kError,
                         .hosts = {host.name()},
-                        .what = fmt::format("the host reports the address {}, which this machine "
-                                            "has",
+                        .what = fmt::format("the host reports {}, which is an address of this "
+                                            "machine",
                                             host.placement->address),
                         .evidence = "on " + host.placement->interface,
                         .fix = "if it is this machine, list it as localhost; otherwise give the "

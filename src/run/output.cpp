@@ -114,8 +114,8 @@ std::size_t Screen::waiting() {
   return parts_.size();
 }
 
-// The part that goes on with this one. While very many wait for a paused terminal, that need not be
-// the last: the streams then lose their order among each other, and no memory is lost to them.
+// The queued part that this one continues. In a very long queue, of a paused terminal, the last two
+// are tried: the order between stdout and stderr may change, but memory stays bounded.
 Screen::Part* Screen::part_before(const Part& part) {
   const std::size_t look_at = parts_.size() < kManyParts ? 1 : 2;
   for (std::size_t i = 0; i < std::min(look_at, parts_.size()); ++i) {
@@ -176,7 +176,7 @@ bool Output::disk_has_room(std::size_t bytes) {
 
 std::size_t Output::keep(const sys::Fd& file, std::string_view bytes) {
   if (!disk_has_room(bytes.size())) {
-    not_kept_ = "the disk is nearly full, and muster leaves the rest of it to others";
+    not_kept_ = "the disk is nearly full, so muster stopped storing output";
     return 0;
   }
   // If the file could not be opened, errno still says why.

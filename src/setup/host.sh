@@ -385,8 +385,8 @@ undo_owner() {
   change "restored the owner of $3" chown "$(cat "$undo/$2.owner")" "$1"
 }
 
-# In one step, or one who waits for the lock would get it in a folder half removed, and after a crash
-# nobody would know what is left to undo.
+# Rename first: a process that waits for the lock must not get it in a half-removed directory, and
+# after a crash it must be clear what is left to undo.
 discard() {
   mv "$1" "$1.removed-$$" || return 1
   if [ ! -e "$undo" ]; then trap - EXIT; fi # a lock there is not ours any more

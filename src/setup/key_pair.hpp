@@ -8,7 +8,7 @@
 namespace muster::setup {
 
 // An ed25519 key pair without passphrase: `path` (mode 0600) and `path`.pub. The private key comes
-// last, in one step: where it is there, it is whole, and so is the public one. Replaces old ones.
+// last, in one step: if it exists, both files are complete. Replaces old ones.
 [[nodiscard]] Result<void> make_key_pair(const std::string& path, const std::string& comment);
 
 }  // namespace muster::setup

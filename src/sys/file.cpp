@@ -201,8 +201,8 @@ Result<void> write_file(const std::string& path, std::string_view content, mode_
 Result<bool> create_file(const std::string& path, std::string_view content, mode_t mode) {
   Draft draft(path);
   MUSTER_CHECK(draft.fill(path, content, mode));
-  // link, since file systems over a network cannot rename without replacing; those that have no
-  // links can.
+  // Network file systems cannot rename without replacing, so use a link; where there are no links,
+  // rename.
   if (::link(draft.name(), path.c_str()) != 0) {
     if (errno == EEXIST) return false;
     if (::renameat2(AT_FDCWD, draft.name(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {

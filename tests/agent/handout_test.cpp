@@ -21,7 +21,7 @@ constexpr milliseconds kLong{60'000};
 class HandoutTest : public testing::Test {
  protected:
   void SetUp() override {
-    char pattern[] = "/tmp/muster-handout-XXXXXX";
+    char pattern[] = "/tmp/muster-test-XXXXXX";
     folder_ = ::mkdtemp(pattern);
   }
   void TearDown() override { std::filesystem::remove_all(folder_); }

@@ -1,5 +1,6 @@
 """What goes wrong in a run is named: which host, which rank, how it ended. test_outcomes.py has what is so under every engine."""
 import pytest
+from tests.waiting import until
 
 pytestmark = pytest.mark.lab
 
@@ -28,12 +29,13 @@ def test_a_program_that_is_not_on_one_host_or_cannot_run(cluster, engine):
 
 def test_ranks_that_end_well_on_a_full_disk_are_not_started_again(cluster, engine):
     """/tmp of a rank's host, where muster's files are, fills up while the rank runs."""
-    fill = "mount -o remount,size=$(df --output=used -k /tmp | tail -1 | tr -d ' ')k /tmp; df --output=avail /tmp | tail -1 | grep -qx ' *0'"
+    fill = "mount -o remount,size=$(df --output=used -k /tmp | tail -1 | tr -d ' ')k /tmp && df --output=avail /tmp | tail -1 | grep -qx ' *0'"
     cluster.lab.shell("n2", "rm -f ~/now; mkfifo ~/now")
     run = cluster.start(engine, "--max-restarts", "1", "--", "sh", "-c", "echo up; [ $RANK = 1 ] || exit 0; read line < ~/now; echo well")
     try:
         run.wait_for("up", 3)
-        cluster.lab.shell("n2", fill, root=True)
+        # Others may write or remove something there meanwhile.
+        until("/tmp is full", lambda: cluster.lab.exec("n2", "sh", "-c", fill, root=True).returncode == 0, 30)
         cluster.lab.shell("n2", "timeout 60 sh -c 'echo > ~/now'")
         assert run.end() == 0, run.said()
     finally:

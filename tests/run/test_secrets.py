@@ -88,6 +88,9 @@ def test_no_secret_is_left_by_killed_helpers_or_a_host_that_was_cut_off(cluster,
     before = cluster.processes()
     run = SecretRun(cluster, launcher, "--orphan-after", "5")
     assert run.found() == []
+    cluster.lab.write("n2", "/tmp/told", f"x{run.values['ACTIVATED']}x", mode="600")
+    assert run.found() == [("n2", "/tmp/told")]  # the search finds what there is
+    cluster.lab.shell("n2", "rm /tmp/told")
     run.kill("keeper")
     old = run.kill("warden")
     until("a new warden", lambda: new_warden(cluster, "n2", old), 30)

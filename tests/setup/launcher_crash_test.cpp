@@ -119,6 +119,7 @@ TEST_P(LauncherCrash, LosesNothingOnAFullDisk) {
   const Tree old = test::read_tree(home_);
   const auto work = [this] { return set_up(wanted_).empty() ? 0 : 1; };
   const long calls = test::count_calls(home_, work, Trouble::full_disk);
+  ASSERT_GT(calls, 0);
   const auto step = static_cast<long>(test::crash_step(13));
   for (long at = 1; at <= calls; at += step) {
     test::write_tree(home_, old);
@@ -170,6 +171,7 @@ TEST_F(BundleCrash, CanBeRepeatedAfterAFullDisk) {
   const auto work = [this] { return write(folder_).empty() ? 0 : 1; };
   const Tree before = test::read_tree(top_);
   const long calls = test::count_calls(top_, work, Trouble::full_disk);
+  ASSERT_GT(calls, 0);
   const auto step = static_cast<long>(test::crash_step(13));
   for (long at = 1; at <= calls; at += step) {
     test::write_tree(top_, before);

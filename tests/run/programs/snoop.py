@@ -35,7 +35,10 @@ def lets_in(address):
 for top in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/home"):
     for folder, _, names in os.walk(top):
         for path in (os.path.join(folder, name) for name in names):
-            mode = os.lstat(path).st_mode
+            try:
+                mode = os.lstat(path).st_mode
+            except OSError:  # it has just been removed
+                continue
             if stat.S_ISREG(mode) and tells(path):
                 print("read", path)
             if stat.S_ISSOCK(mode) and lets_in(path):
