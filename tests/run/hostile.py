@@ -1,6 +1,7 @@
 """A lab in which the host n2 is hostile: its root has replaced the user's login shell, so it says what it wants to whatever muster asks."""
 import json
 import re
+import time
 from pathlib import Path
 
 from tests.run.launchers import SYSTEM_PATH
@@ -31,7 +32,7 @@ def utf8(text):
 
 def line(value):
     """A line of the agent's."""
-    return json.dumps(value) + "\n"
+    return json.dumps(value, separators=(",", ":")) + "\n"
 
 
 def in_facts(*changes):
@@ -48,7 +49,8 @@ class Shown:
 
     def problems(self):
         """Why this is not what a user should see; an empty list if all is well."""
-        found = [f"{raw!r} reaches the terminal: {self.around(raw)!r}" for raw in sorted(set(NEVER_SHOWN.findall(re.sub(COLOUR, "", self.text))))]
+        raw = NEVER_SHOWN.findall(re.sub(COLOUR, "", self.text))
+        found = [f"{''.join(sorted(set(raw)))!r} reach the terminal, first in {self.around(raw[0])!r}"] if raw else []
         if re.search(r"(^|[\r\n])muster: forged", self.text):
             found.append(f"a forged line: {self.around('muster: forged')!r}")
         if self.late:
@@ -91,3 +93,24 @@ class HostileCluster:
     def executed(self):
         """Hosts on which a canary ran, other than the hostile one."""
         return [host for host in ["launcher", *self.good] if self.lab.exec(host, "rm", f"{CANARY}/ran").returncode == 0]
+
+
+def started(rank):
+    process = {"pid": 97, "start": 1}
+    return line({"report": "event", "event": {"event": "start", "rank": rank, "local_rank": 0, "size": 3, "program": process, "shim": process,
+                                              "daemon": process, "time_s": time.time(), "remarks": []}})
+
+
+def ended(rank, status, failure=""):
+    return line({"report": "event", "event": {"event": "end", "rank": rank, "status": status, "failure": failure, "time_s": time.time(), "user_s": 0.1,
+                                              "system_s": 0.0, "max_rss_kb": 100, "out_bytes": 0, "err_bytes": 0, "left_over": 0, "by_engine": False}})
+
+
+def printed(rank, text, at=0, stream="out", size=None):
+    """Output of a rank, its bytes in Latin-1."""
+    return f"\x1e{len(text) if size is None else size} " + line({"report": "output", "rank": rank, "stream": stream, "at": at}) + text
+
+
+def when(pattern, **what):
+    """Something that the hostile agent does at a line of the real one's."""
+    return {"command": AGENT, "line": pattern, **what}

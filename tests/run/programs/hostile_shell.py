@@ -18,9 +18,10 @@ def say(texts, fd=1):
     for one in texts:
         text, times = (one, 1) if isinstance(one, str) else one
         data = text.encode("latin-1")
-        at_once = max(1, min(times, (1 << 20) // len(data)))
-        for count in [at_once] * (times // at_once) + [times % at_once]:
-            write(data * count, fd)
+        many = min(times, max(1, (1 << 20) // len(data)))
+        while times > 0:
+            write(data * min(many, times), fd)
+            times -= many
 
 
 def write(data, fd):
@@ -46,7 +47,7 @@ def rewritten(line, rule):
         value = json.loads(line)
         for path, new in rule["set"]:
             value = changed(value, path, new)
-        line = json.dumps(value).encode() + b"\n"
+        line = json.dumps(value, separators=(",", ":")).encode() + b"\n"
     for old, new in rule.get("replace", []):
         line = line.replace(old.encode("latin-1"), new.encode("latin-1"))
     return line

@@ -14,7 +14,7 @@ KEPT = 64 << 20
 
 
 def read(master, until):
-    seen = b""
+    seen = bytearray()
     while (left := until - time.monotonic()) > 0:
         if not select.select([master], [], [], left)[0]:
             break
