@@ -6,7 +6,7 @@ import time
 
 import pytest
 from tests.run.hostile import CANARY, EVIL, HOSTILE, INVALID, SMUGGLED, HostileCluster, ended, in_facts, line, printed, started, utf8, when
-from tests.run.hostile_facts import FACTS, texts
+from tests.run.hostile_facts import FACTS, leaves, texts
 
 pytestmark = pytest.mark.lab
 ALL = "n1,n2,n3"
@@ -25,7 +25,7 @@ def hostile(module_hostile):
 
 def checked(hostile, shown):
     """The user is not harmed."""
-    assert shown.problems() == [], shown.text
+    assert shown.problems() == [], shown.text[-3000:]
     assert hostile.executed() == [], shown.text
     return shown
 
@@ -188,3 +188,36 @@ def test_setup(hostile):
         pinned = hostile.lab.shell(host, "cat ~/.ssh/muster-mesh/known_hosts 2>/dev/null || true")
         hostile_key = hostile.lab.shell(HOSTILE, "cut -d' ' -f2 /etc/ssh/ssh_host_ed25519_key.pub").strip()
         assert not [one for one in pinned.splitlines() if hostile_key in one and re.search(r"198\.18\.(1\.1|0\.1|1\.3)\b", one)], pinned
+
+
+def test_setup_without_end(hostile):
+    hostile.attack({"command": "exec sh", "line": "^muster end", "before": [["muster changed " + "x" * 985 + "\n", 1_000_000]]})
+    shown = checked(hostile, hostile.on_terminal("setup", "-H", ALL, "--yes", within=60))
+    assert HOSTILE in shown.text
+
+
+def test_sync(hostile):
+    """rsync's server on the host fails with many words."""
+    hostile.lab.shell("launcher", "mkdir -p ~/project && echo hello > ~/project/file")
+    for words in ([utf8(EVIL) + INVALID], [["x" * 1000, 300_000]]):
+        hostile.attack({"command": "rsync --server", "err": words, "code": 12})
+        shown = checked(hostile, hostile.on_terminal("sync", "-H", ALL, f"/home/{hostile.lab.user}/project", within=60))
+        assert shown.code != 0 and f"{HOSTILE}: cannot copy" in shown.text and len(shown.text) < 100_000, shown.text[:3000]
+
+
+WRONG = {"object": {}, "list": [], "null": None, "negative": -1, "too large": 2**64, "fraction": 0.5, "infinite": "1e999", "not a number": "NaN", "invalid UTF-8": f'"{INVALID}"', "twice": None}
+
+
+def with_bytes(path, value):
+    """Facts in which something stands that Python would not write."""
+    rule = set_facts((path, "@@@"))
+    return rule | {"replace": [['"@@@"', value]]}
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("wrong", WRONG)
+def test_wrong_values_in_every_field(hostile, wrong):
+    for path, _ in leaves(FACTS):
+        hostile.attack(with_bytes(path, WRONG[wrong]) if isinstance(WRONG[wrong], str) else set_facts((path, WRONG[wrong])))
+        shown = check(hostile, "--answer-within", "2")
+        assert shown.code in (0, 3), f"{path}: {shown.text}"

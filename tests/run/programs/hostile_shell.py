@@ -80,8 +80,12 @@ def main():
     threading.Thread(target=copy_input, args=(child,), daemon=True).start()
     for rule in rules:
         say(rule.get("err", []), 2)
-    for line in child.stdout:
-        pass_on(line, rules)
+    if any("line" in rule for rule in rules):
+        for line in child.stdout:
+            pass_on(line, rules)
+    else:  # it may speak in other units than lines
+        while data := os.read(child.stdout.fileno(), 65536):
+            write(data, 1)
     os._exit(next((rule["code"] for rule in rules if "code" in rule), child.wait() & 255))
 
 
