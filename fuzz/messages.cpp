@@ -20,6 +20,7 @@ void check(std::string_view bytes) {
       (void)agent::parse_event(message->line);
       const auto report = agent::parse_report(*message);
       if (!report) continue;
+      require(report->text == printable(report->text), "hostile bytes do not reach a terminal");
       require(report->piece.bytes.size() <= agent::kMaxPayload, "output is what came");
     }
   }

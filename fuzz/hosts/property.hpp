@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/printable.hpp"
 #include "hosts/expression.hpp"
 #include "hosts/fold.hpp"
 #include "hosts/name.hpp"
@@ -27,8 +28,7 @@ inline void require_good_error(const Error& error) {
   require(error.code == ErrorCode::kUsage, "a refusal is the user's to mend");
   require(!error.what.empty() && !error.where.file.empty(), "a refusal says what and where");
   const std::string text = error.what + error.hint;
-  require(std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; }),
-          "hostile bytes do not reach a terminal");
+  require(text == printable(text), "hostile bytes do not reach a terminal");
   require(error.where.line >= 0 && error.where.column >= 0, "a place is not negative");
 }
 

@@ -10,7 +10,8 @@ std::string to_json(const Assignment& placement) {
 }
 
 std::optional<Assignment> parse_placement(const std::string& json) {
-  auto placement = parse_fields<Assignment>(json, "this is not the placement of a host");
+  auto placement =
+      parse_fields<Assignment>(json, "this is not the placement of a host", kExactTexts);
   if (!placement) return std::nullopt;
   return *std::move(placement);
 }

@@ -112,7 +112,7 @@ std::string to_line(const Report& report) {
 }
 
 Result<Order> parse_order(const std::string& line) {
-  return parse_fields<Order>(line, "cannot read the launcher's line");
+  return parse_fields<Order>(line, "cannot read the launcher's line", kExactTexts);
 }
 
 Result<Report> parse_report(const Message& message) {

@@ -12,18 +12,30 @@
 
 namespace muster {
 
+// What parse_fields does with a text: most are for people, and are made printable. Those that a
+// machine acts on (commands, variables) stay exactly as they are and are made printable when shown.
+enum class Texts { kPrintable, kExact };
+
 struct JsonLimits {
   std::size_t bytes = std::size_t{16} << 20;
   int depth = 32;                                   // objects and lists inside each other
   std::size_t items = 65536;                        // per list and object; for parse_fields
   std::size_t text_bytes = std::size_t{256} << 10;  // per string; for parse_fields
+  Texts texts = Texts::kPrintable;
 };
+
+constexpr JsonLimits kExactTexts{.texts = Texts::kExact};
 
 // For files that this machine wrote about a job of any size.
 constexpr JsonLimits kOwnFile{.bytes = std::size_t{1} << 30,
                               .depth = 32,
                               .items = std::size_t{1} << 24,
                               .text_bytes = std::size_t{64} << 20};
+constexpr JsonLimits kOwnExactFile{.bytes = kOwnFile.bytes,
+                                   .depth = kOwnFile.depth,
+                                   .items = kOwnFile.items,
+                                   .text_bytes = kOwnFile.text_bytes,
+                                   .texts = Texts::kExact};
 
 // The Error says what is wrong in a few words ("too long"), for the caller's sentence.
 [[nodiscard]] Result<nlohmann::json> parse_json(std::string_view text,

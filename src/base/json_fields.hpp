@@ -4,8 +4,9 @@
 //   template <class V> void fields(V& v, S& s) { v("name", s.name), v("size", s.size); }
 //
 // and for an enum E `texts_of(E)`, all its values with their texts. `v.maybe` is for a field that
-// is absent when it is empty. The reader does not trust its input: every other field must be
-// present, with the right type and within the limits. Unknown fields are ignored.
+// is absent when it is empty, `v.lines` for a text of several lines. The reader does not trust its
+// input: every other field must be present, with the right type and within the limits, and a text
+// becomes printable (see Texts). Unknown fields are ignored.
 #pragma once
 
 #include <cmath>
@@ -43,6 +44,7 @@ class FieldWriter {
       if (!value.empty()) (*this)(name, value);
     }
   }
+  void lines(const char* name, std::string& value) { (*this)(name, value); }
 
   template <class T>
   static Json json_of(T& value) {
@@ -102,6 +104,11 @@ class FieldReader {
   void maybe(const char* name, T& value) {
     if (wrong_.empty() && object_->contains(name)) (*this)(name, value);
   }
+  void lines(const char* name, std::string& value) {
+    several_lines_ = true;
+    (*this)(name, value);
+    several_lines_ = false;
+  }
 
   // What is wrong and where: "interfaces.mtu is not a whole number"; empty: nothing.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
@@ -114,6 +121,11 @@ class FieldReader {
 
   void fail(const char* what) {
     if (wrong_.empty()) wrong_ = fmt::format("{} {}", fmt::join(path_, "."), what);
+  }
+
+  [[nodiscard]] std::string cleaned(const std::string& text) const {
+    if (limits_.texts == Texts::kExact) return text;
+    return several_lines_ ? printable_lines(text) : printable(text);
   }
 
   void take(const Json& json, bool& value) {
@@ -140,7 +152,7 @@ class FieldReader {
     if (!json.is_string()) return fail("is not text");
     const auto& text = json.get_ref<const std::string&>();
     if (text.size() > limits_.text_bytes) return fail("is too long");
-    value = text;
+    value = cleaned(text);
   }
   template <class T>
     requires std::is_enum_v<T>
@@ -172,7 +184,7 @@ class FieldReader {
     for (const auto& [name, item] : json.items()) {
       if (!wrong_.empty()) return;
       if (name.size() > limits_.text_bytes) return fail("has a name that is too long");
-      take(item, map[name]);
+      take(item, map[cleaned(name)]);
     }
   }
   template <class T>
@@ -189,6 +201,7 @@ class FieldReader {
 
   JsonLimits limits_;
   const Json* object_ = nullptr;
+  bool several_lines_ = false;
   std::vector<std::string> path_;
   std::string wrong_;
 };

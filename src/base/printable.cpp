@@ -1,28 +1,33 @@
 #include "base/printable.hpp"
 
+#include "base/characters.hpp"
+
 namespace muster {
 namespace {
 
-char shown(char byte) {
-  return byte >= ' ' && byte <= '~' ? byte : '?';
+std::string cleaned(std::string_view text, bool several_lines) {
+  std::string clean;
+  clean.reserve(text.size());
+  for (Character next; !text.empty(); text.remove_prefix(next.bytes)) {
+    next = first_character(text);
+    if (several_lines && text.starts_with("\r\n")) continue;
+    if (is_graphic(next.code) || (several_lines && next.code == '\n')) {
+      clean += text.substr(0, next.bytes);
+    } else {
+      clean += '?';
+    }
+  }
+  return clean;
 }
 
 }  // namespace
 
 std::string printable(std::string_view text) {
-  std::string clean(text);
-  for (char& byte : clean) byte = shown(byte);
-  return clean;
+  return cleaned(text, false);
 }
 
 std::string printable_lines(std::string_view text) {
-  std::string clean;
-  clean.reserve(text.size());
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
-    clean += text[i] == '\n' ? '\n' : shown(text[i]);
-  }
-  return clean;
+  return cleaned(text, true);
 }
 
 }  // namespace muster

@@ -7,7 +7,8 @@
 
 namespace muster {
 
-// '?' for every byte that is not printable ASCII.
+// '?' for every control character, for those that turn the direction of text, and for every byte
+// that is not UTF-8.
 [[nodiscard]] std::string printable(std::string_view text);
 
 // The same for text of several lines: '\n' stays, and "\r\n" becomes '\n'.

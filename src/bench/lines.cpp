@@ -73,7 +73,10 @@ bool Lines::take(std::string_view line) {
                   "muster-bench on the hosts writes results of version {}, but this muster reads "
                   "version {}: install the same version of muster on all hosts",
                   head->muster_bench, kLinesVersion)});
+  } else if (text.size() > bytes_left_) {
+    taken = unexpected(Error{.what = "muster-bench printed more results than muster keeps"});
   } else {
+    bytes_left_ -= text.size();
     taken = read(text, head->kind);
   }
   if (!taken && wrong_.empty()) wrong_ = to_text(taken.error());

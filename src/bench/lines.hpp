@@ -1,6 +1,7 @@
 // What muster-bench says on its ranks, line by line, into Results.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,8 +21,10 @@ struct Activity {
 class Lines {
  public:
   // `host_of_rank`: the names that muster calls them by. `results` outlives this.
-  Lines(Results& results, std::vector<std::string> host_of_rank)
-      : results_(results), host_of_rank_(std::move(host_of_rank)) {}
+  // `most_bytes`: of all lines together, so that a rank cannot fill our memory.
+  Lines(Results& results, std::vector<std::string> host_of_rank,
+        std::size_t most_bytes = std::size_t{256} << 20)
+      : results_(results), host_of_rank_(std::move(host_of_rank)), bytes_left_(most_bytes) {}
 
   // Whether it was a line of muster-bench's, taken in or wrong. All others are for people.
   bool take(std::string_view line);
@@ -38,6 +41,7 @@ class Lines {
   Results& results_;
   std::vector<std::string> host_of_rank_;
   Activity progress_;
+  std::size_t bytes_left_;  // of the lines to come
   bool ended_ = false;
   std::string wrong_;
 };

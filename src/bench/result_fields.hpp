@@ -70,7 +70,7 @@ void fields(V& v, Training& t) {
 template <class V>
 void fields(V& v, Judgement& t) {
   v("outcome", t.outcome), v("about", t.about), v("expected", t.expected);
-  v("measured", t.measured), v("text", t.text);
+  v("measured", t.measured), v.lines("text", t.text);
 }
 
 template <class V>
@@ -82,7 +82,8 @@ void fields(V& v, HostFacts& h) {
 
 template <class V>
 void fields(V& v, Results& r) {
-  v("kind", r.kind), v("muster", r.muster), v("when", r.when), v("command", r.command);
+  v("kind", r.kind), v("muster", r.muster), v("when", r.when);
+  v.lines("command", r.command);
   v("engine", r.engine), v("network", r.network), v("ranks", r.ranks), v("hosts", r.hosts);
   v("measurements", r.measurements), v("skipped", r.skipped), v("traffic", r.traffic);
   v("pairs", r.pairs), v("suspects", r.suspects), v("trainings", r.trainings);

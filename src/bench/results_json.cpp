@@ -32,6 +32,7 @@ class Bounds {
     for (T& item : items) (*this)(name, item);
   }
   void operator()(const char*, std::string&) {}
+  void lines(const char*, std::string&) {}
   template <class T>
     requires std::is_enum_v<T>
   void operator()(const char*, T&) {}

@@ -13,8 +13,8 @@ static auto texts_of(Severity) {
 
 template <class V>
 void fields(V& v, Finding& f) {
-  v("id", f.id), v("severity", f.severity), v("hosts", f.hosts), v("what", f.what);
-  v("evidence", f.evidence), v("fix", f.fix);
+  v("id", f.id), v("severity", f.severity), v("hosts", f.hosts);
+  v.lines("what", f.what), v.lines("evidence", f.evidence), v.lines("fix", f.fix);
 }
 
 std::string to_json(const Finding& finding) {

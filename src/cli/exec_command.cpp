@@ -109,7 +109,8 @@ constexpr auto kMoreOfExec =
     "words, they are a program and its arguments, which reach the host unchanged. The command's "
     "stdin is empty.\n\n"
     "Exit code: 0 if the command succeeded everywhere, 4 if a host was not reached, 124 if "
-    "--timeout passed, else the highest exit code of all hosts (128+N for signal N).\n\n"
+    "--timeout passed, 125 if a host's output was too long to keep, else the highest exit code of "
+    "all hosts (128+N for signal N).\n\n"
     "Examples:\n"
     "  muster exec -H node1,node2 nvidia-smi -L\n"
     "  muster exec -H 'node[01-16]' 'ls *.py | wc -l'";

@@ -35,7 +35,7 @@ Result<void> keep_command(const std::string& run_folder, const launch::Words& wo
 
 Result<KeptCommand> read_command(const std::string& run_folder) {
   MUSTER_TRY(const std::string text, sys::read_file(run_folder + kName));
-  auto file = parse_fields<KeptFile>(text, "this is not a stored command line", kOwnFile);
+  auto file = parse_fields<KeptFile>(text, "this is not a stored command line", kOwnExactFile);
   if (file) return std::move(file->command);
   file.error().where.file = run_folder + kName;
   file.error().hint = "type the whole command line again";

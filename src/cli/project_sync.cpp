@@ -1,6 +1,7 @@
 #include "cli/project_sync.hpp"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,10 +20,7 @@ constexpr std::uint64_t kMuch = 100'000'000;  // bytes
 constexpr std::size_t kNamed = 3;             // files, of those that were kept
 
 std::string newer_text(const std::vector<std::string>& names) {
-  std::vector<std::string> first;
-  for (std::size_t i = 0; i < std::min(names.size(), kNamed); ++i) {
-    first.push_back(printable(names[i]));
-  }
+  const auto first = std::span(names).first(std::min(names.size(), kNamed));
   const std::string more =
       names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed) : "";
   return fmt::format("; kept because the host's copy is newer: {}{}", fmt::join(first, ", "), more);

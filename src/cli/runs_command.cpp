@@ -11,7 +11,6 @@
 #include <sys/inotify.h>
 #include <unistd.h>
 
-#include "base/printable.hpp"
 #include "cli/command.hpp"
 #include "run/folder.hpp"
 #include "run/record.hpp"
@@ -47,9 +46,8 @@ std::string state_of(const std::string& folder) {
     const std::string end = summary->code == 0 ? "ok" : fmt::format("ended {}", summary->code);
     return fmt::format(
         "{} {:>6.1f} s  {:3} ranks  {:9} {}{}", local_time(summary->started_s),
-        summary->ended_s - summary->started_s, summary->ranks, end, printable(summary->command),
-        summary->started_again.empty() ? ""
-                                       : "; started again: " + printable(summary->started_again));
+        summary->ended_s - summary->started_s, summary->ranks, end, summary->command,
+        summary->started_again.empty() ? "" : "; started again: " + summary->started_again);
   }
   if (run::living_owner(folder) != 0) return "running; to follow it: muster attach";
   return sys::exists(folder + "/out") ? "muster was killed, and the hosts were told to end the run"
@@ -172,7 +170,7 @@ std::string await_restart(const std::string& folder) {
   const auto text = sys::read_file(folder + "/record.json");
   const auto summary = run::parse_summary(text ? *text : "");
   if (!summary || summary->started_again.empty()) return {};
-  sys::print_err("muster: {}; muster will restart it\n", printable(summary->text));
+  sys::print_err("muster: {}; muster will restart it\n", summary->text);
   return await_next(folder);
 }
 
@@ -199,7 +197,7 @@ Result<int> attach(const RunsOptions& options) {
                             .hint = "the hosts were told to end the run"});
   }
   MUSTER_TRY(const run::Summary summary, run::parse_summary(*text));
-  if (!summary.text.empty()) sys::print_err("muster: {}\n", printable(summary.text));
+  if (!summary.text.empty()) sys::print_err("muster: {}\n", summary.text);
   return summary.code;
 }
 

@@ -2,8 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
 #include "cli/command.hpp"
 #include "cli/slurm_job.hpp"
+#include "remote/diagnose.hpp"
 #include "sys/file.hpp"
 #include "sys/print.hpp"
 #include "sys/process.hpp"
@@ -49,11 +51,11 @@ Result<std::string> submit_script(const std::string& path) {
   if (!ended.ok()) {
     return unexpected(
         Error{.what = fmt::format("sbatch ended with {}: {}", sys::to_text(ended),
-                                  ended.err.substr(0, ended.err.find('\n'))),
+                                  remote::first_words(ended.err)),
               .where = {.file = path},
               .hint = "muster has written the script; correct it, then run: sbatch " + path});
   }
-  return ended.out.substr(0, ended.out.find_first_of(";\n"));
+  return printable(ended.out.substr(0, ended.out.find_first_of(";\n")));
 }
 
 Result<int> submit(const RunOptions& options, const launch::Words& words, const Program& program) {

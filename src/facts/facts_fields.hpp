@@ -108,7 +108,8 @@ void fields(V& v, NotSeen& n) {
 
 template <class V>
 void fields(V& v, Environment& e) {
-  v("activated", e.activated), v("failure", e.failure), v("seen", e.seen), v("digest", e.digest);
+  v("activated", e.activated), v.lines("failure", e.failure), v("seen", e.seen),
+      v("digest", e.digest);
 }
 
 template <class V>

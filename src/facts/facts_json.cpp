@@ -16,7 +16,7 @@ std::string to_json(const Request& request) {
 }
 
 Result<Request> parse_request(const std::string& json) {
-  return parse_fields<Request>(json, "these are not questions to a host");
+  return parse_fields<Request>(json, "these are not questions to a host", kExactTexts);
 }
 
 }  // namespace muster::facts

@@ -24,7 +24,7 @@ std::string to_json(const Plan& plan) {
 }
 
 Result<Plan> parse_plan(const std::string& json) {
-  return parse_fields<Plan>(json, "this is not the plan of a run", kOwnFile);
+  return parse_fields<Plan>(json, "this is not the plan of a run", kOwnExactFile);
 }
 
 }  // namespace muster::launch

@@ -95,6 +95,10 @@ std::optional<SshFailure> diagnose(std::string_view stderr_text) {
   return std::nullopt;
 }
 
+std::string first_words(std::string_view said) {
+  return printable(said.substr(0, said.find('\n')));
+}
+
 Error unreachable(const std::string& host, std::string_view stderr_text) {
   Error error{.code = ErrorCode::kUnreachable, .where = {.host = host}};
   const auto known = diagnose(stderr_text);

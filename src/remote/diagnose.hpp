@@ -29,6 +29,10 @@ struct ChangedKey {
 };
 [[nodiscard]] ChangedKey changed_key(std::string_view stderr_text);
 
+// The first line of what a program here or on a host said, printable. rsync and shells say there
+// what happened.
+[[nodiscard]] std::string first_words(std::string_view said);
+
 // The Error for a host that ssh (exit code 255) did not reach, or lost.
 [[nodiscard]] Error unreachable(const std::string& host, std::string_view stderr_text);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "remote/diagnose.hpp"
 #include "remote/local.hpp"
 #include "sys/quote.hpp"
 
@@ -34,8 +35,7 @@ Outcome prepared(Outcome outcome) {
              .where = {.host = outcome.host},
              .hint = "pass --to with a directory that holds nothing else"};
   } else if (!outcome.ended->err.empty()) {
-    error.cause = std::make_shared<const Error>(
-        Error{.what = outcome.ended->err.substr(0, outcome.ended->err.find('\n'))});
+    error.cause = std::make_shared<const Error>(Error{.what = first_words(outcome.ended->err)});
   }
   return {outcome.host, unexpected(std::move(error))};
 }

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
+#include "base/size_text.hpp"
 #include "remote/diagnose.hpp"
 #include "remote/grouped.hpp"
 #include "sys/quote.hpp"
@@ -38,9 +39,20 @@ std::string reason(const sys::Ended& ended) {
   return fmt::format("exit code {}", ended.code);
 }
 
+std::string dropped_text(std::uint64_t bytes) {
+  return fmt::format(
+      "its output is incomplete, because muster keeps only so much in memory and dropped {}\n"
+      "    hint: write the output to a file on the host; muster exec --label has no such limit",
+      file_size_text(bytes));
+}
+
 // The reason as lines without the host, equal for hosts that failed alike.
 std::string reason(const Outcome& outcome) {
-  if (outcome.ended) return outcome.ended->ok() ? "" : reason(*outcome.ended);
+  if (outcome.ended) {
+    const std::string how = outcome.ended->ok() ? "" : reason(*outcome.ended);
+    if (outcome.ended->dropped == 0) return how;
+    return how + (how.empty() ? "" : "; ") + dropped_text(outcome.ended->dropped);
+  }
   const Error& error = outcome.ended.error();
   return error.hint.empty() ? error.what : error.what + "\n    hint: " + error.hint;
 }
@@ -61,11 +73,9 @@ int weight(ErrorCode code) {
 Conclusion conclusion(std::span<const Outcome> outcomes) {
   Conclusion whole;
   for (const Outcome& outcome : outcomes) {
-    if (outcome.ended) {
-      whole.code = std::max(whole.code, code_of(*outcome.ended));
-      continue;
-    }
-    const ErrorCode failure = outcome.ended.error().code;
+    if (outcome.ended) whole.code = std::max(whole.code, code_of(*outcome.ended));
+    if (outcome.ended && outcome.ended->dropped == 0) continue;
+    const ErrorCode failure = outcome.ended ? ErrorCode::kSystem : outcome.ended.error().code;
     if (!whole.failure || weight(failure) > weight(*whole.failure)) whole.failure = failure;
   }
   return whole;
@@ -99,6 +109,7 @@ std::string to_json(const Outcome& outcome) {
     if (const int signal = signal_of(*outcome.ended); signal != 0) json["signal"] = signal;
     json["out"] = outcome.ended->out;
     json["err"] = outcome.ended->err;
+    if (outcome.ended->dropped > 0) json["dropped_bytes"] = outcome.ended->dropped;
   } else {
     const Error& error = outcome.ended.error();
     json["timed_out"] = error.code == ErrorCode::kTimeout;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
 #include "base/size_text.hpp"
 #include "remote/diagnose.hpp"
 #include "sys/quote.hpp"
@@ -209,15 +210,16 @@ std::vector<std::string> newer_there(std::string_view out) {
   while (!out.empty()) {
     const std::size_t end = std::min(out.find('\n'), out.size());
     const std::string_view line = out.substr(0, end);
-    if (line.ends_with(kSaid)) names.emplace_back(line.substr(0, line.size() - kSaid.size()));
+    if (line.ends_with(kSaid))
+      names.push_back(printable(line.substr(0, line.size() - kSaid.size())));
     out.remove_prefix(std::min(end + 1, out.size()));
   }
   return names;
 }
 
-std::string_view listing(std::string_view out) {
+std::string listing(std::string_view out) {
   const std::size_t end = out.find("\nNumber of files: ");
-  return end == std::string_view::npos ? std::string_view() : out.substr(0, end);
+  return end == std::string_view::npos ? std::string() : printable_lines(out.substr(0, end));
 }
 
 Error sync_failure(const std::string& host, const sys::Ended& ended) {
@@ -229,9 +231,7 @@ Error sync_failure(const std::string& host, const sys::Ended& ended) {
   if (ended.code == kSshFailed) return unreachable(host, ended.err);
   Error error{.what = fmt::format("cannot copy the files to the host: {}", sys::to_text(ended)),
               .where = {.host = host}};
-  // The first line says what happened, rsync's last only that something did.
-  error.cause =
-      std::make_shared<const Error>(Error{.what = ended.err.substr(0, ended.err.find('\n'))});
+  error.cause = std::make_shared<const Error>(Error{.what = first_words(ended.err)});
   return error;
 }
 

@@ -85,11 +85,12 @@ struct Changes {
 // "3 files (1.2 MB), 1 deleted" or "the same already".
 [[nodiscard]] std::string to_text(const Changes& changes);
 
-// The files that are newer there and were left alone.
+// The files that are newer there and were left alone; printable.
 [[nodiscard]] std::vector<std::string> newer_there(std::string_view out);
 
-// What a dry run lists before the statistics: one line for each thing that would change.
-[[nodiscard]] std::string_view listing(std::string_view out);
+// What a dry run lists before the statistics: one line for each thing that would change;
+// printable.
+[[nodiscard]] std::string listing(std::string_view out);
 
 // Why rsync_words or tar_words failed on `host`, in words.
 [[nodiscard]] Error sync_failure(const std::string& host, const sys::Ended& ended);

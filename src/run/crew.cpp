@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/printable.hpp"
+#include "remote/diagnose.hpp"
 #include "sys/file.hpp"
 #include "sys/hash.hpp"
 
@@ -59,7 +60,7 @@ std::string push_failure(const Result<sys::Ended>& ended) {
   if (!ended) return ended.error().what;
   if (ended->timed_out)
     return fmt::format("the copy did not finish within {} minutes", kPushDeadline.count());
-  std::string said = printable(ended->err.substr(0, ended->err.find('\n')));
+  std::string said = remote::first_words(ended->err);
   // "/bin/sh: 5: cannot create /tmp/x: Read-only file system": leave out the shell's name.
   if (const std::size_t at = said.find(": "); said.starts_with("/bin/sh") && at != said.npos) {
     said.erase(0, at + 2);
@@ -215,8 +216,8 @@ void Crew::take_message(std::size_t index, const agent::Message& message) {
     member.survey.clock_ahead_s = report->clock_s - (now + member.asked_s) / 2;
     if (member.asked_exactly) settle(member, State::kSurveyed);
   } else if (report->kind == agent::Report::Kind::kFailed) {
-    member.survey.facts = unexpected(
-        Error{.what = printable(report->text), .where = {.host = member.host}, .hint = {}});
+    member.survey.facts =
+        unexpected(Error{.what = report->text, .where = {.host = member.host}, .hint = {}});
     settle(member, State::kFailed);
   }
 }

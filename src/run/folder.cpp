@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/record.hpp"
+#include "base/printable.hpp"
 #include "sys/file.hpp"
 
 namespace muster::run {
@@ -136,7 +137,7 @@ std::string owner_elsewhere(const std::string& folder) {
   if (!text) return {};
   std::string pid, start, host;
   std::istringstream(*text) >> pid >> start >> host;
-  return host == own_host() ? std::string() : host;
+  return host == own_host() ? std::string() : printable(host);
 }
 
 int living_owner(const std::string& folder) {

@@ -9,10 +9,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
 #include "run/last_words.hpp"
+#include "sys/terminal_filter.hpp"
 
 namespace muster::run {
 namespace {
@@ -20,6 +22,23 @@ namespace {
 constexpr std::chrono::seconds kDoubtLasts{3};
 
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+constexpr std::size_t kMostUnfinished = std::size_t{64} << 20;  // of all ranks together
+
+constexpr std::size_t kManyParts = 100'000;
+constexpr std::size_t kMostHeld = 10'000;
+
+constexpr std::size_t kLookAtDiskAfter = std::size_t{1} << 20;
+constexpr std::uint64_t kLeftOnDisk = std::uint64_t{256} << 20;
+
+// Whether the disk has less than 5 % or 256 MiB left, whichever is less.
+bool is_nearly_full(const std::string& folder) {
+  constexpr std::uint64_t kPart = 20;
+  struct statvfs disk = {};
+  if (::statvfs(folder.c_str(), &disk) != 0) return false;
+  const std::uint64_t left = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  const std::uint64_t size = std::uint64_t{disk.f_blocks} * disk.f_frsize;
+  return left < std::min(kLeftOnDisk, size / kPart);
+}
 
 // The file's last lines, made printable because a program may write anything.
 std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
@@ -40,7 +59,7 @@ std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
   return lines;
 }
 
-void copy(int from, Screen::Part part, int to) {
+void copy(int from, Screen::Part part, sys::ShownStream& to) {
   std::array<char, 65536> buffer{};
   while (part.bytes > 0) {
     const ssize_t count = ::pread(from, buffer.data(), std::min(part.bytes, buffer.size()),
@@ -48,7 +67,7 @@ void copy(int from, Screen::Part part, int to) {
     if (count <= 0) return;
     part.at += static_cast<std::uint64_t>(count);
     part.bytes -= static_cast<std::size_t>(count);
-    (void)sys::write_all(to, {buffer.data(), static_cast<std::size_t>(count)});
+    (void)to.write({buffer.data(), static_cast<std::size_t>(count)});
   }
 }
 
@@ -80,9 +99,9 @@ Screen::~Screen() {
 void Screen::show(const Part& part) {
   {
     const std::lock_guard lock(mutex_);
-    if (!parts_.empty() && parts_.back().stream == part.stream &&
-        parts_.back().at + parts_.back().bytes == part.at) {
-      parts_.back().bytes += part.bytes;
+    Part* const before = part_before(part);
+    if (before != nullptr) {
+      before->bytes += part.bytes;
     } else {
       parts_.push_back(part);
     }
@@ -90,7 +109,25 @@ void Screen::show(const Part& part) {
   changed_.notify_one();
 }
 
+std::size_t Screen::waiting() {
+  const std::lock_guard lock(mutex_);
+  return parts_.size();
+}
+
+// The part that goes on with this one. While very many wait for a paused terminal, that need not be
+// the last: the streams then lose their order among each other, and no memory is lost to them.
+Screen::Part* Screen::part_before(const Part& part) {
+  const std::size_t look_at = parts_.size() < kManyParts ? 1 : 2;
+  for (std::size_t i = 0; i < std::min(look_at, parts_.size()); ++i) {
+    Part& one = parts_[parts_.size() - 1 - i];
+    if (one.stream == part.stream && one.at + one.bytes == part.at) return &one;
+  }
+  return nullptr;
+}
+
 void Screen::work() {
+  sys::ShownStream out(STDOUT_FILENO);
+  sys::ShownStream err(STDERR_FILENO);
   while (true) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return closing_ || !parts_.empty(); });
@@ -99,7 +136,7 @@ void Screen::work() {
     parts_.pop_front();
     lock.unlock();
     const bool is_out = part.stream == sys::Stream::kOut;
-    copy(is_out ? out_file_ : err_file_, part, is_out ? STDOUT_FILENO : STDERR_FILENO);
+    copy(is_out ? out_file_ : err_file_, part, is_out ? out : err);
   }
 }
 
@@ -127,7 +164,21 @@ void Output::show_rest() {
   screen_ = nullptr;
 }
 
+// Ranks that print without end must leave room for the run's record, and for other programs.
+bool Output::disk_has_room(std::size_t bytes) {
+  if (before_look_ < bytes) {
+    disk_is_short_ = is_nearly_full(folder_);
+    before_look_ = kLookAtDiskAfter + bytes;
+  }
+  before_look_ -= bytes;
+  return !disk_is_short_;
+}
+
 std::size_t Output::keep(const sys::Fd& file, std::string_view bytes) {
+  if (!disk_has_room(bytes.size())) {
+    not_kept_ = "the disk is nearly full, and muster leaves the rest of it to others";
+    return 0;
+  }
   // If the file could not be opened, errno still says why.
   const std::size_t kept = file.valid() ? sys::write_all(file.get(), bytes) : 0;
   if (kept < bytes.size()) not_kept_ = std::strerror(errno);
@@ -142,11 +193,14 @@ void Output::show(sys::Stream stream, int rank, std::string_view labelled) {
   const Screen::Part part{.stream = stream, .at = written, .bytes = kept};
   written += kept;
   if (kept < labelled.size() && screen_) {
-    (void)sys::write_all(is_out ? STDOUT_FILENO : STDERR_FILENO, labelled);
+    (void)sys::ShownStream(is_out ? STDOUT_FILENO : STDERR_FILENO).write(labelled);
     return;
   }
   if (!is_out && (rank_failed_ || doubtful_.contains(rank))) {
-    held_.push_back({.rank = rank, .part = part, .since = Clock::now()});
+    // More than that is stored and not shown.
+    if (held_.size() < kMostHeld) {
+      held_.push_back({.rank = rank, .part = part, .since = Clock::now()});
+    }
   } else {
     show_part(rank, part);
   }
@@ -203,6 +257,7 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
     if (piece.stream == sys::Stream::kErr && sounds_like_an_end(line)) doubtful_.insert(piece.rank);
     labelled.append(label).append(line);
   };
+  unfinished_ -= received.unfinished.size();
   for (std::size_t end = 0; (end = bytes.find('\n')) != std::string_view::npos;
        bytes.remove_prefix(end + 1)) {
     received.unfinished.append(bytes.substr(0, end + 1));
@@ -210,10 +265,12 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
     received.unfinished.clear();
   }
   received.unfinished.append(bytes);
-  if (received.unfinished.size() > kLongestLine) {
+  const std::size_t room = std::min(kLongestLine, kMostUnfinished - unfinished_);
+  if (received.unfinished.size() > room) {
     add_line(received.unfinished + "\n");
     received.unfinished.clear();
   }
+  unfinished_ += received.unfinished.size();
   show(piece.stream, piece.rank, labelled);
   return true;
 }
@@ -226,10 +283,14 @@ void Output::take_engine(sys::Stream stream, std::string_view chunk) {
     watch_(stream, {.rank = -1, .text = std::string_view(engine_unfinished_).substr(0, end + 1)});
     engine_unfinished_.erase(0, end + 1);
   }
+  if (engine_unfinished_.size() <= kLongestLine) return;
+  engine_unfinished_ += '\n';
+  watch_(stream, {.rank = -1, .text = engine_unfinished_});
+  engine_unfinished_.clear();
 }
 
 void Output::remark(const std::string& host, int rank, std::string_view text) {
-  show(sys::Stream::kErr, rank, fmt::format("[{}:{}] muster: {}\n", host, rank, printable(text)));
+  show(sys::Stream::kErr, rank, fmt::format("[{}:{}] muster: {}\n", host, rank, text));
 }
 
 void Output::finish() {

@@ -40,9 +40,12 @@ class Screen {
     std::size_t bytes = 0;
   };
   void show(const Part& part);
+  // How many parts have not been written yet.
+  [[nodiscard]] std::size_t waiting();
 
  private:
   void work();
+  [[nodiscard]] Part* part_before(const Part& part);
 
   int out_file_;
   int err_file_;
@@ -75,7 +78,7 @@ class Output {
   bool take(const std::string& host, const agent::Piece& piece);
   // Takes the engine's own output.
   void take_engine(sys::Stream stream, std::string_view chunk);
-  // Shows a remark of muster's about a rank without storing it.
+  // Shows a remark of muster's about a rank, which must be printable, without storing it.
   void remark(const std::string& host, int rank, std::string_view text);
   // From now on, stores what ranks write to standard error but does not show it: most of it is
   // about the end of the rank that failed.
@@ -116,6 +119,7 @@ class Output {
   void show(sys::Stream stream, int rank, std::string_view labelled);
   void show_part(int rank, const Screen::Part& part);
   std::size_t keep(const sys::Fd& file, std::string_view bytes);  // returns how many
+  [[nodiscard]] bool disk_has_room(std::size_t bytes);
 
   std::string folder_;
   int ranks_;
@@ -129,7 +133,11 @@ class Output {
   bool rank_failed_ = false;
   std::set<int> doubtful_;  // ranks that seem about to end
   std::deque<Held> held_;
-  int shown_last_ = -1;  // the rank whose standard error it was
+  int shown_last_ = -1;         // the rank whose standard error it was
+  std::size_t unfinished_ = 0;  // bytes of all lines that ranks have not finished
+  // Bytes that may be written before the next look at the disk: those of most runs.
+  std::size_t before_look_ = std::size_t{16} << 20;
+  bool disk_is_short_ = false;
   std::string engine_unfinished_;
   std::string not_kept_;
   std::unique_ptr<Screen> screen_;

@@ -12,7 +12,6 @@
 
 #include "base/exit_code.hpp"
 #include "base/json_fields.hpp"
-#include "base/printable.hpp"
 
 namespace muster::run {
 namespace {
@@ -70,7 +69,7 @@ std::string rank_list(const std::vector<int>& ranks) {
 
 std::string describe_failure(const RankRecord& rank) {
   if (!end_of(rank).failure.empty() && !rank.aborted_with) {
-    return fmt::format("rank {} on {}: {}", rank.rank, rank.host, printable(end_of(rank).failure));
+    return fmt::format("rank {} on {}: {}", rank.rank, rank.host, end_of(rank).failure);
   }
   return fmt::format("rank {} on {} ended with {}", rank.rank, rank.host,
                      describe_status(status_of(rank)));

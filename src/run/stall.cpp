@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/printable.hpp"
-
 namespace muster::run {
 namespace {
 
@@ -61,9 +59,9 @@ std::string stalled_text(std::span<const Seen> ranks) {
   std::string text;
   for (const Seen& one : ranks) {
     text += fmt::format("rank {} on {}: {} ({}){}{}, {:.2f} s of CPU in {:.1f} s\n", one.rank,
-                        one.host, printable(one.look.state), state_words(one.look.state),
-                        one.look.waits_in.empty() ? "" : " in ", printable(one.look.waits_in),
-                        one.cpu_s, one.span_s);
+                        one.host, one.look.state, state_words(one.look.state),
+                        one.look.waits_in.empty() ? "" : " in ", one.look.waits_in, one.cpu_s,
+                        one.span_s);
   }
   return text;
 }

@@ -6,7 +6,6 @@
 
 #include <unistd.h>
 
-#include "base/printable.hpp"
 #include "run/pause.hpp"
 #include "sys/print.hpp"
 
@@ -32,6 +31,8 @@ constexpr double kReplayTakes = 1;        // for a host to repeat its earlier ev
 constexpr double kRenewKeeper = 0.5;      // after a new connection, for others to come first
 constexpr double kSpeaks = 5;             // a host whose output is this recent is busy
 constexpr int kBeatsToBelieve = 3;        // before we believe that a host's clock is slow
+constexpr double kSpeaksAtMost = 600;     // after the end of the run
+constexpr std::size_t kStartsPerRank = 1000;                   // restarts included
 constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // of output per confirmation
 
 bool is_running(const RankRecord& rank) {
@@ -80,6 +81,7 @@ void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_s
   }
   loop_.run();
   timers_.clear();
+  stuck_ = nullptr;
   renewal_ = nullptr;
   loop_.drop_signals();  // from here on they mean what they mean to everybody
 }
@@ -158,7 +160,7 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
     case agent::Report::Kind::kBeat:
       return compare_clock(host, report.clock_s);
     case agent::Report::Kind::kFailed:
-      return agent_failed(host, printable(report.text));
+      return agent_failed(host, report.text);
     case agent::Report::Kind::kLooks:
       return take_looks(host, report.looks);
     case agent::Report::Kind::kOutput:
@@ -220,7 +222,7 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
   if (event.end) rank_ended(hosts_[index], *event.end);
 }
 
-void Supervisor::rank_started(const Host& host, const agent::RankStart& start) {
+void Supervisor::rank_started(Host& host, const agent::RankStart& start) {
   RankRecord* const rank = find_rank(start.rank);
   if (rank == nullptr) return;
   said_ = loop_.now();
@@ -230,6 +232,9 @@ void Supervisor::rank_started(const Host& host, const agent::RankStart& start) {
   // again.
   const bool moves = patience_.engine_restarts && is_later(host, start, *rank);
   if (rank->start && !is_same_host && !moves) return;
+  if (++host.starts > kStartsPerRank * record_.ranks.size()) {
+    return agent_failed(host, "it reports more starts of ranks than the run can have");
+  }
   if (is_running(*rank)) count_running(rank->host, -1);
   if (rank->start && rank->end) {  // torchrun has restarted it
     rank->end.reset();
@@ -298,11 +303,11 @@ bool Supervisor::nothing_to_wait_for() const {
 
 // The engine is not stuck while output of the ranks still arrives.
 void Supervisor::end_if_stuck() {
-  timers_.push_back(after(kStuckSeconds, [this] {
+  stuck_ = after(kStuckSeconds, [this] {
     if (!nothing_to_wait_for()) return;
     if (seconds_since(said_) < kStuckSeconds) return end_if_stuck();
     end_run(Reason::kEngineStuck);
-  }));
+  });
 }
 
 void Supervisor::on_beat() {
@@ -505,6 +510,8 @@ void Supervisor::end_hosts(double grace_s) {
   if (hosts_ending_) return;
   hosts_ending_ = true;
   crew_.send_all({.kind = agent::Order::Kind::kEnd, .grace_s = grace_s});
+  leave_by_ =
+      loop_.now() + std::chrono::duration_cast<Clock::duration>(duration<double>(kSpeaksAtMost));
   timers_.push_back(after(grace_s + kGiveUpSeconds, [this] { leave_hosts(); }));
 }
 
@@ -513,7 +520,9 @@ void Supervisor::leave_hosts() {
   const bool is_busy = std::any_of(hosts_.begin(), hosts_.end(), [this](const Host& host) {
     return !host.done && !host.lost && seconds_since(host.spoke) < kSpeaks;
   });
-  if (is_busy) return timers_.push_back(after(kSpeaks, [this] { leave_hosts(); }));
+  if (is_busy && loop_.now() < leave_by_) {
+    return timers_.push_back(after(kSpeaks, [this] { leave_hosts(); }));
+  }
   for (Host& host : hosts_) {
     if (host.done || host.lost) continue;
     sys::print_err(

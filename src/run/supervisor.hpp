@@ -58,6 +58,7 @@ class Supervisor {
     double clock_ahead_s = 0;      // at least
     std::size_t unconfirmed = 0;   // bytes of output not yet confirmed to it
     Clock::time_point spoke = {};  // when its last output arrived
+    std::size_t starts = 0;        // of ranks that it reported
   };
 
   // False if it could not be started; the run is then being ended.
@@ -73,7 +74,7 @@ class Supervisor {
   void finish(Host& host, bool Host::* flag);
   [[nodiscard]] RankRecord* find_rank(int number);
   void on_event(std::size_t index, const agent::Event& event);
-  void rank_started(const Host& host, const agent::RankStart& start);
+  void rank_started(Host& host, const agent::RankStart& start);
   void rank_ended(const Host& host, const agent::RankEnd& end);
   void count_running(const std::string& host, int more);
   [[nodiscard]] bool is_later(const Host& host, const agent::RankStart& start,
@@ -120,10 +121,12 @@ class Supervisor {
   Clock::time_point alone_ = {};         // the last time that no host was heard
   std::set<std::string> cut_off_hosts_;  // whose engine still runs although its ssh ended
   std::vector<std::shared_ptr<sys::Timer>> timers_;
-  Clock::time_point beat_ = {};  // ours, last
-  Clock::time_point said_ = {};  // last output or start of any rank
-  int times_asked_ = 0;          // 0: there is no doubt
-  std::map<int, Seen> looks_;    // by rank
+  std::shared_ptr<sys::Timer> stuck_;  // ends an engine that outlives its ranks
+  Clock::time_point leave_by_ = {};    // hosts that still speak after the end of the run
+  Clock::time_point beat_ = {};        // ours, last
+  Clock::time_point said_ = {};        // last output or start of any rank
+  int times_asked_ = 0;                // 0: there is no doubt
+  std::map<int, Seen> looks_;          // by rank
   int seen_twice_ = 0;
   std::map<std::string, int> running_;  // ranks that run, by host
   int running_ranks_ = 0;               // on all hosts

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "remote/diagnose.hpp"
 #include "sys/file.hpp"
 #include "sys/process.hpp"
 
@@ -21,7 +22,7 @@ Result<std::string> ssh_keygen(std::vector<std::string> words, const std::string
   MUSTER_TRY(const sys::Ended ended, sys::run({.argv = std::move(words)}));
   if (ended.ok()) return ended.out;
   return unexpected(
-      Error{.what = fmt::format("ssh-keygen failed: {}", ended.err.substr(0, ended.err.find('\n'))),
+      Error{.what = fmt::format("ssh-keygen failed: {}", remote::first_words(ended.err)),
             .where = {.file = path}});
 }
 

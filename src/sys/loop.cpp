@@ -18,6 +18,7 @@ namespace muster::sys {
 namespace {
 
 constexpr std::uint64_t kDrainAfterExitMs = 1000;
+constexpr std::size_t kMostUnread = std::size_t{64} << 20;
 
 template <class Handle>
 uv_handle_t* as_handle(Handle* handle) {
@@ -91,6 +92,7 @@ class Child : public Process, public std::enable_shared_from_this<Child> {
 
   void write(std::shared_ptr<const std::string> bytes) override {
     if (!running_ || program_.input != Input::kPipe || uv_is_closing(as_handle(&in_)) != 0) return;
+    if (uv_stream_get_write_queue_size(as_stream(&in_)) > kMostUnread) return close_handle(&in_);
     auto* request = new Write{{}, std::move(bytes)};
     request->uv.data = request;
     const uv_buf_t buffer =

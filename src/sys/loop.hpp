@@ -51,7 +51,8 @@ class Process {
 
   [[nodiscard]] virtual pid_t pid() const = 0;
   [[nodiscard]] virtual bool running() const = 0;
-  // Queued; never waits. What a program does not read is dropped when it ends.
+  // Queued; never waits. What a program does not read is dropped when it ends. The input of one
+  // that leaves too much unread is closed.
   virtual void write(std::shared_ptr<const std::string> bytes) = 0;
   virtual void close_input() = 0;  // after what was written
   virtual void kill(int signal) = 0;

@@ -6,7 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
-#include "sys/file.hpp"
+#include "sys/terminal_filter.hpp"
 
 namespace muster::sys {
 namespace {
@@ -16,11 +16,13 @@ int first_error = 0;
 }  // namespace
 
 void write_out(std::string_view text) {
-  if (first_error == 0 && write_all(STDOUT_FILENO, text) < text.size()) first_error = errno;
+  static ShownStream out(STDOUT_FILENO);
+  if (first_error == 0 && !out.write(text)) first_error = errno;
 }
 
 void write_err(std::string_view text) {
-  (void)write_all(STDERR_FILENO, text);
+  static ShownStream err(STDERR_FILENO);
+  (void)err.write(text);
 }
 
 int output_error() {

@@ -1,4 +1,5 @@
 // The only way that muster prints. Nothing here throws, since muster run must outlive its terminal.
+// On a terminal the text is filtered (see TerminalFilter); files and pipes get every byte.
 #pragma once
 
 #include <string_view>

@@ -14,8 +14,9 @@ constexpr std::chrono::milliseconds kKillAfterTerm{1000};
 // One command of run_all: collects its output and keeps its deadline.
 class Running : public std::enable_shared_from_this<Running> {
  public:
-  Running(Loop& loop, const Command& command, std::function<void(Result<Ended>)> done)
-      : loop_(loop), command_(command), done_(std::move(done)) {}
+  Running(Loop& loop, const Command& command, KeptOutput& room,
+          std::function<void(Result<Ended>)> done)
+      : loop_(loop), command_(command), room_(room), done_(std::move(done)) {}
 
   void start() {
     const auto self = shared_from_this();
@@ -36,11 +37,19 @@ class Running : public std::enable_shared_from_this<Running> {
  private:
   void take(Stream stream, std::string_view chunk) {
     std::string& kept = stream == Stream::kOut ? ended_.out : ended_.err;
-    kept.append(chunk);
-    if (!command_.on_output) return;
+    if (!command_.on_output) return keep(kept, chunk);
     command_.on_output(stream, chunk);
+    kept.append(chunk);
     // Twice, so that the bytes are moved seldom.
     if (kept.size() > 2 * kTailBytes) kept.erase(0, kept.size() - kTailBytes);
+  }
+
+  void keep(std::string& kept, std::string_view chunk) {
+    const std::size_t room = std::min(room_.of_stream - kept.size(), room_.of_all);
+    const std::string_view first = chunk.substr(0, room);
+    kept.append(first);
+    room_.of_all -= first.size();
+    ended_.dropped += chunk.size() - first.size();
   }
 
   void on_deadline() {
@@ -59,6 +68,7 @@ class Running : public std::enable_shared_from_this<Running> {
 
   Loop& loop_;
   const Command& command_;
+  KeptOutput& room_;  // `of_all`: what is left of it
   std::function<void(Result<Ended>)> done_;
   Ended ended_;
   std::shared_ptr<Process> process_;
@@ -77,9 +87,10 @@ std::string to_text(const Ended& ended) {
 
 std::vector<Result<Ended>> run_all(
     std::span<const Command> commands, std::size_t at_most,
-    const std::function<void(std::size_t, const Result<Ended>&)>& on_end) {
+    const std::function<void(std::size_t, const Result<Ended>&)>& on_end, const KeptOutput& most) {
   std::vector<Result<Ended>> results(commands.size());
   UvLoop loop;
+  KeptOutput room = most;
   std::size_t next = 0;
   std::function<void()> start_next = [&] {
     if (next == commands.size()) return;
@@ -89,7 +100,7 @@ std::vector<Result<Ended>> run_all(
       if (on_end) on_end(index, results[index]);
       start_next();
     };
-    std::make_shared<Running>(loop, commands[index], done)->start();
+    std::make_shared<Running>(loop, commands[index], room, done)->start();
   };
   for (std::size_t i = 0; i < std::max<std::size_t>(at_most, 1); ++i) start_next();
   loop.run();

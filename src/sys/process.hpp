@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -23,11 +24,17 @@ struct Command {
   std::shared_ptr<const std::string> input = nullptr;
   std::chrono::milliseconds deadline = std::chrono::minutes(1);
   // When set, it gets all output and Ended keeps only the last kTailBytes or so of each stream, so
-  // that a program which talks for days costs no memory.
+  // that a program which talks for days costs no memory. Otherwise KeptOutput is the limit.
   OnOutput on_output = nullptr;
 };
 
 constexpr std::size_t kTailBytes = std::size_t{16} << 10;
+
+// How much output is kept, in bytes. What comes after that is read and dropped.
+struct KeptOutput {
+  std::size_t of_stream = std::size_t{32} << 20;
+  std::size_t of_all = std::size_t{512} << 20;  // commands that were started together
+};
 
 // How a program ended, and its output.
 struct Ended {
@@ -36,6 +43,7 @@ struct Ended {
   bool timed_out = false;  // the deadline passed: it got SIGTERM and, a second later, SIGKILL
   std::string out;
   std::string err;
+  std::uint64_t dropped = 0;  // bytes of output beyond KeptOutput
 
   [[nodiscard]] bool ok() const { return code == 0 && signal == 0 && !timed_out; }
 };
@@ -52,6 +60,7 @@ struct Ended {
 // Cost: one process and three pipes for each running command.
 [[nodiscard]] std::vector<Result<Ended>> run_all(
     std::span<const Command> commands, std::size_t at_most,
-    const std::function<void(std::size_t, const Result<Ended>&)>& on_end = {});
+    const std::function<void(std::size_t, const Result<Ended>&)>& on_end = {},
+    const KeptOutput& most = {});
 
 }  // namespace muster::sys

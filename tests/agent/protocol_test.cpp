@@ -38,8 +38,8 @@ TEST(Protocol, OrdersAreReadBack) {
 
 TEST(Protocol, ReportsAreReadBack) {
   Report facts{.kind = Report::Kind::kFacts};
-  facts.facts.hostname = "n\n1";
-  EXPECT_EQ(read_back(facts)->facts.hostname, "n\n1");
+  facts.facts.hostname = "n\"1";
+  EXPECT_EQ(read_back(facts)->facts.hostname, "n\"1");
   const Report event{.kind = Report::Kind::kEvent,
                      .event = {.start = std::nullopt, .end = RankEnd{.rank = 3, .status = 768}}};
   const auto again = read_back(event);
@@ -54,6 +54,26 @@ TEST(Protocol, ReportsAreReadBack) {
   EXPECT_EQ(read_back(looks)->looks, looks.looks);
   const Report beat{.kind = Report::Kind::kBeat, .clock_s = 12.25};
   EXPECT_EQ(read_back(beat)->clock_s, 12.25);
+}
+
+TEST(Protocol, NoTextOfAReportCanControlATerminal) {
+  const std::string raw = "\x1b[2J\r\u009b";
+  const std::string clean = "?[2J??";
+  EXPECT_EQ(read_back(Report{.kind = Report::Kind::kFailed, .text = raw})->text, clean);
+  const Report looks{.kind = Report::Kind::kLooks, .looks = {{.state = raw, .waits_in = raw}}};
+  EXPECT_EQ(read_back(looks)->looks[0].state + read_back(looks)->looks[0].waits_in, clean + clean);
+  const RankStart start{.remarks = {raw}};
+  const Report started{.kind = Report::Kind::kEvent, .event = {.start = start, .end = {}}};
+  EXPECT_EQ(read_back(started)->event.start->remarks, std::vector<std::string>{clean});
+  const Report ended{.kind = Report::Kind::kEvent,
+                     .event = {.start = {}, .end = RankEnd{.failure = raw}}};
+  EXPECT_EQ(read_back(ended)->event.end->failure, clean);
+}
+
+TEST(Protocol, OrdersAreCarriedOutAsTheyAre) {
+  Order order{.kind = Order::Kind::kHello, .run_id = "r", .request = facts::Request{}};
+  order.request->activate = "a=$'\x1b'\nexport a\n";
+  EXPECT_EQ(parse_order(to_line(order))->request->activate, order.request->activate);
 }
 
 TEST(Protocol, OutputKeepsItsBytesAndItsPlace) {

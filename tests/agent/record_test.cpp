@@ -18,7 +18,7 @@ const RankStart kStart{.rank = 3,
 
 const RankEnd kEnd{.rank = 3,
                    .status = 139,
-                   .failure = "cannot run 'x': \"no\"\n",
+                   .failure = "cannot run 'x': \"no\"",
                    .time_s = 1700000001.5,
                    .user_s = 0.25,
                    .system_s = 0.125,

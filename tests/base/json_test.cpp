@@ -40,6 +40,18 @@ void fields(V& v, Outer& o) {
   v.maybe("words", o.words);
 }
 
+struct Words {
+  std::string line;
+  std::string lines;
+  std::vector<std::string> list;
+  std::map<std::string, std::string> map;
+};
+
+template <class V>
+void fields(V& v, Words& w) {
+  v("line", w.line), v.lines("lines", w.lines), v("list", w.list), v("map", w.map);
+}
+
 namespace {
 
 std::string why_not(const std::string& text, const JsonLimits& limits = {}) {
@@ -126,6 +138,26 @@ TEST(Fields, KeepTheLimits) {
   EXPECT_EQ(why_not(text, {.items = 2}), "list has too many items");
   EXPECT_EQ(why_not(text, {.depth = 2}), "nested too deeply");
   EXPECT_EQ(why_not(text, {.bytes = 20}), "too long");
+}
+
+TEST(Fields, TextsArePrintable) {
+  const std::string raw = "\x1b]0;t\a\n\u00f6\u009b";
+  const Words said{.line = raw, .lines = raw, .list = {raw}, .map = {{raw, raw}}};
+  const auto read = read_fields<Words>(json_of_fields(said));
+  ASSERT_TRUE(read) << read.error().what;
+  const std::string clean = "?]0;t??\u00f6?";
+  EXPECT_EQ(read->line, clean);
+  EXPECT_EQ(read->lines, "?]0;t?\n\u00f6?");
+  EXPECT_EQ(read->list, std::vector<std::string>{clean});
+  EXPECT_EQ(read->map, (std::map<std::string, std::string>{{clean, clean}}));
+}
+
+TEST(Fields, TextsThatAreExecutedStayAsTheyAre) {
+  const std::string raw = "printf '\x1b[31m'\nexit\t1";
+  const Words said{.line = raw, .lines = raw, .list = {raw}, .map = {{raw, raw}}};
+  const auto read = read_fields<Words>(json_of_fields(said), kExactTexts);
+  ASSERT_TRUE(read) << read.error().what;
+  EXPECT_EQ(json_of_fields(*read), json_of_fields(said));
 }
 
 }  // namespace

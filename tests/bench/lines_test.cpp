@@ -47,5 +47,25 @@ TEST(Lines, WhatIsWrongIsSaid) {
   }
 }
 
+TEST(Lines, HaveALimitInAll) {
+  const std::string line = R"({"muster_bench":1,"kind":"skipped","operation":"a","backend":"b",)"
+                           R"("why":"c"})";
+  Results results;
+  Lines lines(results, {"n1"}, 3 * line.size());
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(lines.take(line));
+  EXPECT_EQ(results.skipped.size(), 3U);
+  EXPECT_EQ(lines.wrong(), "muster-bench printed more results than muster keeps");
+}
+
+TEST(Lines, NoTextCanControlATerminal) {
+  Results results;
+  Lines lines(results, {"n1"});
+  EXPECT_TRUE(lines.take(R"({"muster_bench":1,"kind":"skipped","operation":"\u001b]0;t\u0007",)"
+                         R"("backend":"\u009b","why":"\r"})"));
+  ASSERT_EQ(results.skipped.size(), 1U);
+  EXPECT_EQ(results.skipped[0].operation, "?]0;t?");
+  EXPECT_EQ(results.skipped[0].backend + results.skipped[0].why, "??");
+}
+
 }  // namespace
 }  // namespace muster::bench

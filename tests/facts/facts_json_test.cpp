@@ -1,6 +1,7 @@
 #include <limits>
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "facts/facts.hpp"
 
@@ -100,6 +101,29 @@ TEST(FactsJson, text_that_is_no_utf8_is_replaced) {
   Facts facts;
   facts.gpus = {"a\xff"};
   EXPECT_TRUE(parse_facts(to_json(facts)));
+}
+
+// Adds what a hostile host would to every text below, and to every name in a map.
+void spoil(nlohmann::json& json, const std::string& with) {
+  if (json.is_string()) json = json.get<std::string>() + with;
+  if (!json.is_structured()) return;
+  for (auto& item : json) spoil(item, with);
+  for (const char* map : {"files", "seen", "digest"}) {
+    if (json.is_object() && json.contains(map)) json[map][with] = with;
+  }
+}
+
+TEST(FactsJson, no_text_of_a_host_can_control_a_terminal) {
+  auto json = nlohmann::json::parse(to_json(full()));
+  spoil(json, "\x1b]52;c;x\a\r\u009b");
+  for (auto& interface : json["interfaces"]) interface["kind"] = "port";
+  const auto read = parse_facts(json.dump());
+  ASSERT_TRUE(read) << to_text(read.error());
+  EXPECT_EQ(read->torch.version, "?]52;c;x???");
+  const std::string clean = nlohmann::json::parse(to_json(*read)).dump();
+  for (const char* bad : {"\\u00", "\\r", "\u009b"}) {
+    EXPECT_EQ(clean.find(bad), std::string::npos) << bad;
+  }
 }
 
 TEST(FactsJson, names_the_field_that_is_wrong) {

@@ -52,6 +52,17 @@ TEST(Failures, AreFoldedByReasonWithWhatToDo) {
   EXPECT_EQ(text.find("n4"), std::string::npos) << text;
 }
 
+TEST(Failures, OutputThatWasDroppedIsOne) {
+  Outcome cut = ended("n1", 0);
+  cut.ended->dropped = 1'200'000;
+  const std::vector<Outcome> outcomes = {cut, ended("n2", 0)};
+  EXPECT_EQ(conclusion(outcomes).failure, ErrorCode::kSystem);
+  const std::string text = failures_text(outcomes);
+  EXPECT_NE(text.find("n1: its output is incomplete"), std::string::npos) << text;
+  EXPECT_NE(text.find("dropped 1.2 MB\n    hint: write the output to a file"), std::string::npos);
+  EXPECT_EQ(nlohmann::json::parse(to_json(cut))["dropped_bytes"], 1'200'000);
+}
+
 TEST(Failures, AreNotMentionedWhenThereAreNone) {
   EXPECT_EQ(failures_text(std::vector<Outcome>{ended("n1", 0)}), "");
 }

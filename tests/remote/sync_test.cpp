@@ -259,5 +259,12 @@ TEST(SyncFailure, KeepsTheFirstLine) {
   EXPECT_EQ(sync_failure("n1", {.code = 255, .err = ""}).code, ErrorCode::kUnreachable);
 }
 
+TEST(SyncFailure, NoWordsOfAHostCanControlATerminal) {
+  const std::string raw = "\x1b]0;t\a\u009b";
+  EXPECT_TRUE(sync_failure("n1", {.code = 23, .err = raw}).cause->what == "?]0;t??");
+  EXPECT_EQ(newer_there(raw + " is newer\n"), std::vector<std::string>{"?]0;t??"});
+  EXPECT_EQ(listing(raw + "\nb\n" + kStats), "?]0;t??\nb\n");
+}
+
 }  // namespace
 }  // namespace muster::remote

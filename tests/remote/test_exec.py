@@ -1,9 +1,12 @@
 """muster exec as a person uses it, from the launcher to three hosts."""
+import base64
 import json
+import shlex
 import signal
 import time
 
 import pytest
+from tests.on_terminal import HOSTILE, HOSTILE_BYTES, SHOWN, is_harmless, on_terminal
 from tests.waiting import patient
 
 pytestmark = pytest.mark.lab
@@ -23,6 +26,25 @@ def test_equal_output_is_said_once_and_the_odd_host_stands_out(open_lab):
     assert done.returncode == 0, done.stderr
     assert done.stdout == "--- n[1,3] (2 hosts) ---\nsame\n--- n2 ---\nother\n"
     assert done.stderr == "--- n[1-3] (3 hosts) ---\noops\n"
+
+
+def test_output_cannot_control_the_terminal_and_is_complete_in_a_file(open_lab):
+    command = ["muster", "exec", "-H", "n1", f"printf '{HOSTILE}'"]
+    for words in (command, [*command[:2], "--label", *command[2:]]):
+        shown = open_lab.exec("launcher", *on_terminal(*words))
+        assert shown.returncode == 0, shown.stdout
+        assert SHOWN in shown.stdout and all(map(is_harmless, shown.stdout.splitlines())), repr(shown.stdout)
+    in_file = open_lab.shell("launcher", f"{shlex.join(command)} | tail -n 1 | base64 -w0")
+    assert base64.b64decode(in_file) == HOSTILE_BYTES
+
+
+def test_output_beyond_the_limit_is_dropped_and_reported(open_lab):
+    line = "head -c 40000000 /dev/zero | tr '\\0' x"
+    counted = open_lab.exec("launcher", "sh", "-c", f"(muster exec -H n1 \"{line}\"; echo \"code $?\" >&2) | wc -c")
+    assert int(counted.stdout) == 32 * 2**20 + len("--- n1 ---\n") + 1
+    assert "n1: its output is incomplete" in counted.stderr and "dropped 6.4 MB" in counted.stderr and "code 125" in counted.stderr
+    live = open_lab.shell("launcher", f"muster exec -H n1 --label \"{line}\" | tr -d -c x | wc -c")
+    assert int(live) == 40_000_000
 
 
 def test_one_word_is_the_shells_and_several_are_quoted(open_lab):

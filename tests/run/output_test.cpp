@@ -1,9 +1,14 @@
 #include "run/output.hpp"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 #include <functional>
+#include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "sys/temp_folder.hpp"
 
@@ -69,6 +74,77 @@ TEST_F(OutputTest, TheEnginesWordsAreKeptApart) {
   EXPECT_EQ((*output)->last_of_engine(1), std::vector<std::string>{"and more"});
 }
 
+TEST_F(OutputTest, ALineOfTheEngineThatDoesNotEndIsCut) {
+  std::size_t lines = 0, longest = 0;
+  const auto output = Output::open(folder_, 1, [&](auto, const Line& line) {
+    ++lines;
+    longest = std::max(longest, line.text.size());
+  });
+  const std::string piece(1 << 16, 'x');
+  for (int i = 0; i < 64; ++i) (*output)->take_engine(kOut, piece);
+  EXPECT_EQ(lines, 3U);  // of a little more than a megabyte
+  EXPECT_LT(longest, std::size_t{2} << 20);
+}
+
+TEST_F(OutputTest, LinesThatDoNotEndHaveALimitInAll) {
+  std::size_t lines = 0;
+  constexpr int kRanks = 70;  // 64 of them fill the limit
+  const auto output = Output::open(folder_, kRanks, [&](auto, const auto&) { ++lines; });
+  const std::string megabyte(1 << 20, 'x');
+  for (int rank = 0; rank < kRanks; ++rank) {
+    EXPECT_TRUE((*output)->take("n1", piece(rank, kOut, 0, megabyte)));
+  }
+  EXPECT_EQ(lines, 6U);
+  EXPECT_EQ(std::filesystem::file_size(folder_ + "/ranks/69.out"), megabyte.size());
+}
+
+// Standard output and error are a pipe that nobody reads from until `drained` is called.
+class PausedTerminal {
+ public:
+  PausedTerminal() : out_(::dup(STDOUT_FILENO)), err_(::dup(STDERR_FILENO)) {
+    EXPECT_EQ(::pipe2(ends_.data(), O_CLOEXEC), 0);
+    (void)::dup2(ends_[1], STDOUT_FILENO);
+    (void)::dup2(ends_[1], STDERR_FILENO);
+    ::close(ends_[1]);
+  }
+  // Everything that `finish` and what came before it wrote.
+  std::size_t drained(const std::function<void()>& finish) {
+    std::size_t bytes = 0;
+    std::thread reader([&] {
+      std::array<char, 65536> buffer{};
+      for (ssize_t got = 0; (got = ::read(ends_[0], buffer.data(), buffer.size())) > 0;) {
+        bytes += static_cast<std::size_t>(got);
+      }
+    });
+    finish();
+    (void)::dup2(out_, STDOUT_FILENO);
+    (void)::dup2(err_, STDERR_FILENO);
+    reader.join();
+    for (const int one : {out_, err_, ends_[0]}) ::close(one);
+    return bytes;
+  }
+
+ private:
+  int out_;
+  int err_;
+  std::array<int, 2> ends_{};
+};
+
+TEST_F(OutputTest, APausedTerminalLosesNothingAndFillsNoMemory) {
+  constexpr std::size_t kEach = 200'000;
+  ASSERT_TRUE(sys::write_file(folder_ + "/out", std::string(kEach, 'o'), 0600));
+  const sys::Fd file(::open((folder_ + "/out").c_str(), O_RDONLY | O_CLOEXEC));
+  PausedTerminal terminal;
+  auto screen = std::make_unique<Screen>(file.get(), file.get());
+  for (std::size_t i = 0; i < kEach; ++i) {
+    screen->show({.stream = kOut, .at = i, .bytes = 1});
+    screen->show({.stream = kErr, .at = i, .bytes = 1});
+  }
+  const std::size_t waiting = screen->waiting();
+  EXPECT_EQ(terminal.drained([&] { screen = nullptr; }), 2 * kEach);
+  EXPECT_LT(waiting, 100'010U);
+}
+
 TEST_F(OutputTest, TheLastErrorsAreThoseOfTheRank) {
   const auto output = Output::open(folder_, 2, [](auto, const auto&) {});
   EXPECT_TRUE((*output)->take("n1", piece(0, kErr, 0, "other\n")));
@@ -100,6 +176,19 @@ TEST_F(OutputTest, WhatTheOthersSayAfterARankFailedIsKeptAndNotShown) {
   });
   EXPECT_EQ(shown, "[n1:0] all is well\n[n2:1] it was me\n");
   EXPECT_EQ(*sys::read_file(folder_ + "/ranks/0.err"), "all is well\nmy peer is gone\n");
+}
+
+TEST_F(OutputTest, WhatIsHeldBackHasALimitAndAllOfItIsKept) {
+  constexpr std::size_t kLines = 10'100;
+  const std::string shown = shown_errors(folder_, [](Output& output) {
+    output.a_rank_failed();
+    for (std::size_t i = 0; i < kLines; ++i) {
+      EXPECT_TRUE(output.take("n1", piece(0, kErr, 2 * i, "x\n")));
+    }
+    output.show_held(-1);
+  });
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 10'000);
+  EXPECT_EQ(std::filesystem::file_size(folder_ + "/ranks/0.err"), 2 * kLines);
 }
 
 TEST_F(OutputTest, ARankThatSoundsLikeAnEndIsHeldBackUntilItIsKnownWhoFailed) {

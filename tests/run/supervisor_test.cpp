@@ -374,6 +374,38 @@ TEST(Supervisor, WordsOfARankCannotEither) {
   EXPECT_FALSE(says(end.verdict.text, "\x1b")) << end.verdict.text;
 }
 
+TEST(Supervisor, AHostThatReportsStartsWithoutEndIsGivenUp) {
+  Scene scene(2);
+  scene.let_ranks_live(kLong);
+  scene.later(1, [&] {
+    for (std::uint64_t i = 1; i < 2100; ++i) {
+      const agent::RankStart start{.rank = 1, .size = 2, .program = {.pid = 5, .start = i}};
+      scene.hosts[1].send(
+          {.kind = agent::Report::Kind::kEvent, .event = {.start = start, .end = {}}});
+    }
+  });
+  const Ending end = scene.play();
+  EXPECT_EQ(end.verdict.code, 125);
+  EXPECT_TRUE(says(end.verdict.text, "n2: it reports more starts of ranks")) << end.verdict.text;
+}
+
+TEST(Supervisor, AHostThatSpeaksForEverDoesNotKeepTheRunOpen) {
+  Scene scene(2);
+  scene.hosts[1].behaviour.leaves_out = {Point::kDone};
+  std::uint64_t at = scene.hosts[1].behaviour.output.size();
+  std::function<void()> speak = [&] {
+    scene.hosts[1].send({.kind = agent::Report::Kind::kOutput,
+                         .piece = {.rank = 1, .at = std::exchange(at, at + 2), .bytes = "x\n"}});
+    scene.loop.after(2, speak);
+  };
+  scene.later(1, speak);
+  const Ending end = scene.play();
+  EXPECT_FALSE(end.waited_for_ever);
+  EXPECT_EQ(end.verdict.code, 0);
+  EXPECT_TRUE(says(end.said, "n2 has not confirmed that the run ended there")) << end.said;
+  EXPECT_LT(end.took_s, 620);
+}
+
 // Signals, at each phase.
 
 struct Interrupt {

@@ -1,9 +1,11 @@
 """What the ranks say arrives: lines whole and labelled, every byte in the file of its rank, and nothing is left or hangs."""
+import base64
 import hashlib
 import re
 from collections import Counter
 
 import pytest
+from tests.on_terminal import HOSTILE, HOSTILE_BYTES, SHOWN, is_harmless, on_terminal
 
 pytestmark = pytest.mark.lab
 
@@ -54,6 +56,30 @@ def test_every_line_is_in_the_file_of_its_rank_and_nothing_is_left(cluster, engi
         assert f"[n{rank // 2 + 1}:{rank}] rank {rank} to stderr" in run.err
     cluster.settles(before, 5)
     assert cluster.run_folders() == {name: [] for name in cluster.lab.hosts}
+
+
+def test_a_rank_cannot_control_the_terminal(cluster, engine):
+    """Neither while it runs nor in the verdict, in `attach` or in `logs`; its file has every byte."""
+    program = ["sh", "-c", f"printf '{HOSTILE}'; printf '{HOSTILE}' >&2; exit 3"]
+    run = cluster.launch(on_terminal("muster", "run", "-H", "n1", "--", *program), engine)
+    assert run.end() == 3, run.said()
+    assert f"[n1:0] {SHOWN}" in [line.rstrip("\r") for line in run.out], run.said()
+    others = [cluster.lab.exec("launcher", *on_terminal("muster", *words)) for words in (["logs", "last"], ["logs", "last", "--rank", "0", "--err"], ["attach", "last"])]
+    assert all(SHOWN in other.stdout for other in others), [other.stdout for other in others]
+    assert all(map(is_harmless, [*run.out, *(line for other in others for line in other.stdout.splitlines())])), run.said()
+    assert base64.b64decode(cluster.lab.shell("launcher", "muster logs last --rank 0 | base64 -w0")) == HOSTILE_BYTES
+
+
+def test_endless_output_leaves_room_for_the_record(cluster, engine):
+    cluster.lab.shell("launcher", f"mkdir /mnt/state && mount -t tmpfs -o size=32m,uid={cluster.lab.uid},mode=700 none /mnt/state", root=True)
+    try:
+        line = f"PATH={engine.path} XDG_STATE_HOME=/mnt/state muster run -H n1 -- sh -c 'yes {1000 * "x"} | head -c 30000000' 2>&1 >/dev/null"
+        done = cluster.lab.exec("launcher", "sh", "-c", line)
+        assert done.returncode == 0 and "is incomplete: the disk is nearly full" in done.stdout, done.stdout
+        assert " ok " in cluster.lab.shell("launcher", "XDG_STATE_HOME=/mnt/state muster runs")
+        assert int(cluster.lab.shell("launcher", "df --output=avail -B1 /mnt/state | tail -n 1")) > 1_000_000
+    finally:
+        cluster.lab.shell("launcher", "umount -l /mnt/state && rmdir /mnt/state", root=True)
 
 
 def test_lines_on_the_screen_are_whole_and_labelled(cluster, engine):

@@ -39,6 +39,18 @@ TEST(Loop, AProgramIsSpokenToAndAnswers) {
   process->kill(SIGTERM);
 }
 
+TEST(Loop, AProgramThatReadsNothingDoesNotFillTheMemory) {
+  UvLoop loop;
+  const auto process = loop.start({.argv = {"sleep", "60"}, .input = Input::kPipe});
+  const auto megabyte = bytes(std::string(1 << 20, 'x'));
+  for (int i = 0; i < 64; ++i) (*process)->write(megabyte);
+  EXPECT_GE((*process)->input_descriptor(), 0);
+  for (int i = 0; i < 4; ++i) (*process)->write(megabyte);
+  EXPECT_EQ((*process)->input_descriptor(), -1);
+  (*process)->kill(SIGKILL);
+  loop.run();
+}
+
 TEST(Loop, AProgramThatIsNotThereIsAnError) {
   UvLoop loop;
   const auto process = loop.start({.argv = {"/no/such/program"}});

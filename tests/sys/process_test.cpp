@@ -42,6 +42,25 @@ TEST(Process, PassesAMegabyteThroughBothWays) {
   EXPECT_TRUE(ended->out == megabyte);
 }
 
+TEST(Process, KeepsOnlySoMuchOutputAndCountsTheRest) {
+  const Command talks = shell("head -c 3000 /dev/zero; head -c 100 /dev/zero >&2");
+  const auto ended = run_all({&talks, 1}, 1, {}, {.of_stream = 1000, .of_all = 5000});
+  ASSERT_TRUE(ended[0].has_value());
+  EXPECT_TRUE(ended[0]->ok());
+  EXPECT_EQ(ended[0]->out.size(), 1000U);
+  EXPECT_EQ(ended[0]->err.size(), 100U);
+  EXPECT_EQ(ended[0]->dropped, 2000U);
+}
+
+TEST(Process, KeepsOnlySoMuchOutputOfAllTogether) {
+  const std::vector<Command> commands(3, shell("head -c 800 /dev/zero"));
+  const auto ended = run_all(commands, 1, {}, {.of_stream = 1000, .of_all = 1000});
+  EXPECT_EQ(ended[0]->out.size(), 800U);
+  EXPECT_EQ(ended[1]->out.size(), 200U);
+  EXPECT_EQ(ended[1]->dropped, 600U);
+  EXPECT_EQ(ended[2]->dropped, 800U);
+}
+
 TEST(Process, SurvivesAProgramThatDoesNotReadItsInput) {
   Command command = shell("exec <&-; exit 4");
   command.input = std::make_shared<const std::string>(std::string(1 << 20, 'x'));
