@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "agent/descendants.hpp"
+#include "agent/handout.hpp"
 #include "agent/last_clean_up.hpp"
 #include "agent/leftovers.hpp"
 #include "agent/protocol.hpp"
@@ -51,15 +52,6 @@ void send_all(Channel& launcher, const std::string& line) {
     if (::poll(&watched, 1, kPatienceMs) <= 0) return;
     launcher.flush();
   }
-}
-
-std::string joined(const std::vector<std::string>& entries) {
-  std::string text;
-  for (const std::string& entry : entries) {
-    text += entry;
-    text += '\0';
-  }
-  return text;
 }
 
 Result<std::string> prepare_folder(const Order& hello) {
@@ -139,21 +131,21 @@ class LauncherWatch {
   std::thread thread_;
 };
 
-Result<void> tell_facts(Channel& launcher, const Order& hello, const std::string& folder) {
+// Returns the environment after activation, for the ranks; nothing: none was asked for.
+std::optional<std::vector<std::string>> tell_facts(Channel& launcher, const Order& hello) {
   facts::Gathered gathered;
   {
     const LauncherWatch watch(launcher.in());
     gathered = facts::gather(hello.request.value_or(facts::Request{}));
   }
-  if (!folder.empty() && !gathered.environment.empty()) {
-    MUSTER_CHECK(sys::write_file(folder + "/env", joined(gathered.environment), 0600));
-  }
   send_all(launcher, to_line(Report{.kind = Report::Kind::kFacts, .facts = gathered.facts}));
-  return {};
+  if (gathered.environment.empty()) return std::nullopt;
+  return std::move(gathered.environment);
 }
 
 // The order that decides what becomes of us; nothing: the launcher is gone.
-Result<std::optional<Order>> await_decision(Channel& launcher, const std::string& folder) {
+Result<std::optional<Order>> await_decision(Channel& launcher, const std::string& folder,
+                                            Handout& handout) {
   while (auto order = await_order(launcher)) {
     if (order->kind == Order::Kind::kBeat) {
       send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = sys::unix_time()}));
@@ -161,7 +153,7 @@ Result<std::optional<Order>> await_decision(Channel& launcher, const std::string
       return std::optional<Order>(*std::move(order));
     } else if (!folder.empty()) {
       MUSTER_CHECK(sys::write_file(folder + "/placement", to_json(order->placement), 0600));
-      MUSTER_CHECK(sys::write_file(folder + "/variables", joined(order->variables), 0600));
+      handout.variables = std::move(order->variables);
     }
   }
   return std::optional<Order>();
@@ -177,19 +169,21 @@ Result<void> serve(Channel& launcher, const Order& hello) {
     if (!sys::exists(folder))
       return unexpected(Error{.what = "the run has already ended on this host"});
   }
+  Handout handout;
   if (hello.request) {
     // It may take a while: the launcher hears first that it has reached us.
     send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = sys::unix_time()}));
     MUSTER_CHECK(end_leftovers(hello.earlier));  // before the facts, which tell the free ports
-    MUSTER_CHECK(tell_facts(launcher, hello, folder));
+    handout.activated = tell_facts(launcher, hello);
   }
-  MUSTER_TRY(const auto next, await_decision(launcher, folder));
+  MUSTER_TRY(const auto next, await_decision(launcher, folder, handout));
   if (folder.empty()) return {};  // a check
   if (!next || next->kind != Order::Kind::kBegin) {
     // The run was refused, or (keep) is to be started by hand.
     const bool keep = next && next->kind == Order::Kind::kBye && next->keep;
+    if (hello.request && keep) return leave_in_files(folder, handout);
     std::error_code error;
-    if (hello.request && !keep) std::filesystem::remove_all(folder, error);
+    if (hello.request) std::filesystem::remove_all(folder, error);
     return {};
   }
   // From now on the connection may break: sshd's end must not be ours.
@@ -199,7 +193,8 @@ Result<void> serve(Channel& launcher, const Order& hello) {
   std::filesystem::current_path("/", ignored);
   HostSystem system;
   Warden warden(hello.run_id, folder, system);
-  MUSTER_CHECK(warden.prepare());
+  // A warden that takes the place of a killed one has no environment to hand out.
+  MUSTER_CHECK(warden.prepare(hello.request ? std::optional(std::move(handout)) : std::nullopt));
   const Warden::Rest rest = warden.serve(std::move(launcher), next->orphan_after_s);
   clean_up(hello.run_id, folder, rest.starts, rest.keep);
   return {};

@@ -21,11 +21,10 @@ namespace muster::agent {
 namespace {
 
 Result<Environment> engines_environment(const RunFiles& files) {
-  MUSTER_TRY(const Environment variables, files.await_variables(kVariablesCome));
-  MUSTER_TRY(auto activated, files.activated());
-  if (activated) return lay_over(*std::move(activated), variables, {});
+  MUSTER_TRY(HandedOut handed, files.handout());
+  if (handed.activated) return lay_over(*std::move(handed.activated), handed.variables, {});
   Environment environment = own_environment();
-  for (const auto& [name, value] : variables) environment.insert_or_assign(name, value);
+  for (const auto& [name, value] : handed.variables) environment.insert_or_assign(name, value);
   return environment;
 }
 

@@ -6,7 +6,8 @@
 //                                   the activation, gathers
 //                             <-    beat at once, then facts
 //   (closes: the agent ends)        a check ends here, and a run that is not started; its folder
-//                                   is removed unless bye (keep) was said
+//                                   is removed unless bye (keep) was said: then it gets files with
+//                                   the environment, for a run that is started by hand
 //   place (variables)         ->    keeps for the ranks what was decided for this host, and the
 //                                   variables for an engine that is started there
 //   begin (taken)             ->    becomes the run's warden

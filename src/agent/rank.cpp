@@ -68,11 +68,23 @@ void take_place(const Assignment& placement, const Environment& inherited, ranke
   rank.rank = placement.first_rank + rank.local_rank;
 }
 
+// torchrun was started with the job's environment (see host_engine.cpp) and passes it on. So it can
+// start ranks again even if the warden, which had that environment, was killed.
+bool has_environment(const Environment& inherited, const RankOptions& options) {
+  const auto engines_run = inherited.find("MUSTER_RUN_ID");
+  const auto rank = rankenv::read(inherited);
+  return rank && rank->under_agent && engines_run != inherited.end() &&
+         engines_run->second == options.run_id;
+}
+
 Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
   Environment inherited = own_environment();
+  HandedOut handed;
+  if (!has_environment(inherited, options)) {
+    MUSTER_TRY(handed, files.handout());
+  }
   if (options.carried) {
-    MUSTER_TRY(const Environment carried, files.await_variables(kVariablesCome));
-    for (const auto& [name, value] : carried) inherited.insert_or_assign(name, value);
+    for (const auto& [name, value] : handed.variables) inherited.insert_or_assign(name, value);
   }
   if (!options.folder.empty()) go_to(options.folder, inherited);
   Prepared prepared{.host = files.host()};
@@ -93,9 +105,10 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
     if (interface) wishes.network = network_variables(*interface, std::nullopt);
     if (!interface) prepared.remarks.push_back(interface.error().what);
   }
-  MUSTER_TRY(auto activated, files.activated());
-  Composed composed = compose(
-      activated ? lay_over(*std::move(activated), inherited, prepared.rank) : inherited, wishes);
+  if (handed.activated) {
+    inherited = lay_over(*std::move(handed.activated), inherited, prepared.rank);
+  }
+  Composed composed = compose(std::move(inherited), wishes);
   prepared.environment = std::move(composed.environment);
   if (prepared.rank.rank == 0 && !composed.kept.empty()) {
     prepared.remarks.push_back(

@@ -1,9 +1,10 @@
 // What a rank tells the warden of its host, which passes it on to the launcher.
 //
 // The pushed binary is BASE/HASH/muster. All files of a run on that host are in BASE/runs/ID, mode
-// 0700: `host` (the name that muster calls the host by), `env` (the environment after activation,
-// entries ended by NUL, mode 0600; only when one was asked for), the warden's sockets (`socket` for
-// launchers that reconnect, `ranks` for the ranks), and `rank.N.jsonl` with the start of rank N.
+// 0700: `host` (the name that muster calls the host by), `placement`, the warden's sockets (`socket`
+// for launchers that reconnect, `ranks` for the ranks, `environment` for what handout.hpp says), and
+// `rank.N.jsonl` with the start of rank N. None of them holds the value of a variable. Only the
+// folder of a run that the user starts by hand (--dry-run) has `variables` and `env`, mode 0600.
 #pragma once
 
 #include <cstdint>

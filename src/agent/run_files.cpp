@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +19,8 @@ namespace {
 constexpr std::size_t kMaxName = 255;
 constexpr double kOrphanAfterSeconds = 60;  // where the warden has left no word
 constexpr double kLongestSeconds = 1e9;
-constexpr std::size_t kMaxEnvironment = std::size_t{16} << 20;
+constexpr std::size_t kMaxPlacement = std::size_t{1} << 20;
+constexpr std::chrono::milliseconds kHandoutComes{10'000};  // at most
 
 std::string own_name() {
   std::array<char, kMaxName + 1> name{};
@@ -49,39 +49,15 @@ std::string RunFiles::host() const {
   return name.empty() ? own_name() : name;
 }
 
-Result<std::optional<Environment>> RunFiles::activated() const {
-  const std::string path = folder_ + "/env";
-  if (folder_.empty() || !sys::exists(path)) return std::optional<Environment>();
-  MUSTER_TRY(const std::string text, sys::read_file(path, kMaxEnvironment));
-  return std::optional<Environment>(parse_environment(text));
-}
-
-Result<Environment> RunFiles::variables() const {
-  const std::string path = folder_ + "/variables";
-  if (folder_.empty() || !sys::exists(path)) return Environment();
-  MUSTER_TRY(const std::string text, sys::read_file(path, kMaxEnvironment));
-  return parse_environment(text);
-}
-
-Result<Environment> RunFiles::await_variables(std::chrono::milliseconds patience) const {
-  constexpr int kLookAgainMs = 5;
-  const auto give_up = std::chrono::steady_clock::now() + patience;
-  while (!sys::exists(folder_ + "/variables")) {
-    if (folder_.empty() || std::chrono::steady_clock::now() > give_up) {
-      return unexpected(Error{.what = "this host did not receive the job's environment variables "
-                                      "from the machine that started the run",
-                              .hint = "start the job again; if this happens repeatedly, the host "
-                                      "is overloaded or the run's directory was removed"});
-    }
-    (void)::poll(nullptr, 0, kLookAgainMs);
-  }
-  return variables();
+Result<HandedOut> RunFiles::handout() const {
+  if (folder_.empty()) return HandedOut();
+  return ask_for_handout(folder_, kHandoutComes);
 }
 
 std::optional<Assignment> RunFiles::placement() const {
   const std::string path = folder_ + "/placement";
   if (folder_.empty() || !sys::exists(path)) return std::nullopt;
-  const auto text = sys::read_file(path, kMaxEnvironment);
+  const auto text = sys::read_file(path, kMaxPlacement);
   return text ? parse_placement(*text) : std::nullopt;
 }
 

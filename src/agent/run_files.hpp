@@ -6,7 +6,7 @@
 #include <string>
 
 #include "agent/assignment.hpp"
-#include "agent/rank_environment.hpp"
+#include "agent/handout.hpp"
 #include "base/error.hpp"
 #include "sys/file.hpp"
 
@@ -20,8 +20,6 @@ constexpr const char* kOrphanAfterFile = "orphan_after_s";
 
 constexpr int kUsageCode = 2;  // exit code of muster's own processes on a host
 
-constexpr std::chrono::milliseconds kVariablesCome{10'000};  // from the launcher, at most
-
 class RunFiles {
  public:
   // Makes BASE/runs/ID, mode 0700, or verifies that it is ours. An empty id: no folder, no files.
@@ -29,12 +27,8 @@ class RunFiles {
 
   // The name that muster calls this host by; else the first part of the host's own.
   [[nodiscard]] std::string host() const;
-  // Nothing: no activation was asked for.
-  [[nodiscard]] Result<std::optional<Environment>> activated() const;
-  // What an engine that is started on this host gets beyond that.
-  [[nodiscard]] Result<Environment> variables() const;
-  // The same for a rank, which may be quicker than the agent that writes them: waits for so long.
-  [[nodiscard]] Result<Environment> await_variables(std::chrono::milliseconds patience) const;
+  // The job's environment, from the warden.
+  [[nodiscard]] Result<HandedOut> handout() const;
   // What was decided for this host, as the agent wrote it (see assignment.hpp); nothing: it is not
   // known.
   [[nodiscard]] std::optional<Assignment> placement() const;

@@ -20,12 +20,12 @@ using std::chrono::duration;
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-constexpr const char* kSocket = "/socket";
-constexpr std::size_t kQueue = std::size_t{256} << 10;  // bytes waiting for the launcher
-constexpr double kOwnGraceSeconds = 2;                  // if the launcher named none
-constexpr milliseconds kLookAgain{20};                  // while processes are being ended
-constexpr milliseconds kKillTakes{1000};                // at most, for a killed process to go away
-constexpr milliseconds kLastWordsTake{5000};            // at most, for the launcher to read them
+constexpr const char* kLauncherSocket = "/socket";
+constexpr std::size_t kLauncherQueue = std::size_t{256} << 10;  // bytes waiting for the launcher
+constexpr double kOwnGraceSeconds = 2;                          // if the launcher named none
+constexpr milliseconds kLookAgain{20};                          // while processes are being ended
+constexpr milliseconds kKillTakes{1000};      // at most, for a killed process to go away
+constexpr milliseconds kLastWordsTake{5000};  // at most, for the launcher to read them
 
 milliseconds ms(double seconds) {
   return duration_cast<milliseconds>(duration<double>(seconds));
@@ -50,14 +50,15 @@ Warden::Warden(std::string run_id, std::string folder, HostSystem& system)
       heard_(system.now()),
       next_beat_(system.now()) {}
 
-Result<void> Warden::prepare() {
+Result<void> Warden::prepare(const std::optional<Handout>& handout) {
+  MUSTER_CHECK(desk_.open(folder_, handout));
   MUSTER_CHECK(links_.listen(folder_));
   sigset_t term;
   (void)::sigemptyset(&term);
   (void)::sigaddset(&term, SIGTERM);
   (void)::sigprocmask(SIG_BLOCK, &term, nullptr);
   terminated_ = sys::Fd(::signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK));
-  MUSTER_TRY(listener_, listen_locally(folder_ + kSocket));
+  MUSTER_TRY(listener_, listen_locally(folder_ + kLauncherSocket));
   return {};
 }
 
@@ -68,6 +69,7 @@ Warden::Rest Warden::serve(Channel launcher, double orphan_after_s) {
   while (!over_) {
     wait();
     admit();
+    desk_.serve();
     launcher_.receive();
     for (auto message = launcher_.next(); message && !over_; message = launcher_.next()) {
       heard_ = system_.now();
@@ -101,7 +103,8 @@ void Warden::be_patient(double orphan_after_s) {
 }
 
 void Warden::wait() {
-  std::vector<pollfd> watched = {{listener_.get(), POLLIN, 0}, {terminated_.get(), POLLIN, 0}};
+  std::vector<pollfd> watched = {
+      {listener_.get(), POLLIN, 0}, {terminated_.get(), POLLIN, 0}, desk_.watched()};
   links_.watch(watched, spool_);
   if (launcher_.open()) {
     watched.push_back({launcher_.in(), POLLIN, 0});
@@ -192,7 +195,7 @@ void Warden::note_gone(int rank) {
 
 // Sends as much as the launcher takes now, or (`all`) everything that is left.
 void Warden::send_output(bool all) {
-  while (launcher_.open() && (all || launcher_.unsent() < kQueue)) {
+  while (launcher_.open() && (all || launcher_.unsent() < kLauncherQueue)) {
     auto piece = spool_.next();
     if (!piece) return;
     launcher_.send(to_line(Report{.kind = Report::Kind::kOutput, .piece = *std::move(piece)}));
@@ -259,7 +262,7 @@ void Warden::leave(bool keep) {
 }
 
 sys::Fd connect_to_warden(const std::string& folder) {
-  return connect_locally(folder + kSocket);
+  return connect_locally(folder + kLauncherSocket);
 }
 
 }  // namespace muster::agent

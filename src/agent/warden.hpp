@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "agent/channel.hpp"
+#include "agent/handout.hpp"
 #include "agent/host_system.hpp"
 #include "agent/protocol.hpp"
 #include "agent/rank_links.hpp"
@@ -21,8 +22,9 @@ class Warden {
   // `folder` is the run's, there already.
   Warden(std::string run_id, std::string folder, HostSystem& system);
 
-  // Opens the socket on which a launcher that lost its connection is let in again.
-  [[nodiscard]] Result<void> prepare();
+  // Opens its sockets: for ranks, and for a launcher that lost its connection. `handout`: see
+  // HandoutDesk.
+  [[nodiscard]] Result<void> prepare(const std::optional<Handout>& handout);
 
   // What is left to do: see clean_up.
   struct Rest {
@@ -55,6 +57,7 @@ class Warden {
   Channel launcher_;
   sys::Fd listener_;
   sys::Fd terminated_;  // readable after a SIGTERM: Slurm ends the job, or the host goes down
+  HandoutDesk desk_;
   RankLinks links_;
   RankSpool spool_;
   std::vector<Event> events_;

@@ -243,6 +243,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   patience.engine_restarts = record.engine_restarts;
   patience.min_hosts = all.layout.min_hosts;
   patience.others_elsewhere = all.job.pods > 1;
+  patience.counts_hold = !plan.counts_may_differ;
   run::Supervisor supervisor(*all.loop, *all.crew, names, patience, record, *output);
   bool asked_for = true;
   supervisor.run(plan, [&] {

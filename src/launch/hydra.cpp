@@ -102,8 +102,11 @@ class HydraWriter : CommandWriter {
     return false;
   }
 
-  void set(const Flag& flag, const std::string& value) {
-    if (is_ours(flag)) add({std::string(flag.name), value});
+  // False: the user's own setting stays.
+  bool set(const Flag& flag, const std::string& value) {
+    if (!is_ours(flag)) return false;
+    add({std::string(flag.name), value});
+    return true;
   }
 
   // "NAME=value" for the engine and the ranks.
@@ -172,7 +175,7 @@ done
       for (const layout::Placement& placement : layout_.placements)
         hosts.push_back(engine_host(placement));
       set(kHosts, fmt::format("{}", fmt::join(hosts, ",")));
-      set(dialect_.ranks_per_host, std::to_string(each));
+      plan_.counts_may_differ = !set(dialect_.ranks_per_host, std::to_string(each));
     } else if (is_ours(dialect_.host_file)) {
       PlanFile file{.path = means_.folder + "/hosts", .content = {}};
       for (const layout::Placement& placement : layout_.placements) {
@@ -220,7 +223,10 @@ done
     }
     std::vector<std::string> names = add_variables(job, layout_, means_, plan_).names();
     names.insert(names.end(), own_variables_.begin(), own_variables_.end());
-    if (intel_) return set(dialect_.environment, fmt::format("{}", fmt::join(names, ",")));
+    if (intel_) {
+      set(dialect_.environment, fmt::format("{}", fmt::join(names, ",")));
+      return;
+    }
     if (is_ours(dialect_.environment)) add({std::string(dialect_.environment.name)});
     plan_.carried = std::move(names);
   }

@@ -13,7 +13,10 @@ Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Me
         Error{.code = ErrorCode::kUsage, .what = "the command line names no program to run"});
   }
   for (const EnginePlan& engine : kEnginePlans) {
-    if (engine.kind == layout.engine.kind) return engine.make(job, layout, means);
+    if (engine.kind != layout.engine.kind) continue;
+    MUSTER_TRY(Plan plan, engine.make(job, layout, means));
+    plan.counts_may_differ = plan.counts_may_differ || !job.engine_args.empty();
+    return plan;
   }
   return unexpected(Error{
       .code = ErrorCode::kEngineMissing,

@@ -39,6 +39,8 @@ struct Plan {
   // SIGTERM to the engine kills the ranks at once: where they are to be given time to end, they are
   // ended first.
   bool term_kills_ranks = false;
+  // The user's own flags or variables may give a host more ranks than the Layout does.
+  bool counts_may_differ = false;
 };
 
 // What a Plan needs beyond the Layout.
@@ -58,7 +60,7 @@ struct Means {
 [[nodiscard]] Result<Plan> plan(const layout::Job& job, const layout::Layout& layout,
                                 const Means& means);
 
-// Without term_kills_ranks, which follows from the engine.
+// Without term_kills_ranks and counts_may_differ, which only matter to the running muster.
 [[nodiscard]] std::string to_json(const Plan& plan);  // one line
 [[nodiscard]] Result<Plan> parse_plan(const std::string& json);
 // A command line to paste; variables in front. Several commands run side by side.

@@ -43,7 +43,12 @@ bool is_running(const RankRecord& rank) {
 
 Supervisor::Supervisor(sys::Loop& loop, Crew& crew, std::vector<std::string> hosts,
                        Patience patience, Record& record, Output& output)
-    : loop_(loop), crew_(crew), patience_(patience), record_(record), output_(output) {
+    : loop_(loop),
+      crew_(crew),
+      patience_(patience),
+      record_(record),
+      claims_(record.ranks, patience.counts_hold),
+      output_(output) {
   for (std::string& host : hosts) {
     numbers_.emplace(host, hosts_.size());
     hosts_.push_back({.name = std::move(host)});
@@ -190,6 +195,7 @@ void Supervisor::finish(Host& host, bool Host::* flag) {
 // Confirms output now and then: the host drops it, and makes ranks wait that write ahead of us.
 void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
   Host& host = hosts_[index];
+  if (!claims_.may_print(host.name, piece.rank)) return;
   said_ = host.spoke = loop_.now();
   if (!output_.take(host.name, piece)) return;
   host.unconfirmed += piece.bytes.size();
@@ -225,16 +231,13 @@ void Supervisor::on_event(std::size_t index, const agent::Event& event) {
 void Supervisor::rank_started(Host& host, const agent::RankStart& start) {
   RankRecord* const rank = find_rank(start.rank);
   if (rank == nullptr) return;
-  said_ = loop_.now();
-  const bool is_same_host = rank->host == host.name;
-  if (rank->start && rank->start->program == start.program && is_same_host) return;
-  // Only an engine that restarts ranks moves them; and a host repeats old starts when it is reached
-  // again.
-  const bool moves = patience_.engine_restarts && is_later(host, start, *rank);
-  if (rank->start && !is_same_host && !moves) return;
+  if (rank->start && rank->start->program == start.program && rank->host == host.name) return;
+  if (!may_have_started(host, start, *rank)) return;
   if (++host.starts > kStartsPerRank * record_.ranks.size()) {
     return agent_failed(host, "it reports more starts of ranks than the run can have");
   }
+  said_ = loop_.now();
+  claims_.started(host.name, start.rank);
   if (is_running(*rank)) count_running(rank->host, -1);
   if (rank->start && rank->end) {  // torchrun has restarted it
     rank->end.reset();
@@ -246,10 +249,19 @@ void Supervisor::rank_started(Host& host, const agent::RankStart& start) {
   for (const std::string& remark : start.remarks) output_.remark(host.name, start.rank, remark);
 }
 
+// Only an engine that restarts ranks moves them. A host repeats old starts when it is reached
+// again, so the later start counts. How many ranks a host has is no bound there: those of the last
+// round may still be ending when the next begins.
+bool Supervisor::may_have_started(const Host& host, const agent::RankStart& start,
+                                  const RankRecord& rank) const {
+  if (!patience_.engine_restarts) return claims_.may_start(host.name, rank);
+  return rank.host == host.name || is_later(host, start, rank);
+}
+
 // Events may come twice. A rank that another host has started since has not ended.
 void Supervisor::rank_ended(const Host& host, const agent::RankEnd& end) {
   RankRecord* const rank = find_rank(end.rank);
-  if (rank == nullptr || rank->end || (rank->start && rank->host != host.name)) return;
+  if (rank == nullptr || rank->end || !claims_.may_end(host.name, *rank)) return;
   if (is_running(*rank)) count_running(rank->host, -1);
   rank->host = host.name;
   rank->end = end;

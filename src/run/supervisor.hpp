@@ -13,6 +13,7 @@
 #include "run/crew.hpp"
 #include "run/keeper.hpp"
 #include "run/output.hpp"
+#include "run/rank_claims.hpp"
 #include "run/record.hpp"
 #include "run/stall.hpp"
 #include "sys/loop.hpp"
@@ -28,6 +29,7 @@ struct Patience {
   bool engine_restarts = false;   // ranks that failed: then only the engine knows when it is over
   int min_hosts = 0;              // the engine goes on with so many; 0: it needs all
   bool others_elsewhere = false;  // in a pod: the engine waits for ranks that we do not see
+  bool counts_hold = true;        // no host gets more ranks than the Layout gives it
 };
 
 class Supervisor {
@@ -76,6 +78,8 @@ class Supervisor {
   void on_event(std::size_t index, const agent::Event& event);
   void rank_started(Host& host, const agent::RankStart& start);
   void rank_ended(const Host& host, const agent::RankEnd& end);
+  [[nodiscard]] bool may_have_started(const Host& host, const agent::RankStart& start,
+                                      const RankRecord& rank) const;
   void count_running(const std::string& host, int more);
   [[nodiscard]] bool is_later(const Host& host, const agent::RankStart& start,
                               const RankRecord& known) const;
@@ -109,6 +113,7 @@ class Supervisor {
   Crew& crew_;
   Patience patience_;
   Record& record_;
+  RankClaims claims_;
   Output& output_;
   std::vector<Host> hosts_;
   std::map<std::string, std::size_t> numbers_;  // of the hosts, by name

@@ -28,14 +28,34 @@ class Told:
 
 
 class FakeWarden:
-    """Listens where the run's warden would, and records what ranks report. While `held` is set it reads nothing."""
+    """Listens where the run's warden would, hands out an environment, and records what ranks report. While `held` is set it reads nothing."""
 
     def __init__(self, folder):
+        self.activated = None  # {name: value}, the environment after activation
+        self.desk = socket.socket(socket.AF_UNIX)
+        self.desk.bind(str(folder / "environment"))
+        self.desk.listen(64)
+        threading.Thread(target=self._hand_out, daemon=True).start()
         self.ranks, self.changed, self.held, self.connections = {}, threading.Condition(), threading.Event(), []
         self.listener = socket.socket(socket.AF_UNIX)
         self.listener.bind(str(folder / "ranks"))
         self.listener.listen(64)
         threading.Thread(target=self._admit, daemon=True).start()
+
+    def _hand_out(self):
+        while True:
+            try:
+                connection, _ = self.desk.accept()
+            except OSError:
+                return
+            memories = []
+            for environment in [{}] if self.activated is None else [{}, self.activated]:
+                memories.append(os.memfd_create("environment"))
+                os.write(memories[-1], b"".join(f"{name}={value}\0".encode() for name, value in environment.items()))
+            with connection:
+                socket.send_fds(connection, [b"\n"], memories)
+            for memory in memories:
+                os.close(memory)
 
     def _admit(self):
         while True:
@@ -82,12 +102,13 @@ class FakeWarden:
     def close(self):
         """As if it were killed."""
         self.held.clear()
-        for one in [self.listener, *self.connections]:
+        for one in [self.listener, self.desk, *self.connections]:
             try:
                 one.shutdown(socket.SHUT_RDWR)  # close() alone leaves the thread that waits at it, and the socket with it
             except OSError:  # closed already, or the rank has gone
                 pass
         self.listener.close()
+        self.desk.close()
 
 
 class Place:

@@ -140,7 +140,7 @@ def test_activated_environment(place, tmp_path):
     tool.write_text("#!/bin/sh\nexec /usr/bin/env -0\n")
     tool.chmod(0o755)
     activated = {"PATH": f"{tool.parent}:/usr/bin:/bin", "LD_LIBRARY_PATH": "/venv/lib", "ONLY": "here", "SHARED": "activated"}
-    (place.folder / "env").write_bytes(b"".join(f"{k}={v}\0".encode() for k, v in activated.items()))
+    place.warden.activated = activated
     engine = place.ENGINE | {"PATH": "/usr/bin:/bin", "SHARED": "forwarded", "NOISE": "x", "MUSTER_FORWARD": "SHARED"}
     code, out, err = place.run(["tool"], env=engine)
     assert code == 0, err
@@ -156,7 +156,7 @@ def test_activated_environment(place, tmp_path):
 def test_the_warden_gets_every_byte_and_the_engine_none(place):
     assert place.run(["sh", "-c", "printf 'a\\nb'; printf 'e\\n' >&2"]) == (0, b"a\nb", b"e\n")
     assert [place.events()[1][k] for k in ("out_bytes", "err_bytes")] == [3, 2]
-    assert sorted(p.name for p in place.folder.iterdir()) == ["host", "rank.1.jsonl", "ranks"]  # no output is kept on the host
+    assert sorted(p.name for p in place.folder.iterdir()) == ["environment", "host", "rank.1.jsonl", "ranks"]  # no output is kept on the host
 
 
 def test_by_hand_the_lines_are_labelled(place):

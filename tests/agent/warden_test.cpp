@@ -78,7 +78,7 @@ class WardenTest : public testing::Test {
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     launcher_ = Channel(sys::Fd(ends[0]));
     Warden warden("r1", folder_, system_);
-    ASSERT_TRUE(warden.prepare());
+    ASSERT_TRUE(warden.prepare(handout_));
     try {
       rest_ = warden.serve(Channel(sys::Fd(ends[1])), orphan_after_s);
     } catch (const std::exception& error) {
@@ -114,6 +114,7 @@ class WardenTest : public testing::Test {
   std::map<int, Channel> ranks_;
   std::vector<Report> reports_;
   Warden::Rest rest_;
+  std::optional<Handout> handout_;
 };
 
 TEST_F(WardenTest, PassesOnWhatARankSaysAndLeavesAtBye) {

@@ -301,6 +301,39 @@ TEST(Supervisor, AStartOfAnothersRankChangesNothing) {
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
 }
 
+// Says before the engine has started anything that all ranks started and ended there.
+void claim_all_ranks(Scene& scene, std::size_t liar, int status) {
+  scene.later(0.05, [&scene, liar, status] {
+    for (int rank = 0; rank < 3; ++rank) {
+      const agent::RankStart start{.rank = rank, .program = {.pid = 70 + rank, .start = 7}};
+      scene.hosts[liar].send(
+          {.kind = agent::Report::Kind::kEvent, .event = {.start = start, .end = {}}});
+      scene.hosts[liar].send(end_of(rank, status));
+    }
+  });
+}
+
+TEST(Supervisor, AHostThatIsFirstToStartAllRanksDoesNotEndThem) {
+  Scene scene(3);
+  scene.let_ranks_live(20);
+  claim_all_ranks(scene, 2, 0);
+  const Ending end = scene.play();
+  EXPECT_GT(end.took_s, 19);
+  EXPECT_EQ(end.record.ranks[0].host, "n1");
+  EXPECT_EQ(end.record.ranks[1].host, "n2");
+}
+
+TEST(Supervisor, OutputOfAnothersRankIsNotTaken) {
+  Scene scene(3);
+  scene.later(1, [&] {
+    scene.hosts[2].send(
+        {.kind = agent::Report::Kind::kOutput, .piece = {.rank = 0, .at = 6, .bytes = "forged\n"}});
+  });
+  const Ending end = scene.play();
+  EXPECT_TRUE(says(end.output, "0: hello"));
+  EXPECT_FALSE(says(end.output, "forged")) << end.output;
+}
+
 TEST(Supervisor, ARankThatTheEngineMovedEndsOnItsNewHost) {
   Scene scene(3);
   elastic(scene, 0);

@@ -1,0 +1,44 @@
+// Which host may speak for which rank. A host can lie; what it says about a rank that runs
+// elsewhere must not count. Pure.
+//
+// The Layout places each rank, but does not have the last word: srun orders hosts in its own way,
+// and a site's configuration of an MPI may deal ranks out in turn. So another host may start a rank
+// first, within two bounds: it gets no more ranks than the Layout gives it, and the host that the
+// rank was placed on is believed before any other, even if it speaks later.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "run/record.hpp"
+
+namespace muster::run {
+
+class RankClaims {
+ public:
+  // `ranks`: as placed. `counts_hold`: no host gets more of them than placed there.
+  RankClaims(const std::vector<RankRecord>& ranks, bool counts_hold);
+
+  // Whether the host may have started this rank; not for an engine that moves ranks.
+  [[nodiscard]] bool may_start(const std::string& host, const RankRecord& rank) const;
+  void started(const std::string& host, int rank) { hosts_[host].ranks.insert(rank); }
+
+  // Whether the rank's output may come from this host: torchrun may have moved the rank since.
+  [[nodiscard]] bool may_print(const std::string& host, int rank) const;
+  [[nodiscard]] bool may_end(const std::string& host, const RankRecord& rank) const;
+
+ private:
+  struct Host {
+    std::set<int> placed = {};
+    std::set<int> ranks = {};  // that it has started, also if another host has them now
+  };
+  [[nodiscard]] bool is_placed(const std::string& host, int rank) const;
+
+  std::map<std::string, Host> hosts_;
+  bool counts_hold_;
+};
+
+}  // namespace muster::run

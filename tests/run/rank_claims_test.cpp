@@ -1,0 +1,74 @@
+#include "run/rank_claims.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::run {
+namespace {
+
+// Two ranks on each of three hosts, as placed.
+std::vector<RankRecord> placed() {
+  std::vector<RankRecord> ranks;
+  for (int rank = 0; rank < 6; ++rank) {
+    ranks.push_back({.rank = rank, .host = "n" + std::to_string(rank / 2 + 1)});
+  }
+  return ranks;
+}
+
+class RankClaimsTest : public testing::Test {
+ protected:
+  // False: it is not believed.
+  bool start(const std::string& host, int rank) {
+    RankRecord& record = ranks_[static_cast<std::size_t>(rank)];
+    if (!claims_.may_start(host, record)) return false;
+    claims_.started(host, rank);
+    record.host = host;
+    record.start = agent::RankStart{.rank = rank};
+    return true;
+  }
+
+  std::vector<RankRecord> ranks_ = placed();
+  RankClaims claims_{ranks_, true};
+};
+
+TEST_F(RankClaimsTest, AnEngineMayDealRanksOutInItsOwnOrder) {
+  for (int rank = 0; rank < 6; ++rank) {
+    EXPECT_TRUE(start("n" + std::to_string(rank % 3 + 1), rank)) << rank;
+  }
+}
+
+TEST_F(RankClaimsTest, AHostGetsNoMoreRanksThanItHasPlacesFor) {
+  EXPECT_TRUE(start("n3", 0));
+  EXPECT_TRUE(start("n3", 1));
+  EXPECT_FALSE(start("n3", 2));
+  EXPECT_FALSE(start("n3", 4));  // its own come too late
+  EXPECT_FALSE(start("n9", 3));  // a host without ranks
+}
+
+TEST_F(RankClaimsTest, TheHostThatARankWasPlacedOnTakesItBack) {
+  EXPECT_TRUE(start("n3", 0));
+  EXPECT_FALSE(start("n2", 0));
+  EXPECT_TRUE(start("n1", 0));
+  EXPECT_FALSE(start("n3", 0));
+  EXPECT_FALSE(claims_.may_end("n3", ranks_[0]));
+  EXPECT_TRUE(claims_.may_end("n1", ranks_[0]));
+}
+
+TEST_F(RankClaimsTest, ARankThatNobodyStartedEndsOnlyWhereItWasPlaced) {
+  EXPECT_FALSE(claims_.may_end("n3", ranks_[0]));
+  EXPECT_TRUE(claims_.may_end("n1", ranks_[0]));
+}
+
+TEST_F(RankClaimsTest, OutputComesFromWhereTheRankWasPlacedOrStarted) {
+  EXPECT_FALSE(claims_.may_print("n3", 0));
+  EXPECT_TRUE(claims_.may_print("n1", 0));
+  EXPECT_TRUE(start("n3", 0));
+  EXPECT_TRUE(claims_.may_print("n3", 0));
+}
+
+TEST_F(RankClaimsTest, TheUsersOwnFlagsMayGiveAHostMore) {
+  claims_ = RankClaims(ranks_, false);
+  for (int rank = 0; rank < 6; ++rank) EXPECT_TRUE(start("n1", rank)) << rank;
+}
+
+}  // namespace
+}  // namespace muster::run
