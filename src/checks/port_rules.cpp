@@ -78,6 +78,18 @@ Findings find_open_rendezvous(const Scene& scene, const Participant& first) {
                               engine.launchers.front())}};
 }
 
+// The hosts that take the usual master port for outgoing connections; else the first, whose ports
+// are taken.
+std::vector<std::string> with_wide_ranges(const std::vector<Participant>& hosts) {
+  std::vector<std::string> names;
+  for (const Participant& host : hosts) {
+    if (layout::is_outgoing_port(*host.facts, layout::kUsualMasterPort)) {
+      names.push_back(host.name());
+    }
+  }
+  return names.empty() ? std::vector{hosts.front().name()} : names;
+}
+
 }  // namespace
 
 Findings find_port(const Scene& scene) {
@@ -88,9 +100,11 @@ Findings find_port(const Scene& scene) {
   if (port == 0) {
     return {{.id = std::string(kPortInUse),
              .severity = Severity::kError,
-             .hosts = {first.name()},
+             .hosts = with_wide_ranges(hosts),
              .what = "muster found no free port for rank 0 to listen on",
-             .evidence = "each port is taken or lies in the ip_local_port_range of some host",
+             .evidence = fmt::format("each port is taken on {} or lies in the ip_local_port_range "
+                                     "of these hosts",
+                                     first.name()),
              .fix = command_on_hosts("sudo sysctl net.ipv4.ip_local_port_range='32768 60999'")}};
   }
   Findings findings = find_open_rendezvous(scene, first);

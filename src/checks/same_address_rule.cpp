@@ -9,6 +9,7 @@
 #include "checks/wording.hpp"
 #include "engines/kind.hpp"
 #include "layout/network.hpp"
+#include "layout/subnet.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::checks {
@@ -72,13 +73,33 @@ Finding on_a_bridge(const std::string& address, const Uses& uses, const layout::
                             : "to keep Open MPI from using it: --mca btl_tcp_if_include SUBNET"};
 }
 
+// A host other than this machine that says it has this machine's address: as the master's, that
+// would lead all ranks here.
+Findings find_launchers_address(const Scene& scene, const std::vector<Participant>& hosts) {
+  std::set<std::uint32_t> ours;
+  for (const layout::Door& door : layout::doors(scene.launcher)) ours.insert(door.address);
+  Findings findings;
+  for (const Participant& host : hosts) {
+    const auto ip = layout::parse_ipv4(host.placement->address);
+    if (!ip || !ours.contains(*ip) || host.facts->hostname == scene.launcher.hostname) continue;
+    findings.push_back({.id = std::string(kSameAddress),
+                        .severity = Severity::kError,
+                        .hosts = {host.name()},
+                        .what = "the host says that it has this machine's address",
+                        .evidence = host.placement->address,
+                        .fix = "give the host an address of its own, or leave it out with "
+                               "--exclude"});
+  }
+  return findings;
+}
+
 }  // namespace
 
 Findings find_same_address(const Scene& scene) {
   const std::vector<Participant> hosts = participants(scene);
   const SharedAddresses shared(hosts);
   const auto subnet = layout::parse_network(scene.layout.subnet);
-  Findings findings;
+  Findings findings = find_launchers_address(scene, hosts);
   for (const auto& [ip, uses] : shared.all()) {
     const std::string address = layout::ipv4_text(ip);
     const auto ports = std::count_if(uses.begin(), uses.end(), leads_out);

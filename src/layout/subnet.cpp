@@ -203,6 +203,7 @@ std::vector<Door> doors(const Facts& host) {
       const auto network = network_of(address);
       const auto ip = parse_ipv4(address.ip);
       if (!network || !ip || is_loopback(*ip) || is_link_local(*ip)) continue;
+      if (!can_be_a_hosts(*network, *ip)) continue;
       if (network->prefix == 0) continue;  // the whole world is no network
       all.push_back({.network = *network, .address = *ip, .interface = &interface});
     }

@@ -22,6 +22,7 @@ EVIL = TITLE + CLIPBOARD + LINK + REPORTS + MODES + ONE_BYTE + BIDI + OTHERS + F
 INVALID = "\xff\xfe\x80\x9b\xc0\xaf\xed\xa0\x80\xf8"  # bytes that are no UTF-8, in Latin-1
 SMUGGLED = f"x$(touch {CANARY}/ran)`touch {CANARY}/ran`';touch {CANARY}/ran;'\";touch {CANARY}/ran;\"|touch {CANARY}/ran\ntouch {CANARY}/ran\n"
 COLOUR = r"\x1b\[[0-9;:]*m"
+PROGRESS_BAR = r"\x08|\x1b\[[0-9;]*[ABCDK]"  # what programs may do on a terminal as well
 NEVER_SHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
 
 
@@ -47,11 +48,11 @@ class Shown:
         self.bytes, self.late, self.code, self.most_kb = told["seen"].encode("latin-1"), told["late"], told["code"], told["most_kb"]
         self.text = self.bytes.decode("utf-8", "surrogateescape")
 
-    def problems(self):
-        """Why this is not what a user should see; an empty list if all is well."""
-        raw = NEVER_SHOWN.findall(re.sub(COLOUR, "", self.text))
+    def problems(self, of_programs=False):
+        """Why this is not what a user should see; an empty list if all is well. `of_programs`: it contains the output of programs, whose lines are their own."""
+        raw = NEVER_SHOWN.findall(re.sub(f"{COLOUR}|{PROGRESS_BAR}" if of_programs else COLOUR, "", self.text))
         found = [f"{''.join(sorted(set(raw)))!r} reach the terminal, first in {self.around(raw[0])!r}"] if raw else []
-        if re.search(r"(^|[\r\n])muster: forged", self.text):
+        if not of_programs and re.search(r"(^|[\r\n])muster: forged", self.text):
             found.append(f"a forged line: {self.around('muster: forged')!r}")
         if self.late:
             found.append(f"still running at the deadline: {self.text[-500:]!r}")
