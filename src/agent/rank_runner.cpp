@@ -60,9 +60,11 @@ bool is_orphan(const RankVoice& voice, const RunFiles& files) {
 
 class Runner {
  public:
-  Runner(pid_t program, RankVoice& voice, const RunFiles& files, int front, int signals,
-         sys::Fd out, sys::Fd err)
+  // `store_server`: a process that the program cannot do without; 0: none.
+  Runner(pid_t program, pid_t store_server, RankVoice& voice, const RunFiles& files, int front,
+         int signals, sys::Fd out, sys::Fd err)
       : program_(program),
+        store_server_(store_server),
         voice_(voice),
         files_(files),
         front_(front),
@@ -90,6 +92,7 @@ class Runner {
   [[nodiscard]] int patience_ms() const;
 
   pid_t program_;
+  pid_t store_server_;
   RankVoice& voice_;
   const RunFiles& files_;
   int front_;  // -1: gone
@@ -114,6 +117,7 @@ void Runner::look_at_children() {
     if (::waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == 0) return;
     if (info.si_pid != program_) {
       (void)::waitpid(info.si_pid, nullptr, 0);  // an orphan that we inherited
+      if (info.si_pid == store_server_) (void)::kill(-program_, SIGTERM);  // it would wait for long
       continue;
     }
     ended_ = true;
@@ -258,8 +262,8 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
   if (const int error = launch_error(launched); error != 0) {
     end.failure = cannot_run(job.program.front(), error);
   }
-  Runner runner(launched.pid, voice, job.files, front, signals.get(), std::move(out.our_end),
-                std::move(err.our_end));
+  Runner runner(launched.pid, store_server ? store_server->pid : 0, voice, job.files, front,
+                signals.get(), std::move(out.our_end), std::move(err.our_end));
   runner.run();
   rusage usage{};
   (void)send_note(front, {.kind = Note::Kind::kProgram, .value = 0});  // its pid may now be reused

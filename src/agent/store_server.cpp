@@ -25,7 +25,9 @@ using std::chrono::milliseconds;
 constexpr milliseconds kServerEnds{2000};
 
 // Once it serves, it lets go of the rank's stderr, which is read until all its writers are gone.
-constexpr const char* kServe = R"(import os, signal, sys
+constexpr const char* kServe = R"(import sys
+sys.path = [path for path in sys.path if path]
+import os, signal
 from torch.distributed import TCPStore
 address, port, socket = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 store = TCPStore(address, port, is_master=True, wait_for_workers=False, master_listen_fd=socket)

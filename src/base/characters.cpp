@@ -29,7 +29,8 @@ bool is_graphic(std::uint32_t code) {
   if (code == kNoCharacter || code < 0x20 || (code >= 0x7F && code < 0xA0)) return false;
   const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
   const bool none = (code & 0xFFFE) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF);
-  const bool turns = (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
+  const bool turns = code == 0x061C || code == 0x200E || code == 0x200F ||
+                     (code >= 0x202A && code <= 0x202E) || (code >= 0x2066 && code <= 0x2069);
   return !surrogate && !none && !turns;
 }
 

@@ -9,6 +9,7 @@
 #include "checks/wording.hpp"
 #include "engines/kind.hpp"
 #include "layout/network.hpp"
+#include "layout/subnet.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::checks {
@@ -72,22 +73,12 @@ Finding on_a_bridge(const std::string& address, const Uses& uses, const layout::
                             : "to keep Open MPI from using it: --mca btl_tcp_if_include SUBNET"};
 }
 
-std::set<std::uint32_t> addresses_of(const facts::Facts& machine) {
-  std::set<std::uint32_t> all;
-  for (const facts::Interface& interface : machine.interfaces) {
-    if (!interface.up) continue;
-    for (const facts::Address& address : interface.addresses) {
-      const auto ip = layout::parse_ipv4(address.ip);
-      if (ip && !layout::is_loopback(*ip)) all.insert(*ip);
-    }
-  }
-  return all;
-}
-
-// Ranks would look for each other here. Inside an allocation or a pod, this machine is a host.
+// Ranks would look for each other here. Only an MPI starts its daemons from this machine; for other
+// engines, this machine may be in another network that uses the same addresses.
 Findings find_addresses_of_this_machine(const Scene& scene, std::span<const Participant> hosts) {
-  if (engines::find(scene.layout.engine.kind).hosts_by != engines::HostsBy::kSsh) return {};
-  const std::set<std::uint32_t> own = addresses_of(scene.launcher);
+  if (!engines::find(scene.layout.engine.kind).is_mpi) return {};
+  std::set<std::uint32_t> own;
+  for (const layout::Door& door : layout::doors(scene.launcher)) own.insert(door.address);
   Findings findings;
   for (const Participant& host : hosts) {
     const auto ip = layout::parse_ipv4(host.placement->address);

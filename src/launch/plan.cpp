@@ -1,5 +1,7 @@
 #include "launch/plan.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
@@ -33,6 +35,14 @@ std::optional<Error> refuse_confining(const layout::Job& job, const layout::Layo
                    "python train.py; programs that use libmuster do not need the flag"};
 }
 
+// Whether the user has a say in how many ranks each host gets.
+bool may_place_otherwise(const layout::Job& job, const Means& means) {
+  return !job.engine_args.empty() || !job.map_by.empty() || job.oversubscribe ||
+         std::any_of(means.user_env.begin(), means.user_env.end(), [](std::string_view name) {
+           return name.find("_MCA_rmaps") != std::string_view::npos;
+         });
+}
+
 }  // namespace
 
 Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Means& means) {
@@ -44,7 +54,7 @@ Result<Plan> plan(const layout::Job& job, const layout::Layout& layout, const Me
   for (const EnginePlan& engine : kEnginePlans) {
     if (engine.kind != layout.engine.kind) continue;
     MUSTER_TRY(Plan plan, engine.make(job, layout, means));
-    plan.counts_may_differ = plan.counts_may_differ || !job.engine_args.empty();
+    plan.counts_may_differ = plan.counts_may_differ || may_place_otherwise(job, means);
     return plan;
   }
   return unexpected(Error{

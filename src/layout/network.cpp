@@ -74,6 +74,12 @@ Network cover(std::span<const std::uint32_t> addresses) {
   return {.base = addresses.front() & mask(prefix), .prefix = prefix};
 }
 
+bool can_be_a_hosts(const Network& network, std::uint32_t address) {
+  if (address >> 28U >= 14 || address >> 24U == 0) return false;
+  if (network.prefix >= kBits - 1) return true;  // has neither a name nor a broadcast
+  return address != network.base && address != (network.base | ~mask(network.prefix));
+}
+
 bool is_loopback(std::uint32_t address) {
   return address >> 24U == 127;
 }

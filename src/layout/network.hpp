@@ -31,6 +31,8 @@ struct Network {
 // The smallest network that holds them all. `addresses` is not empty.
 [[nodiscard]] Network cover(std::span<const std::uint32_t> addresses);
 
+// False for multicast, for the address of the network itself and for its broadcast address.
+[[nodiscard]] bool can_be_a_hosts(const Network& network, std::uint32_t address);
 [[nodiscard]] bool is_loopback(std::uint32_t address);
 [[nodiscard]] bool is_link_local(std::uint32_t address);
 // Ranges that nobody routes between sites: RFC 1918, 100.64/10, 198.18/15.

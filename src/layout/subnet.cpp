@@ -193,14 +193,6 @@ void sort_by_worth(std::vector<Candidate>& candidates) {
 
 }  // namespace
 
-// The first and the last address of a network belong to no host, except in a network of two.
-bool is_for_hosts(std::uint32_t address, const Network& network) {
-  constexpr int kPairPrefix = 31;
-  if (network.prefix >= kPairPrefix) return true;
-  const std::uint32_t last = network.base | (0xFFFFFFFFU >> network.prefix);
-  return address != network.base && address != last;
-}
-
 std::vector<Door> doors(const Facts& host) {
   std::vector<Door> all;
   for (const facts::Interface& interface : host.interfaces) {
@@ -211,8 +203,8 @@ std::vector<Door> doors(const Facts& host) {
       const auto network = network_of(address);
       const auto ip = parse_ipv4(address.ip);
       if (!network || !ip || is_loopback(*ip) || is_link_local(*ip)) continue;
+      if (!can_be_a_hosts(*network, *ip)) continue;
       if (network->prefix == 0) continue;  // the whole world is no network
-      if (!is_for_hosts(*ip, *network)) continue;
       all.push_back({.network = *network, .address = *ip, .interface = &interface});
     }
   }

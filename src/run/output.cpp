@@ -9,6 +9,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -193,7 +194,10 @@ void Output::show(sys::Stream stream, int rank, std::string_view labelled) {
   const Screen::Part part{.stream = stream, .at = written, .bytes = kept};
   written += kept;
   if (kept < labelled.size() && screen_) {
-    (void)sys::ShownStream(is_out ? STDOUT_FILENO : STDERR_FILENO).write(labelled);
+    const int fd = is_out ? STDOUT_FILENO : STDERR_FILENO;
+    pollfd writable = {fd, POLLOUT, 0};
+    // A paused terminal must not stop the thread that keeps the hosts' connections alive.
+    if (::poll(&writable, 1, 0) == 1) (void)sys::ShownStream(fd).write(labelled);
     return;
   }
   if (!is_out && (rank_failed_ || doubtful_.contains(rank))) {
@@ -214,6 +218,11 @@ void Output::show_part(int rank, const Screen::Part& part) {
 
 void Output::a_rank_failed() {
   rank_failed_ = true;
+}
+
+void Output::no_rank_failed() {
+  rank_failed_ = false;
+  show_held(-1);
 }
 
 void Output::show_old() {

@@ -83,6 +83,7 @@ class Output {
   // From now on, stores what ranks write to standard error but does not show it: most of it is
   // about the end of the rank that failed.
   void a_rank_failed();
+  void no_rank_failed();  // takes it back, and shows what was held back
   // Shows what was held back of ranks that seemed about to end and did not.
   void show_old();
   // Shows what was held back of this rank only, or (-1) of all ranks.

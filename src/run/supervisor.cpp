@@ -233,15 +233,20 @@ void Supervisor::rank_started(Host& host, const agent::RankStart& start) {
   if (rank == nullptr) return;
   if (rank->start && rank->start->program == start.program && rank->host == host.name) return;
   if (!may_have_started(host, start, *rank)) return;
-  said_ = loop_.now();
-  if (++host.starts > kStartsPerRank * record_.ranks.size()) {
+  const bool is_replay = rank->start && start.time_s < rank->start->time_s;
+  if (!is_replay && ++host.starts > kStartsPerRank * record_.ranks.size()) {
     return agent_failed(host, "it reports more starts of ranks than the run can have");
   }
+  said_ = loop_.now();
   claims_.started(host.name, start.rank);
   if (is_running(*rank)) count_running(rank->host, -1);
-  if (rank->start && rank->end) {  // torchrun has restarted it
+  if (rank->end) {  // torchrun has restarted it, or another host only claimed to have run it
     rank->end.reset();
     --ranks_ended_;
+    if (rank_failed_ && !has_failed_rank()) {
+      rank_failed_ = false;
+      output_.no_rank_failed();
+    }
   }
   rank->host = host.name;
   rank->start = start;
@@ -298,10 +303,17 @@ void Supervisor::look_at_cut_off(const std::string& host) {
   if (engines_.empty() && cut_off_hosts_.empty()) engine_ended();
 }
 
+bool Supervisor::has_failed_rank() const {
+  return std::any_of(record_.ranks.begin(), record_.ranks.end(),
+                     [](const RankRecord& rank) { return rank.end && rank.end->status != 0; });
+}
+
 void Supervisor::a_rank_failed() {
   if (std::exchange(rank_failed_, true)) return;
   output_.a_rank_failed();
-  timers_.push_back(after(kFailedRankEndsSeconds, [this] { end_run(Reason::kRankFailed); }));
+  timers_.push_back(after(kFailedRankEndsSeconds, [this] {
+    if (has_failed_rank()) end_run(Reason::kRankFailed);
+  }));
 }
 
 // All ranks have ended, and none of them will be started again.

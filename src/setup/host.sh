@@ -219,7 +219,7 @@ lock() {
     [ -d "$undo" ] || return 1
     lock_tries=$((lock_tries + 1))
     if [ -d "$undo/lock" ]; then lock_misses=0; else lock_misses=$((lock_misses + 1)); fi
-    [ "$lock_misses" -le 10 ] || fail "could not create $undo/lock: $(mkdir "$undo/lock" 2>&1)"
+    [ "$lock_misses" -le 10 ] || fail "could not create $undo/lock: $(mkdir "$undo/lock" 2>&1 && rmdir "$undo/lock")"
     [ "$lock_tries" -le 300 ] || fail "$undo/lock is held by another setup; remove it if there is none"
     if [ -n "$(find "$undo/lock" -prune -mmin +2 2>/dev/null)" ]; then rmdir "$undo/lock"; fi
     sleep 0.1 2>/dev/null || sleep 1

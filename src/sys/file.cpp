@@ -198,6 +198,19 @@ Result<void> write_file(const std::string& path, std::string_view content, mode_
   return sync_folder_of(path);
 }
 
+// For file systems that can neither link nor rename without replacing. A crash may leave half a
+// file.
+static Result<bool> create_in_place(const std::string& path, std::string_view content,
+                                    mode_t mode) {
+  const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
+  if (!fd.valid() && errno == EEXIST) return false;
+  if (!fd.valid()) return unexpected(system_error("cannot create the file", path));
+  if (write_all(fd.get(), content) < content.size() || ::fsync(fd.get()) != 0) {
+    return unexpected(system_error("cannot write the file", path));
+  }
+  return true;
+}
+
 Result<bool> create_file(const std::string& path, std::string_view content, mode_t mode) {
   Draft draft(path);
   MUSTER_CHECK(draft.fill(path, content, mode));
@@ -205,11 +218,13 @@ Result<bool> create_file(const std::string& path, std::string_view content, mode
   // rename.
   if (::link(draft.name(), path.c_str()) != 0) {
     if (errno == EEXIST) return false;
-    if (::renameat2(AT_FDCWD, draft.name(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
-      if (errno == EEXIST) return false;
-      return unexpected(system_error("cannot move the new file into place", path));
+    if (::renameat2(AT_FDCWD, draft.name(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) == 0) {
+      draft.was_renamed();
+    } else if (errno == EEXIST) {
+      return false;
+    } else {
+      return create_in_place(path, content, mode);
     }
-    draft.was_renamed();
   }
   MUSTER_CHECK(sync_folder_of(path));
   return true;

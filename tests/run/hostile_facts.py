@@ -1,0 +1,57 @@
+"""The facts of a host about which much is to be said, so that each of their texts reaches the user in some finding or decision."""
+from tests.run.hostile import CANARY
+
+LIBRARY = {"path": "/usr/lib/libmpi.so", "hash": "4b6f3aa5b3d0fe5c3cfb10dd2bddfd3c", "bytes": 1}
+
+
+def interface(name, kind, *addresses):
+    return {"name": name, "kind": kind, "up": True, "mtu": 1500, "speed_mbit": 10000, "addresses": [{"ip": ip, "prefix": prefix} for ip, prefix in addresses]}
+
+
+FACTS = {
+    "host": "n2", "hostname": "n2", "uid": 1001, "user": "dev", "home": "/home/dev", "folder_exists": False, "os": "Debian", "kernel": "6",
+    "cpu": {"architecture": "x86_64", "model": "m", "isa": ["avx"], "cores": 2, "usable": 2, "numa_nodes": 1, "affinity": "0-1"},
+    "memory_bytes": 25274793984,
+    "interfaces": [interface("lo", "loopback", ("127.0.0.1", 8), ("::1", 128)), interface("eth0", "port", ("198.18.1.2", 16), ("fe80::ff:fe00:2", 64)),
+                   interface("docker0", "virtual", ("172.17.0.1", 16))],
+    "routes": [{"destination": "198.18.0.0/16", "interface": "eth0", "gateway": "198.18.0.9", "metric": 0}],
+    "own_name_resolves_to": ["127.0.1.1"],
+    "rdma": [{"device": "mlx5_0", "port": 1, "active": True, "link_layer": "Ethernet", "rate": "100 Gb/sec (4X EDR)",
+              "gids": [{"index": 3, "gid": "0000:0000:0000:0000:0000:ffff:c612:0102", "type": "RoCE v2", "interface": "eth0"}]}],
+    "gpus": [],
+    "limits": {"nofile": {"soft": 64, "hard": 64}, "memlock": {"soft": 65536, "hard": 65536}, "nproc": {"soft": 10, "hard": 10}},
+    "shm_bytes": 64, "shm_free_bytes": 64, "clock_s": 1.5, "port_range_first": 32768, "port_range_last": 60999,
+    "listeners": [{"port": 29500, "address": "0.0.0.0", "pid": 77, "user": "root", "command": "python"}],
+    "ssh_files": [{"path": "/home/dev", "mode": 511, "uid": 1001, "problem": "others may write"},
+                  {"path": "/home/dev/.ssh/id_rsa", "mode": 511, "uid": 1001, "problem": "others may read"}],
+    "mpi": [{"kind": "openmpi", "version": "4.0.1", "launcher": "/usr/bin/mpirun", "library": LIBRARY},
+            {"kind": "mpich", "version": "5.0.1", "launcher": f"{CANARY}/bin/mpirun", "library": LIBRARY}],
+    "torch": {"torchrun": f"{CANARY}/bin/torchrun", "version": "2.12.0", "threads": 2},
+    "program": {"name": "sh", "path": "/usr/bin/sh", "executable": True, "identity": {"path": "/usr/bin/sh", "hash": "7f569d72c9f11fa189a31afea8c3597b", "bytes": 5},
+                "libmpi": LIBRARY, "libmpi_kind": "mpich", "libmpi_version": "3.9", "missing_libraries": ["libfoo.so"],
+                "missing_interpreter": f"{CANARY}/bin/sh", "only_in_folder": False, "torch": "2.11"},
+    "script": {"name": "t.py", "path": "/home/dev/t.py", "files": {"foo.py": "7858ef011ea0bad1384868fba0c21fdc"}, "complete": True},
+    "environment": {"activated": True, "failure": "no", "seen": {"PATH": f"{CANARY}/bin:/usr/bin:/bin", "VIRTUAL_ENV": CANARY},
+                    "digest": {"PATH": "8be5300e91fc19245c50f96ec666fff6", "PS1": "710c79455f01e387251a5965373e5e76"}},
+    "launcher_unreachable": "timed out", "not_seen": [{"what": "own_name", "why": "cannot start"}],
+}
+# Of these words there is a fixed set; facts with another one are refused.
+CHOSEN_WORDS = ("kind", "link_layer", "type")
+
+
+def leaves(value, path=()):
+    """(PATH, VALUE) of everything that is neither a list nor an object."""
+    if not isinstance(value, (dict, list)):
+        yield path, value
+        return
+    for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+        yield from leaves(inner, (*path, key))
+
+
+def texts():
+    """(PATH, VALUE) of all free text."""
+    return [(path, value) for path, value in leaves(FACTS) if isinstance(value, str) and path[-1] not in CHOSEN_WORDS]
+
+
+def only(*keys):
+    return lambda path: path[0] in keys
