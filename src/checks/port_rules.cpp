@@ -90,8 +90,8 @@ Finding open_store(const Scene& scene, const Participant& first, const std::stri
   return {.id = std::string(kStoreOpen),
           .severity = Severity::kNote,
           .hosts = {first.name()},
-          .what = fmt::format("PyTorch's store listens on all interfaces and asks for no password: "
-                              "anybody who can connect to port {} can disturb the job",
+          .what = fmt::format("PyTorch's store (env://) listens on all interfaces and asks for no "
+                              "password: anybody who can connect to port {} can disturb the job",
                               scene.layout.master_port),
           .evidence = ways,
           .fix = fmt::format("block the port on this host with a firewall{}",

@@ -198,10 +198,11 @@ Result<void> write_file(const std::string& path, std::string_view content, mode_
   return sync_folder_of(path);
 }
 
+namespace {
+
 // For file systems that can neither link nor rename without replacing. A crash may leave half a
 // file.
-static Result<bool> create_in_place(const std::string& path, std::string_view content,
-                                    mode_t mode) {
+Result<bool> create_in_place(const std::string& path, std::string_view content, mode_t mode) {
   const Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!fd.valid() && errno == EEXIST) return false;
   if (!fd.valid()) return unexpected(system_error("cannot create the file", path));
@@ -210,6 +211,8 @@ static Result<bool> create_in_place(const std::string& path, std::string_view co
   }
   return true;
 }
+
+}  // namespace
 
 Result<bool> create_file(const std::string& path, std::string_view content, mode_t mode) {
   Draft draft(path);
