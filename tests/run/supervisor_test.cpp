@@ -302,9 +302,9 @@ TEST(Supervisor, AStartOfAnothersRankChangesNothing) {
 }
 
 // Says before the engine has started anything that all ranks started and ended there.
-void claim_all_ranks(Scene& scene, std::size_t liar, int status) {
-  scene.later(0.05, [&scene, liar, status] {
-    for (int rank = 0; rank < 3; ++rank) {
+void claim_ranks(Scene& scene, std::size_t liar, int count, int status) {
+  scene.later(0.05, [&scene, liar, count, status] {
+    for (int rank = 0; rank < count; ++rank) {
       const agent::RankStart start{.rank = rank, .program = {.pid = 70 + rank, .start = 7}};
       scene.hosts[liar].send(
           {.kind = agent::Report::Kind::kEvent, .event = {.start = start, .end = {}}});
@@ -316,11 +316,20 @@ void claim_all_ranks(Scene& scene, std::size_t liar, int status) {
 TEST(Supervisor, AHostThatIsFirstToStartAllRanksDoesNotEndThem) {
   Scene scene(3);
   scene.let_ranks_live(20);
-  claim_all_ranks(scene, 2, 0);
+  claim_ranks(scene, 2, 3, 0);
   const Ending end = scene.play();
   EXPECT_GT(end.took_s, 19);
   EXPECT_EQ(end.record.ranks[0].host, "n1");
   EXPECT_EQ(end.record.ranks[1].host, "n2");
+}
+
+TEST(Supervisor, AFailureThatAHostOnlyClaimsDoesNotEndTheRun) {
+  Scene scene(3);
+  scene.let_ranks_live(20);
+  claim_ranks(scene, 2, 1, 768);
+  const Ending end = scene.play();
+  EXPECT_GT(end.took_s, 19);
+  EXPECT_EQ(end.record.ranks[0].host, "n1");
 }
 
 TEST(Supervisor, OutputOfAnothersRankIsNotTaken) {
