@@ -191,8 +191,9 @@ def sanitizer_logs(muster):
 
 @pytest.fixture(autouse=True)
 def no_sanitizer_finds_anything(request):
+    logs = request.getfixturevalue("sanitizer_logs") if "muster" in request.fixturenames else None
     yield
-    if "muster" in request.fixturenames and request.getfixturevalue("sanitizer_logs"):
+    if logs:
         found = take_sanitizer_logs()
         assert found == "", f"sanitisers found this:\n{found}"
 
