@@ -293,7 +293,7 @@ void Crew::give_up(std::size_t index) {
 }
 
 void Crew::push(const std::vector<std::size_t>& members) {
-  auto bytes = sys::read_file("/proc/self/exe");
+  auto bytes = sys::read_file("/proc/self/exe", binary_.bytes);
   if (!bytes) return;
   const auto input = std::make_shared<const std::string>(*std::move(bytes));
   std::vector<remote::Task> tasks;
