@@ -96,7 +96,10 @@ std::optional<SshFailure> diagnose(std::string_view stderr_text) {
 }
 
 std::string first_words(std::string_view said) {
-  return printable(said.substr(0, said.find('\n')));
+  constexpr std::size_t kMostBytes = 1000;
+  const std::string_view line = said.substr(0, said.find('\n'));
+  if (line.size() <= kMostBytes) return printable(line);
+  return printable(line.substr(0, kMostBytes)) + " ...";
 }
 
 Error unreachable(const std::string& host, std::string_view stderr_text) {

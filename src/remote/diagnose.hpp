@@ -29,8 +29,8 @@ struct ChangedKey {
 };
 [[nodiscard]] ChangedKey changed_key(std::string_view stderr_text);
 
-// The first line of what a program here or on a host said, printable. rsync and shells say there
-// what happened.
+// The first line of what a program here or on a host said, printable, and no more of it than a
+// person reads. rsync and shells say there what happened.
 [[nodiscard]] std::string first_words(std::string_view said);
 
 // The Error for a host that ssh (exit code 255) did not reach, or lost.

@@ -209,7 +209,7 @@ TEST(Port, IsAnErrorWhenThereIsNone) {
   World world = good_world(2);
   world.host(2).port_range_first = 1024;
   world.host(2).port_range_last = 65535;
-  EXPECT_EQ(brief(world), "error n2 master-port-in-use");
+  EXPECT_EQ(brief(world), "error n2 master-port-in-use");  // whose range it is
 }
 
 TEST(Port, IsOpenToOthersUnderAnElasticTorchrun) {

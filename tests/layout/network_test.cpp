@@ -40,6 +40,17 @@ TEST(Network, CoversAddresses) {
   EXPECT_EQ(covered({"10.0.0.1", "192.168.0.1"}), "0.0.0.0/0");
 }
 
+TEST(Network, KnowsWhichAddressesAHostCanHave) {
+  const Network wide = *parse_network("198.18.0.0/16");
+  EXPECT_TRUE(can_be_a_hosts(wide, *parse_ipv4("198.18.0.1")));
+  EXPECT_FALSE(can_be_a_hosts(wide, *parse_ipv4("198.18.0.0")));
+  EXPECT_FALSE(can_be_a_hosts(wide, *parse_ipv4("198.18.255.255")));
+  EXPECT_TRUE(can_be_a_hosts(*parse_network("10.0.0.7/32"), *parse_ipv4("10.0.0.7")));
+  EXPECT_TRUE(can_be_a_hosts(*parse_network("10.0.0.0/31"), *parse_ipv4("10.0.0.0")));
+  EXPECT_FALSE(can_be_a_hosts(*parse_network("224.0.0.0/16"), *parse_ipv4("224.0.0.1")));
+  EXPECT_FALSE(can_be_a_hosts(*parse_network("0.0.0.0/16"), *parse_ipv4("0.0.0.0")));
+}
+
 TEST(Network, KnowsPrivateRanges) {
   for (const char* text : {"10.9.9.9", "172.31.0.1", "192.168.5.5", "100.127.0.1", "198.19.1.1"}) {
     EXPECT_TRUE(is_private(*parse_ipv4(text))) << text;

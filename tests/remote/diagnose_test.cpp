@@ -59,5 +59,10 @@ TEST(ChangedKey, IsReadOutOfWhatSshSays) {
   EXPECT_EQ(changed_key("Permission denied (publickey).\n").presented, "");
 }
 
+TEST(Diagnose, QuotesNoMoreThanAPersonReads) {
+  EXPECT_EQ(first_words("no space\nmore"), "no space");
+  EXPECT_LT(first_words(std::string(1 << 20, 'x')).size(), 1100U);
+}
+
 }  // namespace
 }  // namespace muster::remote
