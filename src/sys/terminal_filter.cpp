@@ -39,6 +39,7 @@ bool is_harmless(std::string_view parameters, char final) {
       return parameters.size() <= 1 && consists_of(parameters, "012");
     case 'A':
     case 'B':
+      return parameters.size() <= 1 && consists_of(parameters, "0123456789");
     case 'C':
     case 'D':
     case 'G':
