@@ -51,7 +51,3 @@ def leaves(value, path=()):
 def texts():
     """(PATH, VALUE) of all free text."""
     return [(path, value) for path, value in leaves(FACTS) if isinstance(value, str) and path[-1] not in CHOSEN_WORDS]
-
-
-def only(*keys):
-    return lambda path: path[0] in keys

@@ -213,7 +213,7 @@ def test_sync(hostile):
         assert shown.code != 0 and f"{HOSTILE}: cannot copy" in shown.text and len(shown.text) < 100_000, shown.text[:3000]
 
 
-WRONG = {"object": {}, "list": [], "null": None, "negative": -1, "too large": 2**64, "fraction": 0.5, "infinite": "1e999", "not a number": "NaN", "invalid UTF-8": f'"{INVALID}"', "twice": None}
+WRONG = {"object": {}, "list": [], "null": None, "negative": -1, "too large": 2**64, "fraction": 0.5, "infinite": "1e999", "not a number": "NaN", "invalid UTF-8": f'"{INVALID}"'}
 
 
 def with_bytes(path, value):
