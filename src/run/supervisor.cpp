@@ -243,7 +243,7 @@ void Supervisor::rank_started(Host& host, const agent::RankStart& start) {
   if (rank->end) {  // torchrun has restarted it, or another host only claimed to have run it
     rank->end.reset();
     --ranks_ended_;
-    if (rank_failed_ && !has_failed_rank()) {
+    if (rank_failed_ && !has_failure()) {
       rank_failed_ = false;
       output_.no_rank_failed();
     }
@@ -303,7 +303,9 @@ void Supervisor::look_at_cut_off(const std::string& host) {
   if (engines_.empty() && cut_off_hosts_.empty()) engine_ended();
 }
 
-bool Supervisor::has_failed_rank() const {
+// A rank's failure may have been only a claim of a host that does not run the rank.
+bool Supervisor::has_failure() const {
+  if (record_.engine_code != 0 || record_.engine_signal != 0) return true;
   return std::any_of(record_.ranks.begin(), record_.ranks.end(),
                      [](const RankRecord& rank) { return rank.end && rank.end->status != 0; });
 }
@@ -312,7 +314,7 @@ void Supervisor::a_rank_failed() {
   if (std::exchange(rank_failed_, true)) return;
   output_.a_rank_failed();
   timers_.push_back(after(kFailedRankEndsSeconds, [this] {
-    if (has_failed_rank()) end_run(Reason::kRankFailed);
+    if (has_failure()) end_run(Reason::kRankFailed);
   }));
 }
 

@@ -69,7 +69,7 @@ class Supervisor {
   void command_ended(const std::string& host, int code, int signal);
   void engine_ended();
   void a_rank_failed();
-  [[nodiscard]] bool has_failed_rank() const;
+  [[nodiscard]] bool has_failure() const;
   void on_report(std::size_t index, const agent::Report& report);
   void take_output(std::size_t index, const agent::Piece& piece);
   void compare_clock(Host& host, double clock_s);
