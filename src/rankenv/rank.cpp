@@ -125,7 +125,10 @@ Result<Rank> to_rank(const Claim& claim, std::string_view told_by) {
     rank.host_rank = claim.host_rank->value;
     rank.host_count.reset();
   }
-  if (claim.host_count) rank.host_count = claim.host_count->value;
+  if (!claim.host_count) return rank;
+  const bool wrongly_guessed = !claim.host_rank && rank.host_count != claim.host_count->value;
+  if (wrongly_guessed) rank.host_rank.reset();
+  rank.host_count = claim.host_count->value;
   return rank;
 }
 

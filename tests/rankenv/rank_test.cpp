@@ -186,6 +186,13 @@ TEST(Variables, UnknownHostIsUnset) {
   EXPECT_EQ(all.at("GROUP_WORLD_SIZE"), std::nullopt);
 }
 
+TEST(Read, AHostThatContradictsTheNumberOfHostsIsNotGuessed) {
+  const auto rank = read({{"RANK", "2"}, {"WORLD_SIZE", "4"}, {"GROUP_WORLD_SIZE", "2"}});
+  ASSERT_TRUE(rank) << to_text(rank.error());
+  EXPECT_EQ(rank->host_rank, std::nullopt);
+  EXPECT_EQ(rank->host_count, 2);
+}
+
 TEST(Variables, TorchrunsOwnAreLeftAloneButForTheNumbers) {
   const auto set = variables({.rank = 3, .size = 6, .host_rank = 1, .under_agent = true}, "r1");
   const std::map<std::string, std::optional<std::string>> expected = {
