@@ -1,0 +1,52 @@
+// What programs print, on its way to the user's terminal.
+#include <string>
+
+#include "require.hpp"
+#include "sys/terminal_filter.hpp"
+
+namespace muster::fuzz {
+namespace {
+
+constexpr char kEsc = '\x1b';
+
+// The length of a control sequence that may stand at the start of `text`: colours, erase, move.
+std::size_t allowed_control(std::string_view text) {
+  if (!text.starts_with("\x1b[")) return 0;
+  const std::size_t end = text.find_first_not_of("0123456789;:", 2);
+  if (end == std::string_view::npos) return 0;
+  return std::string_view("mKABCDG").find(text[end]) == std::string_view::npos ? 0 : end + 1;
+}
+
+// Nothing but text, line ends and such sequences.
+void require_harmless(std::string_view shown) {
+  while (!shown.empty()) {
+    const std::size_t plain = shown.find_first_of("\t\r\n\b\x1b");
+    require(is_printable(shown.substr(0, plain)), "hostile bytes do not reach a terminal");
+    if (plain == std::string_view::npos) return;
+    shown.remove_prefix(plain);
+    const std::size_t control = shown.front() == kEsc ? allowed_control(shown) : 1;
+    require(control > 0, "no other control sequence reaches a terminal");
+    shown.remove_prefix(control);
+  }
+}
+
+void check(std::string_view bytes) {
+  sys::TerminalFilter at_once;
+  const std::string shown = at_once.take(bytes);
+  require_harmless(shown);
+  sys::TerminalFilter in_parts;
+  std::string together;
+  constexpr std::size_t kPart = 3;
+  for (std::size_t at = 0; at < bytes.size(); at += kPart) {
+    together += in_parts.take(bytes.substr(at, kPart));
+  }
+  require(together == shown, "how the bytes are split does not matter");
+}
+
+}  // namespace
+}  // namespace muster::fuzz
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  muster::fuzz::check({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
