@@ -12,7 +12,7 @@ def staged(build: Path, *programs: Path, folder="bin"):
     root = Path(tempfile.mkdtemp(prefix="muster-test-", dir="/opt"))
     root.chmod(0o755)
     shutil.copytree(build / "lib", root / "lib", symlinks=True)
-    (root / folder).mkdir()
+    (root / folder).mkdir(parents=True)
     for program in programs:
         shutil.copy(program, root / folder)
     subprocess.run(["chmod", "-R", "a+rX", root], check=True)  # the ranks on lab hosts are another user's

@@ -12,6 +12,7 @@ from tests.run.conftest import make_cluster  # noqa: F401  a fixture
 from tests.run.launchers import LAUNCHERS, Pods, Programs, Slurm, Torchrun
 from tests.run.result_table import write_table
 from tests.run.slurm import Slurm as SlurmDaemons
+from tests.staging import staged
 
 pytestmark = pytest.mark.lab
 
@@ -50,9 +51,10 @@ def hosts(module_lab_up, make_cluster, build, muster, shared_folder, tmp_path_fa
 
     folder = made_once(shared_folder / "listeners", fill)
     shared = tmp_path_factory.mktemp("slurm")
-    cluster = make_cluster(module_lab_up(hosts=2, nics=2, share=shared), Programs(folder))
-    cluster.shared, cluster.folder, cluster.probe = shared, folder, str(build / "tests/torch/job_probe")
-    return cluster
+    with staged(build, build / "tests/torch/job_probe", folder="tests/torch") as programs:
+        cluster = make_cluster(module_lab_up(hosts=2, nics=2, share=shared), Programs(folder))
+        cluster.shared, cluster.folder, cluster.probe = shared, folder, str(programs / "job_probe")
+        yield cluster
 
 
 @pytest.fixture(scope="module")
