@@ -43,9 +43,11 @@ void end_daemons(const std::string& run_id, std::span<const RankStart> starts) {
   using Clock = std::chrono::steady_clock;
   const auto give_up = Clock::now() + kDaemonLeaves;
   const auto last_comes = Clock::now() + (starts.empty() ? kDaemonComes : milliseconds(0));
+  int empty_looks = 0;  // in a row; a single look may miss a process
   while (true) {
     const auto daemons = engine_daemons(run_id, starts);
-    if (daemons.empty() && Clock::now() >= last_comes) break;
+    empty_looks = daemons.empty() ? empty_looks + 1 : 0;
+    if (empty_looks >= 3 && Clock::now() >= last_comes) break;
     if (Clock::now() >= give_up) {
       for (const ProcessId& daemon : daemons) send_signal(daemon, SIGKILL);
     }

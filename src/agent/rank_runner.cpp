@@ -21,6 +21,7 @@
 #include "agent/store_server.hpp"
 #include "base/printable.hpp"
 #include "sys/clock.hpp"
+#include "sys/process_stat.hpp"
 
 namespace muster::agent {
 namespace {
@@ -129,7 +130,9 @@ void Runner::look_at_children() {
 void Runner::pass_on(int signal) {
   look_at_children();  // one that has ended by itself was not ended by the engine
   if (ended_) return;
-  if (ends_programs(signal)) by_engine_ = true;
+  // Nor was one that is about to: the other ranks notice first, and the engine then ends them all.
+  const auto stat = sys::read_process_stat(program_);
+  if (ends_programs(signal) && !(stat && stat->exiting)) by_engine_ = true;
   if (::kill(-program_, signal) != 0) (void)::kill(program_, signal);  // if it has left its group
 }
 

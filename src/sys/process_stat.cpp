@@ -17,9 +17,11 @@ namespace {
 // Fields as proc(5) counts them.
 constexpr int kState = 3;
 constexpr int kParent = 4;
+constexpr int kFlags = 9;
 constexpr int kUserTime = 14;
 constexpr int kSystemTime = 15;
 constexpr int kStartTime = 22;
+constexpr std::uint64_t kExiting = 4;  // PF_EXITING
 
 template <class T>
 bool parse_number(std::string_view text, T& value) {
@@ -36,6 +38,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
   if (name_end == std::string_view::npos) return std::nullopt;
   text.remove_prefix(name_end + 2);
   ProcessStat stat;
+  std::uint64_t flags = 0;
   std::uint64_t user = 0;
   std::uint64_t system = 0;
   for (int field = kState; field <= kStartTime; ++field) {
@@ -44,6 +47,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
     bool good = !value.empty();
     if (field == kState && good) stat.state = value.front();
     if (field == kParent) good = parse_number(value, stat.parent);
+    if (field == kFlags) good = parse_number(value, flags);
     if (field == kUserTime) good = parse_number(value, user);
     if (field == kSystemTime) good = parse_number(value, system);
     if (field == kStartTime) good = parse_number(value, stat.start_ticks);
@@ -51,6 +55,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   stat.cpu_ticks = user + system;
+  stat.exiting = (flags & kExiting) != 0;
   return stat;
 }
 

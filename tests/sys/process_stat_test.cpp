@@ -25,6 +25,13 @@ TEST(ProcessStat, ReadsStateParentAndTimes) {
   EXPECT_EQ(parse_process_stat(line("python3")), expected);
 }
 
+TEST(ProcessStat, TellsWhetherItExits) {
+  std::string text = line("python3");
+  EXPECT_FALSE(parse_process_stat(text).value().exiting);
+  text.replace(text.find(" 4194304 "), 9, " 4195340 ");  // killed by a signal, and exiting
+  EXPECT_TRUE(parse_process_stat(text).value().exiting);
+}
+
 TEST(ProcessStat, NameMayContainAnything) {
   const auto plain = parse_process_stat(line("python3"));
   ASSERT_TRUE(plain);
