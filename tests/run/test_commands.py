@@ -133,6 +133,7 @@ def test_the_end_of_standard_input_reaches_rank_0(cluster, engines):
 def test_a_launcher_that_comes_back_too_late_makes_nothing_anew(cluster, engine):
     """A connection that was slow to come may reach the host when the run's watcher has left and removed the folder."""
     assert cluster.run(engine, "--", "true").code == 0
+    cluster.settles(set(), 5)  # the hosts remove its folder when `run` has returned
     before = cluster.run_folders()
     orders = '{"order":"hello","run":"20260101-000000-00000"}\n{"order":"begin","orphan_after_s":600}\n'
     agent = f"(cat; exec sleep 1) | /tmp/muster-{cluster.lab.uid}/*/muster agent"  # the connection outlives the orders
