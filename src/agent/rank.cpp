@@ -83,9 +83,7 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
   if (!has_environment(inherited, options)) {
     MUSTER_TRY(handed, files.handout());
   }
-  if (options.carried) {
-    for (const auto& [name, value] : handed.variables) inherited.insert_or_assign(name, value);
-  }
+  for (const auto& [name, value] : handed.variables) inherited.insert_or_assign(name, value);
   if (!options.folder.empty()) go_to(options.folder, inherited);
   Prepared prepared{.host = files.host()};
   MUSTER_TRY(prepared.rank, rankenv::read(inherited));

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kUsage =
     "muster rank [--run ID] [--folder PATH] [--subnet CIDR] [--master ADDRESS:PORT] "
     "[--restarts MADE:MOST] [--quiet-label] "
-    "[--only-first-reads] [--confine-store] [--carried] -- program arguments...";
+    "[--only-first-reads] [--confine-store] -- program arguments...";
 
 Error usage(std::string what) {
   return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = kUsage};
@@ -55,7 +55,6 @@ Result<Restarts> parse_restarts(const std::string& text) {
 bool* switch_named(std::string_view word, RankOptions& options) {
   if (word == "--only-first-reads") return &options.only_first_reads;
   if (word == "--confine-store") return &options.confine_store;
-  if (word == "--carried") return &options.carried;
   if (word == "--by-hand") return &options.by_hand;
   return nullptr;
 }

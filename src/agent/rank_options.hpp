@@ -30,7 +30,6 @@ struct RankOptions {
   bool only_first_reads = false;          // ranks but the first have no standard input
   bool by_hand = false;                   // there is no warden; print lines to stdout and stderr
   bool confine_store = false;             // PyTorch's store listens at the master address only
-  bool carried = false;  // the job's variables come by the agent and not by the engine
   std::vector<std::string> program = {};  // with its arguments; never empty
 };
 

@@ -22,9 +22,12 @@
 #include "sys/file.hpp"
 #include "sys/print.hpp"
 #include "sys/quote.hpp"
+#include "sys/random.hpp"
 
 namespace muster::cli {
 namespace {
+
+constexpr std::size_t kJobKeyBytes = 32;
 
 std::set<std::string> variable_names() {
   std::set<std::string> names;
@@ -186,7 +189,9 @@ Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::s
 }
 
 void tell_placements(Surveyed& all, const launch::Plan& plan) {
-  const std::vector<std::string> variables = carried_variables(plan);
+  std::vector<std::string> variables = carried_variables(plan);
+  // libmuster lets only those take part who know it. In pods, each muster would make another.
+  if (all.job.pods == 0) variables.push_back("MUSTER_JOB_KEY=" + sys::random_hex(kJobKeyBytes));
   std::map<std::string_view, std::size_t> members;
   for (std::size_t i = 0; i < all.cluster.hosts.size(); ++i) {
     members.emplace(all.cluster.hosts[i].name, i);

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <memory>
 
 #include <fmt/format.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
@@ -14,6 +12,7 @@
 #include "sys/hash.hpp"
 #include "sys/path_search.hpp"
 #include "sys/process.hpp"
+#include "sys/random.hpp"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration)
 
@@ -34,9 +33,7 @@ bool is_shells_own(std::string_view name) {
 
 // Unlike anything that the lines could print by chance.
 std::string random_mark() {
-  std::array<unsigned char, 16> bytes{};
-  while (::getrandom(bytes.data(), bytes.size(), 0) < 0 && errno == EINTR) continue;
-  return fmt::format("muster-{:02x}", fmt::join(bytes, ""));
+  return "muster-" + sys::random_hex(16);
 }
 
 // The lines come on standard input: they may hold secrets, and arguments can be read by all. What

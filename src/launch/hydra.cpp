@@ -75,7 +75,6 @@ class HydraWriter : CommandWriter {
     add_binding();
     add_folder();
     add_environment();
-    if (!plan_.carried.empty()) shim_flags_.emplace_back("--carried");
     // Hydra leaves the input of the others open for ever, unless Intel's -s sends it to them.
     if (!given("-s")) shim_flags_.emplace_back("--only-first-reads");
     return finish(shim_flags_);

@@ -15,8 +15,9 @@ using BackendPointer = c10::intrusive_ptr<c10d::Backend>;
 // other.
 [[nodiscard]] c10::intrusive_ptr<c10d::Backend::Options> gloo_options(const Job& job,
                                                                       const GroupOptions& options);
-// Connected; `gloo` is what gloo_options gave, `store` is the group's own.
-[[nodiscard]] BackendPointer gloo_backend(const Job& job,
+// Connected; `gloo` is what gloo_options gave, `store` is the group's own. Throws NotOfThisJob if
+// strangers take part.
+[[nodiscard]] BackendPointer gloo_backend(const Job& job, const std::string& group,
                                           const c10::intrusive_ptr<c10d::Store>& store,
                                           const c10::intrusive_ptr<c10d::Backend::Options>& gloo);
 

@@ -4,6 +4,7 @@
 
 #include "torch/gloo_network.hpp"
 #include "torch/group.hpp"
+#include "torch/membership.hpp"
 #include "torch/store.hpp"
 
 namespace muster {
@@ -41,16 +42,23 @@ c10::intrusive_ptr<c10d::Backend::Options> gloo_options(const Job& job,
   return gloo;
 }
 
-BackendPointer gloo_backend(const Job& job, const c10::intrusive_ptr<c10d::Store>& store,
+BackendPointer gloo_backend(const Job& job, const std::string& group,
+                            const c10::intrusive_ptr<c10d::Store>& store,
                             const c10::intrusive_ptr<c10d::Backend::Options>& gloo) {
   try {
     say_here(*store, job.rank);
-    auto backend = c10::make_intrusive<ProcessGroupGloo>(
-        store, job.rank, job.size,
-        c10::static_intrusive_pointer_cast<ProcessGroupGloo::Options>(gloo));
+    auto options = c10::static_intrusive_pointer_cast<ProcessGroupGloo::Options>(gloo);
+    auto backend = c10::make_intrusive<ProcessGroupGloo>(store, job.rank, job.size, options);
     // All are connected before rank 0, which serves the store, can go its way.
-    if (job.size > 1) backend->barrier()->wait();
+    const auto key = job.size > 1 ? JobKey::of_this_process() : std::nullopt;
+    if (key) {
+      prove_membership(*backend, *key, group, options->devices.size());
+    } else if (job.size > 1) {
+      backend->barrier()->wait();
+    }
     return backend;
+  } catch (const NotOfThisJob&) {
+    throw;
   } catch (const std::exception& error) {
     const std::optional<std::string> missing = who_is_missing(*store, job.size);
     if (!missing) {

@@ -12,6 +12,7 @@
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
 #include "torch/master_socket.hpp"
+#include "torch/membership.hpp"
 
 namespace muster {
 namespace {
@@ -64,7 +65,9 @@ c10::intrusive_ptr<c10d::Store> connect(const Job& job, std::chrono::millisecond
   options.timeout = timeout;
   try {
     if (options.isServer) options.masterListenFd = bind_master(job);
-    auto store = c10::make_intrusive<c10d::TCPStore>(job.master->address, options);
+    c10::intrusive_ptr<c10d::Store> store =
+        c10::make_intrusive<c10d::TCPStore>(job.master->address, options);
+    if (const auto key = JobKey::of_this_process()) store = signed_store(store, *key);
     if (!job.agent_store) return store;
     // The agent's store outlives an attempt that failed.
     return c10::make_intrusive<c10d::PrefixStore>("attempt" + std::to_string(job.attempt), store);

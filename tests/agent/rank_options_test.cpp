@@ -10,7 +10,7 @@ using Words = std::vector<std::string>;
 TEST(RankOptions, AllOfThem) {
   const auto options = parse_rank_options(
       {"--run", "r1", "--folder", "/job", "--subnet", "10.0.0.0/8", "--master", "10.0.0.1:29500",
-       "--quiet-label", "--only-first-reads", "--carried", "--", "prog", "--run", "--", "x"});
+       "--quiet-label", "--only-first-reads", "--", "prog", "--run", "--", "x"});
   ASSERT_TRUE(options) << to_text(options.error());
   EXPECT_EQ(options->run_id, "r1");
   EXPECT_EQ(options->folder, "/job");
@@ -20,7 +20,6 @@ TEST(RankOptions, AllOfThem) {
   EXPECT_EQ(options->master->port, "29500");
   EXPECT_FALSE(options->label);
   EXPECT_TRUE(options->only_first_reads);
-  EXPECT_TRUE(options->carried);
   EXPECT_EQ(options->program, (Words{"prog", "--run", "--", "x"}));
 }
 

@@ -50,7 +50,7 @@ TEST(Hydra, MpichIsToldInItsOwnWords) {
   const std::string expected =
       "/opt/mpi/bin/mpirun -launcher ssh -launcher-exec /home/dev/runs/r1/ssh -localhost "
       "198.18.0.1 -hosts n1,n2,n3 -ppn 2 -n 6 -bind-to none -wdir / -genvnone "
-      "/tmp/muster-1000/abc/muster rank --folder /home/dev/job --carried --only-first-reads " +
+      "/tmp/muster-1000/abc/muster rank --folder /home/dev/job --only-first-reads " +
       rank_words();
   EXPECT_EQ(line_of(plan.commands[0]), expected);
   EXPECT_EQ(plan.env, (Words{"HYDRA_LAUNCHER_AUTOFORK=0", "OMP_NUM_THREADS=4",

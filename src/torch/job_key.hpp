@@ -1,0 +1,31 @@
+// The key of a job, which only its ranks know. `muster run` makes one for every attempt and hands
+// it to the ranks in memory.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace muster {
+
+class JobKey {
+ public:
+  static constexpr std::size_t kSignatureBytes = 20;
+
+  // From MUSTER_JOB_KEY; nothing: another launcher started the job. Throws std::runtime_error if it
+  // could be guessed.
+  [[nodiscard]] static std::optional<JobKey> of_this_process();
+
+  explicit JobKey(const std::string& secret);
+
+  // HMAC-SHA-1. Who does not have the key can neither make a signature nor find a text with the
+  // same.
+  [[nodiscard]] std::string sign(const std::string& text) const;
+  [[nodiscard]] bool is_signature(const std::string& signature, const std::string& text) const;
+
+ private:
+  std::string inner_;  // the key as the two blocks that are hashed before the text
+  std::string outer_;
+};
+
+}  // namespace muster

@@ -1,0 +1,136 @@
+// Who knows the key of a job takes part, and nobody else.
+#include <cstdlib>
+#include <future>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <torch/csrc/distributed/c10d/HashStore.hpp>
+#include <torch/csrc/distributed/c10d/PrefixStore.hpp>
+#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+
+#include "torch/job_key.hpp"
+#include "torch/membership.hpp"
+
+namespace muster {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+const JobKey kKey("0123456789abcdef0123456789abcdef");
+const JobKey kOther("0123456789abcdef0123456789abcdee");
+
+std::string hex(const std::string& bytes) {
+  std::string text;
+  for (const char one : bytes) {
+    for (const int digit : {(one >> 4) & 15, one & 15}) text += "0123456789abcdef"[digit];
+  }
+  return text;
+}
+
+// RFC 2202
+TEST(JobKey, SignsAsTheStandardSays) {
+  EXPECT_EQ(hex(JobKey(std::string(20, '\x0b')).sign("Hi There")),
+            "b617318655057264e28bc0b6fb378c8ef146be00");
+  EXPECT_EQ(hex(JobKey("Jefe").sign("what do ya want for nothing?")),
+            "effcdf6ae5eb2fa2d27416d5f184df9c259a7c79");
+  EXPECT_EQ(hex(JobKey(std::string(20, '\xaa')).sign(std::string(50, '\xdd'))),
+            "125d7342b9ac11cd91a39af48aa17b4f63f175d3");
+  EXPECT_EQ(hex(JobKey(std::string(80, '\xaa'))
+                    .sign("Test Using Larger Than Block-Size Key - Hash Key First")),
+            "aa4ae5e15272d00e95705637ce8a3b55ed402112");
+}
+
+TEST(JobKey, IsNotOneThatCouldBeGuessed) {
+  ASSERT_EQ(::setenv("MUSTER_JOB_KEY", "short", 1), 0);
+  EXPECT_THROW((void)JobKey::of_this_process(), std::runtime_error);
+  ASSERT_EQ(::unsetenv("MUSTER_JOB_KEY"), 0);
+  EXPECT_FALSE(JobKey::of_this_process());
+}
+
+class SignedStoreTest : public testing::Test {
+ protected:
+  c10::intrusive_ptr<c10d::Store> bare = c10::make_intrusive<c10d::HashStore>();
+  c10::intrusive_ptr<c10d::Store> store = signed_store(bare, kKey);
+};
+
+TEST_F(SignedStoreTest, GivesBackWhatItWasGiven) {
+  store->set("a", Bytes{1, 2, 0, 3});
+  store->set("empty", Bytes{});
+  EXPECT_EQ(store->get("a"), (Bytes{1, 2, 0, 3}));
+  EXPECT_EQ(store->get("empty"), Bytes{});
+  EXPECT_EQ(signed_store(bare, kKey)->get("a"), (Bytes{1, 2, 0, 3}));
+  EXPECT_EQ(store->clone()->get("a"), (Bytes{1, 2, 0, 3}));
+}
+
+TEST_F(SignedStoreTest, RefusesWhatStrangersWrote) {
+  bare->set("plain", Bytes{1, 2, 3});
+  bare->set("nothing", Bytes{});
+  signed_store(bare, kOther)->set("other key", Bytes{1});
+  store->set("a", Bytes{1});
+  Bytes changed = bare->get("a");
+  changed.back() = 2;
+  bare->set("changed", changed);
+  for (const char* name : {"plain", "nothing", "other key", "changed"}) {
+    EXPECT_THROW(store->get(name), NotOfThisJob) << name;
+  }
+}
+
+TEST_F(SignedStoreTest, RefusesWhatWasWrittenElsewhere) {
+  store->set("attempt0/rank0", Bytes{1});
+  bare->set("attempt1/rank0", bare->get("attempt0/rank0"));
+  EXPECT_THROW(store->get("attempt1/rank0"), NotOfThisJob);
+  EXPECT_THROW(c10::make_intrusive<c10d::PrefixStore>("attempt1", store)->get("rank0"),
+               NotOfThisJob);
+}
+
+// What a rank of three threw: all are connected over Gloo, on two networks.
+std::vector<std::string> prove(const std::vector<JobKey>& keys,
+                               const std::vector<std::string>& groups) {
+  const auto store = c10::make_intrusive<c10d::HashStore>();
+  const int size = static_cast<int>(keys.size());
+  std::vector<std::future<std::string>> ranks;
+  for (int rank = 0; rank < size; ++rank) {
+    ranks.push_back(std::async(std::launch::async, [&, rank]() -> std::string {
+      auto options = c10d::ProcessGroupGloo::Options::create(std::chrono::seconds(60));
+      for (int i = 0; i < 2; ++i) {
+        options->devices.push_back(
+            c10d::ProcessGroupGloo::createDeviceForHostname("127.0.0.1", false));
+      }
+      c10d::ProcessGroupGloo gloo(store, rank, size, options);
+      const auto which = static_cast<std::size_t>(rank);
+      std::string said;
+      try {
+        prove_membership(gloo, keys[which], groups[which], 2);
+      } catch (const NotOfThisJob& error) {
+        said = error.what();
+      }
+      store->add("done", 1);  // who leaves closes its connections
+      while (store->add("done", 0) < size) std::this_thread::yield();
+      return said;
+    }));
+  }
+  std::vector<std::string> all;
+  for (auto& rank : ranks) all.push_back(rank.get());
+  return all;
+}
+
+TEST(Membership, IsProvedByTheKey) {
+  EXPECT_EQ(prove({kKey, kKey, kKey}, {"g", "g", "g"}), (std::vector<std::string>{"", "", ""}));
+}
+
+TEST(Membership, IsRefusedToAStrangerByName) {
+  const auto said = prove({kKey, kOther, kKey}, {"g", "g", "g"});
+  for (const std::size_t rank : {0U, 2U}) {
+    EXPECT_TRUE(said[rank].starts_with(
+        "the process that is connected as rank 1 does not belong to this job\n"))
+        << said[rank];
+  }
+}
+
+TEST(Membership, IsProvedForOneGroupOnly) {
+  const auto said = prove({kKey, kKey, kKey}, {"g", "g", "h"});
+  EXPECT_TRUE(said[0].starts_with("the process that is connected as rank 2")) << said[0];
+}
+
+}  // namespace
+}  // namespace muster
