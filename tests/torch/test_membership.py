@@ -48,7 +48,7 @@ def test_another_user_cannot_join(request, hosts, launcher):
     if launcher.name == "torchrun":
         place += ["TORCHELASTIC_RUN_ID=x", "TORCHELASTIC_USE_AGENT_STORE=True", "TORCHELASTIC_RESTART_COUNT=0", "GROUP_RANK=1", "GROUP_WORLD_SIZE=2", "ROLE_RANK=1"]
     impostor = hosts.lab.exec("n2", *AS_OTHER, "env", *place, hosts.probe, "group", "gloo", "20000", root=True)
+    assert impostor.returncode == 1 and impostor.stdout == "", impostor
     assert run.end(60) == 1, run.said()
     assert "somebody who is not a rank of this job has written" in run.errors, run.said()
     assert "hint: another user or another job connects to this job's ports" in run.errors, run.said()
-    assert impostor.returncode == 1 and impostor.stdout == "", impostor
