@@ -26,8 +26,15 @@ class RankClaims {
   [[nodiscard]] bool may_start(const std::string& host, const RankRecord& rank) const;
   void started(const std::string& host, int rank) { hosts_[host].ranks.insert(rank); }
 
-  // Whether the rank's output may come from this host: torchrun may have moved the rank since.
-  [[nodiscard]] bool may_print(const std::string& host, int rank) const;
+  // How many ranks the Layout gives it.
+  [[nodiscard]] std::size_t places(const std::string& host) const;
+  // Whether it is certain that the rank runs where it was started: not if the host that it was
+  // placed on may still start it.
+  [[nodiscard]] bool is_settled(const RankRecord& rank) const;
+  // Whether the rank's output may come from this host.
+  [[nodiscard]] bool may_print(const std::string& host, const RankRecord& rank) const;
+  // The same for an engine that moves ranks: the last output may come when the rank has moved.
+  [[nodiscard]] bool may_have_printed(const std::string& host, int rank) const;
   [[nodiscard]] bool may_end(const std::string& host, const RankRecord& rank) const;
 
  private:
@@ -38,6 +45,7 @@ class RankClaims {
   [[nodiscard]] bool is_placed(const std::string& host, int rank) const;
 
   std::map<std::string, Host> hosts_;
+  std::map<int, std::string> placed_on_;
   bool counts_hold_;
 };
 

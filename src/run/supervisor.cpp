@@ -33,6 +33,7 @@ constexpr double kSpeaks = 5;             // a host whose output is this recent 
 constexpr int kBeatsToBelieve = 3;        // before we believe that a host's clock is slow
 constexpr double kSpeaksAtMost = 600;     // after the end of the run
 constexpr std::size_t kStartsPerRank = 1000;                   // restarts included
+constexpr std::size_t kDoubtedBytes = std::size_t{3} << 20;    // per rank
 constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // of output per confirmation
 
 bool is_running(const RankRecord& rank) {
@@ -85,6 +86,7 @@ void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_s
     }));
   }
   loop_.run();
+  take_doubted();
   timers_.clear();
   stuck_ = nullptr;
   renewal_ = nullptr;
@@ -195,13 +197,45 @@ void Supervisor::finish(Host& host, bool Host::* flag) {
 // Confirms output now and then: the host drops it, and makes ranks wait that write ahead of us.
 void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
   Host& host = hosts_[index];
-  if (!claims_.may_print(host.name, piece.rank)) return;
+  const RankRecord* const rank = find_rank(piece.rank);
+  if (rank == nullptr || !may_print(host, *rank)) return;
   said_ = host.spoke = loop_.now();
+  if (!patience_.engine_restarts && !claims_.is_settled(*rank)) return doubt(host, piece);
   if (!output_.take(host.name, piece)) return;
   host.unconfirmed += piece.bytes.size();
   if (host.unconfirmed < kConfirmBytes) return;
   host.unconfirmed = 0;
   crew_.send(index, {.kind = agent::Order::Kind::kTaken, .taken = output_.taken(host.name)});
+}
+
+bool Supervisor::may_print(const Host& host, const RankRecord& rank) const {
+  if (patience_.engine_restarts) return claims_.may_have_printed(host.name, rank.rank);
+  return claims_.may_print(host.name, rank);
+}
+
+// Holds output back while another host may turn out to have the rank. An honest host sends no more
+// than its spool has room for before it is confirmed.
+void Supervisor::doubt(Host& host, const agent::Piece& piece) {
+  if (host.doubted_bytes + piece.bytes.size() > kDoubtedBytes * claims_.places(host.name)) return;
+  host.doubted_bytes += piece.bytes.size();
+  host.doubted.push_back(piece);
+  is_anything_doubted_ = true;
+}
+
+// When the ranks of another host are known. What is still doubtful is held back again.
+void Supervisor::look_at_doubted() {
+  if (!std::exchange(is_anything_doubted_, false)) return;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    hosts_[i].doubted_bytes = 0;
+    for (const agent::Piece& piece : std::exchange(hosts_[i].doubted, {})) take_output(i, piece);
+  }
+}
+
+// At the end nobody else can have the rank.
+void Supervisor::take_doubted() {
+  for (const Host& host : hosts_) {
+    for (const agent::Piece& piece : host.doubted) (void)output_.take(host.name, piece);
+  }
 }
 
 // The beat that was least delayed on its way tells most. A delay makes a clock look slow, so that
@@ -252,6 +286,7 @@ void Supervisor::rank_started(Host& host, const agent::RankStart& start) {
   rank->start = start;
   if (is_running(*rank)) count_running(rank->host, 1);
   for (const std::string& remark : start.remarks) output_.remark(host.name, start.rank, remark);
+  look_at_doubted();
 }
 
 // Only an engine that restarts ranks moves them. A host repeats old starts when it is reached
@@ -419,6 +454,8 @@ void Supervisor::reach_again(std::size_t index) {
   Host& host = hosts_[index];
   if (host.done || host.lost || seconds_since(host.tried) < kTryAgainSeconds) return;
   host.tried = loop_.now();
+  host.doubted.clear();  // it sends again what was not confirmed
+  host.doubted_bytes = 0;
   crew_.rejoin(index, patience_.orphan_after_s, output_.taken(host.name));
 }
 

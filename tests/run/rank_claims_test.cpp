@@ -58,11 +58,23 @@ TEST_F(RankClaimsTest, ARankThatNobodyStartedEndsOnlyWhereItWasPlaced) {
   EXPECT_TRUE(claims_.may_end("n1", ranks_[0]));
 }
 
-TEST_F(RankClaimsTest, OutputComesFromWhereTheRankWasPlacedOrStarted) {
-  EXPECT_FALSE(claims_.may_print("n3", 0));
-  EXPECT_TRUE(claims_.may_print("n1", 0));
+TEST_F(RankClaimsTest, OutputComesFromWhereTheRankRuns) {
+  EXPECT_FALSE(claims_.may_print("n3", ranks_[0]));
+  EXPECT_TRUE(claims_.may_print("n1", ranks_[0]));
   EXPECT_TRUE(start("n3", 0));
-  EXPECT_TRUE(claims_.may_print("n3", 0));
+  EXPECT_TRUE(claims_.may_print("n3", ranks_[0]));
+  EXPECT_TRUE(start("n1", 0));
+  EXPECT_FALSE(claims_.may_print("n3", ranks_[0]));
+  EXPECT_TRUE(claims_.may_have_printed("n3", 0));  // if the engine moved it
+}
+
+TEST_F(RankClaimsTest, WhereARankRunsIsSettledWhenItsOwnHostCannotHaveIt) {
+  EXPECT_TRUE(start("n1", 0));
+  EXPECT_TRUE(claims_.is_settled(ranks_[0]));
+  EXPECT_TRUE(start("n3", 1));
+  EXPECT_FALSE(claims_.is_settled(ranks_[1]));
+  EXPECT_TRUE(start("n1", 5));
+  EXPECT_TRUE(claims_.is_settled(ranks_[1]));
 }
 
 TEST_F(RankClaimsTest, TheUsersOwnFlagsMayGiveAHostMore) {

@@ -343,6 +343,38 @@ TEST(Supervisor, OutputOfAnothersRankIsNotTaken) {
   EXPECT_FALSE(says(end.output, "forged")) << end.output;
 }
 
+// The output of rank 0, as the third host has it.
+agent::Report output_of_0(const std::string& bytes) {
+  return {.kind = agent::Report::Kind::kOutput, .piece = {.rank = 0, .at = 0, .bytes = bytes}};
+}
+
+TEST(Supervisor, OutputOfARankThatAHostOnlyClaimsIsNeverShown) {
+  Scene scene(3);
+  scene.let_ranks_live(20);
+  claim_ranks(scene, 2, 1, 0);
+  for (const double when_s : {0.06, 5.0}) {
+    scene.later(when_s, [&] { scene.hosts[2].send(output_of_0("forged\n")); });
+  }
+  const Ending end = scene.play();
+  EXPECT_TRUE(says(end.output, "0: hello"));
+  EXPECT_FALSE(says(end.output, "forged")) << end.output;
+}
+
+TEST(Supervisor, OutputOfARankOnAnUnexpectedHostIsShown) {
+  Scene scene(3);
+  const auto start = [](int rank) {
+    const agent::RankStart life{.rank = rank, .program = {.pid = 70 + rank, .start = 7}};
+    return agent::Report{.kind = agent::Report::Kind::kEvent, .event = {.start = life, .end = {}}};
+  };
+  scene.later(0.05, [&] {
+    scene.hosts[2].send(start(0));
+    scene.hosts[2].send(output_of_0("it is here\n"));
+  });
+  scene.later(0.06, [&] { scene.hosts[0].send(start(2)); });
+  const Ending end = scene.play();
+  EXPECT_TRUE(says(end.output, "it is here")) << end.output;
+}
+
 TEST(Supervisor, ARankThatTheEngineMovedEndsOnItsNewHost) {
   Scene scene(3);
   elastic(scene, 0);
