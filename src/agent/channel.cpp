@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "agent/local_socket.hpp"
+#include "sys/local_socket.hpp"
 
 namespace muster::agent {
 namespace {
@@ -34,7 +34,7 @@ Channel::Channel(sys::Fd socket)
 void Channel::receive(std::size_t most) {
   char bytes[65536];
   for (std::size_t got = 0; open() && got < most;) {
-    const ssize_t count = is_socket_ ? read_with_descriptors(in_.get(), bytes, descriptors_)
+    const ssize_t count = is_socket_ ? sys::read_with_descriptors(in_.get(), bytes, descriptors_)
                                      : ::read(in_.get(), bytes, sizeof bytes);
     if (count > 0) {
       got += static_cast<std::size_t>(count);

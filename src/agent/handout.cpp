@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-#include "agent/local_socket.hpp"
+#include "sys/local_socket.hpp"
 
 namespace muster::agent {
 namespace {
@@ -65,7 +65,7 @@ Result<std::vector<sys::Fd>> receive_memories(const sys::Fd& connection,
   char byte = 0;
   pollfd readable{connection.get(), POLLIN, 0};
   if (::poll(&readable, 1, static_cast<int>(patience.count())) <= 0 ||
-      read_with_descriptors(connection.get(), {&byte, 1}, memories) < 0) {
+      sys::read_with_descriptors(connection.get(), {&byte, 1}, memories) < 0) {
     return unexpected(
         cannot_get(folder,
                    "muster's watcher process on this host does not hand out the job's "
@@ -99,7 +99,7 @@ Result<void> HandoutDesk::open(const std::string& folder, const std::optional<Ha
     MUSTER_TRY(sys::Fd activated, in_memory(*handout->activated));
     memories_.push_back(std::move(activated));
   }
-  MUSTER_TRY(listener_, listen_locally(folder + kDeskSocket));
+  MUSTER_TRY(listener_, sys::listen_locally(folder + kDeskSocket));
   return {};
 }
 
@@ -109,7 +109,7 @@ void HandoutDesk::serve() const {
   while (true) {
     const sys::Fd asking(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!asking.valid()) return;
-    if (!numbers.empty()) send_descriptors(asking.get(), numbers);
+    if (!numbers.empty()) sys::send_descriptors(asking.get(), numbers);
   }
 }
 
@@ -118,7 +118,7 @@ Result<HandedOut> ask_for_handout(const std::string& folder, std::chrono::millis
   const auto give_up = Clock::now() + patience;
   while (true) {
     if (sys::exists(folder + kVariables)) return from_files(folder);
-    if (const sys::Fd connection = connect_locally(folder + kDeskSocket); connection.valid()) {
+    if (const sys::Fd connection = sys::connect_locally(folder + kDeskSocket); connection.valid()) {
       HandedOut handed;
       MUSTER_TRY(const auto memories, receive_memories(connection, patience, folder));
       MUSTER_TRY(handed.variables, read_memory(memories.front()));

@@ -11,8 +11,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "agent/local_socket.hpp"
 #include "agent/output_reader.hpp"
+#include "sys/local_socket.hpp"
 
 namespace muster::agent {
 namespace {
@@ -41,7 +41,7 @@ std::optional<Place> parse_place(std::string_view line) {
 }  // namespace
 
 Result<void> RankLinks::listen(const std::string& folder) {
-  MUSTER_TRY(listener_, listen_locally(folder + kSocket));
+  MUSTER_TRY(listener_, sys::listen_locally(folder + kSocket));
   return {};
 }
 
@@ -140,11 +140,11 @@ std::vector<Event> RankLinks::receive(Reads how, RankSpool& spool, std::vector<i
 }
 
 sys::Fd connect_to_links(const std::string& folder) {
-  return connect_locally(folder + kSocket);
+  return sys::connect_locally(folder + kSocket);
 }
 
 void hand_over_outputs(int connection, int out, int err) {
-  send_descriptors(connection, std::array{out, err});
+  sys::send_descriptors(connection, std::array{out, err});
 }
 
 std::string output_message(sys::Stream stream, std::uint64_t at, std::string_view bytes) {

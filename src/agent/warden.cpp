@@ -9,9 +9,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "agent/local_socket.hpp"
 #include "agent/run_files.hpp"
 #include "agent/signals.hpp"
+#include "sys/local_socket.hpp"
 
 namespace muster::agent {
 namespace {
@@ -58,7 +58,7 @@ Result<void> Warden::prepare(const std::optional<Handout>& handout) {
   (void)::sigaddset(&term, SIGTERM);
   (void)::sigprocmask(SIG_BLOCK, &term, nullptr);
   terminated_ = sys::Fd(::signalfd(-1, &term, SFD_CLOEXEC | SFD_NONBLOCK));
-  MUSTER_TRY(listener_, listen_locally(folder_ + kLauncherSocket));
+  MUSTER_TRY(listener_, sys::listen_locally(folder_ + kLauncherSocket));
   return {};
 }
 
@@ -262,7 +262,7 @@ void Warden::leave(bool keep) {
 }
 
 sys::Fd connect_to_warden(const std::string& folder) {
-  return connect_locally(folder + kLauncherSocket);
+  return sys::connect_locally(folder + kLauncherSocket);
 }
 
 }  // namespace muster::agent

@@ -33,7 +33,6 @@ constexpr double kSpeaks = 5;             // a host whose output is this recent 
 constexpr int kBeatsToBelieve = 3;        // before we believe that a host's clock is slow
 constexpr double kSpeaksAtMost = 600;     // after the end of the run
 constexpr std::size_t kStartsPerRank = 1000;                   // restarts included
-constexpr std::size_t kDoubtedBytes = std::size_t{3} << 20;    // per rank
 constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // of output per confirmation
 
 bool is_running(const RankRecord& rank) {
@@ -86,7 +85,8 @@ void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_s
     }));
   }
   loop_.run();
-  take_doubted();
+  // Nobody else can have those ranks now.
+  for (const auto& [i, piece] : doubted_.take()) (void)output_.take(hosts_[i].name, piece);
   timers_.clear();
   stuck_ = nullptr;
   renewal_ = nullptr;
@@ -200,7 +200,9 @@ void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
   const RankRecord* const rank = find_rank(piece.rank);
   if (rank == nullptr || !may_print(host, *rank)) return;
   said_ = host.spoke = loop_.now();
-  if (!patience_.engine_restarts && !claims_.is_settled(*rank)) return doubt(host, piece);
+  if (!patience_.engine_restarts && !claims_.is_settled(*rank)) {
+    return doubted_.hold(index, piece, claims_.places(host.name));
+  }
   if (!output_.take(host.name, piece)) return;
   host.unconfirmed += piece.bytes.size();
   if (host.unconfirmed < kConfirmBytes) return;
@@ -213,29 +215,9 @@ bool Supervisor::may_print(const Host& host, const RankRecord& rank) const {
   return claims_.may_print(host.name, rank);
 }
 
-// Holds output back while another host may turn out to have the rank. An honest host sends no more
-// than its spool has room for before it is confirmed.
-void Supervisor::doubt(Host& host, const agent::Piece& piece) {
-  if (host.doubted_bytes + piece.bytes.size() > kDoubtedBytes * claims_.places(host.name)) return;
-  host.doubted_bytes += piece.bytes.size();
-  host.doubted.push_back(piece);
-  is_anything_doubted_ = true;
-}
-
 // When the ranks of another host are known. What is still doubtful is held back again.
 void Supervisor::look_at_doubted() {
-  if (!std::exchange(is_anything_doubted_, false)) return;
-  for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    hosts_[i].doubted_bytes = 0;
-    for (const agent::Piece& piece : std::exchange(hosts_[i].doubted, {})) take_output(i, piece);
-  }
-}
-
-// At the end nobody else can have the rank.
-void Supervisor::take_doubted() {
-  for (const Host& host : hosts_) {
-    for (const agent::Piece& piece : host.doubted) (void)output_.take(host.name, piece);
-  }
+  for (const auto& [index, piece] : doubted_.take()) take_output(index, piece);
 }
 
 // The beat that was least delayed on its way tells most. A delay makes a clock look slow, so that
@@ -454,8 +436,7 @@ void Supervisor::reach_again(std::size_t index) {
   Host& host = hosts_[index];
   if (host.done || host.lost || seconds_since(host.tried) < kTryAgainSeconds) return;
   host.tried = loop_.now();
-  host.doubted.clear();  // it sends again what was not confirmed
-  host.doubted_bytes = 0;
+  doubted_.forget(index);
   crew_.rejoin(index, patience_.orphan_after_s, output_.taken(host.name));
 }
 

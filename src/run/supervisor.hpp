@@ -11,6 +11,7 @@
 
 #include "launch/plan.hpp"
 #include "run/crew.hpp"
+#include "run/doubted_output.hpp"
 #include "run/keeper.hpp"
 #include "run/output.hpp"
 #include "run/rank_claims.hpp"
@@ -61,9 +62,6 @@ class Supervisor {
     std::size_t unconfirmed = 0;   // bytes of output not yet confirmed to it
     Clock::time_point spoke = {};  // when its last output arrived
     std::size_t starts = 0;        // of ranks that it reported
-    std::vector<agent::Piece> doubted =
-        {};  // output of ranks that another host may turn out to have
-    std::size_t doubted_bytes = 0;
   };
 
   // False if it could not be started; the run is then being ended.
@@ -76,9 +74,7 @@ class Supervisor {
   void on_report(std::size_t index, const agent::Report& report);
   void take_output(std::size_t index, const agent::Piece& piece);
   [[nodiscard]] bool may_print(const Host& host, const RankRecord& rank) const;
-  void doubt(Host& host, const agent::Piece& piece);
   void look_at_doubted();
-  void take_doubted();
   void compare_clock(Host& host, double clock_s);
   void agent_failed(Host& host, const std::string& why);
   void finish(Host& host, bool Host::* flag);
@@ -121,7 +117,7 @@ class Supervisor {
   Crew& crew_;
   Patience patience_;
   Record& record_;
-  bool is_anything_doubted_ = false;
+  DoubtedOutput doubted_;
   RankClaims claims_;
   Output& output_;
   std::vector<Host> hosts_;

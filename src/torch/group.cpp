@@ -23,7 +23,7 @@ void set_backend(ProcessGroup& group, c10::DeviceType device, ProcessGroup::Back
 }
 
 void add_backends(ProcessGroup& group, const std::string& name, const std::string& backend,
-                  const Job& job, const c10::intrusive_ptr<c10d::Store>& store,
+                  const Job& job, const GroupStore& store,
                   const c10::intrusive_ptr<c10d::Backend::Options>& gloo,
                   const GroupOptions& options) {
   using Type = ProcessGroup::BackendType;
@@ -35,7 +35,7 @@ void add_backends(ProcessGroup& group, const std::string& name, const std::strin
   }
   // NCCL first: whether there is any shows at once; it connects when it is first used.
   const bool with_nccl = backend == "nccl";
-  const BackendPointer nccl = with_nccl ? nccl_backend(job, store, options) : BackendPointer();
+  const BackendPointer nccl = with_nccl ? nccl_backend(job, store.open, options) : BackendPointer();
   set_backend(group, c10::DeviceType::CPU, Type::GLOO, gloo_backend(job, name, store, gloo));
   if (!with_nccl) return;
   group.setBoundDeviceId(nccl->getBoundDeviceId());  // setBackend gives the group's to the backend
@@ -69,7 +69,7 @@ c10::intrusive_ptr<ProcessGroup> Job::group(const std::string& backend,
   const auto gloo =
       meets ? gloo_options(*this, options) : c10::intrusive_ptr<c10d::Backend::Options>();
   const auto store = store_of(meets ? *this : Job{}, name, options.timeout);
-  auto group = c10::make_intrusive<ProcessGroup>(store, rank, size);
+  auto group = c10::make_intrusive<ProcessGroup>(store.open, rank, size);
   add_backends(*group, name, choice.backend, *this, store, gloo, options);
   group->setGroupName(name);
   return group;

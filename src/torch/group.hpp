@@ -6,6 +6,7 @@
 #include <torch/csrc/distributed/c10d/Backend.hpp>
 
 #include "muster/job.hpp"
+#include "torch/store.hpp"
 
 namespace muster {
 
@@ -18,7 +19,7 @@ using BackendPointer = c10::intrusive_ptr<c10d::Backend>;
 // Connected; `gloo` is what gloo_options gave, `store` is the group's own. Throws NotOfThisJob if
 // strangers take part.
 [[nodiscard]] BackendPointer gloo_backend(const Job& job, const std::string& group,
-                                          const c10::intrusive_ptr<c10d::Store>& store,
+                                          const GroupStore& store,
                                           const c10::intrusive_ptr<c10d::Backend::Options>& gloo);
 
 // Refuses an MPI that numbers this process otherwise than the job does.

@@ -42,17 +42,16 @@ c10::intrusive_ptr<c10d::Backend::Options> gloo_options(const Job& job,
   return gloo;
 }
 
-BackendPointer gloo_backend(const Job& job, const std::string& group,
-                            const c10::intrusive_ptr<c10d::Store>& store,
+BackendPointer gloo_backend(const Job& job, const std::string& group, const GroupStore& store,
                             const c10::intrusive_ptr<c10d::Backend::Options>& gloo) {
   try {
-    say_here(*store, job.rank);
+    say_here(*store.open, job.rank);
     auto options = c10::static_intrusive_pointer_cast<ProcessGroupGloo::Options>(gloo);
-    auto backend = c10::make_intrusive<ProcessGroupGloo>(store, job.rank, job.size, options);
+    auto backend =
+        c10::make_intrusive<ProcessGroupGloo>(store.trusted, job.rank, job.size, options);
     // All are connected before rank 0, which serves the store, can go its way.
-    const auto key = job.size > 1 ? JobKey::of_this_process() : std::nullopt;
-    if (key) {
-      prove_membership(*backend, *key, group, options->devices.size());
+    if (store.guard) {
+      prove_membership(*backend, store.guard->key(), group, options->devices.size());
     } else if (job.size > 1) {
       backend->barrier()->wait();
     }
@@ -60,23 +59,23 @@ BackendPointer gloo_backend(const Job& job, const std::string& group,
   } catch (const NotOfThisJob&) {
     throw;
   } catch (const std::exception& error) {
-    const std::optional<std::string> missing = who_is_missing(*store, job.size);
+    const std::string refusal = store.guard ? store.guard->refusal() : "";
+    if (!refusal.empty()) throw NotOfThisJob(refusal);  // Gloo has made another exception of it
+    const std::optional<std::string> missing = who_is_missing(*store.open, job.size);
     if (!missing) {
       const std::string server = job.agent_store ? "torchrun's agent" : "rank 0";
       throw std::runtime_error(server + " has ended, and the group's key-value store with it: " +
                                reason(error) + "\n  hint: its own output shows why it ended");
     }
-    say_told(*store, job.rank);
-    if (job.rank == 0 && !job.agent_store) wait_until_told(*store, job.size, kUntilTold);
+    say_told(*store.open, job.rank);
+    if (job.rank == 0 && !job.agent_store) wait_until_told(*store.open, job.size, kUntilTold);
     if (missing->empty()) {
       throw std::runtime_error(
           "the ranks cannot reach each other over Gloo: " + reason(error) +
           "\n  hint: on every host, GLOO_SOCKET_IFNAME must be the interface of a network that all "
           "hosts share; muster check shows it and muster run sets it");
     }
-    throw std::runtime_error("these ranks did not join the group within the timeout: " + *missing +
-                             "\n  hint: perhaps they have ended or never started (" +
-                             reason(error) + ")");
+    throw never_joined(*missing, reason(error));
   }
 }
 

@@ -1,5 +1,4 @@
-// The key of a job, which only its ranks know. `muster run` makes one for every attempt and hands
-// it to the ranks in memory.
+// The key of a job, which only its ranks know. `muster run` makes one for every attempt.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +17,7 @@ class JobKey {
 
   explicit JobKey(const std::string& secret);
 
-  // HMAC-SHA-1. Who does not have the key can neither make a signature nor find a text with the
-  // same.
+  // HMAC-SHA-1. Without the key, nobody can forge a signature.
   [[nodiscard]] std::string sign(const std::string& text) const;
   [[nodiscard]] bool is_signature(const std::string& signature, const std::string& text) const;
 

@@ -2,6 +2,8 @@
 // can connect to them, so those who take part must know the job's key.
 #pragma once
 
+#include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
@@ -18,14 +20,50 @@ class NotOfThisJob : public std::runtime_error {
 };
 
 // Signs what it stores. Reading what a stranger stored, or what was stored under another name,
-// throws NotOfThisJob. Counters (`add`) and the absence of a key are not protected: changing them
-// delays a job or makes it fail.
-[[nodiscard]] c10::intrusive_ptr<c10d::Store> signed_store(c10::intrusive_ptr<c10d::Store> store,
-                                                           const JobKey& key);
+// throws NotOfThisJob. Counters (`add`) and the absence of a name are not protected: who changes
+// them can make a job fail, but not join it.
+class SignedStore : public c10d::Store {
+ public:
+  using Bytes = std::vector<std::uint8_t>;
 
-// Every rank shows every other that it has the key, once on each network that the group is
-// connected by. Throws NotOfThisJob if somebody else is connected as a rank; returns when all ranks
-// are connected.
+  SignedStore(c10::intrusive_ptr<c10d::Store> store, JobKey key);
+
+  [[nodiscard]] const JobKey& key() const { return key_; }
+  // What get threw last, for callers that see it through somebody who replaces exceptions.
+  [[nodiscard]] std::string refusal() const;
+
+  c10::intrusive_ptr<c10d::Store> clone() override;
+  using c10d::Store::set;
+  void set(const std::string& name, const Bytes& value) override;
+  Bytes get(const std::string& name) override;
+  std::int64_t add(const std::string& name, std::int64_t value) override;
+  bool deleteKey(const std::string& name) override;
+  bool check(const std::vector<std::string>& names) override;
+  std::int64_t getNumKeys() override;
+  void wait(const std::vector<std::string>& names) override;
+  void wait(const std::vector<std::string>& names,
+            const std::chrono::milliseconds& timeout) override;
+  const std::chrono::milliseconds& getTimeout() const noexcept override;
+  void setTimeout(const std::chrono::milliseconds& timeout) override;
+  bool hasExtendedApi() const override;
+
+ private:
+  c10::intrusive_ptr<c10d::Store> store_;
+  JobKey key_;
+  mutable std::mutex mutex_;
+  std::string refusal_;
+};
+
+// The key of this session, the time between the first and the last group of a process: it makes
+// worthless what was signed earlier with the same key of the job. Rank 0 decides it and tells the
+// others in the store. Nothing: the job has no key. Throws std::runtime_error if only one of this
+// rank and rank 0 has a key.
+[[nodiscard]] std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store,
+                                                int rank, const std::optional<JobKey>& key);
+
+// Every rank shows every other that it has the key, on each network that the group is connected by.
+// Throws NotOfThisJob if somebody else is connected as a rank; returns when all ranks are
+// connected.
 void prove_membership(c10d::Backend& backend, const JobKey& key, const std::string& group,
                       std::size_t networks);
 

@@ -65,9 +65,7 @@ c10::intrusive_ptr<c10d::Store> connect(const Job& job, std::chrono::millisecond
   options.timeout = timeout;
   try {
     if (options.isServer) options.masterListenFd = bind_master(job);
-    c10::intrusive_ptr<c10d::Store> store =
-        c10::make_intrusive<c10d::TCPStore>(job.master->address, options);
-    if (const auto key = JobKey::of_this_process()) store = signed_store(store, *key);
+    auto store = c10::make_intrusive<c10d::TCPStore>(job.master->address, options);
     if (!job.agent_store) return store;
     // The agent's store outlives an attempt that failed.
     return c10::make_intrusive<c10d::PrefixStore>("attempt" + std::to_string(job.attempt), store);
@@ -76,12 +74,33 @@ c10::intrusive_ptr<c10d::Store> connect(const Job& job, std::chrono::millisecond
   }
 }
 
+std::optional<JobKey> agree_on_key(const c10::intrusive_ptr<c10d::Store>& store, const Job& job,
+                                   const std::optional<JobKey>& key) try {
+  return session_key(store, job.rank, key);
+} catch (const c10::Error& error) {
+  throw never_joined("rank 0", reason(error));
+}
+
+struct SharedStore {
+  c10::intrusive_ptr<c10d::Store> open;
+  c10::intrusive_ptr<SignedStore> guard;
+};
+
+SharedStore make_shared_store(const Job& job, std::chrono::milliseconds timeout) {
+  const auto key = JobKey::of_this_process();
+  SharedStore made{.open = connect(job, timeout), .guard = {}};
+  if (const auto agreed = agree_on_key(made.open, job, key)) {
+    made.guard = c10::make_intrusive<SignedStore>(made.open, *agreed);
+  }
+  return made;
+}
+
 // Rank 0 serves until the process ends: others may still read when its groups are gone.
-c10::intrusive_ptr<c10d::Store> shared_store(const Job& job, std::chrono::milliseconds timeout) {
+const SharedStore& shared_store(const Job& job, std::chrono::milliseconds timeout) {
   static std::mutex mutex;
-  static auto* const store = new c10::intrusive_ptr<c10d::Store>();
+  static auto* const store = new SharedStore();
   const std::lock_guard lock(mutex);
-  if (!*store) *store = connect(job, timeout);
+  if (!store->open) *store = make_shared_store(job, timeout);
   return *store;
 }
 
@@ -104,15 +123,22 @@ std::string reason(const std::exception& error) {
   return torchs != nullptr ? torchs->what_without_backtrace() : error.what();
 }
 
-c10::intrusive_ptr<c10d::Store> store_of(const Job& job, const std::string& group,
-                                         std::chrono::milliseconds timeout) {
-  c10::intrusive_ptr<c10d::Store> store;
+std::runtime_error never_joined(const std::string& ranks, const std::string& why) {
+  return std::runtime_error("these ranks did not join the group within the timeout: " + ranks +
+                            "\n  hint: perhaps they have ended or never started (" + why + ")");
+}
+
+GroupStore store_of(const Job& job, const std::string& group, std::chrono::milliseconds timeout) {
+  GroupStore store;
   if (job.size == 1) {
-    store = c10::make_intrusive<c10d::HashStore>();
+    store.open = store.trusted = c10::make_intrusive<c10d::HashStore>();
   } else {
-    store = c10::make_intrusive<c10d::PrefixStore>(group, shared_store(job, timeout));
+    const SharedStore& shared = shared_store(job, timeout);
+    store.open = store.trusted = c10::make_intrusive<c10d::PrefixStore>(group, shared.open);
+    store.guard = shared.guard;
+    if (store.guard) store.trusted = c10::make_intrusive<c10d::PrefixStore>(group, store.guard);
   }
-  store->setTimeout(timeout);
+  store.open->setTimeout(timeout);
   return store;
 }
 

@@ -9,13 +9,20 @@
 #include <torch/csrc/distributed/c10d/Store.hpp>
 
 #include "muster/job.hpp"
+#include "torch/membership.hpp"
 
 namespace muster {
 
+struct GroupStore {
+  c10::intrusive_ptr<c10d::Store> open;     // anybody who reaches the port can write to it
+  c10::intrusive_ptr<c10d::Store> trusted;  // the same, but for ranks only if the job has a key
+  c10::intrusive_ptr<SignedStore> guard;    // of what is trusted; null: the job has no key
+};
+
 // For one group: one store a process, a part of its own a group. Rank 0 serves it at the master
 // address unless torchrun's agent does; alone, it is in memory. Throws std::runtime_error.
-[[nodiscard]] c10::intrusive_ptr<c10d::Store> store_of(const Job& job, const std::string& group,
-                                                       std::chrono::milliseconds timeout);
+[[nodiscard]] GroupStore store_of(const Job& job, const std::string& group,
+                                  std::chrono::milliseconds timeout);
 
 // Rank by rank: each says that it is here; whoever waited in vain asks who is not. "rank 1" or
 // "ranks 1, 2, 5"; empty: all came; none: the store does not answer.
@@ -26,6 +33,9 @@ void say_here(c10d::Store& store, int rank);
 // it goes, there is nobody to ask.
 void say_told(c10d::Store& store, int rank) noexcept;
 void wait_until_told(c10d::Store& store, int size, std::chrono::milliseconds at_most) noexcept;
+
+// The error of ranks that were waited for in vain; `ranks`: as who_is_missing names them.
+[[nodiscard]] std::runtime_error never_joined(const std::string& ranks, const std::string& why);
 
 // What torch says, without the stack of the place that said it.
 [[nodiscard]] std::string reason(const std::exception& error);

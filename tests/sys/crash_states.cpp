@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "sys/crash_disk.hpp"
+#include "sys/local_socket.hpp"
 
 namespace muster::test {
 namespace {
@@ -116,36 +117,16 @@ void hand_over_listener(int socket, bool with_reads) {
   (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   const int listener = static_cast<int>(
       ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
-  char byte = 0;
-  iovec data{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  if (listener >= 0) {
-    message.msg_control = control.data();
-    message.msg_controllen = control.size();
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    *header = {CMSG_LEN(sizeof(int)), SOL_SOCKET, SCM_RIGHTS};
-    *reinterpret_cast<int*>(CMSG_DATA(header)) = listener;
-  }
-  (void)::sendmsg(socket, &message, 0);
+  if (listener >= 0) sys::send_descriptors(socket, std::array{listener});
   ::close(listener);
 }
 
 sys::Fd take_listener(int socket) {
   char byte = 0;
-  iovec data{&byte, 1};
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control.data();
-  message.msg_controllen = control.size();
-  const bool came = ::recvmsg(socket, &message, MSG_CMSG_CLOEXEC) == 1;
-  const cmsghdr* header = came ? CMSG_FIRSTHDR(&message) : nullptr;
-  if (header == nullptr) throw std::runtime_error("this kernel lets no process watch system calls");
-  return sys::Fd(*reinterpret_cast<const int*>(CMSG_DATA(header)));
+  std::vector<sys::Fd> taken;
+  (void)sys::read_with_descriptors(socket, {&byte, 1}, taken);
+  if (taken.empty()) throw std::runtime_error("this kernel lets no process watch system calls");
+  return std::move(taken.front());
 }
 
 std::string link_of(pid_t pid, const std::string& name) {

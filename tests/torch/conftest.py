@@ -19,7 +19,7 @@ def build(muster) -> Path:
 
 def clean_environment():
     """Ours, without what a launcher may have left in it."""
-    names = ("RANK", "WORLD_SIZE", "LOCAL_", "GROUP_", "ROLE_", "MASTER_", "TORCHELASTIC_", "OMPI_", "PMIX_", "PMI_", "MPI_", "SLURM_", "PET_", "GLOO_")
+    names = ("RANK", "WORLD_SIZE", "LOCAL_", "GROUP_", "ROLE_", "MASTER_", "TORCHELASTIC_", "OMPI_", "PMIX_", "PMI_", "MPI_", "SLURM_", "PET_", "GLOO_", "MUSTER_JOB_KEY")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     return {**kept, "OMP_NUM_THREADS": "1"}
 

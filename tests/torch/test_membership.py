@@ -1,11 +1,13 @@
 """Only the ranks of a job with libmuster take part in it, although its ports are open to everybody on its network."""
 import re
 import shutil
+from pathlib import Path
 
 import pytest
+from comparisons.comparison import free_port
 from tests.conftest import made_once
 from tests.run.conftest import make_cluster  # noqa: F401  a fixture
-from tests.run.launchers import LAUNCHERS, Pods, Programs, Slurm
+from tests.run.launchers import DEPS, LAUNCHERS, Pods, Programs, Slurm
 from tests.run.slurm import Slurm as SlurmDaemons
 from tests.run.test_secrets import AS_OTHER
 from tests.staging import staged
@@ -13,11 +15,30 @@ from tests.staging import staged
 # Rank 1 tells where the ranks meet, and leaves its place to somebody else.
 LATE = 'if [ "$RANK" = 1 ]; then echo "meet at $MASTER_ADDR $MASTER_PORT"; exec sleep 1000; fi; exec "$0" group gloo 60000'
 CI = ("mpich", "torchrun")
+IMPOSTOR = Path(__file__).with_name("programs") / "impostor.py"
 
 
 def test_one_process(build, alone):
     done = alone([build / "tests/torch/membership_cases"])
     assert done.returncode == 0 and "[  PASSED  ]" in done.stdout, done.stdout[-4000:] + done.stderr[-2000:]
+
+
+KEY = "0123456789abcdef0123456789abcdef"
+FORWARD = "hint: muster run gives the same one to all ranks"
+
+
+@pytest.mark.parametrize("keys, complaint", [
+    ([KEY, ""], "rank 0 has MUSTER_JOB_KEY in its environment, but rank 1 does not\n  " + FORWARD),
+    (["", KEY], "rank 1 has MUSTER_JOB_KEY in its environment, but rank 0 does not\n  " + FORWARD),
+    ([KEY, KEY[::-1]], "somebody who is not a rank of this job has written muster/session to its key-value store"),
+    ([KEY, "short"], "MUSTER_JOB_KEY has fewer than 32 characters"),
+], ids=["not in rank 1", "not in rank 0", "different", "short"])
+def test_keys_that_do_not_match_are_named(build, ranks, keys, complaint):
+    port = free_port()
+    started = [ranks([build / "tests/torch/job_probe", "group", "gloo", 3000], 2, only=[rank], MASTER_PORT=port, MUSTER_JOB_KEY=key) for rank, key in enumerate(keys)]
+    ((_, err), code), = started[1].end()
+    started[0].end()
+    assert code == 1 and err.startswith(complaint), err
 
 
 @pytest.fixture(scope="module")
@@ -44,11 +65,10 @@ def test_another_user_cannot_join(request, hosts, launcher):
     run = launcher.start(hosts, ["sh", "-c", LATE, hosts.probe])
     run.wait_for("meet at", 1, within=60)
     address, port = re.search(r"meet at (\S+) (\d+)", "\n".join(run.out)).groups()
-    place = ["RANK=1", "WORLD_SIZE=2", "LOCAL_RANK=0", "LOCAL_WORLD_SIZE=1", f"MASTER_ADDR={address}", f"MASTER_PORT={port}"]
-    if launcher.name == "torchrun":
-        place += ["TORCHELASTIC_RUN_ID=x", "TORCHELASTIC_USE_AGENT_STORE=True", "TORCHELASTIC_RESTART_COUNT=0", "GROUP_RANK=1", "GROUP_WORLD_SIZE=2", "ROLE_RANK=1"]
-    impostor = hosts.lab.exec("n2", *AS_OTHER, "env", *place, hosts.probe, "group", "gloo", "20000", root=True)
-    assert impostor.returncode == 1 and impostor.stdout == "", impostor
+    prefix = "attempt0/" if launcher.name == "torchrun" else ""
+    hosts.lab.write("n2", "/tmp/impostor.py", IMPOSTOR.read_text())
+    impostor = hosts.lab.exec("n2", *AS_OTHER, DEPS / "torch/bin/python", "/tmp/impostor.py", address, port, prefix, root=True)
+    assert impostor.returncode != 0 and impostor.stdout == "", impostor
     assert run.end(60) == 1, run.said()
-    assert "somebody who is not a rank of this job has written" in run.errors, run.said()
-    assert "hint: another user or another job connects to this job's ports" in run.errors, run.said()
+    assert re.search(r"^.*\] somebody who is not a rank of this job has written muster/0/\S+ to its key-value store", run.errors, re.M), run.said()
+    assert "hint: another user or another job connects to the ports of this job" in run.errors, run.said()

@@ -1,7 +1,13 @@
 // Who knows the key of a job takes part, and nobody else.
+#include <array>
+#include <condition_variable>
 #include <cstdlib>
+#include <cstring>
 #include <future>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
@@ -50,7 +56,7 @@ TEST(JobKey, IsNotOneThatCouldBeGuessed) {
 class SignedStoreTest : public testing::Test {
  protected:
   c10::intrusive_ptr<c10d::Store> bare = c10::make_intrusive<c10d::HashStore>();
-  c10::intrusive_ptr<c10d::Store> store = signed_store(bare, kKey);
+  c10::intrusive_ptr<SignedStore> store = c10::make_intrusive<SignedStore>(bare, kKey);
 };
 
 TEST_F(SignedStoreTest, GivesBackWhatItWasGiven) {
@@ -58,14 +64,14 @@ TEST_F(SignedStoreTest, GivesBackWhatItWasGiven) {
   store->set("empty", Bytes{});
   EXPECT_EQ(store->get("a"), (Bytes{1, 2, 0, 3}));
   EXPECT_EQ(store->get("empty"), Bytes{});
-  EXPECT_EQ(signed_store(bare, kKey)->get("a"), (Bytes{1, 2, 0, 3}));
+  EXPECT_EQ(SignedStore(bare, kKey).get("a"), (Bytes{1, 2, 0, 3}));
   EXPECT_EQ(store->clone()->get("a"), (Bytes{1, 2, 0, 3}));
 }
 
 TEST_F(SignedStoreTest, RefusesWhatStrangersWrote) {
   bare->set("plain", Bytes{1, 2, 3});
   bare->set("nothing", Bytes{});
-  signed_store(bare, kOther)->set("other key", Bytes{1});
+  SignedStore(bare, kOther).set("other key", Bytes{1});
   store->set("a", Bytes{1});
   Bytes changed = bare->get("a");
   changed.back() = 2;
@@ -76,11 +82,41 @@ TEST_F(SignedStoreTest, RefusesWhatStrangersWrote) {
 }
 
 TEST_F(SignedStoreTest, RefusesWhatWasWrittenElsewhere) {
-  store->set("attempt0/rank0", Bytes{1});
-  bare->set("attempt1/rank0", bare->get("attempt0/rank0"));
-  EXPECT_THROW(store->get("attempt1/rank0"), NotOfThisJob);
-  EXPECT_THROW(c10::make_intrusive<c10d::PrefixStore>("attempt1", store)->get("rank0"),
-               NotOfThisJob);
+  store->set("group0/rank0", Bytes{1});
+  bare->set("group1/rank0", bare->get("group0/rank0"));
+  EXPECT_TRUE(store->refusal().empty());
+  EXPECT_THROW(c10::make_intrusive<c10d::PrefixStore>("group1", store)->get("rank0"), NotOfThisJob);
+  EXPECT_TRUE(store->refusal().starts_with(
+      "somebody who is not a rank of this job has written group1/rank0 to its key-value store\n"));
+}
+
+class SessionTest : public SignedStoreTest {};
+
+TEST_F(SessionTest, IsTheSameForAllRanks) {
+  const auto first = session_key(bare, 0, kKey);
+  const auto second = session_key(bare, 1, kKey);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(first->sign("x"), second->sign("x"));
+  EXPECT_NE(first->sign("x"), kKey.sign("x"));
+}
+
+TEST_F(SessionTest, MakesEarlierValuesWorthless) {
+  SignedStore(bare, *session_key(bare, 0, kKey)).set("address", Bytes{1});
+  SignedStore later(bare, *session_key(bare, 0, kKey));
+  EXPECT_THROW(later.get("address"), NotOfThisJob);
+}
+
+TEST_F(SessionTest, CannotBeSetByAStranger) {
+  (void)session_key(bare, 0, kOther);
+  EXPECT_THROW((void)session_key(bare, 1, kKey), NotOfThisJob);
+}
+
+TEST_F(SessionTest, NeedsAllRanksToHaveAKeyOrNone) {
+  EXPECT_FALSE(session_key(bare, 0, std::nullopt));
+  EXPECT_FALSE(session_key(bare, 1, std::nullopt));
+  EXPECT_THROW((void)session_key(bare, 1, kKey), std::runtime_error);
+  (void)session_key(bare, 0, kKey);
+  EXPECT_THROW((void)session_key(bare, 1, std::nullopt), std::runtime_error);
 }
 
 // What a rank of three threw: all are connected over Gloo, on two networks.
@@ -130,6 +166,57 @@ TEST(Membership, IsRefusedToAStrangerByName) {
 TEST(Membership, IsProvedForOneGroupOnly) {
   const auto said = prove({kKey, kKey, kKey}, {"g", "g", "h"});
   EXPECT_TRUE(said[0].starts_with("the process that is connected as rank 2")) << said[0];
+}
+
+class Done : public c10d::Work {
+ public:
+  bool wait(std::chrono::milliseconds /*timeout*/) override { return true; }
+};
+
+// What rank 1 sends to rank 0 in one operation after the other.
+struct Mail {
+  std::mutex mutex;
+  std::condition_variable came;
+  std::array<std::vector<std::string>, 2> sent;  // by each rank to the other
+};
+
+// Two ranks in one process.
+class InMemory : public c10d::Backend {
+ public:
+  InMemory(int rank, Mail& mail) : Backend(rank, 2), mail_(mail) {}
+
+  c10::intrusive_ptr<c10d::Work> alltoall_base(at::Tensor& received, at::Tensor& sent,
+                                               std::vector<std::int64_t>& /*received_sizes*/,
+                                               std::vector<std::int64_t>& /*sent_sizes*/,
+                                               const c10d::AllToAllOptions& /*options*/) override {
+    const auto own = static_cast<std::size_t>(getRank());
+    const std::size_t other = 1 - own;
+    const auto bytes = static_cast<std::size_t>(sent.size(1));
+    std::unique_lock lock(mail_.mutex);
+    mail_.sent[own].emplace_back(static_cast<const char*>(sent[1 - getRank()].data_ptr()), bytes);
+    mail_.came.notify_all();
+    mail_.came.wait(lock, [&] { return mail_.sent[other].size() > done_; });
+    std::memcpy(received[1 - getRank()].data_ptr(), mail_.sent[other][done_++].data(), bytes);
+    received[getRank()].copy_(sent[getRank()]);
+    return c10::make_intrusive<Done>();
+  }
+
+ private:
+  Mail& mail_;
+  std::size_t done_ = 0;
+};
+
+TEST(Membership, IsNotProvedByWhatWasShownEarlier) {
+  Mail mail;
+  InMemory first(0, mail);
+  InMemory second(1, mail);
+  auto other = std::async(std::launch::async, [&] { prove_membership(second, kKey, "g", 1); });
+  prove_membership(first, kKey, "g", 1);
+  other.get();
+  Mail replay;
+  replay.sent[1] = mail.sent[1];  // all that rank 1 has sent
+  InMemory again(0, replay);
+  EXPECT_THROW(prove_membership(again, kKey, "g", 1), NotOfThisJob);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Sockets between one run's processes on a host, in the run's folder, which only its user can open.
+// Sockets between processes of one host, and descriptors that they pass to each other.
 #pragma once
 
 #include <span>
@@ -8,19 +8,19 @@
 #include "base/error.hpp"
 #include "sys/file.hpp"
 
-namespace muster::agent {
+namespace muster::sys {
 
 // The socket is non-blocking and replaces one that already exists at this path.
-[[nodiscard]] Result<sys::Fd> listen_locally(const std::string& path);
+[[nodiscard]] Result<Fd> listen_locally(const std::string& path);
 
 // Invalid if nobody listens there.
-[[nodiscard]] sys::Fd connect_locally(const std::string& path);
+[[nodiscard]] Fd connect_locally(const std::string& path);
 
 // Gives the process at the other end copies of these descriptors, with an empty line.
 void send_descriptors(int socket, std::span<const int> descriptors);
 
 // Like read(2). Adds the descriptors that came with the bytes.
 [[nodiscard]] ssize_t read_with_descriptors(int socket, std::span<char> bytes,
-                                            std::vector<sys::Fd>& descriptors);
+                                            std::vector<Fd>& descriptors);
 
-}  // namespace muster::agent
+}  // namespace muster::sys

@@ -1,4 +1,4 @@
-#include "agent/local_socket.hpp"
+#include "sys/local_socket.hpp"
 
 #include <array>
 #include <cstring>
@@ -9,7 +9,7 @@
 
 #include "sys/local_address.hpp"
 
-namespace muster::agent {
+namespace muster::sys {
 namespace {
 
 constexpr int kBacklog = 512;            // ranks that a host may start at the same moment
@@ -22,27 +22,26 @@ struct Beside {
 
 }  // namespace
 
-Result<sys::Fd> listen_locally(const std::string& path) {
-  const auto address = sys::local_address(path);
+Result<Fd> listen_locally(const std::string& path) {
+  const auto address = local_address(path);
   if (!address) {
-    return unexpected(Error{.what = "the path of the run's directory is too long for a socket",
-                            .where = {.file = path}});
+    return unexpected(Error{.what = "the path is too long for a socket", .where = {.file = path}});
   }
-  sys::Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  Fd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   (void)::unlink(path.c_str());
-  if (::bind(listener.get(), sys::as_sockaddr(*address), sizeof *address) != 0 ||
+  if (::bind(listener.get(), as_sockaddr(*address), sizeof *address) != 0 ||
       ::listen(listener.get(), kBacklog) != 0) {
     return unexpected(system_error("cannot listen", path));
   }
   return listener;
 }
 
-sys::Fd connect_locally(const std::string& path) {
-  const auto address = sys::local_address(path);
+Fd connect_locally(const std::string& path) {
+  const auto address = local_address(path);
   if (!address) return {};
   // Non-blocking: the listener may be stopped and its queue full.
-  sys::Fd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (::connect(connection.get(), sys::as_sockaddr(*address), sizeof *address) != 0) {
+  Fd connection(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (::connect(connection.get(), as_sockaddr(*address), sizeof *address) != 0) {
     return {};
   }
   (void)::fcntl(connection.get(), F_SETFL, 0);
@@ -66,8 +65,7 @@ void send_descriptors(int socket, std::span<const int> descriptors) {
   (void)::sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-ssize_t read_with_descriptors(int socket, std::span<char> bytes,
-                              std::vector<sys::Fd>& descriptors) {
+ssize_t read_with_descriptors(int socket, std::span<char> bytes, std::vector<Fd>& descriptors) {
   iovec part{.iov_base = bytes.data(), .iov_len = bytes.size()};
   Beside beside;
   msghdr message{};
@@ -90,4 +88,4 @@ ssize_t read_with_descriptors(int socket, std::span<char> bytes,
   return count;
 }
 
-}  // namespace muster::agent
+}  // namespace muster::sys
