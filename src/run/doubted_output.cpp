@@ -5,14 +5,15 @@
 namespace muster::run {
 namespace {
 
-// Of both streams; the last read may go beyond the spool's room.
-constexpr std::size_t kBytesPerRank = 2 * (agent::RankSpool::kRoom + agent::RankSpool::kPiece);
+// Twice what the spool has room for, in both streams.
+constexpr std::size_t kBytesPerRank = 4 * agent::RankSpool::kRoom;
 
 }  // namespace
 
 void DoubtedOutput::hold(std::size_t host, const agent::Piece& piece, std::size_t ranks) {
   Held& held = hosts_[host];
-  if (held.bytes + piece.bytes.size() > kBytesPerRank * ranks) return;
+  held.full = held.full || held.bytes + piece.bytes.size() > kBytesPerRank * ranks;
+  if (held.full) return;  // also if a smaller one comes later: there must be no gap
   held.bytes += piece.bytes.size();
   held.pieces.push_back(piece);
 }

@@ -1,6 +1,6 @@
 // Output of ranks that another host may turn out to have. It is held back until that is settled.
-// An honest host sends no more than its spool has room for before we confirm it; what a host sends
-// beyond that is dropped. Pure.
+// Before we confirm output, a host seldom sends more than its spool has room for. If it sends more
+// than we hold, the rest is dropped, and missed at the end. Pure.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,14 @@ class DoubtedOutput {
   void hold(std::size_t host, const agent::Piece& piece, std::size_t ranks);
   // The host sends again what was not confirmed.
   void forget(std::size_t host) { hosts_.erase(host); }
-  // Everything, with the number of its host, which is then held no more.
+  // Everything, each piece with the number of its host. Nothing is held after that.
   [[nodiscard]] std::vector<std::pair<std::size_t, agent::Piece>> take();
 
  private:
   struct Held {
     std::vector<agent::Piece> pieces = {};
     std::size_t bytes = 0;
+    bool full = false;
   };
   std::map<std::size_t, Held> hosts_;
 };

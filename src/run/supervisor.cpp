@@ -194,13 +194,17 @@ void Supervisor::finish(Host& host, bool Host::* flag) {
   host.*flag = true;
 }
 
-// Confirms output now and then: the host drops it, and makes ranks wait that write ahead of us.
 void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
-  Host& host = hosts_[index];
   const RankRecord* const rank = find_rank(piece.rank);
-  if (rank == nullptr || !may_print(host, *rank)) return;
-  said_ = host.spoke = loop_.now();
-  if (!patience_.engine_restarts && !claims_.is_settled(*rank)) {
+  if (rank == nullptr || !may_print(hosts_[index], *rank)) return;
+  said_ = hosts_[index].spoke = loop_.now();
+  keep_output(index, piece, *rank);
+}
+
+// Confirms output now and then: the host drops it, and makes ranks wait that write ahead of us.
+void Supervisor::keep_output(std::size_t index, const agent::Piece& piece, const RankRecord& rank) {
+  Host& host = hosts_[index];
+  if (!patience_.engine_restarts && !claims_.is_settled(rank)) {
     return doubted_.hold(index, piece, claims_.places(host.name));
   }
   if (!output_.take(host.name, piece)) return;
@@ -217,7 +221,10 @@ bool Supervisor::may_print(const Host& host, const RankRecord& rank) const {
 
 // When the ranks of another host are known. What is still doubtful is held back again.
 void Supervisor::look_at_doubted() {
-  for (const auto& [index, piece] : doubted_.take()) take_output(index, piece);
+  for (const auto& [index, piece] : doubted_.take()) {
+    const RankRecord& rank = *find_rank(piece.rank);
+    if (may_print(hosts_[index], rank)) keep_output(index, piece, rank);
+  }
 }
 
 // The beat that was least delayed on its way tells most. A delay makes a clock look slow, so that

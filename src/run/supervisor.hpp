@@ -73,6 +73,7 @@ class Supervisor {
   [[nodiscard]] bool has_failure() const;
   void on_report(std::size_t index, const agent::Report& report);
   void take_output(std::size_t index, const agent::Piece& piece);
+  void keep_output(std::size_t index, const agent::Piece& piece, const RankRecord& rank);
   [[nodiscard]] bool may_print(const Host& host, const RankRecord& rank) const;
   void look_at_doubted();
   void compare_clock(Host& host, double clock_s);

@@ -1,7 +1,6 @@
 #include "sys/random.hpp"
 
-#include <cstdio>
-#include <cstdlib>
+#include <stdexcept>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,11 +11,8 @@ namespace muster::sys {
 
 std::string random_hex(std::size_t bytes) {
   std::vector<unsigned char> random(bytes);
-  // Fails only for more than 256 bytes, or where the kernel forbids it: then nothing would be
-  // secret.
-  if (::getentropy(random.data(), random.size()) != 0) {
-    std::fputs("muster: the kernel gives no random numbers\n", stderr);
-    std::abort();
+  if (::getentropy(random.data(), random.size()) != 0) {  // more than 256, or the kernel forbids it
+    throw std::runtime_error("the kernel gives no random numbers");
   }
   return fmt::format("{:02x}", fmt::join(random, ""));
 }

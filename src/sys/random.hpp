@@ -5,7 +5,7 @@
 
 namespace muster::sys {
 
-// So many bytes that nobody can guess, in hexadecimal digits.
+// Random bytes that nobody can guess, at most 256, as hexadecimal digits.
 [[nodiscard]] std::string random_hex(std::size_t bytes);
 
 }  // namespace muster::sys

@@ -22,9 +22,8 @@ void set_backend(ProcessGroup& group, c10::DeviceType device, ProcessGroup::Back
   group.setDefaultBackend(type);
 }
 
-void add_backends(ProcessGroup& group, const std::string& name, const std::string& backend,
-                  const Job& job, const GroupStore& store,
-                  const c10::intrusive_ptr<c10d::Backend::Options>& gloo,
+void add_backends(ProcessGroup& group, const std::string& backend, const Job& job,
+                  const GroupStore& store, const c10::intrusive_ptr<c10d::Backend::Options>& gloo,
                   const GroupOptions& options) {
   using Type = ProcessGroup::BackendType;
   if (backend == "mpi") {
@@ -36,7 +35,7 @@ void add_backends(ProcessGroup& group, const std::string& name, const std::strin
   // NCCL first: whether there is any shows at once; it connects when it is first used.
   const bool with_nccl = backend == "nccl";
   const BackendPointer nccl = with_nccl ? nccl_backend(job, store.open, options) : BackendPointer();
-  set_backend(group, c10::DeviceType::CPU, Type::GLOO, gloo_backend(job, name, store, gloo));
+  set_backend(group, c10::DeviceType::CPU, Type::GLOO, gloo_backend(job, store, gloo));
   if (!with_nccl) return;
   group.setBoundDeviceId(nccl->getBoundDeviceId());  // setBackend gives the group's to the backend
   set_backend(group, c10::DeviceType::CUDA, Type::NCCL, nccl);
@@ -70,7 +69,7 @@ c10::intrusive_ptr<ProcessGroup> Job::group(const std::string& backend,
       meets ? gloo_options(*this, options) : c10::intrusive_ptr<c10d::Backend::Options>();
   const auto store = store_of(meets ? *this : Job{}, name, options.timeout);
   auto group = c10::make_intrusive<ProcessGroup>(store.open, rank, size);
-  add_backends(*group, name, choice.backend, *this, store, gloo, options);
+  add_backends(*group, choice.backend, *this, store, gloo, options);
   group->setGroupName(name);
   return group;
 }

@@ -18,8 +18,7 @@ using BackendPointer = c10::intrusive_ptr<c10d::Backend>;
                                                                       const GroupOptions& options);
 // Connected; `gloo` is what gloo_options gave, `store` is the group's own. Throws NotOfThisJob if
 // strangers take part.
-[[nodiscard]] BackendPointer gloo_backend(const Job& job, const std::string& group,
-                                          const GroupStore& store,
+[[nodiscard]] BackendPointer gloo_backend(const Job& job, const GroupStore& store,
                                           const c10::intrusive_ptr<c10d::Backend::Options>& gloo);
 
 // Refuses an MPI that numbers this process otherwise than the job does.

@@ -42,7 +42,7 @@ c10::intrusive_ptr<c10d::Backend::Options> gloo_options(const Job& job,
   return gloo;
 }
 
-BackendPointer gloo_backend(const Job& job, const std::string& group, const GroupStore& store,
+BackendPointer gloo_backend(const Job& job, const GroupStore& store,
                             const c10::intrusive_ptr<c10d::Backend::Options>& gloo) {
   try {
     say_here(*store.open, job.rank);
@@ -51,7 +51,8 @@ BackendPointer gloo_backend(const Job& job, const std::string& group, const Grou
         c10::make_intrusive<ProcessGroupGloo>(store.trusted, job.rank, job.size, options);
     // All are connected before rank 0, which serves the store, can go its way.
     if (store.guard) {
-      prove_membership(*backend, store.guard->key(), group, options->devices.size());
+      prove_membership(*backend, store.guard->key(), options->devices.size(),
+                       [&] { return store.guard->digest(); });
     } else if (job.size > 1) {
       backend->barrier()->wait();
     }

@@ -65,31 +65,30 @@ Rows random_rows(int size) {
   return rows;
 }
 
-// The random bytes that the two ranks have sent each other on this connection.
+// The random bytes that the ranks have sent each other on one network.
 struct Challenge {
   Rows sent;
   Rows received;
 };
 
-std::string proof(const std::string& connection, int from, int to, const std::string& of_from,
+std::string proof(const std::string& agreed, int from, int to, const std::string& of_from,
                   const std::string& of_to) {
-  return "member " + connection + " " + std::to_string(from) + " " + std::to_string(to) + " " +
-         of_from + of_to;
+  return "member " + std::to_string(agreed.size()) + " " + agreed + " " + std::to_string(from) +
+         " " + std::to_string(to) + " " + of_from + of_to;
 }
 
-void prove(c10d::Backend& backend, const JobKey& key, const std::string& connection,
+void prove(c10d::Backend& backend, const JobKey& key, const std::string& agreed,
            const Challenge& challenge) {
   const int own = backend.getRank();
   Rows proofs(backend.getSize());
   for (int other = 0; other < backend.getSize(); ++other) {
-    proofs.put(other, key.sign(proof(connection, own, other, challenge.sent.row(other),
+    proofs.put(other, key.sign(proof(agreed, own, other, challenge.sent.row(other),
                                      challenge.received.row(other))));
   }
   const Rows shown = exchange(backend, proofs);
   for (int other = 0; other < backend.getSize(); ++other) {
-    if (key.is_signature(shown.row(other),
-                         proof(connection, other, own, challenge.received.row(other),
-                               challenge.sent.row(other)))) {
+    if (key.is_signature(shown.row(other), proof(agreed, other, own, challenge.received.row(other),
+                                                 challenge.sent.row(other)))) {
       continue;
     }
     throw NotOfThisJob("the process that is connected as rank " + std::to_string(other) +
@@ -107,6 +106,15 @@ std::string SignedStore::refusal() const {
   return refusal_;
 }
 
+std::string SignedStore::digest() const {
+  const std::lock_guard lock(mutex_);
+  std::string all = "known";
+  for (const auto& [name, value] : known_) {
+    all += " " + std::to_string(value.size()) + " " + signed_text(name, value);
+  }
+  return key_.sign(all);
+}
+
 c10::intrusive_ptr<c10d::Store> SignedStore::clone() {
   return c10::make_intrusive<SignedStore>(store_->clone(), key_);
 }
@@ -116,6 +124,8 @@ void SignedStore::set(const std::string& name, const Bytes& value) {
   Bytes stored(signature.begin(), signature.end());
   stored.insert(stored.end(), value.begin(), value.end());
   store_->set(name, stored);
+  const std::lock_guard lock(mutex_);
+  known_[name] = value;
 }
 
 Bytes SignedStore::get(const std::string& name) {
@@ -123,10 +133,11 @@ Bytes SignedStore::get(const std::string& name) {
   const std::size_t size = std::min(stored.size(), JobKey::kSignatureBytes);
   const auto begin = stored.begin() + static_cast<std::ptrdiff_t>(size);
   Bytes value(begin, stored.end());
+  const std::lock_guard lock(mutex_);
   if (key_.is_signature(std::string(stored.begin(), begin), signed_text(name, value))) {
+    known_.emplace(name, value);
     return value;
   }
-  const std::lock_guard lock(mutex_);
   refusal_ = "somebody who is not a rank of this job has written " + name +
              " to its key-value store" + kStranger;
   throw NotOfThisJob(refusal_);
@@ -169,8 +180,8 @@ bool SignedStore::hasExtendedApi() const {
   return false;  // it would append to values, or read several, without a look at signatures
 }
 
-// Who makes a rank believe in an earlier session gains nothing: rank 0 knows the right one, and
-// that rank takes part only if rank 0 proves that it has the same.
+// Making a rank believe in an earlier session gains nobody anything: rank 0 knows the right one,
+// and that rank takes part only if rank 0 proves that it has the same.
 std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                   const std::optional<JobKey>& key) {
   std::string session = rank == 0 ? random_bytes(JobKey::kSignatureBytes) : "";
@@ -178,13 +189,13 @@ std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store, 
     if (!key) store->set(kSession, std::string(kNoKey));
     if (key) c10::make_intrusive<SignedStore>(store, *key)->set(kSession, session);
   } else {
-    const bool has_rank_0 = store->get_to_str(kSession) != kNoKey;
-    if (key && !has_rank_0) {
+    const bool rank_0_has_key = store->get_to_str(kSession) != kNoKey;
+    if (key && !rank_0_has_key) {
       throw std::runtime_error("rank " + std::to_string(rank) +
                                " has MUSTER_JOB_KEY in its environment, but rank 0 does not" +
                                kForward);
     }
-    if (!key && has_rank_0) {
+    if (!key && rank_0_has_key) {
       throw std::runtime_error("rank 0 has MUSTER_JOB_KEY in its environment, but rank " +
                                std::to_string(rank) + " does not" + kForward);
     }
@@ -194,18 +205,17 @@ std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store, 
   return JobKey(key->sign("session " + session));
 }
 
-// Of two ranks, one connects to the other, at the address from the signed store, so nobody can
-// stand between them. The random bytes make proofs worthless that were shown earlier or to somebody
-// else.
-void prove_membership(c10d::Backend& backend, const JobKey& key, const std::string& group,
-                      std::size_t networks) {
+// The random bytes make proofs worthless that were shown earlier, or by a rank that has ended
+// since.
+void prove_membership(c10d::Backend& backend, const JobKey& key, std::size_t networks,
+                      const std::function<std::string()>& agreed) {
   std::vector<Challenge> challenges;
   for (std::size_t i = 0; i < networks; ++i) {  // Gloo takes them in turn, one for each operation
     const Rows sent = random_rows(backend.getSize());
     challenges.push_back({sent, exchange(backend, sent)});
   }
   for (std::size_t i = 0; i < networks; ++i) {
-    prove(backend, key, group + " " + std::to_string(i), challenges[i]);
+    prove(backend, key, std::to_string(i) + " " + agreed(), challenges[i]);
   }
 }
 

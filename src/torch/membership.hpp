@@ -2,6 +2,8 @@
 // can connect to them, so those who take part must know the job's key.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
@@ -19,9 +21,9 @@ class NotOfThisJob : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Signs what it stores. Reading what a stranger stored, or what was stored under another name,
-// throws NotOfThisJob. Counters (`add`) and the absence of a name are not protected: who changes
-// them can make a job fail, but not join it.
+// Signs what it stores, and remembers it. Reading what a stranger stored, or what was stored under
+// another name, throws NotOfThisJob. Counters (`add`) and the absence of a name are not protected:
+// changing them can make a job fail, but nobody joins it that way.
 class SignedStore : public c10d::Store {
  public:
   using Bytes = std::vector<std::uint8_t>;
@@ -31,6 +33,9 @@ class SignedStore : public c10d::Store {
   [[nodiscard]] const JobKey& key() const { return key_; }
   // What get threw last, for callers that see it through somebody who replaces exceptions.
   [[nodiscard]] std::string refusal() const;
+  // A digest of all values that were set, or else the first that were got. It is the same on all
+  // ranks if they believe in the same addresses.
+  [[nodiscard]] std::string digest() const;
 
   c10::intrusive_ptr<c10d::Store> clone() override;
   using c10d::Store::set;
@@ -51,6 +56,7 @@ class SignedStore : public c10d::Store {
   c10::intrusive_ptr<c10d::Store> store_;
   JobKey key_;
   mutable std::mutex mutex_;
+  std::map<std::string, Bytes> known_;
   std::string refusal_;
 };
 
@@ -61,10 +67,10 @@ class SignedStore : public c10d::Store {
 [[nodiscard]] std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store,
                                                 int rank, const std::optional<JobKey>& key);
 
-// Every rank shows every other that it has the key, on each network that the group is connected by.
-// Throws NotOfThisJob if somebody else is connected as a rank; returns when all ranks are
-// connected.
-void prove_membership(c10d::Backend& backend, const JobKey& key, const std::string& group,
-                      std::size_t networks);
+// Every rank shows every other that it has the key and that both agree on the same text, on each
+// network that the group is connected by. The text is asked for when all ranks are connected.
+// Throws NotOfThisJob if somebody else is connected as a rank.
+void prove_membership(c10d::Backend& backend, const JobKey& key, std::size_t networks,
+                      const std::function<std::string()>& agreed);
 
 }  // namespace muster

@@ -83,15 +83,13 @@ std::optional<JobKey> agree_on_key(const c10::intrusive_ptr<c10d::Store>& store,
 
 struct SharedStore {
   c10::intrusive_ptr<c10d::Store> open;
-  c10::intrusive_ptr<SignedStore> guard;
+  std::optional<JobKey> key;  // of this session
 };
 
 SharedStore make_shared_store(const Job& job, std::chrono::milliseconds timeout) {
   const auto key = JobKey::of_this_process();
-  SharedStore made{.open = connect(job, timeout), .guard = {}};
-  if (const auto agreed = agree_on_key(made.open, job, key)) {
-    made.guard = c10::make_intrusive<SignedStore>(made.open, *agreed);
-  }
+  SharedStore made{.open = connect(job, timeout), .key = {}};
+  made.key = agree_on_key(made.open, job, key);
   return made;
 }
 
@@ -135,8 +133,10 @@ GroupStore store_of(const Job& job, const std::string& group, std::chrono::milli
   } else {
     const SharedStore& shared = shared_store(job, timeout);
     store.open = store.trusted = c10::make_intrusive<c10d::PrefixStore>(group, shared.open);
-    store.guard = shared.guard;
-    if (store.guard) store.trusted = c10::make_intrusive<c10d::PrefixStore>(group, store.guard);
+    if (shared.key) {
+      store.guard = c10::make_intrusive<SignedStore>(shared.open, *shared.key);
+      store.trusted = c10::make_intrusive<c10d::PrefixStore>(group, store.guard);
+    }
   }
   store.open->setTimeout(timeout);
   return store;

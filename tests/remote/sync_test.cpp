@@ -63,9 +63,8 @@ class ListedPaths : public testing::TestWithParam<bool> {
   }
 };
 
-INSTANTIATE_TEST_SUITE_P(By, ListedPaths, testing::Bool(), [](const auto& info) {
-  return std::string(info.param ? "Rsync" : "Tar");
-});
+INSTANTIATE_TEST_SUITE_P(By, ListedPaths, testing::Bool(),
+                         [](const auto& one) { return std::string(one.param ? "Rsync" : "Tar"); });
 
 TEST_P(ListedPaths, AnyNameIsSentAndNewerFilesStay) {
   namespace fs = std::filesystem;

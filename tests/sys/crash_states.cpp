@@ -117,7 +117,8 @@ void hand_over_listener(int socket, bool with_reads) {
   (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   const int listener = static_cast<int>(
       ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
-  if (listener >= 0) sys::send_descriptors(socket, std::array{listener});
+  if (listener < 0) ::_exit(1);
+  sys::send_descriptors(socket, std::array{listener});
   ::close(listener);
 }
 

@@ -41,6 +41,12 @@ def test_keys_that_do_not_match_are_named(build, ranks, keys, complaint):
     assert code == 1 and err.startswith(complaint), err
 
 
+@pytest.mark.parametrize("lazy", ["0", "1"])
+def test_ranks_with_the_key_take_part(build, ranks, lazy):
+    started = ranks([build / "tests/torch/job_probe", "group", "gloo", 20_000], 3, MUSTER_JOB_KEY=KEY, TORCH_GLOO_LAZY_INIT=lazy)
+    assert started.good() == [f"rank {rank} of 3: muster/0 6, muster/1 6, over gloo\n" for rank in range(3)]
+
+
 @pytest.fixture(scope="module")
 def hosts(module_lab_up, make_cluster, build, muster, shared_folder, tmp_path_factory):  # noqa: F811
     folder = made_once(shared_folder / "membership", lambda folder: shutil.copy(muster, Programs(folder).muster))
