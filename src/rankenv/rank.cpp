@@ -109,6 +109,9 @@ Result<Rank> to_rank(const Claim& claim, std::string_view told_by) {
   MUSTER_CHECK(check_below(claim.rank, claim.size));
   MUSTER_CHECK(check_below(claim.local_rank, claim.local_size));
   MUSTER_CHECK(check_below(claim.host_rank, claim.host_count));
+  if (claim.host_count && claim.host_count->value == 0) {
+    return unexpected(contradiction(*claim.rank, *claim.host_count));
+  }
   if (claim.local_size && claim.local_size->value > rank.size) {
     return unexpected(contradiction(*claim.local_size, *claim.size));
   }

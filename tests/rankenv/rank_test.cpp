@@ -193,6 +193,12 @@ TEST(Read, AHostThatContradictsTheNumberOfHostsIsNotGuessed) {
   EXPECT_EQ(rank->host_count, 2);
 }
 
+TEST(Read, AJobOnNoHostIsRefused) {
+  const auto rank = read({{"RANK", "2"}, {"WORLD_SIZE", "4"}, {"GROUP_WORLD_SIZE", "0"}});
+  ASSERT_FALSE(rank);
+  EXPECT_EQ(rank.error().what, "RANK=2 contradicts GROUP_WORLD_SIZE=0");
+}
+
 TEST(Variables, TorchrunsOwnAreLeftAloneButForTheNumbers) {
   const auto set = variables({.rank = 3, .size = 6, .host_rank = 1, .under_agent = true}, "r1");
   const std::map<std::string, std::optional<std::string>> expected = {
