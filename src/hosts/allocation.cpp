@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
 #include "hosts/expression.hpp"
 #include "hosts/host_collector.hpp"
 #include "hosts/item.hpp"
@@ -75,7 +76,8 @@ Result<void> refuse_many(const Variables& environment) {
   if (tasks == environment.end() || tasks->second == "1") return {};
   return unexpected(
       Error{.code = ErrorCode::kUsage,
-            .what = fmt::format("srun started muster SLURM_STEP_NUM_TASKS={} times", tasks->second),
+            .what = fmt::format("srun started muster SLURM_STEP_NUM_TASKS={} times",
+                                printable(tasks->second.substr(0, 40))),
             .hint = "start muster once, without srun: it starts the ranks itself"});
 }
 

@@ -54,6 +54,8 @@ TEST(Allocation, RefusesToBeStartedSeveralTimes) {
   EXPECT_EQ(read(step),
             "srun started muster SLURM_STEP_NUM_TASKS=6 times\n"
             "  hint: start muster once, without srun: it starts the ranks itself");
+  step["SLURM_STEP_NUM_TASKS"] = "6\x1b[2J";
+  EXPECT_TRUE(read(step).starts_with("srun started muster SLURM_STEP_NUM_TASKS=6?[2J times\n"));
 }
 
 TEST(Allocation, NamesTheVariableThatMakesNoSense) {
