@@ -74,11 +74,10 @@ Result<void> add_slots(const Variables& environment, std::vector<Host>& hosts) {
 Result<void> refuse_many(const Variables& environment) {
   const auto tasks = environment.find("SLURM_STEP_NUM_TASKS");
   if (tasks == environment.end() || tasks->second == "1") return {};
-  return unexpected(
-      Error{.code = ErrorCode::kUsage,
-            .what = fmt::format("srun started muster SLURM_STEP_NUM_TASKS={} times",
-                                printable(tasks->second.substr(0, 40))),
-            .hint = "start muster once, without srun: it starts the ranks itself"});
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = fmt::format("srun started muster SLURM_STEP_NUM_TASKS={} times",
+                                              printable(tasks->second.substr(0, 40))),
+                          .hint = "start muster once, without srun: it starts the ranks itself"});
 }
 
 }  // namespace
