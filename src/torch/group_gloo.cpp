@@ -4,7 +4,7 @@
 
 #include "torch/gloo_network.hpp"
 #include "torch/group.hpp"
-#include "torch/membership.hpp"
+#include "torch/links.hpp"
 #include "torch/store.hpp"
 
 namespace muster {
@@ -51,8 +51,8 @@ BackendPointer gloo_backend(const Job& job, const GroupStore& store,
         c10::make_intrusive<ProcessGroupGloo>(store.trusted, job.rank, job.size, options);
     // All are connected before rank 0, which serves the store, can go its way.
     if (store.guard) {
-      prove_membership(*backend, store.guard->key(), options->devices.size(),
-                       [&] { return store.guard->digest(); });
+      GlooLinks links(*store.guard, store.group, job.rank);
+      prove_membership(*backend, store.guard->key(), options->devices.size(), links);
     } else if (job.size > 1) {
       backend->barrier()->wait();
     }

@@ -8,6 +8,8 @@
 #include <ATen/ATen.h>
 #include <unistd.h>
 
+#include "torch/own_connections.hpp"
+
 namespace muster {
 namespace {
 
@@ -15,7 +17,7 @@ using Bytes = SignedStore::Bytes;
 
 constexpr auto kSession = "muster/session";
 constexpr auto kNoKey = "no key";
-constexpr auto kRandomBytes = static_cast<std::int64_t>(JobKey::kSignatureBytes);
+constexpr std::size_t kRandomBytes = 20;
 constexpr auto kStranger =
     "\n  hint: another user or another job connects to the ports of this job; start it again, and "
     "check which other users run processes on its hosts";
@@ -38,30 +40,32 @@ std::string signed_text(const std::string& name, const Bytes& value) {
          std::string(value.begin(), value.end());
 }
 
-// One row of bytes for each rank.
+// For each rank a row of so many bytes.
 struct Rows {
-  explicit Rows(int size) : tensor(at::zeros({size, kRandomBytes}, at::kByte)) {}
+  Rows(int ranks, std::size_t bytes)
+      : tensor(at::zeros({ranks, static_cast<std::int64_t>(bytes)}, at::kByte)) {}
 
   void put(int rank, const std::string& bytes) {
-    std::memcpy(tensor[rank].data_ptr(), bytes.data(), JobKey::kSignatureBytes);
+    std::memcpy(tensor[rank].data_ptr(), bytes.data(), bytes.size());
   }
   [[nodiscard]] std::string row(int rank) const {
-    return {static_cast<const char*>(tensor[rank].data_ptr()), JobKey::kSignatureBytes};
+    const at::Tensor one = tensor[rank];
+    return {static_cast<const char*>(one.data_ptr()), static_cast<std::size_t>(one.numel())};
   }
 
   at::Tensor tensor;
 };
 
 Rows exchange(c10d::Backend& backend, Rows sent) {
-  Rows received(backend.getSize());
+  Rows received(backend.getSize(), static_cast<std::size_t>(sent.tensor.size(1)));
   std::vector<std::int64_t> even;
   backend.alltoall_base(received.tensor, sent.tensor, even, even)->wait();
   return received;
 }
 
-Rows random_rows(int size) {
-  Rows rows(size);
-  for (int rank = 0; rank < size; ++rank) rows.put(rank, random_bytes(JobKey::kSignatureBytes));
+Rows random_rows(int ranks) {
+  Rows rows(ranks, kRandomBytes);
+  for (int rank = 0; rank < ranks; ++rank) rows.put(rank, random_bytes(kRandomBytes));
   return rows;
 }
 
@@ -71,30 +75,77 @@ struct Challenge {
   Rows received;
 };
 
-std::string proof(const std::string& agreed, int from, int to, const std::string& of_from,
-                  const std::string& of_to) {
-  return "member " + std::to_string(agreed.size()) + " " + agreed + " " + std::to_string(from) +
-         " " + std::to_string(to) + " " + of_from + of_to;
-}
+// What a rank shows another: which connection it means, and the signature.
+struct Proof {
+  static constexpr std::size_t kBytes = kEndBytes + JobKey::kSignatureBytes;
 
-void prove(c10d::Backend& backend, const JobKey& key, const std::string& agreed,
-           const Challenge& challenge) {
-  const int own = backend.getRank();
-  Rows proofs(backend.getSize());
-  for (int other = 0; other < backend.getSize(); ++other) {
-    proofs.put(other, key.sign(proof(agreed, own, other, challenge.sent.row(other),
-                                     challenge.received.row(other))));
+  std::string opened;  // its end, padded with zeros
+  std::string signature;
+
+  static Proof of(const std::string& row) {
+    return {row.substr(0, kEndBytes), row.substr(kEndBytes)};
   }
-  const Rows shown = exchange(backend, proofs);
-  for (int other = 0; other < backend.getSize(); ++other) {
-    if (key.is_signature(shown.row(other), proof(agreed, other, own, challenge.received.row(other),
-                                                 challenge.sent.row(other)))) {
-      continue;
+};
+
+class Prover {
+ public:
+  Prover(c10d::Backend& backend, const JobKey& key, const Links& links, std::size_t network,
+         const Challenge& challenge)
+      : backend_(backend),
+        key_(key),
+        links_(links),
+        network_(network),
+        challenge_(challenge),
+        agreed_(links.agreed()) {}
+
+  void prove() {
+    Rows shown(backend_.getSize(), Proof::kBytes);
+    for (int other = 0; other < backend_.getSize(); ++other) {
+      const std::string end = opened(other);
+      shown.put(other, end + key_.sign(text(own(), other, end)));
     }
-    throw NotOfThisJob("the process that is connected as rank " + std::to_string(other) +
-                       " does not belong to this job" + kStranger);
+    const Rows received = exchange(backend_, shown);
+    for (int other = 0; other < backend_.getSize(); ++other) {
+      if (other == own() || is_good(other, Proof::of(received.row(other)))) continue;
+      throw NotOfThisJob("the process that is connected as rank " + std::to_string(other) +
+                         " does not belong to this job" + kStranger);
+    }
   }
-}
+
+ private:
+  [[nodiscard]] int own() const { return backend_.getRank(); }
+
+  [[nodiscard]] std::string opened(int other) const {
+    std::string end = other == own() ? "" : links_.opened(network_, other);
+    end.resize(kEndBytes, '\0');
+    return end;
+  }
+
+  // Of one rank to another, with the random bytes of both.
+  [[nodiscard]] std::string text(int from, int to, const std::string& end) const {
+    const int other = from == own() ? to : from;
+    const std::string ours = challenge_.sent.row(other);
+    const std::string theirs = challenge_.received.row(other);
+    return "member " + std::to_string(network_) + " " + std::to_string(from) + " " +
+           std::to_string(to) + " " + end + (from == own() ? ours + theirs : theirs + ours) +
+           agreed_;
+  }
+
+  // One of the two has opened the connection, and the other has accepted that very one.
+  [[nodiscard]] bool is_good(int other, const Proof& proof) const {
+    if (!key_.is_signature(proof.signature, text(other, own(), proof.opened))) return false;
+    const std::string nothing(kEndBytes, '\0');
+    if (proof.opened == nothing) return opened(other) != nothing;
+    return opened(other) == nothing && links_.accepted(network_, proof.opened);
+  }
+
+  c10d::Backend& backend_;
+  const JobKey& key_;
+  const Links& links_;
+  std::size_t network_;
+  const Challenge& challenge_;
+  std::string agreed_;
+};
 
 }  // namespace
 
@@ -104,6 +155,12 @@ SignedStore::SignedStore(c10::intrusive_ptr<c10d::Store> store, JobKey key)
 std::string SignedStore::refusal() const {
   const std::lock_guard lock(mutex_);
   return refusal_;
+}
+
+std::string SignedStore::known(const std::string& name) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = known_.find(name);
+  return found == known_.end() ? "" : std::string(found->second.begin(), found->second.end());
 }
 
 std::string SignedStore::digest() const {
@@ -184,7 +241,7 @@ bool SignedStore::hasExtendedApi() const {
 // and that rank takes part only if rank 0 proves that it has the same.
 std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store, int rank,
                                   const std::optional<JobKey>& key) {
-  std::string session = rank == 0 ? random_bytes(JobKey::kSignatureBytes) : "";
+  std::string session = rank == 0 ? random_bytes(kRandomBytes) : "";
   if (rank == 0) {
     if (!key) store->set(kSession, std::string(kNoKey));
     if (key) c10::make_intrusive<SignedStore>(store, *key)->set(kSession, session);
@@ -208,15 +265,14 @@ std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store, 
 // The random bytes make proofs worthless that were shown earlier, or by a rank that has ended
 // since.
 void prove_membership(c10d::Backend& backend, const JobKey& key, std::size_t networks,
-                      const std::function<std::string()>& agreed) {
+                      Links& links) {
   std::vector<Challenge> challenges;
   for (std::size_t i = 0; i < networks; ++i) {  // Gloo takes them in turn, one for each operation
     const Rows sent = random_rows(backend.getSize());
     challenges.push_back({sent, exchange(backend, sent)});
   }
-  for (std::size_t i = 0; i < networks; ++i) {
-    prove(backend, key, std::to_string(i) + " " + agreed(), challenges[i]);
-  }
+  links.look();
+  for (std::size_t i = 0; i < networks; ++i) Prover(backend, key, links, i, challenges[i]).prove();
 }
 
 }  // namespace muster

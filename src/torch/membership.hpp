@@ -2,7 +2,6 @@
 // can connect to them, so those who take part must know the job's key.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -33,6 +32,8 @@ class SignedStore : public c10d::Store {
   [[nodiscard]] const JobKey& key() const { return key_; }
   // What get threw last, for callers that see it through somebody who replaces exceptions.
   [[nodiscard]] std::string refusal() const;
+  // The value that was set, or else the first that was got; empty: none.
+  [[nodiscard]] std::string known(const std::string& name) const;
   // A digest of all values that were set, or else the first that were got. It is the same on all
   // ranks if they believe in the same addresses.
   [[nodiscard]] std::string digest() const;
@@ -67,10 +68,24 @@ class SignedStore : public c10d::Store {
 [[nodiscard]] std::optional<JobKey> session_key(const c10::intrusive_ptr<c10d::Store>& store,
                                                 int rank, const std::optional<JobKey>& key);
 
-// Every rank shows every other that it has the key and that both agree on the same text, on each
-// network that the group is connected by. The text is asked for when all ranks are connected.
-// Throws NotOfThisJob if somebody else is connected as a rank.
+// How this rank is connected to the others of its group.
+class Links {
+ public:
+  virtual ~Links() = default;
+
+  virtual void look() = 0;  // when all ranks are connected; the rest comes later
+  // What all ranks of the group have to agree on.
+  [[nodiscard]] virtual std::string agreed() const = 0;
+  // Our end of the connection that we have opened to this rank; empty: that rank has opened it.
+  [[nodiscard]] virtual std::string opened(std::size_t network, int other) const = 0;
+  // Whether we have accepted a connection with this end, which is padded with zeros to kEndBytes.
+  [[nodiscard]] virtual bool accepted(std::size_t network, const std::string& end) const = 0;
+};
+
+// Every rank shows every other that it has the key, on each network that the group is connected by,
+// and both make sure that nobody is between them. Throws NotOfThisJob if somebody else is connected
+// as a rank.
 void prove_membership(c10d::Backend& backend, const JobKey& key, std::size_t networks,
-                      const std::function<std::string()>& agreed);
+                      Links& links);
 
 }  // namespace muster

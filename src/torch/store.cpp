@@ -127,7 +127,7 @@ std::runtime_error never_joined(const std::string& ranks, const std::string& why
 }
 
 GroupStore store_of(const Job& job, const std::string& group, std::chrono::milliseconds timeout) {
-  GroupStore store;
+  GroupStore store{.group = group, .open = {}, .trusted = {}, .guard = {}};
   if (job.size == 1) {
     store.open = store.trusted = c10::make_intrusive<c10d::HashStore>();
   } else {

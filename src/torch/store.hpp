@@ -14,6 +14,7 @@
 namespace muster {
 
 struct GroupStore {
+  std::string group;                        // its part of the store
   c10::intrusive_ptr<c10d::Store> open;     // anybody who reaches the port can write to it
   c10::intrusive_ptr<c10d::Store> trusted;  // the same, but for ranks only if the job has a key
   c10::intrusive_ptr<SignedStore> guard;    // of what is trusted; null: the job has no key

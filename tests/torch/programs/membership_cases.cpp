@@ -10,11 +10,15 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <torch/csrc/distributed/c10d/HashStore.hpp>
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
+#include <unistd.h>
 
 #include "torch/job_key.hpp"
+#include "torch/links.hpp"
 #include "torch/membership.hpp"
 
 namespace muster {
@@ -143,6 +147,31 @@ TEST_F(SessionTest, NeedsAllRanksToHaveAKeyOrNone) {
   EXPECT_THROW((void)session_key(bare, 1, std::nullopt), std::runtime_error);
 }
 
+std::string padded(std::string end) {
+  end.resize(kEndBytes, '\0');
+  return end;
+}
+
+// The lower of two ranks has opened the connection, from a port with its own number.
+class SaidLinks : public Links {
+ public:
+  explicit SaidLinks(int rank, std::string agreed = "g")
+      : rank_(rank), agreed_(std::move(agreed)) {}
+
+  void look() override {}
+  std::string agreed() const override { return agreed_; }
+  std::string opened(std::size_t /*network*/, int other) const override {
+    return rank_ < other ? "port " + std::to_string(rank_) : "";
+  }
+  bool accepted(std::size_t /*network*/, const std::string& end) const override {
+    return end == padded("port 0") || end == padded("port 1");
+  }
+
+ private:
+  int rank_;
+  std::string agreed_;
+};
+
 // What a rank of three threw: all are connected over Gloo, on two networks.
 std::vector<std::string> prove(const std::vector<JobKey>& keys,
                                const std::vector<std::string>& agreed) {
@@ -160,7 +189,8 @@ std::vector<std::string> prove(const std::vector<JobKey>& keys,
       const auto which = static_cast<std::size_t>(rank);
       std::string said;
       try {
-        prove_membership(gloo, keys[which], 2, [&] { return agreed[which]; });
+        SaidLinks links(rank, agreed[which]);
+        prove_membership(gloo, keys[which], 2, links);
       } catch (const NotOfThisJob& error) {
         said = error.what();
       }
@@ -230,18 +260,139 @@ class InMemory : public c10d::Backend {
   std::size_t done_ = 0;
 };
 
+// What rank 0 and rank 1 throw.
+std::pair<std::string, std::string> prove_in_memory(Mail& mail, Links& first, Links& second) {
+  const auto said = [&](int rank, Links& links) -> std::string {
+    InMemory backend(rank, mail);
+    try {
+      prove_membership(backend, kKey, 1, links);
+      return "";
+    } catch (const NotOfThisJob& error) {
+      return error.what();
+    }
+  };
+  auto other = std::async(std::launch::async, [&] { return said(1, second); });
+  const std::string own = said(0, first);
+  return {own, other.get()};
+}
+
 TEST(Membership, IsNotProvedByWhatWasShownEarlier) {
   Mail mail;
-  const auto same = [] { return std::string("g"); };
-  InMemory first(0, mail);
-  InMemory second(1, mail);
-  auto other = std::async(std::launch::async, [&] { prove_membership(second, kKey, 1, same); });
-  prove_membership(first, kKey, 1, same);
-  other.get();
+  SaidLinks first(0);
+  SaidLinks second(1);
+  EXPECT_EQ(prove_in_memory(mail, first, second), (std::pair<std::string, std::string>()));
   Mail replay;
   replay.sent[1] = mail.sent[1];  // all that rank 1 has sent
   InMemory again(0, replay);
-  EXPECT_THROW(prove_membership(again, kKey, 1, same), NotOfThisJob);
+  EXPECT_THROW(prove_membership(again, kKey, 1, first), NotOfThisJob);
+}
+
+TEST(Membership, IsRefusedIfSomebodyIsBetweenTwoRanks) {
+  class Relayed : public SaidLinks {
+   public:
+    using SaidLinks::SaidLinks;
+    bool accepted(std::size_t /*network*/, const std::string& end) const override {
+      return end == padded("port 9");
+    }
+  };
+  Mail mail;
+  SaidLinks first(0);
+  Relayed second(1);
+  EXPECT_TRUE(prove_in_memory(mail, first, second)
+                  .second.starts_with(
+                      "the process that is connected as rank 0 does not belong to this job\n"));
+}
+
+TEST(Membership, IsRefusedIfBothRanksOpenedAConnection) {
+  class Open : public SaidLinks {
+   public:
+    using SaidLinks::SaidLinks;
+    std::string opened(std::size_t /*network*/, int /*other*/) const override { return "port 1"; }
+  };
+  Mail mail;
+  SaidLinks first(0);
+  Open second(1);
+  EXPECT_FALSE(prove_in_memory(mail, first, second).second.empty());
+}
+
+class Socket {
+ public:
+  explicit Socket(int number = ::socket(AF_INET, SOCK_STREAM, 0)) : number_(number) {}
+  Socket(const Socket&) = delete;
+  Socket& operator=(const Socket&) = delete;
+  ~Socket() { ::close(number_); }
+
+  [[nodiscard]] int number() const { return number_; }
+  // The beginning of what bind, or connect, used.
+  [[nodiscard]] sockaddr_in address() const {
+    sockaddr_in own{};
+    socklen_t length = sizeof own;
+    EXPECT_EQ(::getsockname(number_, reinterpret_cast<sockaddr*>(&own), &length), 0);
+    return own;
+  }
+
+ private:
+  int number_;
+};
+
+// Two ranks of one process, of which rank 1 has connected to rank 0, which has accepted.
+class GlooLinksTest : public testing::Test {
+ protected:
+  GlooLinksTest() {
+    sockaddr_in any{};
+    any.sin_family = AF_INET;
+    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::bind(listener.number(), reinterpret_cast<sockaddr*>(&any), sizeof any), 0);
+    EXPECT_EQ(::listen(listener.number(), 5), 0);
+    const sockaddr_in address = listener.address();
+    Bytes value(3 + sizeof address, 7);  // Gloo stores more than the address
+    std::memcpy(value.data() + 3, &address, sizeof address);
+    store->set("g/0/0", value);
+    store->set("g/0/1", Bytes{8});
+  }
+
+  void connect(const Socket& socket) {
+    const sockaddr_in address = listener.address();
+    ASSERT_EQ(
+        ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+
+  c10::intrusive_ptr<SignedStore> store =
+      c10::make_intrusive<SignedStore>(c10::make_intrusive<c10d::HashStore>(), kKey);
+  Socket listener;
+  GlooLinks zero{*store, "g", 0};
+  GlooLinks one{*store, "g", 1};
+};
+
+TEST_F(GlooLinksTest, BothEndsAreFound) {
+  const Socket client;
+  connect(client);
+  const Socket server(::accept(listener.number(), nullptr, nullptr));
+  zero.look();
+  one.look();
+  const std::string end = one.opened(0, 0);
+  EXPECT_FALSE(end.empty());
+  EXPECT_TRUE(zero.opened(0, 1).empty());
+  EXPECT_TRUE(zero.accepted(0, padded(end)));
+  EXPECT_FALSE(zero.accepted(0, padded(end.substr(0, 7) + "x")));
+  EXPECT_FALSE(one.accepted(0, padded(end)));  // not at the address of rank 1
+}
+
+TEST_F(GlooLinksTest, AConnectionThatHasEndedIsNone) {
+  std::string end;
+  {
+    const Socket client;
+    connect(client);
+    const Socket server(::accept(listener.number(), nullptr, nullptr));
+    one.look();
+    end = one.opened(0, 0);
+  }
+  zero.look();
+  EXPECT_FALSE(zero.accepted(0, padded(end)));
+}
+
+TEST_F(GlooLinksTest, ARankWithoutAddressIsNamed) {
+  EXPECT_THROW((void)one.opened(0, 5), std::runtime_error);
 }
 
 }  // namespace
