@@ -46,13 +46,14 @@ BackendPointer gloo_backend(const Job& job, const GroupStore& store,
                             const c10::intrusive_ptr<c10d::Backend::Options>& gloo) {
   try {
     say_here(*store.open, job.rank);
+    std::optional<GlooLinks> links;
+    if (store.guard) links.emplace(*store.guard, store.group, job.rank);
     auto options = c10::static_intrusive_pointer_cast<ProcessGroupGloo::Options>(gloo);
     auto backend =
         c10::make_intrusive<ProcessGroupGloo>(store.trusted, job.rank, job.size, options);
     // All are connected before rank 0, which serves the store, can go its way.
-    if (store.guard) {
-      GlooLinks links(*store.guard, store.group, job.rank);
-      prove_membership(*backend, store.guard->key(), options->devices.size(), links);
+    if (links) {
+      prove_membership(*backend, store.guard->key(), options->devices.size(), *links);
     } else if (job.size > 1) {
       backend->barrier()->wait();
     }

@@ -1,8 +1,8 @@
 // How the ranks of a group are connected, as far as this process can see.
 #pragma once
 
+#include <set>
 #include <string>
-#include <vector>
 
 #include "torch/membership.hpp"
 #include "torch/own_connections.hpp"
@@ -11,7 +11,8 @@ namespace muster {
 
 // Gloo's: of two ranks, one connects to the address that the other has stored as
 // GROUP/NETWORK/RANK. That both ends are ours shows only by the kernel's addresses: whoever takes
-// the connection and opens another to us has another port.
+// the connection and opens another to us has another port. Made before the group connects: groups
+// of a process share their addresses, and only new connections count.
 class GlooLinks : public Links {
  public:
   GlooLinks(const SignedStore& store, std::string group, int rank);
@@ -27,7 +28,8 @@ class GlooLinks : public Links {
   const SignedStore& store_;
   std::string group_;
   int rank_;
-  std::vector<Connection> connections_;
+  std::set<Connection> earlier_;
+  std::set<Connection> connections_;
 };
 
 }  // namespace muster

@@ -34,8 +34,8 @@ bool is_established(int socket) {
 
 }  // namespace
 
-std::vector<Connection> own_connections() {
-  std::vector<Connection> found;
+std::set<Connection> own_connections() {
+  std::set<Connection> found;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
     const std::string name = entry.path().filename().string();
@@ -43,7 +43,7 @@ std::vector<Connection> own_connections() {
     (void)std::from_chars(name.data(), name.data() + name.size(), socket);
     auto local = end_of(socket, &::getsockname);
     auto peer = local ? end_of(socket, &::getpeername) : std::nullopt;
-    if (peer && is_established(socket)) found.push_back({*std::move(local), *std::move(peer)});
+    if (peer && is_established(socket)) found.insert({*std::move(local), *std::move(peer)});
   }
   return found;
 }

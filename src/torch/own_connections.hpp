@@ -1,8 +1,10 @@
 // The TCP connections of this process, as the kernel knows them.
 #pragma once
 
+#include <compare>
+#include <cstddef>
+#include <set>
 #include <string>
-#include <vector>
 
 namespace muster {
 
@@ -13,8 +15,10 @@ constexpr std::size_t kEndBytes = 24;
 struct Connection {
   std::string local;
   std::string peer;
+
+  friend auto operator<=>(const Connection&, const Connection&) = default;
 };
 
-[[nodiscard]] std::vector<Connection> own_connections();
+[[nodiscard]] std::set<Connection> own_connections();
 
 }  // namespace muster

@@ -378,6 +378,28 @@ TEST_F(GlooLinksTest, BothEndsAreFound) {
   EXPECT_FALSE(one.accepted(0, padded(end)));  // not at the address of rank 1
 }
 
+TEST_F(GlooLinksTest, ConnectionsOfAnEarlierGroupAreNotThisOnes) {
+  const Socket client;
+  connect(client);
+  const Socket server(::accept(listener.number(), nullptr, nullptr));
+  GlooLinks later{*store, "g", 1};
+  later.look();
+  EXPECT_TRUE(later.opened(0, 0).empty());
+}
+
+TEST_F(GlooLinksTest, NetworksWithOneAddressHaveAConnectionEach) {
+  const std::string address = store->known("g/0/0");
+  store->set("g/1/0", Bytes(address.begin(), address.end()));
+  const Socket first;
+  const Socket second;
+  connect(first);
+  connect(second);
+  one.look();
+  EXPECT_FALSE(one.opened(0, 0).empty());
+  EXPECT_FALSE(one.opened(1, 0).empty());
+  EXPECT_NE(one.opened(0, 0), one.opened(1, 0));
+}
+
 TEST_F(GlooLinksTest, AConnectionThatHasEndedIsNone) {
   std::string end;
   {
