@@ -16,8 +16,8 @@ using BackendPointer = c10::intrusive_ptr<c10d::Backend>;
 // other.
 [[nodiscard]] c10::intrusive_ptr<c10d::Backend::Options> gloo_options(const Job& job,
                                                                       const GroupOptions& options);
-// Connected; `gloo` is what gloo_options gave, `store` is the group's own. Throws NotOfThisJob if
-// strangers take part.
+// Connected; `gloo` is what gloo_options gave, `store` is the group's own. Throws MembershipError
+// if strangers take part.
 [[nodiscard]] BackendPointer gloo_backend(const Job& job, const GroupStore& store,
                                           const c10::intrusive_ptr<c10d::Backend::Options>& gloo);
 

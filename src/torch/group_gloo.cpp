@@ -58,7 +58,7 @@ BackendPointer gloo_backend(const Job& job, const GroupStore& store,
       backend->barrier()->wait();
     }
     return backend;
-  } catch (const NotOfThisJob&) {
+  } catch (const MembershipError&) {
     throw;
   } catch (const std::exception& error) {
     const std::string refusal = store.guard ? store.guard->refusal() : "";

@@ -1,53 +1,68 @@
 #include "torch/links.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <stdexcept>
+#include <cstdint>
+#include <cstring>
 #include <utility>
-#include <vector>
 
 namespace muster {
+namespace {
+
+// What Gloo stores for a rank: the length of its host's name, the name, the length of its address,
+// the address. More follows.
+SocketEnd stored_address(const std::string& value) {
+  std::size_t at = 0;
+  const auto next = [&]() -> std::string {
+    std::uint64_t size = 0;
+    if (value.size() - at < sizeof size) return {};
+    std::memcpy(&size, value.data() + at, sizeof size);
+    at += sizeof size;
+    if (size > value.size() - at) return {};
+    at += size;
+    return value.substr(at - size, size);
+  };
+  (void)next();
+  return socket_end(next());
+}
+
+std::set<Connection> connections_now() try {
+  return own_connections();
+} catch (const std::runtime_error& error) {
+  throw CannotCheck(error.what());
+}
+
+}  // namespace
 
 GlooLinks::GlooLinks(const SignedStore& store, std::string group, int rank)
-    : store_(store), group_(std::move(group)), rank_(rank), earlier_(own_connections()) {}
+    : store_(store), group_(std::move(group)), rank_(rank), earlier_(connections_now()) {}
 
 void GlooLinks::look() {
-  connections_ = own_connections();
+  connections_ = connections_now();
   std::erase_if(connections_, [this](const Connection& one) { return earlier_.contains(one); });
+  to_.clear();
+  for (const Connection& one : connections_) to_[one.peer].push_back(one.local);
 }
 
-std::string GlooLinks::address(std::size_t network, int rank) const {
+SocketEnd GlooLinks::address(std::size_t network, int rank) const {
   const std::string name = group_ + "/" + std::to_string(network) + "/" + std::to_string(rank);
-  const std::string value = store_.known(name);
-  if (!value.empty()) return value;
-  throw std::runtime_error("this PyTorch stores Gloo's addresses elsewhere than in " + name +
-                           "\n  hint: libmuster cannot check who takes part in this job; unset "
-                           "MUSTER_JOB_KEY for all ranks to do without that");
+  SocketEnd found = stored_address(store_.known(name));
+  if (found.empty()) throw CannotCheck("this PyTorch does not store Gloo's addresses in " + name);
+  return found;
 }
 
-// Networks may have the same address. Then each of them stands for another connection, whichever:
-// the other rank has to accept all of them.
+// Networks may share an address. Each then claims a different connection; which one does not
+// matter.
 std::string GlooLinks::opened(std::size_t network, int other) const {
-  const std::string theirs = address(network, other);
-  std::vector<Connection> all;
-  std::copy_if(connections_.begin(), connections_.end(), std::back_inserter(all),
-               [&](const Connection& one) { return theirs.find(one.peer) != std::string::npos; });
-  if (all.empty()) return "";
+  const SocketEnd theirs = address(network, other);
+  const auto found = to_.find(theirs);
+  if (found == to_.end()) return "";
   std::size_t earlier = 0;
-  for (std::size_t i = 0; i < network; ++i) {
-    if (address(i, other).find(all.front().peer) != std::string::npos) ++earlier;
-  }
-  return earlier < all.size() ? all[earlier].local : "";
+  for (std::size_t i = 0; i < network; ++i) earlier += address(i, other) == theirs ? 1U : 0U;
+  return earlier < found->second.size() ? found->second[earlier] : "";
 }
 
 bool GlooLinks::accepted(std::size_t network, const std::string& end) const {
-  const std::string ours = address(network, rank_);
-  const auto is_it = [&](const Connection& one) {
-    std::string peer = one.peer;
-    peer.resize(kEndBytes, '\0');
-    return peer == end && ours.find(one.local) != std::string::npos;
-  };
-  return std::any_of(connections_.begin(), connections_.end(), is_it);
+  const SocketEnd ours = address(network, rank_);
+  return connections_.contains({ours, end.substr(0, ours.size())});
 }
 
 }  // namespace muster

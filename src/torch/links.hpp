@@ -1,20 +1,23 @@
 // How the ranks of a group are connected, as far as this process can see.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "torch/membership.hpp"
 #include "torch/own_connections.hpp"
 
 namespace muster {
 
-// Gloo's: of two ranks, one connects to the address that the other has stored as
-// GROUP/NETWORK/RANK. That both ends are ours shows only by the kernel's addresses: whoever takes
-// the connection and opens another to us has another port. Made before the group connects: groups
-// of a process share their addresses, and only new connections count.
+// Of two ranks, Gloo connects one to the address that the other has stored as GROUP/NETWORK/RANK.
+// Only the kernel's addresses show that both ends are ours: a relay's own connection has a
+// different port. Made before the group connects, since only new connections count.
 class GlooLinks : public Links {
  public:
+  // Throws CannotCheck, as all functions do.
   GlooLinks(const SignedStore& store, std::string group, int rank);
 
   void look() override;
@@ -23,13 +26,14 @@ class GlooLinks : public Links {
   [[nodiscard]] bool accepted(std::size_t network, const std::string& end) const override;
 
  private:
-  [[nodiscard]] std::string address(std::size_t network, int rank) const;
+  [[nodiscard]] SocketEnd address(std::size_t network, int rank) const;
 
   const SignedStore& store_;
   std::string group_;
   int rank_;
   std::set<Connection> earlier_;
   std::set<Connection> connections_;
+  std::map<SocketEnd, std::vector<SocketEnd>> to_;  // our ends, by the other one
 };
 
 }  // namespace muster

@@ -19,8 +19,12 @@ constexpr auto kSession = "muster/session";
 constexpr auto kNoKey = "no key";
 constexpr std::size_t kRandomBytes = 20;
 constexpr auto kStranger =
-    "\n  hint: another user or another job connects to the ports of this job; start it again, and "
-    "check which other users run processes on its hosts";
+    "\n  hint: another user or another job connects to the ports of this job; start the job again, "
+    "and check which other users run processes on its hosts";
+constexpr auto kBetween =
+    "\n  hint: if there is address translation between the hosts, unset MUSTER_JOB_KEY for all "
+    "ranks; "
+    "if there is none, somebody stands between them: check which other users run processes there";
 constexpr auto kForward =
     "\n  hint: muster run gives the same one to all ranks; if you start ranks by other means "
     "inside "
@@ -90,25 +94,39 @@ struct Proof {
 class Prover {
  public:
   Prover(c10d::Backend& backend, const JobKey& key, const Links& links, std::size_t network,
-         const Challenge& challenge)
+         Challenge challenge)
       : backend_(backend),
         key_(key),
         links_(links),
         network_(network),
-        challenge_(challenge),
+        challenge_(std::move(challenge)),
         agreed_(links.agreed()) {}
 
+  // Whether the others have the key, and whether we are the other ends of their connections.
   void prove() {
     Rows shown(backend_.getSize(), Proof::kBytes);
     for (int other = 0; other < backend_.getSize(); ++other) {
       const std::string end = opened(other);
-      shown.put(other, end + key_.sign(text(own(), other, end)));
+      shown.put(other, end + key_.sign(text("member", own(), other, end)));
     }
     const Rows received = exchange(backend_, shown);
     for (int other = 0; other < backend_.getSize(); ++other) {
-      if (other == own() || is_good(other, Proof::of(received.row(other)))) continue;
-      throw NotOfThisJob("the process that is connected as rank " + std::to_string(other) +
-                         " does not belong to this job" + kStranger);
+      if (other != own()) check(other, Proof::of(received.row(other)));
+    }
+  }
+
+  // Whether the others have come to the same result. Until then, somebody may stand between us and
+  // a rank that is about to find it out.
+  void confirm() {
+    Rows shown(backend_.getSize(), JobKey::kSignatureBytes);
+    for (int other = 0; other < backend_.getSize(); ++other) {
+      shown.put(other, key_.sign(text("accepted", own(), other, "")));
+    }
+    const Rows received = exchange(backend_, shown);
+    for (int other = 0; other < backend_.getSize(); ++other) {
+      if (!key_.is_signature(received.row(other), text("accepted", other, own(), ""))) {
+        throw stranger(other);
+      }
     }
   }
 
@@ -121,33 +139,48 @@ class Prover {
     return end;
   }
 
+  static NotOfThisJob stranger(int rank) {
+    return NotOfThisJob("the process that is connected as rank " + std::to_string(rank) +
+                        " does not belong to this job" + kStranger);
+  }
+
   // Of one rank to another, with the random bytes of both.
-  [[nodiscard]] std::string text(int from, int to, const std::string& end) const {
+  [[nodiscard]] std::string text(const std::string& what, int from, int to,
+                                 const std::string& end) const {
     const int other = from == own() ? to : from;
     const std::string ours = challenge_.sent.row(other);
     const std::string theirs = challenge_.received.row(other);
-    return "member " + std::to_string(network_) + " " + std::to_string(from) + " " +
+    return what + " " + std::to_string(network_) + " " + std::to_string(from) + " " +
            std::to_string(to) + " " + end + (from == own() ? ours + theirs : theirs + ours) +
            agreed_;
   }
 
   // One of the two has opened the connection, and the other has accepted that very one.
-  [[nodiscard]] bool is_good(int other, const Proof& proof) const {
-    if (!key_.is_signature(proof.signature, text(other, own(), proof.opened))) return false;
+  void check(int other, const Proof& proof) const {
+    if (!key_.is_signature(proof.signature, text("member", other, own(), proof.opened))) {
+      throw stranger(other);
+    }
     const std::string nothing(kEndBytes, '\0');
-    if (proof.opened == nothing) return opened(other) != nothing;
-    return opened(other) == nothing && links_.accepted(network_, proof.opened);
+    const bool we_opened = opened(other) != nothing;
+    const bool they_opened = proof.opened != nothing;
+    if (we_opened != they_opened && (we_opened || links_.accepted(network_, proof.opened))) return;
+    throw NotOfThisJob("rank " + std::to_string(other) + " belongs to this job, but rank " +
+                       std::to_string(own()) + " is not connected to it directly" + kBetween);
   }
 
   c10d::Backend& backend_;
   const JobKey& key_;
   const Links& links_;
   std::size_t network_;
-  const Challenge& challenge_;
+  Challenge challenge_;
   std::string agreed_;
 };
 
 }  // namespace
+
+CannotCheck::CannotCheck(const std::string& why)
+    : MembershipError("libmuster cannot check who takes part in this job: " + why +
+                      "\n  hint: to skip this check, unset MUSTER_JOB_KEY for all ranks") {}
 
 SignedStore::SignedStore(c10::intrusive_ptr<c10d::Store> store, JobKey key)
     : store_(std::move(store)), key_(std::move(key)) {}
@@ -272,7 +305,12 @@ void prove_membership(c10d::Backend& backend, const JobKey& key, std::size_t net
     challenges.push_back({sent, exchange(backend, sent)});
   }
   links.look();
-  for (std::size_t i = 0; i < networks; ++i) Prover(backend, key, links, i, challenges[i]).prove();
+  std::vector<Prover> provers;
+  for (std::size_t i = 0; i < networks; ++i) {
+    provers.emplace_back(backend, key, links, i, challenges[i]);
+  }
+  for (Prover& one : provers) one.prove();
+  for (Prover& one : provers) one.confirm();
 }
 
 }  // namespace muster

@@ -15,9 +15,21 @@
 
 namespace muster {
 
-class NotOfThisJob : public std::runtime_error {
+// The group cannot be trusted.
+class MembershipError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
+};
+
+class NotOfThisJob : public MembershipError {
+ public:
+  using MembershipError::MembershipError;
+};
+
+// Nobody can tell who takes part; `why` is the reason.
+class CannotCheck : public MembershipError {
+ public:
+  explicit CannotCheck(const std::string& why);
 };
 
 // Signs what it stores, and remembers it. Reading what a stranger stored, or what was stored under
@@ -83,8 +95,8 @@ class Links {
 };
 
 // Every rank shows every other that it has the key, on each network that the group is connected by,
-// and both make sure that nobody is between them. Throws NotOfThisJob if somebody else is connected
-// as a rank.
+// and both make sure that nobody is between them. Throws MembershipError if that fails, or fails
+// for another rank.
 void prove_membership(c10d::Backend& backend, const JobKey& key, std::size_t networks,
                       Links& links);
 

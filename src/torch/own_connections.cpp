@@ -1,9 +1,9 @@
 #include "torch/own_connections.hpp"
 
 #include <charconv>
-#include <cstddef>
+#include <cstring>
 #include <filesystem>
-#include <optional>
+#include <stdexcept>
 #include <system_error>
 
 #include <netinet/in.h>
@@ -15,14 +15,11 @@ namespace {
 
 using GetName = int (*)(int, sockaddr*, socklen_t*);
 
-std::optional<std::string> end_of(int socket, GetName get_name) {
+SocketEnd end_of(int socket, GetName get_name) {
   sockaddr_storage address{};
   socklen_t length = sizeof address;
-  if (get_name(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return std::nullopt;
-  const auto* bytes = reinterpret_cast<const char*>(&address);
-  if (address.ss_family == AF_INET) return std::string(bytes, offsetof(sockaddr_in, sin_zero));
-  if (address.ss_family != AF_INET6) return std::nullopt;
-  return std::string(bytes, offsetof(sockaddr_in6, sin6_scope_id));
+  if (get_name(socket, reinterpret_cast<sockaddr*>(&address), &length) != 0) return {};
+  return socket_end({reinterpret_cast<const char*>(&address), sizeof address});
 }
 
 bool is_established(int socket) {
@@ -32,19 +29,34 @@ bool is_established(int socket) {
          info.tcpi_state == TCP_ESTABLISHED;
 }
 
+void add_connection(int socket, std::set<Connection>& found) {
+  Connection one{.local = end_of(socket, &::getsockname), .peer = end_of(socket, &::getpeername)};
+  if (one.local.empty() || one.peer.empty() || !is_established(socket)) return;
+  found.insert(std::move(one));
+}
+
 }  // namespace
+
+SocketEnd socket_end(const std::string& address) {
+  sa_family_t family = AF_UNSPEC;
+  if (address.size() < sizeof(sockaddr_in6)) return {};
+  std::memcpy(&family, address.data(), sizeof family);
+  if (family == AF_INET) return address.substr(0, offsetof(sockaddr_in, sin_zero));
+  if (family == AF_INET6) return address.substr(0, offsetof(sockaddr_in6, sin6_scope_id));
+  return {};
+}
 
 std::set<Connection> own_connections() {
   std::set<Connection> found;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
-    const std::string name = entry.path().filename().string();
+  std::filesystem::directory_iterator entry("/proc/self/fd", error);
+  for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+    const std::string name = entry->path().filename().string();
     int socket = -1;
     (void)std::from_chars(name.data(), name.data() + name.size(), socket);
-    auto local = end_of(socket, &::getsockname);
-    auto peer = local ? end_of(socket, &::getpeername) : std::nullopt;
-    if (peer && is_established(socket)) found.insert({*std::move(local), *std::move(peer)});
+    add_connection(socket, found);
   }
+  if (error) throw std::runtime_error("cannot read /proc/self/fd: " + error.message());
   return found;
 }
 

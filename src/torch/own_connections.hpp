@@ -8,17 +8,21 @@
 
 namespace muster {
 
-// Family, port and address as the kernel stores them (the beginning of a sockaddr): so a text that
-// contains a whole sockaddr contains them too. At most kEndBytes.
-constexpr std::size_t kEndBytes = 24;
+// Family, port and address, the beginning of a sockaddr; 8 bytes for IPv4, 24 for IPv6.
+using SocketEnd = std::string;
+constexpr std::size_t kEndBytes = 24;  // at most
+
+// From the beginning of a sockaddr; empty: it is neither.
+[[nodiscard]] SocketEnd socket_end(const std::string& address);
 
 struct Connection {
-  std::string local;
-  std::string peer;
+  SocketEnd local;
+  SocketEnd peer;
 
   friend auto operator<=>(const Connection&, const Connection&) = default;
 };
 
+// Throws std::runtime_error if the kernel does not tell.
 [[nodiscard]] std::set<Connection> own_connections();
 
 }  // namespace muster

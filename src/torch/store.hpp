@@ -20,7 +20,7 @@ struct GroupStore {
   c10::intrusive_ptr<SignedStore> guard;    // of what is trusted; null: the job has no key
 };
 
-// For one group: one store a process, a part of its own a group. Rank 0 serves it at the master
+// One store per process, with a separate part for each group. Rank 0 serves it at the master
 // address unless torchrun's agent does; alone, it is in memory. Throws std::runtime_error.
 [[nodiscard]] GroupStore store_of(const Job& job, const std::string& group,
                                   std::chrono::milliseconds timeout);

@@ -232,6 +232,7 @@ struct Mail {
   std::mutex mutex;
   std::condition_variable came;
   std::array<std::vector<std::string>, 2> sent;  // by each rank to the other
+  std::array<bool, 2> closed = {};
 };
 
 // Two ranks in one process.
@@ -249,7 +250,8 @@ class InMemory : public c10d::Backend {
     std::unique_lock lock(mail_.mutex);
     mail_.sent[own].emplace_back(static_cast<const char*>(sent[1 - getRank()].data_ptr()), bytes);
     mail_.came.notify_all();
-    mail_.came.wait(lock, [&] { return mail_.sent[other].size() > done_; });
+    mail_.came.wait(lock, [&] { return mail_.sent[other].size() > done_ || mail_.closed[other]; });
+    if (mail_.sent[other].size() <= done_) throw std::runtime_error("closed");
     std::memcpy(received[1 - getRank()].data_ptr(), mail_.sent[other][done_++].data(), bytes);
     received[getRank()].copy_(sent[getRank()]);
     return c10::make_intrusive<Done>();
@@ -264,12 +266,16 @@ class InMemory : public c10d::Backend {
 std::pair<std::string, std::string> prove_in_memory(Mail& mail, Links& first, Links& second) {
   const auto said = [&](int rank, Links& links) -> std::string {
     InMemory backend(rank, mail);
+    std::string error;
     try {
       prove_membership(backend, kKey, 1, links);
-      return "";
-    } catch (const NotOfThisJob& error) {
-      return error.what();
+    } catch (const std::exception& thrown) {
+      error = thrown.what();
     }
+    const std::lock_guard lock(mail.mutex);
+    mail.closed[static_cast<std::size_t>(rank)] = true;
+    mail.came.notify_all();
+    return error;
   };
   auto other = std::async(std::launch::async, [&] { return said(1, second); });
   const std::string own = said(0, first);
@@ -298,9 +304,11 @@ TEST(Membership, IsRefusedIfSomebodyIsBetweenTwoRanks) {
   Mail mail;
   SaidLinks first(0);
   Relayed second(1);
-  EXPECT_TRUE(prove_in_memory(mail, first, second)
-                  .second.starts_with(
-                      "the process that is connected as rank 0 does not belong to this job\n"));
+  const auto said = prove_in_memory(mail, first, second);
+  EXPECT_TRUE(said.second.starts_with(
+      "rank 0 belongs to this job, but rank 1 is not connected to it directly\n"))
+      << said.second;
+  EXPECT_EQ(said.first, "closed");  // it is not left alone with somebody else
 }
 
 TEST(Membership, IsRefusedIfBothRanksOpenedAConnection) {
@@ -344,11 +352,21 @@ class GlooLinksTest : public testing::Test {
     any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     EXPECT_EQ(::bind(listener.number(), reinterpret_cast<sockaddr*>(&any), sizeof any), 0);
     EXPECT_EQ(::listen(listener.number(), 5), 0);
-    const sockaddr_in address = listener.address();
-    Bytes value(3 + sizeof address, 7);  // Gloo stores more than the address
-    std::memcpy(value.data() + 3, &address, sizeof address);
-    store->set("g/0/0", value);
-    store->set("g/0/1", Bytes{8});
+    sockaddr_in unused = any;
+    unused.sin_port = htons(9);
+    set_address("g/0/0", listener.address());
+    set_address("g/0/1", unused);
+  }
+
+  // As Gloo does: the host's name, the address with what was in memory behind it, more.
+  void set_address(const std::string& name, const sockaddr_in& address) {
+    const std::uint64_t name_size = 2;
+    const std::uint64_t address_size = 136;
+    Bytes value(8 + name_size + 8 + address_size + 16, 7);
+    std::memcpy(value.data(), &name_size, 8);
+    std::memcpy(value.data() + 8 + name_size, &address_size, 8);
+    std::memcpy(value.data() + 16 + name_size, &address, sizeof address);
+    store->set(name, value);
   }
 
   void connect(const Socket& socket) {
@@ -413,8 +431,12 @@ TEST_F(GlooLinksTest, AConnectionThatHasEndedIsNone) {
   EXPECT_FALSE(zero.accepted(0, padded(end)));
 }
 
-TEST_F(GlooLinksTest, ARankWithoutAddressIsNamed) {
-  EXPECT_THROW((void)one.opened(0, 5), std::runtime_error);
+TEST_F(GlooLinksTest, ValuesWithoutAddressAreRefused) {
+  for (const Bytes& value : {Bytes{}, Bytes{1}, Bytes(8, 0), Bytes(16, 0xff), Bytes(170, 0)}) {
+    store->set("g/0/1", value);
+    EXPECT_THROW((void)zero.opened(0, 1), CannotCheck) << value.size();
+  }
+  EXPECT_THROW((void)zero.opened(0, 5), CannotCheck);
 }
 
 }  // namespace
