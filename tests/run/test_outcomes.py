@@ -81,9 +81,15 @@ def abort_with_message(cluster, launcher):
 def terminated(cluster, launcher):
     """Somebody ends rank 1's program with SIGTERM, which Intel MPI catches: its rank then exits with 1."""
     code, verdict = (1, "exit code 1") if launcher.mpi == "intel" else (143, "signal 15 (Terminated)")
-    run = brought_up(launcher, lambda: launcher.start(cluster, [*launcher.native(cluster.programs), "forever"]))
-    cluster.lab.shell("n2", f"kill -TERM {cluster.pid_of('n2', run.id, 'program')}")
-    assert run.end(WITHIN_S) == code, run.said()
+    for last in (False, True):
+        run = brought_up(launcher, lambda: launcher.start(cluster, [*launcher.native(cluster.programs), "forever"]))
+        cluster.lab.shell("n2", f"kill -TERM {cluster.pid_of('n2', run.id, 'program')}")
+        ended = run.end(WITHIN_S)
+        # MPICH 5.0.2 sometimes crashes in a rank that loses its connection to another. If that host is the quicker one to see its rank end,
+        # the crash comes first by the clock, and muster names it.
+        if last or launcher.mpi != "mpich" or ended != 139:
+            break
+    assert ended == code, run.said()
     assert f"muster: rank 1 on n2 ended with {verdict}" in run.errors, run.said()
     return str(code)
 
