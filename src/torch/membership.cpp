@@ -23,12 +23,11 @@ constexpr auto kStranger =
     "and check which other users run processes on its hosts";
 constexpr auto kBetween =
     "\n  hint: if there is address translation between the hosts, unset MUSTER_JOB_KEY for all "
-    "ranks; "
-    "if there is none, somebody stands between them: check which other users run processes there";
+    "ranks; if there is none, somebody stands between them: check which other users run processes "
+    "there";
 constexpr auto kForward =
     "\n  hint: muster run gives the same one to all ranks; if you start ranks by other means "
-    "inside "
-    "a job, pass it on to all of them or unset it for all of them";
+    "inside a job, pass it on to all of them or unset it for all of them";
 
 std::string random_bytes(std::size_t count) {
   std::string bytes(count, '\0');
@@ -44,7 +43,7 @@ std::string signed_text(const std::string& name, const Bytes& value) {
          std::string(value.begin(), value.end());
 }
 
-// For each rank a row of so many bytes.
+// A matrix of bytes with one row per rank.
 struct Rows {
   Rows(int ranks, std::size_t bytes)
       : tensor(at::zeros({ranks, static_cast<std::int64_t>(bytes)}, at::kByte)) {}

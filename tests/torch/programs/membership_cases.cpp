@@ -227,7 +227,7 @@ class Done : public c10d::Work {
   bool wait(std::chrono::milliseconds /*timeout*/) override { return true; }
 };
 
-// What rank 1 sends to rank 0 in one operation after the other.
+// What two ranks have sent each other, one message per operation.
 struct Mail {
   std::mutex mutex;
   std::condition_variable came;
