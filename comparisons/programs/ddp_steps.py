@@ -5,6 +5,7 @@ import time
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before init_process_group, as in examples/python/resnet.py
 import torch.nn as nn
 import torch.nn.functional as F
 

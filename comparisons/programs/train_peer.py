@@ -9,6 +9,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before init_process_group, as in examples/python/resnet.py
 import torch.nn as nn
 import torch.nn.functional as F
 from torch.utils.data import DataLoader, Dataset
@@ -42,10 +43,7 @@ def read(model, folder):
     return Images(records[:, 1:].reshape(-1, 3, 32, 32), records[:, 0].long(), mean, deviation)
 
 
-def main():
-    model, folder, batch, steps, workers = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo")
+def train(model, folder, batch, steps, workers):
     ranks = dist.get_world_size()
     torch.manual_seed(1)
     net = nn.parallel.DistributedDataParallel(mnist_twin.Net() if model == "mnist" else resnet_twin.make(model, 10), gradient_as_bucket_view=True)
@@ -67,6 +65,13 @@ def main():
     assert done == steps, f"the data set has only {done} steps"
     if dist.get_rank() == 0:
         print(json.dumps({"images_per_s": (steps - 1) * batch / seconds, "loss": loss.item()}))
+
+
+def main():
+    model, folder, batch, steps, workers = sys.argv[1], sys.argv[2], *map(int, sys.argv[3:])
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    train(model, folder, batch, steps, workers)
     dist.destroy_process_group()
 
 

@@ -12,6 +12,7 @@ import sys
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before init_process_group: a later import keeps the group and its threads, and a rank can abort when Python ends
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
@@ -110,18 +111,7 @@ def accuracy(net, data, device):
     return correct.item() / len(data)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Trains a small network on MNIST with DistributedDataParallel.")
-    parser.add_argument("--data", metavar="DIR", help="directory with MNIST's unpacked files (default: made-up images)")
-    parser.add_argument("--epochs", type=int, default=3, help="default: 3")
-    parser.add_argument("--batch-size", type=int, default=64, help="images per rank and step (default: 64)")
-    parser.add_argument("--checkpoint", metavar="FILE", help="save here after each epoch, and resume from here")
-    options = parser.parse_args()
-
-    train, test = [read_mnist(options.data, part) for part in ("train", "t10k")] if options.data else [make_images(4000, 1), make_images(1000, 2)]
-    device = join_job()
-    say(f"{len(train)} images from {options.data}" if options.data else f"{len(train)} made-up images (for MNIST: --data DIR)")
-
+def learn(options, train, test, device):
     torch.manual_seed(0)
     net = nn.Sequential(nn.Conv2d(1, 16, 3, stride=2), nn.ReLU(), nn.Conv2d(16, 32, 3, stride=2), nn.ReLU(), nn.Flatten(), nn.Linear(1152, 10)).to(device)
     model = DistributedDataParallel(net, device_ids=[device] if device.type == "cuda" else None)
@@ -143,6 +133,20 @@ def main():
         if options.checkpoint and dist.get_rank() == 0:
             save(options.checkpoint, {"net": net.state_dict(), "optimizer": optimizer.state_dict(), "epochs_done": epoch + 1})
     dist.barrier()  # no rank leaves before the last checkpoint is saved; if rank 0 dies there, all start again
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Trains a small network on MNIST with DistributedDataParallel.")
+    parser.add_argument("--data", metavar="DIR", help="directory with MNIST's unpacked files (default: made-up images)")
+    parser.add_argument("--epochs", type=int, default=3, help="default: 3")
+    parser.add_argument("--batch-size", type=int, default=64, help="images per rank and step (default: 64)")
+    parser.add_argument("--checkpoint", metavar="FILE", help="save here after each epoch, and resume from here")
+    options = parser.parse_args()
+
+    train, test = [read_mnist(options.data, part) for part in ("train", "t10k")] if options.data else [make_images(4000, 1), make_images(1000, 2)]
+    device = join_job()
+    say(f"{len(train)} images from {options.data}" if options.data else f"{len(train)} made-up images (for MNIST: --data DIR)")
+    learn(options, train, test, device)
     dist.destroy_process_group()
 
 

@@ -13,6 +13,7 @@ import time
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before init_process_group: a later import keeps the group and its threads, and a rank can abort when Python ends
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
@@ -100,19 +101,7 @@ def accuracy(net, data, device):
     return correct.item() / len(data)
 
 
-def main():
-    parser = argparse.ArgumentParser(description="Trains a ResNet-20 on CIFAR-10 with DistributedDataParallel.")
-    parser.add_argument("--data", metavar="DIR", help="directory with CIFAR-10's binary version (default: made-up images)")
-    parser.add_argument("--epochs", type=int, default=1, help="default: 1")
-    parser.add_argument("--steps", type=int, default=sys.maxsize, help="stop after this many steps (default: when the epochs are over)")
-    parser.add_argument("--batch-size", type=int, default=32, help="images per rank and step (default: 32)")
-    options = parser.parse_args()
-
-    train = read_cifar10(options.data, *(f"data_batch_{i}" for i in range(1, 6))) if options.data else make_images(2000, 1)
-    test = read_cifar10(options.data, "test_batch") if options.data else make_images(200, 2)
-    device = join_job()
-    say(f"{len(train)} images from {options.data}" if options.data else f"{len(train)} made-up images (for CIFAR-10: --data DIR)")
-
+def learn(options, train, test, device):
     torch.manual_seed(0)
     net = resnet20().to(device)
     model = DistributedDataParallel(net, device_ids=[device] if device.type == "cuda" else None)
@@ -139,6 +128,21 @@ def main():
                 say(f"step {step} of {steps}: loss {loss.item():.4f} on rank 0, {rate:.0f} images/s on all ranks")
     correct = accuracy(net, test, device)
     say(f"accuracy {correct:.1%} on {len(test)} test images")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Trains a ResNet-20 on CIFAR-10 with DistributedDataParallel.")
+    parser.add_argument("--data", metavar="DIR", help="directory with CIFAR-10's binary version (default: made-up images)")
+    parser.add_argument("--epochs", type=int, default=1, help="default: 1")
+    parser.add_argument("--steps", type=int, default=sys.maxsize, help="stop after this many steps (default: when the epochs are over)")
+    parser.add_argument("--batch-size", type=int, default=32, help="images per rank and step (default: 32)")
+    options = parser.parse_args()
+
+    train = read_cifar10(options.data, *(f"data_batch_{i}" for i in range(1, 6))) if options.data else make_images(2000, 1)
+    test = read_cifar10(options.data, "test_batch") if options.data else make_images(200, 2)
+    device = join_job()
+    say(f"{len(train)} images from {options.data}" if options.data else f"{len(train)} made-up images (for CIFAR-10: --data DIR)")
+    learn(options, train, test, device)
     dist.destroy_process_group()
 
 

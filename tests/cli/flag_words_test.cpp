@@ -13,7 +13,9 @@ TEST(RunFlags, HaveOneMeaningPerSpelling) {
   std::set<std::string> spellings;
   for (const Flag& flag : run_flags()) {
     for (const std::string& name : split(flag.names, ',')) {
-      if (name != "--dry-run") EXPECT_TRUE(spellings.insert(name).second) << name;
+      if (name != "--dry-run") {
+        EXPECT_TRUE(spellings.insert(name).second) << name;
+      }
     }
     for (const std::string& name : split(flag.foreign, ' ')) {
       EXPECT_TRUE(spellings.insert(name).second) << name;

@@ -69,8 +69,12 @@ class RunFilesCrash : public testing::Test {
     if (const auto record = text("record.json")) {
       EXPECT_EQ(run::parse_summary(*record).value().command, "./train") << when;
     }
-    if (const auto hostfile = text("hostfile")) EXPECT_EQ(*hostfile, "n1 slots=2\n") << when;
-    if (const auto owner = text("owner")) EXPECT_TRUE(owner->ends_with('\n')) << when;
+    if (const auto hostfile = text("hostfile")) {
+      EXPECT_EQ(*hostfile, "n1 slots=2\n") << when;
+    }
+    if (const auto owner = text("owner")) {
+      EXPECT_TRUE(owner->ends_with('\n')) << when;
+    }
     const auto command = read_command(folder);
     if (sys::exists(folder + "/command.json")) {
       EXPECT_EQ(command.value().program, (Program{"./train"})) << when;

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before init_process_group, as in examples/python/resnet.py
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from cases import load  # noqa: E402

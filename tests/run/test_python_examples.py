@@ -25,6 +25,7 @@ EPOCHS = 2
 (MPICH,) = [launcher for launcher in LAUNCHERS if launcher.name == "mpich"]  # starts faster than the others
 ENGINES = pytest.mark.parametrize("launcher", [pytest.param(launcher, id=str(launcher), marks=[] if launcher is MPICH else pytest.mark.campaign)
                                                for launcher in LAUNCHERS])
+PROGRAMS = [Path(__file__).parent / "programs" / name for name in ("die_in_second_save.py", "no_thread_left.py")]
 RESUMED = "mnist_ddp.py, killed and resumed"
 INTRO = f"""Seconds of `muster run` with the scripts in [examples/python](../../examples), {RANKS // EACH} hosts, {RANKS} ranks, on the CPU. Written by
 `MUSTER_WRITE_EXAMPLES=1 pytest -m "campaign or not campaign" tests/run/test_python_examples.py`.
@@ -40,7 +41,7 @@ def scripts(root, muster, shared_folder):
     """The examples in a folder that every host of a lab sees that comes up later."""
 
     def copy(folder):
-        for file in [*(root / "examples/python").glob("*.py"), Path(__file__).parent / "programs/die_in_second_save.py", muster]:
+        for file in [*(root / "examples/python").glob("*.py"), *PROGRAMS, muster]:
             shutil.copy(file, folder)
 
     return made_once(shared_folder / "python_examples", copy)
@@ -77,14 +78,14 @@ def output(hosts, scripts):
 
 
 @pytest.fixture(scope="module")
-def uninterrupted(hosts, output, digits):  # noqa: F811
+def uninterrupted(hosts, output, scripts, digits):  # noqa: F811
     """uninterrupted(launcher) -> (lines, seconds, hash of the checkpoint) of a training that nothing disturbs, done once for each launcher."""
     done = {}
 
     def train(launcher):
         if launcher not in done:
             checkpoint = f"/tmp/{launcher}.pt"
-            lines, seconds = output(launcher, "mnist_ddp.py", *mnist_arguments(digits, checkpoint))
+            lines, seconds = output(launcher, "no_thread_left.py", scripts / "mnist_ddp.py", *mnist_arguments(digits, checkpoint))
             done[launcher] = lines, seconds, hash_on_rank_0(hosts, checkpoint)
         return done[launcher]
 
@@ -118,8 +119,8 @@ def test_pi(output, passed, launched):
 
 @pytest.mark.lab
 @ENGINES
-def test_resnet(output, passed, launched):
-    lines, seconds = output(launched, "resnet.py", "--steps", 3, "--batch-size", 8)
+def test_resnet(output, passed, launched, scripts):
+    lines, seconds = output(launched, "no_thread_left.py", scripts / "resnet.py", "--steps", 3, "--batch-size", 8)
     assert [re.sub(r"[\d.]+( images/s|%)|loss [\d.]+", "N", line) for line in lines] == [
         "2000 made-up images (for CIFAR-10: --data DIR)", "step 3 of 3: N on rank 0, N on all ranks", "accuracy N on 200 test images"]
     passed[launched, "resnet.py"] = seconds

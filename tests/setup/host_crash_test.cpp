@@ -129,7 +129,9 @@ class HostCrash : public testing::TestWithParam<Case> {
     const Tree now = test::read_tree(home_);
     for (const char* path : {kKeys, kConfig}) {
       ASSERT_EQ(now.contains(path), after.contains(path)) << path << ": " << when;
-      if (after.contains(path)) EXPECT_EQ(now.at(path), after.at(path)) << path << ": " << when;
+      if (after.contains(path)) {
+        EXPECT_EQ(now.at(path), after.at(path)) << path << ": " << when;
+      }
     }
     ASSERT_NO_FATAL_FAILURE(expect_undo("run again and undone, " + when));
     test::write_tree(home_, crashed);

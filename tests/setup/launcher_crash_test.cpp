@@ -50,7 +50,9 @@ class LauncherCrash : public testing::TestWithParam<std::vector<Entry>> {
                              {".ssh", {S_IFDIR | 0700, ""}},
                              {".ssh/config", {S_IFREG | 0644, "Host x\n  Port 7"}}});
     before_ = test::read_tree(home_);
-    if (!GetParam().empty()) ASSERT_EQ(set_up(GetParam()), "");
+    if (!GetParam().empty()) {
+      ASSERT_EQ(set_up(GetParam()), "");
+    }
   }
   void TearDown() override {
     set("HOME", old_home_);

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before init_process_group, as in examples/python/resnet.py
 import torch.nn as nn
 import torch.nn.functional as F
 
@@ -53,10 +54,7 @@ def batches(count, batch, epochs, rank, ranks):
             yield [order[(first + i) % count] for i in range(rank, batch, ranks)]
 
 
-def main():
-    folder, epochs, batch, wanted = sys.argv[1], *map(int, sys.argv[2:])
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo")
+def train(folder, epochs, batch, wanted):
     rank, ranks = dist.get_rank(), dist.get_world_size()
     images, labels = read(folder)
     torch.manual_seed(SEED)
@@ -82,6 +80,13 @@ def main():
         mean /= ranks
         if rank == 0:
             print(f"{step + 1} {mean.item():.9g}", flush=True)
+
+
+def main():
+    folder, epochs, batch, wanted = sys.argv[1], *map(int, sys.argv[2:])
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    train(folder, epochs, batch, wanted)
     dist.destroy_process_group()
 
 

@@ -4,6 +4,7 @@ import sys
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before init_process_group, as in examples/python/resnet.py
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 

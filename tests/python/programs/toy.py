@@ -5,6 +5,7 @@ import tempfile
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before init_process_group, as in examples/python/resnet.py
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader, DistributedSampler, TensorDataset
 

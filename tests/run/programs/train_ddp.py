@@ -6,6 +6,7 @@ import os
 import socket
 
 import torch
+import torch.distributed.nn  # before init_process_group, as in examples/python/resnet.py
 from torch.nn.parallel import DistributedDataParallel
 
 STEPS, SAMPLES, RATE = 5, 4, 1 / 64
@@ -18,8 +19,7 @@ def data(rank):
     return x, x @ TRUTH
 
 
-def main():
-    torch.distributed.init_process_group("gloo")
+def train():
     rank, ranks = torch.distributed.get_rank(), torch.distributed.get_world_size()
     layer = torch.nn.Linear(3, 1, bias=False, dtype=torch.float64)
     torch.nn.init.zeros_(layer.weight)
@@ -32,6 +32,11 @@ def main():
         optimizer.step()
     weights = " ".join(f"{weight:.9f}" for weight in layer.weight.flatten().tolist())
     print(f"rank {rank} of {ranks} on {socket.gethostname()} local {os.environ['LOCAL_RANK']} weights {weights}", flush=True)
+
+
+def main():
+    torch.distributed.init_process_group("gloo")
+    train()
     torch.distributed.destroy_process_group()
 
 

@@ -7,6 +7,7 @@ import sys
 
 import torch
 import torch.distributed as dist
+import torch.distributed.nn  # before init_process_group, as in examples/python/resnet.py
 import torch.nn as nn
 import torch.nn.functional as F
 
@@ -75,17 +76,20 @@ def train(name, make, folder, group, **options):
             write(file, tensor)
 
 
+def train_all(folder, size):
+    group = dist.new_group(range(size))
+    if dist.get_rank() < size:
+        os.makedirs(folder, exist_ok=True)
+        train("cnn", Cnn, folder, group)
+        train("mlp", Mlp, folder, group, bucket_cap_mb=1)
+        train("branches", Branches, folder, group, find_unused_parameters=True)
+
+
 def main():
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
     for size in map(int, sys.argv[2:]):
-        group = dist.new_group(range(size))
-        if dist.get_rank() < size:
-            folder = f"{sys.argv[1]}/{size}"
-            os.makedirs(folder, exist_ok=True)
-            train("cnn", Cnn, folder, group)
-            train("mlp", Mlp, folder, group, bucket_cap_mb=1)
-            train("branches", Branches, folder, group, find_unused_parameters=True)
+        train_all(f"{sys.argv[1]}/{size}", size)
     dist.destroy_process_group()
 
 
