@@ -3,6 +3,7 @@
 #include <csignal>
 
 #include "agent/processes.hpp"
+#include "facts/pseudo_file.hpp"
 #include "sys/clock.hpp"
 
 namespace muster::agent {
@@ -17,6 +18,17 @@ double HostSystem::unix_time() const {
 
 void HostSystem::wait(std::span<pollfd> watched, std::chrono::milliseconds at_most) {
   (void)::poll(watched.data(), watched.size(), static_cast<int>(at_most.count()));
+}
+
+std::int64_t HostSystem::memory_kills() {
+  const std::string counters = facts::read_start("/proc/vmstat").value_or("");
+  for (const std::string_view line : facts::split(counters, '\n')) {
+    constexpr std::string_view kName = "oom_kill ";
+    if (line.starts_with(kName)) {
+      return facts::number<std::int64_t>(line.substr(kName.size())).value_or(0);
+    }
+  }
+  return 0;
 }
 
 std::vector<ProcessId> HostSystem::rank_processes(const std::string& run_id,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
@@ -29,6 +30,10 @@ class HostSystem {
   [[nodiscard]] virtual double unix_time() const;  // seconds since 1970
   // As poll(2).
   virtual void wait(std::span<pollfd> watched, std::chrono::milliseconds at_most);
+
+  // How many processes the kernel has killed since it started because memory ran out, on the whole
+  // host; 0 if it does not say.
+  [[nodiscard]] virtual std::int64_t memory_kills();
 
   // These are what the functions of the same names say.
   [[nodiscard]] virtual std::vector<ProcessId> rank_processes(const std::string& run_id,

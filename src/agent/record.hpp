@@ -53,8 +53,9 @@ struct RankEnd {
   std::int64_t max_rss_kb = 0;
   std::uint64_t out_bytes = 0;
   std::uint64_t err_bytes = 0;
-  int left_over = 0;       // descendants killed after the end
-  bool by_engine = false;  // ended by the engine or muster because of another rank
+  int left_over = 0;            // descendants killed after the end
+  bool by_engine = false;       // ended by the engine or muster because of another rank
+  bool memory_ran_out = false;  // the kernel had just killed a process on the host for that
 };
 
 // One line, with its newline: {"event":"start",...} or {"event":"end",...}.

@@ -47,6 +47,7 @@ Warden::Warden(std::string run_id, std::string folder, HostSystem& system)
     : run_id_(std::move(run_id)),
       folder_(std::move(folder)),
       system_(system),
+      memory_(system),
       heard_(system.now()),
       next_beat_(system.now()) {}
 
@@ -85,6 +86,7 @@ Warden::Rest Warden::serve(Channel launcher, double orphan_after_s) {
     if (system_.now() >= next_beat_) {
       launcher_.send(to_line(Report{.kind = Report::Kind::kBeat, .clock_s = system_.unix_time()}));
       next_beat_ = system_.now() + ms(kBeatEverySeconds);
+      memory_.look();
     }
     if (!ending_ && system_.now() - heard_ > ms(orphan_after_s_)) {
       launcher_.close();
@@ -174,6 +176,8 @@ void Warden::pass_on_news(RankLinks::Reads how) {
       const int status = event.end->status;
       event.end->by_engine = event.end->by_engine || (told_to_end_ && died_of(status, SIGTERM)) ||
                              (told_to_end_ && died_of(status, SIGKILL));
+      const bool failed_by_itself = status != 0 && !event.end->by_engine;
+      event.end->memory_ran_out = failed_by_itself && memory_.explains_a_failure();
       send_output(true);  // its last output precedes its end
     }
     report(event);

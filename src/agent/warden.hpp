@@ -11,6 +11,7 @@
 #include "agent/channel.hpp"
 #include "agent/handout.hpp"
 #include "agent/host_system.hpp"
+#include "agent/memory_watch.hpp"
 #include "agent/protocol.hpp"
 #include "agent/rank_links.hpp"
 #include "agent/rank_spool.hpp"
@@ -54,6 +55,7 @@ class Warden {
   std::string run_id_;
   std::string folder_;
   HostSystem& system_;
+  MemoryWatch memory_;
   Channel launcher_;
   sys::Fd listener_;
   sys::Fd terminated_;  // readable after a SIGTERM: Slurm ends the job, or the host goes down

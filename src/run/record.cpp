@@ -38,8 +38,8 @@ bool failed(const RankRecord& rank) {
 // Not for lack of a connection, and not by the signals with which engines end the others.
 bool failed_by_itself(const RankRecord& rank) {
   const int status = status_of(rank);
-  const bool ended_by_others =
-      WIFSIGNALED(status) && (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
+  const bool ended_by_others = WIFSIGNALED(status) && !end_of(rank).memory_ran_out &&
+                               (WTERMSIG(status) == SIGTERM || WTERMSIG(status) == SIGKILL);
   const bool by_engine = end_of(rank).by_engine && !rank.aborted_with;
   return failed(rank) && !rank.cut_off && !by_engine && !ended_by_others;
 }
@@ -67,12 +67,19 @@ std::string rank_list(const std::vector<int>& ranks) {
                      ranks.size() > kMost ? fmt::format(" and {} more", ranks.size() - kMost) : "");
 }
 
+std::string memory_text(const RankRecord& rank) {
+  if (!end_of(rank).memory_ran_out) return {};
+  return was_killed(end_of(rank).status)
+             ? ": the kernel killed it because memory ran out"
+             : " after the kernel had killed a process on that host because memory ran out";
+}
+
 std::string describe_failure(const RankRecord& rank) {
   if (!end_of(rank).failure.empty() && !rank.aborted_with) {
     return fmt::format("rank {} on {}: {}", rank.rank, rank.host, end_of(rank).failure);
   }
-  return fmt::format("rank {} on {} ended with {}", rank.rank, rank.host,
-                     describe_status(status_of(rank)));
+  return fmt::format("rank {} on {} ended with {}{}", rank.rank, rank.host,
+                     describe_status(status_of(rank)), memory_text(rank));
 }
 
 // What else ended badly, in words; the first is told already.
@@ -114,9 +121,21 @@ Verdict gave_up_waiting(const Record& record, const RankRecord& waiter, const Ra
           .first_failed_rank = waiter.rank};
 }
 
+Verdict ran_out_of_memory(const Record& record, const RankRecord& first) {
+  const double most_gib = static_cast<double>(end_of(first).max_rss_kb) / (1 << 20);
+  return {.code = code_of(status_of(first)),
+          .text = describe_failure(first) + others_text(record, first),
+          .hint = fmt::format("the rank itself used up to {:.1f} GiB; use a smaller batch, fewer "
+                              "ranks or fewer DataLoader workers per host, or raise the memory "
+                              "limit of the container or Slurm job; {}",
+                              most_gib, log_hint(record, first.rank)),
+          .first_failed_rank = first.rank};
+}
+
 Verdict rank_failed(const Record& record, const RankRecord& first) {
   const RankRecord* cause = first.timed_out ? kept_waiting(record, first) : nullptr;
   if (cause) return gave_up_waiting(record, first, *cause);
+  if (end_of(first).memory_ran_out) return ran_out_of_memory(record, first);
   const bool says_why = !end_of(first).failure.empty() && !first.aborted_with;
   return {.code = code_of(status_of(first)),
           .text = describe_failure(first) + others_text(record, first),
@@ -290,6 +309,7 @@ nlohmann::json rank_json(const RankRecord& rank) {
     value["timed_out"] = rank.timed_out;
     if (rank.aborted_with) value["aborted_with"] = *rank.aborted_with;
     value["by_engine"] = rank.end->by_engine;
+    value["memory_ran_out"] = rank.end->memory_ran_out;
   }
   return value;
 }
@@ -306,7 +326,7 @@ const RankRecord* first_failed(const Record& record) {
   }
   const auto is_consequence = [&](const RankRecord& rank) {
     constexpr double kTogetherSeconds = 1;
-    const bool killed_with_it = was_killed(end_of(rank).status) &&
+    const bool killed_with_it = was_killed(end_of(rank).status) && !end_of(rank).memory_ran_out &&
                                 corrected_end(record, rank) > aborted_at - kTogetherSeconds;
     return !rank.aborted_with && (end_of(rank).by_engine || killed_with_it);
   };

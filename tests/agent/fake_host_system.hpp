@@ -26,6 +26,7 @@ class FakeHostSystem : public HostSystem {
   std::set<pid_t> immortal = {};         // in state D
   std::vector<std::pair<pid_t, int>> signals = {};
   std::optional<ProcessId> engine = {};
+  std::int64_t killed_for_memory = 0;
 
   [[nodiscard]] double elapsed() const { return now_s_; }
   [[nodiscard]] bool was_sent(pid_t pid, int signal) const {
@@ -55,6 +56,7 @@ class FakeHostSystem : public HostSystem {
     call();
   }
 
+  [[nodiscard]] std::int64_t memory_kills() override { return killed_for_memory; }
   [[nodiscard]] std::vector<ProcessId> rank_processes(
       const std::string& /*run_id*/, std::span<const RankStart> /*starts*/) override {
     std::vector<ProcessId> alive;

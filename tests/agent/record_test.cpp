@@ -26,7 +26,8 @@ const RankEnd kEnd{.rank = 3,
                    .out_bytes = 18446744073709551615U,
                    .err_bytes = 7,
                    .left_over = 2,
-                   .by_engine = true};
+                   .by_engine = true,
+                   .memory_ran_out = true};
 
 // Reads what was written, which must be one line.
 Event read_back(const std::string& line) {
@@ -64,6 +65,7 @@ TEST(Record, EndComesBack) {
   EXPECT_EQ(event.end->err_bytes, kEnd.err_bytes);
   EXPECT_EQ(event.end->left_over, kEnd.left_over);
   EXPECT_TRUE(event.end->by_engine);
+  EXPECT_TRUE(event.end->memory_ran_out);
 }
 
 TEST(Record, NameThatIsNoUtf8) {

@@ -159,6 +159,44 @@ TEST_F(WardenTest, KillsARankThatIgnoresTermAfterItsGrace) {
   EXPECT_TRUE(system_.processes.empty());
 }
 
+TEST_F(WardenTest, SaysThatMemoryRanOutForAsManyFailuresAsTheKernelKilledProcesses) {
+  system_.killed_for_memory = 7;  // of earlier days
+  for (const int rank : {0, 1, 2}) system_.at(1 + 0.1 * rank, [&, rank] { start_rank(rank); });
+  system_.at(2, [&] { end_rank(0, SIGKILL); });
+  system_.at(3, [&] { system_.killed_for_memory = 8; });
+  system_.at(5, [&] { end_rank(1, SIGKILL); });
+  system_.at(6, [&] { end_rank(2, SIGKILL); });
+  end_at(7);
+  bye_at(8);
+  serve();
+  ASSERT_EQ(ends().size(), 3U);
+  EXPECT_FALSE(ends()[0].memory_ran_out);
+  EXPECT_TRUE(ends()[1].memory_ran_out);
+  EXPECT_FALSE(ends()[2].memory_ran_out);
+}
+
+TEST_F(WardenTest, AnOldKillForMemoryDoesNotExplainAFailure) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { system_.killed_for_memory = 1; });
+  system_.at(50, [&] { end_rank(0, SIGKILL); });
+  end_at(51);
+  bye_at(52);
+  serve(100);
+  ASSERT_EQ(ends().size(), 1U);
+  EXPECT_FALSE(ends()[0].memory_ran_out);
+}
+
+TEST_F(WardenTest, MemoryIsNotTheReasonForRanksThatMusterEnded) {
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { system_.killed_for_memory = 1; });
+  end_at(3);
+  system_.at(3.5, [&] { end_rank(0, SIGTERM); });
+  bye_at(6);
+  serve();
+  ASSERT_EQ(ends().size(), 1U);
+  EXPECT_FALSE(ends()[0].memory_ran_out);
+}
+
 TEST_F(WardenTest, IsDoneInBoundedTimeThoughAProcessCannotBeKilled) {
   system_.at(1, [&] { start_rank(0, false); });
   system_.immortal = {kProgram};

@@ -46,6 +46,34 @@ TEST(Verdict, TheFirstFailingRankGivesTheCodeThoughTheEngineReturnsAnother) {
   EXPECT_EQ(verdict.text, "rank 4 on n3 ended with exit code 3; 1 rank of 6 failed after it");
 }
 
+TEST(Verdict, ARankThatTheKernelKilledForMemoryIsNamedWithTheReason) {
+  Record record = six_ranks();
+  ended(record, 2, SIGKILL, 50);
+  record.ranks[2].end->memory_ran_out = true;
+  record.ranks[2].end->max_rss_kb = 3 << 19;
+  ended(record, 1, exited(1), 49);  // it lost its connection
+  record.ranks[1].cut_off = true;
+  const Verdict verdict = judge(record);
+  EXPECT_EQ(verdict.code, 137);
+  EXPECT_EQ(verdict.first_failed_rank, 2);
+  EXPECT_EQ(verdict.text,
+            "rank 2 on n2 ended with signal 9 (Killed): the kernel killed it because memory ran "
+            "out; 1 rank of 6 failed after it");
+  EXPECT_EQ(verdict.hint,
+            "the rank itself used up to 1.5 GiB; use a smaller batch, fewer ranks or fewer "
+            "DataLoader workers per host, or raise the memory limit of the container or Slurm job; "
+            "to see its output: muster logs r1 --rank 2");
+}
+
+TEST(Verdict, MemoryThatRanOutForAHelperOfARankIsMentioned) {
+  Record record = six_ranks();
+  ended(record, 2, exited(1), 50);
+  record.ranks[2].end->memory_ran_out = true;
+  EXPECT_EQ(judge(record).text,
+            "rank 2 on n2 ended with exit code 1 after the kernel had killed a process on that "
+            "host because memory ran out");
+}
+
 TEST(Verdict, AStallIsATimeThatPassed) {
   Record record = six_ranks();
   record.reason = Reason::kStalled;

@@ -1,0 +1,41 @@
+"""A rank that the kernel kills because memory ran out: in a control group of this machine, for real."""
+import os
+import subprocess
+import uuid
+from pathlib import Path
+
+import pytest
+from tests.run.launchers import DEPS
+from tests.waiting import patient
+
+LIMITS = {"memory": "memory.limit_in_bytes", ".": "memory.max"}  # of version 1 of control groups, and of version 2
+
+
+@pytest.fixture
+def small_group():
+    """The file that moves a process into a control group with 100 MB."""
+    for folder, limit in LIMITS.items():
+        group = Path("/sys/fs/cgroup", folder, f"muster-test-{uuid.uuid4().hex[:8]}")
+        try:
+            group.mkdir()
+        except OSError:
+            continue
+        try:
+            (group / limit).write_text("100000000")
+            yield group / "cgroup.procs"
+            return
+        except OSError:
+            continue
+        finally:
+            group.rmdir()
+    pytest.skip("this machine has no control group for memory that we may use")
+
+
+def test_memory_that_ran_out_is_the_reason(muster, small_group, tmp_path):
+    program = f'if [ $RANK = 1 ]; then echo $$ > {small_group}; exec python3 -c "x = bytearray(10 ** 9)"; fi; exec sleep 100'
+    environment = {**os.environ, "HOME": str(tmp_path), "PATH": f"{DEPS}/mpich/bin:{os.environ['PATH']}"}
+    ended = subprocess.run([muster, "run", "-n", "2", "--engine", "mpich", "--", "sh", "-c", program], env=environment, capture_output=True, text=True,
+                           timeout=patient(60))
+    assert ended.returncode == 137, ended
+    assert "rank 1 on localhost ended with signal 9 (Killed): the kernel killed it because memory ran out; 1 rank of 2 failed after it" in ended.stderr
+    assert "hint: the rank itself used up to 0.1 GiB; use a smaller batch" in ended.stderr
