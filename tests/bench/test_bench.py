@@ -1,5 +1,6 @@
 """`muster bench` on lab hosts whose links are shaped: what it says is what the links are, and who is slow is named."""
 import json
+import re
 import subprocess
 
 import pytest
@@ -115,14 +116,14 @@ def test_through_torchrun(two):
 
 
 def test_a_training(two):
-    two.link("n[1-2]", "--rate", "400mbit")
+    two.link("n[1-2]", "--rate", "100mbit")
     done = two.bench("ddp", "--model", "mlp", "--batch", "8", "--steps", "3", within=200)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = [line.split() for line in done.stdout.splitlines() if line and not line.startswith("#")]
     assert [(row[0], row[2]) for row in rows] == [("mlp", "1"), ("mlp", "2")], done.stdout
     waiting = float(rows[1][7])
-    assert waiting > 20, "16 MB of gradients over 400 Mbit/s; 90 % on a quiet machine"
-    assert "Gbit/s on 2 hosts" in done.stdout
+    assert waiting > 5, "16 MB of gradients over 100 Mbit/s; 97 % on a quiet machine, less where other programs slow the computing down"
+    assert re.search(r"a link needs [\d.]+ [MG]bit/s on 2 hosts", " ".join(done.stdout.replace("#", "").split())), done.stdout
 
 
 def test_the_table_of_a_cluster(eight):
