@@ -96,21 +96,34 @@ void leave_out_slow(const facts::Facts& host, std::vector<PossibleRail>& candida
   });
 }
 
+// The model of card of which a host with a card per GPU has most; empty: there is no such model.
+// Ports that are down count too, so that the choice stays the same when a rail fails.
+std::string board_of_gpus(const facts::Facts& host, Fabric kind) {
+  std::map<std::string, std::size_t> ports_of;
+  std::size_t all = 0;
+  for (const facts::RdmaPort& port : host.rdma) {
+    if (fabric_of(port) == kind) ++ports_of[port.board], ++all;
+  }
+  const std::size_t gpus = host.gpus.size();
+  if (gpus < 2 || all <= gpus) return "";
+  const auto most =
+      std::max_element(ports_of.begin(), ports_of.end(),
+                       [](const auto& one, const auto& two) { return one.second < two.second; });
+  const auto as_many = std::count_if(ports_of.begin(), ports_of.end(), [&](const auto& entry) {
+    return entry.second == most->second;
+  });
+  return as_many == 1 && 2 * most->second > gpus ? most->first : "";
+}
+
 // Machines with a card per GPU have further cards of another model for storage, sometimes as fast.
 void leave_out_other_boards(const facts::Facts& host, std::vector<PossibleRail>& candidates,
                             std::vector<LeftOut>& left_out) {
-  const std::size_t gpus = host.gpus.size();
-  if (gpus < 2 || candidates.size() <= gpus) return;
-  std::map<std::string, std::size_t> ports_of;
-  for (const PossibleRail& one : candidates) ++ports_of[one.port->board];
-  const auto has_one_each = [&](const auto& entry) {
-    return !entry.first.empty() && entry.second == gpus;
-  };
-  const auto chosen = std::find_if(ports_of.begin(), ports_of.end(), has_one_each);
-  if (chosen == ports_of.end() || std::count_if(chosen, ports_of.end(), has_one_each) > 1) return;
+  if (candidates.empty()) return;
+  const std::string board = board_of_gpus(host, fabric_of(*candidates.front().port));
+  const auto is_of_board = [&](const PossibleRail& one) { return one.port->board == board; };
+  if (board.empty() || std::none_of(candidates.begin(), candidates.end(), is_of_board)) return;
   leave_out(candidates, left_out, [&](const PossibleRail& one) -> std::string {
-    if (one.port->board == chosen->first) return "";
-    return fmt::format("not one of the {} equal cards for {} GPUs", gpus, gpus);
+    return is_of_board(one) ? "" : "a different model than the cards for GPUs";
   });
 }
 

@@ -23,9 +23,9 @@ struct HostRails {
 
 // Storage and management ports are told from rails by what they are, not by their names:
 // a port of half the highest rate or less; one that is slower and has the default route; and, if
-// there are more ports than GPUs, those of cards of another model than the one of which there is
-// exactly one port for each GPU. RoCE needs a GID with an address of this host; the one of
-// `interface` is taken first, then the lowest index.
+// there are more ports than GPUs, those of other cards than the model of which there are most. RoCE
+// needs a GID with an address of this host; the one of `interface` is taken first, then the lowest
+// index.
 [[nodiscard]] HostRails find_rails(const facts::Facts& host, Fabric fabric,
                                    const std::string& interface);
 

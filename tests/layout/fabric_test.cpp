@@ -25,96 +25,111 @@ std::string golden(const Layout& layout) {
   return text;
 }
 
+std::string with_rails(const std::string& rails, std::string text) {
+  const std::string word = "RAILS";
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at)) {
+    text.replace(at, word.size(), rails);
+  }
+  return text;
+}
+
 TEST(Fabric, OfADgxH100IsItsEightCardsForGpus) {
-  const Layout layout = world_of(2, make_dgx_h100).layout();
   const std::string rails =
       "mlx5_0:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_9:1,mlx5_10:1,mlx5_11:1";
-  EXPECT_EQ(golden(layout),
-            "RDMA over InfiniBand, faster than RoCE v2 over IPv4: 8 rails of 400 Gb/sec "
-            "(mlx5_[0,3-6,9-11]) on n[1-2], without mlx5_2 (not InfiniBand), mlx5_[1,7] (not one "
-            "of the 8 equal cards for 8 GPUs)\n"
-            "n1\n"
-            "  NCCL_IB_HCA==" +
-                rails +
-                "\n"
-                "  UCX_NET_DEVICES=" +
-                rails +
-                ",ens6f1np1\n"
-                "n2\n"
-                "  NCCL_IB_HCA==" +
-                rails +
-                "\n"
-                "  UCX_NET_DEVICES=" +
-                rails + ",ens6f1np1\n");
+  EXPECT_EQ(
+      golden(world_of(2, make_dgx_h100).layout()),
+      with_rails(
+          rails,
+          R"(RDMA over InfiniBand, faster than RoCE v2 over IPv4: 8 rails of 400 Gb/sec (mlx5_[0,3-6,9-11]) on n[1-2], without mlx5_2 (not InfiniBand), mlx5_[1,7] (a different model than the cards for GPUs)
+n1
+  NCCL_IB_HCA==RAILS
+  UCX_NET_DEVICES=RAILS,ens6f1np1
+n2
+  NCCL_IB_HCA==RAILS
+  UCX_NET_DEVICES=RAILS,ens6f1np1
+)"));
 }
 
 TEST(Fabric, OfAnHgxWithRoceIsEightRailsWithOneGidIndex) {
-  const Layout layout = world_of(2, make_hgx_roce).layout();
   const std::string rails =
       "mlx5_0:1,mlx5_1:1,mlx5_2:1,mlx5_3:1,mlx5_4:1,mlx5_5:1,mlx5_6:1,mlx5_7:1";
-  const std::string variables =
-      "  NCCL_CROSS_NIC=0\n"
-      "  NCCL_IB_GID_INDEX=3\n"
-      "  NCCL_IB_HCA==" +
-      rails +
-      "\n"
-      "  UCX_NET_DEVICES=" +
-      rails + ",gpu0\n";
-  EXPECT_EQ(golden(layout),
-            "RDMA over RoCE v2 over IPv4: 8 rails of 400 Gb/sec (mlx5_[0-7], GID index 3) on "
-            "n[1-2], without mlx5_bond_0 (200 Gb/sec)\n"
-            "n1\n" +
-                variables + "n2\n" + variables);
+  EXPECT_EQ(
+      golden(world_of(2, make_hgx_roce).layout()),
+      with_rails(
+          rails,
+          R"(RDMA over RoCE v2 over IPv4: 8 rails of 400 Gb/sec (mlx5_[0-7], GID index 3) on n[1-2], without mlx5_bond_0 (200 Gb/sec)
+n1
+  NCCL_CROSS_NIC=0
+  NCCL_IB_GID_INDEX=3
+  NCCL_IB_HCA==RAILS
+  UCX_NET_DEVICES=RAILS,gpu0
+n2
+  NCCL_CROSS_NIC=0
+  NCCL_IB_GID_INDEX=3
+  NCCL_IB_HCA==RAILS
+  UCX_NET_DEVICES=RAILS,gpu0
+)"));
 }
 
 TEST(Fabric, OfTwoDgxSparksIsBothCardsOfTheCable) {
-  const std::string variables =
-      "  NCCL_CROSS_NIC=0\n"
-      "  NCCL_IB_ADDR_FAMILY=AF_INET\n"
-      "  NCCL_IB_ROCE_VERSION_NUM=2\n"
-      "  UCX_NET_DEVICES=rocep1s0f0:1,roceP2p1s0f0:1,enp1s0f0np0\n";
-  EXPECT_EQ(golden(world_of(2, make_dgx_spark).layout()),
-            "RDMA over RoCE v2 over IPv4: 2 rails of 200 Gb/sec (roceP2p1s0f0,rocep1s0f0) on "
-            "n[1-2]\n"
-            "n1\n" +
-                variables + "n2\n" + variables);
+  EXPECT_EQ(
+      golden(world_of(2, make_dgx_spark).layout()),
+      R"(RDMA over RoCE v2 over IPv4: 2 rails of 200 Gb/sec (roceP2p1s0f0,rocep1s0f0) on n[1-2]
+n1
+  NCCL_CROSS_NIC=0
+  NCCL_IB_ADDR_FAMILY=AF_INET
+  NCCL_IB_ROCE_VERSION_NUM=2
+  UCX_NET_DEVICES=rocep1s0f0:1,roceP2p1s0f0:1,enp1s0f0np0
+n2
+  NCCL_CROSS_NIC=0
+  NCCL_IB_ADDR_FAMILY=AF_INET
+  NCCL_IB_ROCE_VERSION_NUM=2
+  UCX_NET_DEVICES=rocep1s0f0:1,roceP2p1s0f0:1,enp1s0f0np0
+)");
 }
 
 TEST(Fabric, OfAnAwsP5IsEfaAndNothingIsSaidOfInfiniband) {
   EXPECT_EQ(golden(world_of(2, make_aws_p5).layout()),
-            "RDMA over EFA: 32 rails of 100 Gb/sec (rdmap[79-110]s0) on n[1-2]\n"
-            "n1\n  FI_PROVIDER=efa\nn2\n  FI_PROVIDER=efa\n");
+            R"(RDMA over EFA: 32 rails of 100 Gb/sec (rdmap[79-110]s0) on n[1-2]
+n1
+  FI_PROVIDER=efa
+n2
+  FI_PROVIDER=efa
+)");
 }
 
 TEST(Fabric, OfMi300xHostsIsTheirBroadcomCards) {
   const std::string rails =
-      "bnxt_re0:1,bnxt_re1:1,bnxt_re2:1,bnxt_re3:1,bnxt_re4:1,bnxt_re5:1,"
-      "bnxt_re6:1,bnxt_re7:1";
-  const std::string variables =
-      "  NCCL_CROSS_NIC=0\n"
-      "  NCCL_IB_GID_INDEX=3\n"
-      "  NCCL_IB_HCA==" +
-      rails +
-      "\n"
-      "  UCX_NET_DEVICES=" +
-      rails + ",benic1p1\n";
-  EXPECT_EQ(golden(world_of(2, make_mi300x).layout()),
-            "RDMA over RoCE v2 over IPv4: 8 rails of 400 Gb/sec (bnxt_re[0-7], GID index 3) on "
-            "n[1-2], without bnxt_re_bond0 (25 Gb/sec)\n"
-            "n1\n" +
-                variables + "n2\n" + variables);
+      "bnxt_re0:1,bnxt_re1:1,bnxt_re2:1,bnxt_re3:1,bnxt_re4:1,bnxt_re5:1,bnxt_re6:1,bnxt_re7:1";
+  EXPECT_EQ(
+      golden(world_of(2, make_mi300x).layout()),
+      with_rails(
+          rails,
+          R"(RDMA over RoCE v2 over IPv4: 8 rails of 400 Gb/sec (bnxt_re[0-7], GID index 3) on n[1-2], without bnxt_re_bond0 (25 Gb/sec)
+n1
+  NCCL_CROSS_NIC=0
+  NCCL_IB_GID_INDEX=3
+  NCCL_IB_HCA==RAILS
+  UCX_NET_DEVICES=RAILS,benic1p1
+n2
+  NCCL_CROSS_NIC=0
+  NCCL_IB_GID_INDEX=3
+  NCCL_IB_HCA==RAILS
+  UCX_NET_DEVICES=RAILS,benic1p1
+)"));
 }
 
 TEST(Fabric, OfPodsWithMacvlanIsTheOwnGidOfEach) {
-  EXPECT_EQ(golden(world_of(2, make_macvlan_pod).layout()),
-            "RDMA over RoCE v2 over IPv4: 1 rail of 100 Gb/sec (mlx5_bond_0, GID index 9) on n1; "
-            "1 rail of 100 Gb/sec (mlx5_bond_0, GID index 11) on n2\n"
-            "n1\n"
-            "  NCCL_IB_GID_INDEX=9\n"
-            "  UCX_NET_DEVICES=mlx5_bond_0:1,net1\n"
-            "n2\n"
-            "  NCCL_IB_GID_INDEX=11\n"
-            "  UCX_NET_DEVICES=mlx5_bond_0:1,net1\n");
+  EXPECT_EQ(
+      golden(world_of(2, make_macvlan_pod).layout()),
+      R"(RDMA over RoCE v2 over IPv4: 1 rail of 100 Gb/sec (mlx5_bond_0, GID index 9) on n1; 1 rail of 100 Gb/sec (mlx5_bond_0, GID index 11) on n2
+n1
+  NCCL_IB_GID_INDEX=9
+  UCX_NET_DEVICES=mlx5_bond_0:1,net1
+n2
+  NCCL_IB_GID_INDEX=11
+  UCX_NET_DEVICES=mlx5_bond_0:1,net1
+)");
 }
 
 TEST(Fabric, OfHostsWithoutRdmaIsTcp) {

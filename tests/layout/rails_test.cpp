@@ -84,6 +84,9 @@ TEST(Rails, AreTheCardsOfWhichEachGpuHasOne) {
   host.rdma = {ib_port("a", "400 Gb/sec", "gpu"), ib_port("b", "400 Gb/sec", "gpu"),
                ib_port("c", "400 Gb/sec", "storage")};
   EXPECT_EQ(names(find_rails(host, Fabric::kInfiniband, "")), (Names{"a", "b"}));
+  host.rdma[1].active = false;
+  EXPECT_EQ(names(find_rails(host, Fabric::kInfiniband, "")), Names{"a"});
+  host.rdma[1].active = true;
   host.rdma.push_back(ib_port("d", "400 Gb/sec", "storage"));  // which of the two kinds?
   EXPECT_EQ(find_rails(host, Fabric::kInfiniband, "").rails.size(), 4U);
   host.gpus.assign(1, "a GPU");  // two cards of one port, as on a DGX Spark
