@@ -154,7 +154,8 @@ Faults faults_of(const Participant& host, const Peers& peers, Fabric fabric) {
 void add_findings(const Participant& host, const Peers& peers, const Faults& faults,
                   Findings& findings) {
   const std::string most =
-      fmt::format("most hosts of its kind have {} rails of {}", peers.rails, peers.rate);
+      fmt::format("most hosts of its kind have {} rail{}{}{}", peers.rails,
+                  peers.rails == 1 ? "" : "s", peers.rate.empty() ? "" : " of ", peers.rate);
   if (!faults.lost.empty()) {
     findings.push_back(rail_finding(
         kRailLost, host, faults.lost,

@@ -203,6 +203,12 @@ TEST(Fabric, OfIpv6AloneIsRoceOverIpv6) {
   EXPECT_TRUE(world.layout().rdma_given_up);
 }
 
+TEST(Fabric, HasNoGidIndexForPortsThatTheUserChose) {
+  World world = world_of(2, make_hgx_roce);
+  world.job.env_values = {{"NCCL_IB_HCA", "mlx5_bond_0"}};
+  EXPECT_FALSE(world.layout().placements[0].variables.contains("NCCL_IB_GID_INDEX"));
+}
+
 TEST(Fabric, IsChosenByAPodAlone) {
   World world = world_of(1, make_macvlan_pod);
   EXPECT_TRUE(world.layout().placements[0].rails.empty());  // one host: nothing leaves it
