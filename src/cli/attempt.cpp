@@ -201,14 +201,14 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
     const auto member = members.find(placement.host);
     if (member == members.end()) continue;
     const agent::Assignment told{.interface = placement.interface,
-                           .variables = placement.variables,
-                           .host_rank = number++,
-                           .host_count = all.job.pods > 0
-                                             ? all.job.pods
-                                             : static_cast<int>(all.layout.placements.size()),
-                           .first_rank = placement.first_rank,
-                           .ranks = placement.ranks,
-                           .all_ranks = all.layout.ranks};
+                                 .variables = placement.variables,
+                                 .host_rank = number++,
+                                 .host_count = all.job.pods > 0
+                                                   ? all.job.pods
+                                                   : static_cast<int>(all.layout.placements.size()),
+                                 .first_rank = placement.first_rank,
+                                 .ranks = placement.ranks,
+                                 .all_ranks = all.layout.ranks};
     all.crew->send(member->second,
                    {.kind = agent::Order::Kind::kPlace, .placement = told, .variables = variables});
   }
