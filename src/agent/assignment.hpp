@@ -2,16 +2,15 @@
 // run's folder, where the ranks read it.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
 namespace muster::agent {
 
 struct Assignment {
-  std::string interface = {};       // the one in the job's subnet; empty: unknown
-  std::string rdma = {};            // "mlx5_0:1"; empty: no RDMA
-  int gid_index = -1;               // -1: not needed
-  bool several_rdma_ports = false;  // NCCL chooses among them
+  std::string interface = {};                         // the one in the job's subnet; empty: unknown
+  std::map<std::string, std::string> variables = {};  // about its rails; empty: no RDMA
   int host_rank = 0;
   int host_count = 1;
   int first_rank = 0;  // of this host's

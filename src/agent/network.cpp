@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <optional>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -74,8 +75,8 @@ Result<AddressRange> parse_range(const std::string& text) {
             .hint = "write it as 198.18.0.0/16"});
 }
 
-std::map<std::string, std::string> network_variables(const std::string& interface,
-                                                     const std::optional<RdmaDevice>& rdma) {
+std::map<std::string, std::string> network_variables(
+    const std::string& interface, const std::map<std::string, std::string>& rails) {
   std::map<std::string, std::string> variables = {
       {"GLOO_SOCKET_IFNAME", interface},
       {"NCCL_SOCKET_IFNAME", "=" + interface},  // without '=' it is a prefix, and eth1 is eth10 too
@@ -83,13 +84,9 @@ std::map<std::string, std::string> network_variables(const std::string& interfac
       {"FI_TCP_IFACE", interface},
       {"FI_SOCKETS_IFACE", interface},
       {"CCL_KVS_IFACE", interface},
+      {"UCX_NET_DEVICES", interface},
   };
-  if (!rdma) {
-    variables["UCX_NET_DEVICES"] = interface;  // with RDMA this would rule out the device
-  } else if (rdma->is_only) {
-    variables["NCCL_IB_HCA"] = "=" + rdma->port;
-    if (rdma->gid_index) variables["NCCL_IB_GID_INDEX"] = std::to_string(*rdma->gid_index);
-  }
+  for (const auto& [name, value] : rails) variables.insert_or_assign(name, value);
   return variables;
 }
 

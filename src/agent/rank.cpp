@@ -48,15 +48,6 @@ struct Prepared {
   std::vector<std::string> remarks = {};
 };
 
-std::map<std::string, std::string> decided_network(const Assignment& placement) {
-  std::optional<RdmaDevice> rdma;
-  if (!placement.rdma.empty()) {
-    rdma = RdmaDevice{.port = placement.rdma, .is_only = !placement.several_rdma_ports};
-  }
-  if (rdma && placement.gid_index >= 0) rdma->gid_index = placement.gid_index;
-  return network_variables(placement.interface, rdma);
-}
-
 // torchrun numbers the hosts as it likes; where all of them came, the ranks are where they were
 // meant to be. Only while its agent holds the store: a rank 0 that holds it is bound to its host.
 void take_place(const Assignment& placement, const Environment& inherited, rankenv::Rank& rank) {
@@ -98,10 +89,12 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
     prepared.rank = wishes.rank;
     wishes.rank.host_rank = placement->host_rank;
     wishes.rank.host_count = placement->host_count;
-    if (!placement->interface.empty()) wishes.network = decided_network(*placement);
+    if (!placement->interface.empty()) {
+      wishes.network = network_variables(placement->interface, placement->variables);
+    }
   } else if (!options.subnet.empty()) {
     const auto interface = interface_in(options.subnet);
-    if (interface) wishes.network = network_variables(*interface, std::nullopt);
+    if (interface) wishes.network = network_variables(*interface);
     if (!interface) prepared.remarks.push_back(interface.error().what);
   }
   if (handed.activated) {

@@ -23,7 +23,7 @@ double tcp_share(int mtu) {
   return (mtu - 52.0) / (mtu + 38.0);
 }
 
-// "mlx5_0:1, 100 Gb/sec (4X EDR)" -> bits a second.
+// "mlx5_0, 100 Gb/sec (4X EDR)" -> bits a second.
 double rdma_rate(const std::string& text) {
   const std::size_t comma = text.find(", ");
   if (comma == std::string::npos) return 0;

@@ -22,6 +22,9 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_same_address(const Scene& scene);
 [[nodiscard]] Findings find_port(const Scene& scene);
 [[nodiscard]] Findings find_rdma(const Scene& scene);
+[[nodiscard]] Findings find_rail_faults(const Scene& scene);
+[[nodiscard]] Findings find_rail_mtu(const Scene& scene);
+[[nodiscard]] Findings find_rail_variables(const Scene& scene);
 
 [[nodiscard]] Findings find_engine(const Scene& scene);
 [[nodiscard]] Findings find_libmpi(const Scene& scene);
@@ -63,6 +66,9 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"shm", find_shm},
                                       Rule{"nofile", find_nofile},
                                       Rule{"rdma", find_rdma},
+                                      Rule{"rail-faults", find_rail_faults},
+                                      Rule{"rail-mtu", find_rail_mtu},
+                                      Rule{"rail-variables", find_rail_variables},
                                       Rule{"memlock", find_memlock},
                                       Rule{"clock", find_clock},
                                       Rule{"not-seen", find_not_seen}};
@@ -81,6 +87,7 @@ inline constexpr std::string_view kLibraryMissing = "remote-shared-library-missi
 inline constexpr std::string_view kMemlock = "rdma-memlock";
 inline constexpr std::string_view kMixedArchitecture = "mixed-endian-or-arch";
 inline constexpr std::string_view kMixedIsa = "mixed-cpu-isa";
+inline constexpr std::string_view kMtu = "mtu-mismatch";
 inline constexpr std::string_view kNoCommonSubnet = "ompi-oob-no-common-interface";
 inline constexpr std::string_view kNofile = "nofile-limit";
 inline constexpr std::string_view kOtherInterface = "nccl-picks-wrong-interface";
@@ -91,6 +98,8 @@ inline constexpr std::string_view kPortEphemeral = "master-port-ephemeral-collis
 inline constexpr std::string_view kPortInUse = "master-port-in-use";
 inline constexpr std::string_view kProgramDiffers = "program-differs-between-hosts";
 inline constexpr std::string_view kProgramMissing = "remote-exe-not-found";
+inline constexpr std::string_view kRailLost = "rdma-rail-lost";
+inline constexpr std::string_view kRailSlow = "rdma-rail-slow";
 inline constexpr std::string_view kRdmaMissing = "ib-device-not-found-silent-tcp";
 inline constexpr std::string_view kRendezvousOpen = "torchrun-rendezvous-open";
 inline constexpr std::string_view kRoceGid = "roce-wrong-gid";
@@ -102,14 +111,40 @@ inline constexpr std::string_view kSshStrictModes = "ssh-strictmodes-perms";
 inline constexpr std::string_view kStoreOpen = "torch-store-open";
 inline constexpr std::string_view kTorchVersion = "torch-version-skew";
 
-inline constexpr std::array kFailureIds = {
-    kActivationFailed, kAllRanksZero,      kClockSkew,        kEnvironmentDiffers,
-    kEngineMissing,    kEngineVersion,     kFactsNotGathered, kLibraryMissing,
-    kMemlock,          kMixedArchitecture, kMixedIsa,         kNoCommonSubnet,
-    kNofile,           kOtherInterface,    kOwnNameLoopback,  kOwnNameUnknown,
-    kPortEphemeral,    kPortInUse,         kProgramDiffers,   kProgramMissing,
-    kRdmaMissing,      kRoceGid,           kSameAddress,      kSameVirtualAddress,
-    kShmSmall,         kSshKeyMode,        kSshStrictModes,   kFolderMissing,
-    kOversubscribed,   kTorchVersion,      kRendezvousOpen,   kStoreOpen};
+inline constexpr std::array kFailureIds = {kActivationFailed,
+                                           kAllRanksZero,
+                                           kClockSkew,
+                                           kEnvironmentDiffers,
+                                           kEngineMissing,
+                                           kEngineVersion,
+                                           kFactsNotGathered,
+                                           kLibraryMissing,
+                                           kMemlock,
+                                           kMixedArchitecture,
+                                           kMixedIsa,
+                                           kNoCommonSubnet,
+                                           kNofile,
+                                           kOtherInterface,
+                                           kOwnNameLoopback,
+                                           kOwnNameUnknown,
+                                           kPortEphemeral,
+                                           kPortInUse,
+                                           kProgramDiffers,
+                                           kProgramMissing,
+                                           kRdmaMissing,
+                                           kRoceGid,
+                                           kSameAddress,
+                                           kSameVirtualAddress,
+                                           kShmSmall,
+                                           kSshKeyMode,
+                                           kSshStrictModes,
+                                           kFolderMissing,
+                                           kOversubscribed,
+                                           kTorchVersion,
+                                           kRendezvousOpen,
+                                           kStoreOpen,
+                                           kMtu,
+                                           kRailLost,
+                                           kRailSlow};
 
 }  // namespace muster::checks

@@ -200,19 +200,15 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
   for (const layout::Placement& placement : all.layout.placements) {
     const auto member = members.find(placement.host);
     if (member == members.end()) continue;
-    agent::Assignment told{.interface = placement.interface,
-                           .host_rank = number++,
-                           .host_count = all.job.pods > 0
-                                             ? all.job.pods
-                                             : static_cast<int>(all.layout.placements.size()),
-                           .first_rank = placement.first_rank,
-                           .ranks = placement.ranks,
-                           .all_ranks = all.layout.ranks};
-    if (placement.rdma) {
-      told.rdma = fmt::format("{}:{}", placement.rdma->device, placement.rdma->port);
-      told.gid_index = placement.rdma->gid_index;
-      told.several_rdma_ports = placement.rdma->active_ports > 1;
-    }
+    const agent::Assignment told{.interface = placement.interface,
+                                 .variables = placement.variables,
+                                 .host_rank = number++,
+                                 .host_count = all.job.pods > 0
+                                                   ? all.job.pods
+                                                   : static_cast<int>(all.layout.placements.size()),
+                                 .first_rank = placement.first_rank,
+                                 .ranks = placement.ranks,
+                                 .all_ranks = all.layout.ranks};
     all.crew->send(member->second,
                    {.kind = agent::Order::Kind::kPlace, .placement = told, .variables = variables});
   }

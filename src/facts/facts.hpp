@@ -53,9 +53,22 @@ struct RdmaPort {
   std::string device;  // "mlx5_0"
   int port = 1;
   bool active = false;
-  std::string link_layer;  // "Ethernet", "InfiniBand"
+  std::string link_layer;  // "Ethernet", "InfiniBand"; "Unspecified": EFA
   std::string rate;        // "100 Gb/sec (4X EDR)"
   std::vector<Gid> gids = {};
+  std::string physical_state = {};           // "LinkUp", "Polling", "Disabled"; empty: not told
+  std::string driver = {};                   // of its PCI device: "mlx5_core", "bnxt_en", "efa"
+  std::string pci_address = {};              // "0000:1a:00.0"; empty: it is a software device
+  int numa_node = -1;                        // -1: not told
+  std::vector<std::string> interfaces = {};  // network devices of the same port, sorted
+  std::string firmware = {};
+  std::string board = {};  // the card's model: "MT_0000000838"
+};
+
+// What lets an RDMA card read and write a GPU's memory.
+struct PeerMemory {
+  std::string module = {};                    // "nvidia_peermem"; empty: no such module is loaded
+  std::optional<bool> dmabuf = std::nullopt;  // whether kernel and driver can; none: not known
 };
 
 struct Cpu {
@@ -170,6 +183,7 @@ struct Facts {
   std::vector<std::string> own_name_resolves_to =
       {};  // addresses that the host finds for its own name
   std::vector<RdmaPort> rdma = {};
+  PeerMemory peer_memory = {};
   std::vector<std::string> gpus = {};
   Limits limits;
   std::int64_t shm_bytes = -1;  // size of /dev/shm; -1: there is none

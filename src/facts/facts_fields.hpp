@@ -42,7 +42,14 @@ void fields(V& v, Gid& g) {
 template <class V>
 void fields(V& v, RdmaPort& p) {
   v("device", p.device), v("port", p.port), v("active", p.active), v("link_layer", p.link_layer);
-  v("rate", p.rate), v("gids", p.gids);
+  v("rate", p.rate), v("gids", p.gids), v("physical_state", p.physical_state);
+  v("driver", p.driver), v("pci_address", p.pci_address), v("numa_node", p.numa_node);
+  v("interfaces", p.interfaces), v("firmware", p.firmware), v("board", p.board);
+}
+
+template <class V>
+void fields(V& v, PeerMemory& p) {
+  v("module", p.module), v("dmabuf", p.dmabuf);
 }
 
 template <class V>
@@ -119,6 +126,7 @@ void fields(V& v, Facts& f) {
   v("kernel", f.kernel), v("cpu", f.cpu), v("memory_bytes", f.memory_bytes);
   v("interfaces", f.interfaces), v("routes", f.routes);
   v("own_name_resolves_to", f.own_name_resolves_to), v("rdma", f.rdma), v("gpus", f.gpus);
+  v("peer_memory", f.peer_memory);
   v("limits", f.limits), v("shm_bytes", f.shm_bytes), v("shm_free_bytes", f.shm_free_bytes);
   v("clock_s", f.clock_s), v("port_range_first", f.port_range_first);
   v("port_range_last", f.port_range_last), v("listeners", f.listeners);

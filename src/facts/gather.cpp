@@ -14,6 +14,7 @@
 #include "facts/interfaces.hpp"
 #include "facts/listeners.hpp"
 #include "facts/mpi.hpp"
+#include "facts/peer_memory.hpp"
 #include "facts/program.hpp"
 #include "facts/pytorch.hpp"
 #include "facts/rdma.hpp"
@@ -49,6 +50,7 @@ void read_system(const Request& request, Facts& facts) {
   facts.own_name_resolves_to =
       take(resolve(facts.hostname, deadline_of_one(request)), "own_name", facts);
   facts.rdma = read_rdma();
+  if (!facts.rdma.empty()) facts.peer_memory = read_peer_memory(facts.kernel);
   facts.gpus = read_gpus();
 }
 

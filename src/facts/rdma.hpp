@@ -8,7 +8,8 @@
 
 namespace muster::facts {
 
-// Cost: one file for each entry of each port's GID table (up to 256) and two more for those in use.
+// Cost: one file for each entry of each port's GID table (up to 256), two more for those in use,
+// and a dozen for each port.
 [[nodiscard]] std::vector<RdmaPort> read_rdma(const std::string& root = "/sys/class/infiniband");
 
 }  // namespace muster::facts

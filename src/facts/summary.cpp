@@ -56,6 +56,24 @@ std::string interface_text(const Interface& interface) {
   return text;
 }
 
+// "mlx5_0 port 1 (Ethernet, active), 100 Gb/sec (4X EDR), 4 GIDs, mlx5_core, NUMA node 0, eth2"
+std::string rdma_text(const RdmaPort& port) {
+  std::string text =
+      fmt::format("{} port {} ({}, {}), {}, {} GIDs", port.device, port.port, port.link_layer,
+                  port.active ? "active" : "not active", port.rate, port.gids.size());
+  if (!port.driver.empty()) text += ", " + port.driver;
+  if (port.numa_node >= 0) text += fmt::format(", NUMA node {}", port.numa_node);
+  if (!port.interfaces.empty()) text += fmt::format(", {}", fmt::join(port.interfaces, ", "));
+  return text;
+}
+
+std::string peer_memory_text(const PeerMemory& memory) {
+  return fmt::format(
+      "{}; dmabuf: {}",
+      memory.module.empty() ? "no peer memory module is loaded" : memory.module + " is loaded",
+      !memory.dmabuf ? "not known" : (*memory.dmabuf ? "yes" : "no"));
+}
+
 void add_network(std::string& lines, const Facts& facts) {
   for (const Interface& interface : facts.interfaces) {
     add(lines, "interface", interface_text(interface));
@@ -70,10 +88,9 @@ void add_network(std::string& lines, const Facts& facts) {
           ? "not known"
           : fmt::format("{}", fmt::join(facts.own_name_resolves_to, ", ")));
   for (const RdmaPort& port : facts.rdma) {
-    add(lines, "RDMA",
-        fmt::format("{} port {} ({}, {}), {}, {} GIDs", port.device, port.port, port.link_layer,
-                    port.active ? "active" : "not active", port.rate, port.gids.size()));
+    add(lines, "RDMA", rdma_text(port));
   }
+  if (!facts.rdma.empty()) add(lines, "GPUDirect", peer_memory_text(facts.peer_memory));
   for (const Listener& listener : facts.listeners) {
     const std::string owner = listener.pid == 0 ? listener.user
                                                 : fmt::format("{} ({}, process {})", listener.user,

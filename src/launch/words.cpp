@@ -39,7 +39,7 @@ Variables add_variables(const layout::Job& job, const layout::Layout& layout, co
     set_default(name, "1");
     if (!means.user_env.contains(name)) {
       plan.notes.push_back("muster sets " + name +
-                           "=1: not every host has usable RDMA, so NCCL uses TCP");
+                           "=1: the hosts share no RDMA fabric, so NCCL uses TCP");
     }
   }
   auto& forwarded = variables.forwarded;

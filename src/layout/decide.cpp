@@ -7,11 +7,12 @@
 #include "engines/kind.hpp"
 #include "hosts/fold.hpp"
 #include "layout/engine.hpp"
+#include "layout/fabric.hpp"
 #include "layout/layout.hpp"
 #include "layout/master_port.hpp"
 #include "layout/network.hpp"
+#include "layout/rail_variables.hpp"
 #include "layout/ranks.hpp"
-#include "layout/rdma.hpp"
 #include "layout/subnet.hpp"
 
 namespace muster::layout {
@@ -85,57 +86,55 @@ void decide_network(const Job& job, const Facts& launcher, const Known& known, L
   }
 }
 
-// "RDMA: mlx5_0 port 1, GID index 3 on n[1-3]; mlx5_1 port 1, GID index 5 on n4"
-std::string rdma_text(const Known& known) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> ports;
-  for (const Placement* placement : known.placements) {
-    if (!placement->rdma) continue;
-    const Rdma& rdma = *placement->rdma;
-    const std::string text =
-        rdma.active_ports > 1
-            ? fmt::format("{} active ports, from which NCCL chooses,", rdma.active_ports)
-        : rdma.gid_index < 0 ? fmt::format("{} port {} (InfiniBand)", rdma.device, rdma.port)
-                             : fmt::format("{} port {}, GID index {} (RoCE v2, IPv4)", rdma.device,
-                                           rdma.port, rdma.gid_index);
-    auto at = std::find_if(ports.begin(), ports.end(),
-                           [&](const auto& one) { return one.first == text; });
-    if (at == ports.end()) at = ports.insert(ports.end(), {text, {}});
-    at->second.push_back(placement->host);
-  }
-  std::string result = "RDMA:";
-  for (const auto& [text, names] : ports) {
-    result += fmt::format("{} {} on {}", result.back() == ':' ? "" : ";", text, hosts::fold(names));
-  }
-  return result;
+// Why the job uses TCP; `having` hosts have an active RDMA port.
+std::string tcp_text(std::size_t having, std::size_t all) {
+  if (having == 0) return "no RDMA on any host: traffic goes over TCP";
+  return fmt::format(
+      "no RDMA: {} of {} hosts have an active port, but not all hosts have the same kind of "
+      "fabric; "
+      "traffic goes over TCP",
+      having, all);
 }
 
-// All hosts or none: where one side speaks RDMA and the other TCP, the first collective hangs.
-void decide_rdma(const Known& known, Layout& layout) {
-  std::size_t native = 0;
-  std::size_t roce = 0;
-  for (std::size_t i = 0; i < known.facts.size(); ++i) {
-    auto& rdma = known.placements[i]->rdma;
-    rdma = choose_rdma(*known.facts[i], known.placements[i]->interface);
-    if (rdma) ++(rdma->gid_index < 0 ? native : roce);
+void give_up_rdma(const Known& known, Layout& layout) {
+  std::size_t having = 0;
+  bool has_efa = false;
+  for (const Facts* host : known.facts) {
+    having += has_active_port(*host) ? 1 : 0;
+    has_efa = has_efa || !find_rails(*host, Fabric::kEfa, "").rails.empty();
   }
-  if (known.facts.empty() || layout.placements.size() < 2) return;
-  layout.rdma_given_up = std::max(native, roce) < layout.placements.size() &&
-                         std::any_of(
-                             known.facts.begin(), known.facts.end(),
-                             [](const Facts* host) { return has_active_port(*host); });
-  if (native + roce == 0) {
-    layout.why.emplace_back("no RDMA on any host: traffic goes over TCP");
-    return;
+  layout.rdma_given_up = having > 0;
+  layout.why.push_back(tcp_text(having, layout.placements.size()));
+  if (!has_efa) return;
+  // NCCL_IB_DISABLE, which the engines pass on, does not stop the plugin for EFA.
+  for (Placement* placement : known.placements) placement->variables["NCCL_NET"] = "Socket";
+}
+
+// The same fabric on all hosts or none: where one side speaks RDMA and the other TCP, the first
+// collective hangs. A pod does not see the others and takes the best that it has.
+void decide_fabric(const Job& job, const Known& known, Layout& layout) {
+  const bool is_alone = layout.placements.size() < 2 && job.pods < 2;
+  if (known.facts.empty() || is_alone) return;
+  std::vector<std::string> interfaces, names;
+  for (const Placement* placement : known.placements) {
+    interfaces.push_back(placement->interface);
+    names.push_back(placement->host);
   }
-  if (std::max(native, roce) == layout.placements.size()) {
-    layout.why.push_back(rdma_text(known));
-    return;
+  FabricChoice choice;
+  if (known.facts.size() == layout.placements.size()) {
+    choice = choose_fabric(known.facts, interfaces);
   }
-  for (Placement* placement : known.placements) placement->rdma.reset();
-  layout.why.push_back(
-      fmt::format("no RDMA: {} of {} hosts have InfiniBand and {} have RoCE v2, but all hosts need "
-                  "the same kind; traffic goes over TCP",
-                  native, layout.placements.size(), roce));
+  if (choice.fabric == Fabric::kNone) return give_up_rdma(known, layout);
+  layout.fabric = choice.fabric;
+  layout.why.push_back(to_text(choice, names));
+  const bool separate = are_separate(known.facts, choice.hosts);
+  for (std::size_t i = 0; i < known.placements.size(); ++i) {
+    Placement& placement = *known.placements[i];
+    placement.rails = choice.hosts[i].rails;
+    placement.variables = rail_variables(*known.facts[i], placement, choice.fabric, separate);
+    // On ports that the user has chosen, the GID of that index may be another one.
+    if (job.env_values.contains("NCCL_IB_HCA")) placement.variables.erase("NCCL_IB_GID_INDEX");
+  }
 }
 
 void decide_master(const Job& job, const Known& known, Layout& layout) {
@@ -262,7 +261,7 @@ Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
   layout.why.push_back(std::move(choice.why));
   MUSTER_CHECK(leave_restarts(job, layout));
   decide_network(job, launcher, known, layout);
-  decide_rdma(known, layout);
+  decide_fabric(job, known, layout);
   decide_master(job, known, layout);
   decide_cpus(job, known, layout);
   return layout;

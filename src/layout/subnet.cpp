@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "layout/rdma.hpp"
+#include "layout/rails.hpp"
 
 namespace muster::layout {
 namespace {

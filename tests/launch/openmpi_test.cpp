@@ -136,7 +136,7 @@ TEST(OpenMpi, NcclsRdmaIsNeverSwitchedOffSilently) {
   const Plan plan = *plan_openmpi(job(), layout, means());
   EXPECT_TRUE(has(plan, "NCCL_IB_DISABLE"));
   EXPECT_EQ(plan.env.at(1), "NCCL_IB_DISABLE=1");
-  EXPECT_EQ(plan.notes, (Words{"muster sets NCCL_IB_DISABLE=1: not every host has usable RDMA, so "
+  EXPECT_EQ(plan.notes, (Words{"muster sets NCCL_IB_DISABLE=1: the hosts share no RDMA fabric, so "
                                "NCCL uses TCP"}));
   Means set = means();
   set.user_env = {"NCCL_IB_DISABLE"};

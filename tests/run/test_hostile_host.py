@@ -42,7 +42,7 @@ def set_facts(*changes):
 
 # What the findings are about, so that no change hides another: a host without a network gets no further.
 GROUPS = {
-    "machine": ("host", "hostname", "user", "home", "os", "kernel", "cpu", "routes", "own_name_resolves_to", "rdma", "listeners", "ssh_files", "not_seen"),
+    "machine": ("host", "hostname", "user", "home", "os", "kernel", "cpu", "routes", "own_name_resolves_to", "rdma", "peer_memory", "listeners", "ssh_files", "not_seen"),
     "programs": ("mpi", "torch", "program", "script", "environment", "launcher_unreachable"),
     "interfaces": ("interfaces",),
 }
