@@ -188,6 +188,11 @@ Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::s
   return plan;
 }
 
+void add_gpus(const facts::Survey& survey, agent::Assignment& told) {
+  told.bind_to_gpu = true;
+  if (survey.facts) told.gpus = survey.facts->gpus;
+}
+
 void tell_placements(Surveyed& all, const launch::Plan& plan) {
   std::vector<std::string> variables = carried_variables(plan);
   // libmuster lets only those take part who know it. In pods, each muster would make another.
@@ -213,6 +218,7 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
       told.gid_index = placement.rdma->gid_index;
       told.several_rdma_ports = placement.rdma->active_ports > 1;
     }
+    if (all.layout.bind_to == layout::kBindToGpu) add_gpus(all.surveys[member->second], told);
     all.crew->send(member->second,
                    {.kind = agent::Order::Kind::kPlace, .placement = told, .variables = variables});
   }

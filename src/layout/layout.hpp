@@ -13,6 +13,9 @@
 
 namespace muster::layout {
 
+// Each rank to the CPUs near its GPU. The rank itself does it, not the engine.
+inline constexpr const char* kBindToGpu = "gpu";
+
 struct Rdma {
   std::string device;  // "mlx5_0"
   int port = 1;
@@ -53,8 +56,8 @@ struct Layout {
   std::string launcher_address = {};    // its address
   std::string master_address = {};
   int master_port = 0;
-  int threads = 1;  // OMP_NUM_THREADS
-  std::string bind_to = {};
+  int threads = 1;           // OMP_NUM_THREADS
+  std::string bind_to = {};  // kBindToGpu, or in the engine's words
   std::string map_by = {};
   bool rdma_given_up = false;         // some hosts have it and others cannot use it
   bool oversubscribed = false;        // more ranks than usable CPUs on some host

@@ -74,7 +74,8 @@ TEST(PlaceRanks, OversubscribedHostsShareWhatTheyLackEvenly) {
 TEST(PlaceRanks, FollowsGpusOrCpus) {
   std::vector<facts::Survey> surveys;
   for (const char* name : {"n1", "n2"}) surveys.push_back({.host = name, .facts = facts::Facts{}});
-  surveys[0].facts->gpus = {"a GPU", "a GPU"};
+  surveys[0].facts->gpus = {{.vendor = "NVIDIA", .model = "a GPU"},
+                            {.vendor = "NVIDIA", .model = "a GPU"}};
   surveys[0].facts->cpu.usable = 8;
   surveys[1].facts->cpu.usable = 3;
   const hosts::Cluster cluster{.hosts = hosts::parse_expression("n1:16,n2,n3").value()};
