@@ -208,6 +208,7 @@ constexpr GpuSign kTaken = {
 
 Findings find_gpu_health(const Scene& scene) {
   Findings findings;
+  if (scene.job.ranks_by == "cpu") return findings;
   for (const Participant& host : participants(scene)) {
     if (host.facts->gpus.empty()) continue;
     const std::vector<const Gpu*> gpus = gpus_of_ranks(scene, host);
