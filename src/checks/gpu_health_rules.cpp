@@ -204,12 +204,22 @@ constexpr GpuSign kTaken = {
     kGpuTaken, "other programs use a GPU: the job may be slow or run out of memory", say_taken,
     "wait until they have ended, end them, or choose other GPUs with -x CUDA_VISIBLE_DEVICES=..."};
 
+// A card that nobody uses is no loss where no host has a GPU that works.
+bool gpus_matter(const Scene& scene, const std::vector<Participant>& hosts) {
+  return wants_gpus(scene) || std::any_of(hosts.begin(), hosts.end(), [](const Participant& host) {
+           const auto& gpus = host.facts->gpus;
+           return std::any_of(gpus.begin(), gpus.end(),
+                              [](const Gpu& gpu) { return gpu.problem.empty(); });
+         });
+}
+
 }  // namespace
 
 Findings find_gpu_health(const Scene& scene) {
   Findings findings;
-  if (scene.job.ranks_by == "cpu") return findings;
-  for (const Participant& host : participants(scene)) {
+  const std::vector<Participant> hosts = participants(scene);
+  if (scene.job.ranks_by == "cpu" || !gpus_matter(scene, hosts)) return findings;
+  for (const Participant& host : hosts) {
     if (host.facts->gpus.empty()) continue;
     const std::vector<const Gpu*> gpus = gpus_of_ranks(scene, host);
     const auto add = [&](const GpuSign& sign, const std::vector<const Gpu*>& among) {

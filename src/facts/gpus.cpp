@@ -35,8 +35,10 @@ GpuSources gpu_sources(std::chrono::milliseconds deadline) {
   // A login without a terminal may have a short PATH.
   sources.path = std::string(path == nullptr ? "" : path) +
                  ":/usr/bin:/usr/local/bin:/opt/rocm/bin:/usr/lib/wsl/lib";
-  sources.in_container = pod != nullptr || ::access("/.dockerenv", F_OK) == 0 ||
-                         ::access("/run/.containerenv", F_OK) == 0;
+  sources.in_container = pod != nullptr;
+  for (const char* mark : {"/.dockerenv", "/run/.containerenv", "/dev/termination-log"}) {
+    if (::access(mark, F_OK) == 0) sources.in_container = true;
+  }
   return sources;
 }
 

@@ -3,7 +3,6 @@
 #include <set>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
@@ -154,7 +153,7 @@ std::optional<bool> fabric_manager_runs(const GpuSources& sources) {
 
 void add_xids(const GpuSources& sources, GpuReport& report) {
   const auto xids = read_xids(sources.dev + "/kmsg", sys::find_in_path("journalctl", sources.path),
-                              sources.deadline / 2);
+                              sources.deadline / 4);
   if (!xids) {
     report.not_seen.push_back({.what = "gpus.xids", .why = to_text(xids.error())});
     return;
@@ -198,11 +197,10 @@ void read_nvidia_gpus(const GpuSources& sources, GpuReport& report) {
     taken.insert(one.gpu.pci);
     const Gpu* const answer = answer_about(smi, one.gpu.pci);
     if (answer == nullptr && files.withhold(one.minor, smi.answered)) continue;
+    // A container without GPUs sees the driver's files all the same.
+    if (!smi.answered && !files.any() && sources.in_container) continue;
     Gpu gpu = combined(sources, one.gpu, answer);
     if (answer == nullptr) gpu.problem = problem_of(gpu, smi);
-    if (answer == nullptr && !smi.answered && !files.any() && sources.in_container) {
-      gpu.problem = fmt::format("this container has no {}/nvidia{}", sources.dev, one.minor);
-    }
     gpu.index = gpu.problem.empty() ? index++ : -1;
     report.gpus.push_back(std::move(gpu));
   }

@@ -180,6 +180,17 @@ TEST(GpuRules, ExcuseWhatIsUsual) {
   EXPECT_EQ(brief(world), "");
 }
 
+TEST(GpuRules, SayNothingAboutACardThatNobodyUses) {
+  World world = layout::good_world(2);
+  for (int number : {1, 2}) {
+    world.host(number).gpus = {h100(0)};
+    world.host(number).gpus[0].problem = "the NVIDIA driver is not loaded";
+  }
+  EXPECT_EQ(brief(world), "");
+  world.host(1).gpus[0].problem = "";
+  EXPECT_EQ(brief(world), "warning n2 gpu-lost; warning n2 gpus-differ-between-hosts");
+}
+
 TEST(GpuRules, SayThatHealthIsUnknownWithoutTheTool) {
   World world = gpu_world(1);
   world.host(1).not_seen = {{"gpus.nvidia-smi", "nvidia-smi is not installed"}};

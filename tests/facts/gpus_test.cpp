@@ -134,6 +134,23 @@ TEST(Gpus, one_that_nvidia_smi_leaves_out_is_lost_unless_it_is_withheld) {
   EXPECT_EQ(report.gpus[0].problem, "");
 }
 
+TEST(Gpus, of_a_container_or_slurm_step_without_any) {
+  FakeGpuHost host;
+  make_h100_host(host);
+  host.has_tool = false;
+  GpuSources sources = host.sources();
+  sources.in_container = true;  // a container sees the driver's files even so
+  EXPECT_TRUE(read_gpus(sources).gpus.empty());
+  FakeGpuHost step;
+  make_h100_host(step);
+  for (int minor = 0; minor < 8; ++minor) step.tree.write(fmt::format("dev/nvidia{}", minor), "");
+  step.rows = {{"No devices were found"}};
+  step.code = 6;
+  const GpuReport report = step.read();
+  EXPECT_EQ(not_seen_text(report), "");
+  for (const Gpu& gpu : report.gpus) EXPECT_NE(gpu.problem, "");
+}
+
 TEST(Gpus, one_without_a_driver_is_named_but_not_one_of_a_virtual_machine) {
   FakeGpuHost host;
   make_h100_host(host);
