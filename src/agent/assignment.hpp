@@ -5,6 +5,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "facts/gpu.hpp"
 
 namespace muster::agent {
 
@@ -16,6 +19,8 @@ struct Assignment {
   int first_rank = 0;  // of this host's
   int ranks = 0;       // on this host; 0: not known
   int all_ranks = 0;
+  bool bind_to_gpu = false;           // each rank runs on the CPUs near its GPU
+  std::vector<facts::Gpu> gpus = {};  // of this host, if so
 
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };

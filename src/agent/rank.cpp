@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/binding.hpp"
 #include "agent/descendants.hpp"
 #include "agent/descriptors.hpp"
 #include "agent/network.hpp"
@@ -46,6 +47,7 @@ struct Prepared {
   std::string host;
   Environment environment;
   std::vector<std::string> remarks = {};
+  std::optional<std::vector<facts::Gpu>> near_gpu = {};  // bind it to the CPUs of one of these
 };
 
 // torchrun numbers the hosts as it likes; where all of them came, the ranks are where they were
@@ -92,6 +94,7 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
     if (!placement->interface.empty()) {
       wishes.network = network_variables(placement->interface, placement->variables);
     }
+    if (placement->bind_to_gpu) prepared.near_gpu = placement->gpus;
   } else if (!options.subnet.empty()) {
     const auto interface = interface_in(options.subnet);
     if (interface) wishes.network = network_variables(*interface);
@@ -126,6 +129,11 @@ Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const 
                                 const SignalGuard& guard, int front) {
   (void)::setpgid(0, 0);
   (void)::prctl(PR_SET_NAME, "muster-rank");
+  if (prepared.near_gpu) {
+    const std::string remark =
+        bind_near_gpu(*prepared.near_gpu, prepared.environment, prepared.rank.local_rank);
+    if (!remark.empty()) prepared.remarks.push_back(remark);
+  }
   auto voice = find_voice(options, files, prepared);
   Result<int> status = unexpected(Error{});
   if (voice) {

@@ -41,6 +41,9 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_nofile(const Scene& scene);
 [[nodiscard]] Findings find_memlock(const Scene& scene);
 [[nodiscard]] Findings find_clock(const Scene& scene);
+[[nodiscard]] Findings find_gpu_health(const Scene& scene);
+[[nodiscard]] Findings find_gpu_peers(const Scene& scene);
+[[nodiscard]] Findings find_gpu_software(const Scene& scene);
 [[nodiscard]] Findings find_not_seen(const Scene& scene);
 
 // In the order in which their findings are shown.
@@ -70,6 +73,9 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"rail-mtu", find_rail_mtu},
                                       Rule{"rail-variables", find_rail_variables},
                                       Rule{"memlock", find_memlock},
+                                      Rule{"gpu-health", find_gpu_health},
+                                      Rule{"gpu-peers", find_gpu_peers},
+                                      Rule{"gpu-software", find_gpu_software},
                                       Rule{"clock", find_clock},
                                       Rule{"not-seen", find_not_seen}};
 
@@ -78,18 +84,31 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
 inline constexpr std::string_view kActivationFailed = "remote-python-env-missing";
 inline constexpr std::string_view kAllRanksZero = "all-ranks-zero";
 inline constexpr std::string_view kClockSkew = "clock-skew-elastic";
+inline constexpr std::string_view kDriverMismatch = "nvml-driver-library-mismatch";
+inline constexpr std::string_view kDriverTooOld = "driver-too-old";
 inline constexpr std::string_view kEnvironmentDiffers = "nccl-env-differs-per-host";
 inline constexpr std::string_view kEngineMissing = "remote-daemon-not-in-path";
 inline constexpr std::string_view kEngineVersion = "ompi-version-mismatch";
+inline constexpr std::string_view kFabricManager = "fabric-manager-802";
 inline constexpr std::string_view kFactsNotGathered = "facts-not-gathered";
 inline constexpr std::string_view kFolderMissing = "remote-cwd-missing";
+inline constexpr std::string_view kGpuDriverDiffers = "gpu-driver-differs";
+inline constexpr std::string_view kGpuLost = "gpu-lost";
+inline constexpr std::string_view kGpuPcieWidth = "gpu-pcie-width";
+inline constexpr std::string_view kGpuSick = "gpu-ecc-xid";
+inline constexpr std::string_view kGpuTaken = "gpu-in-use";
+inline constexpr std::string_view kGpuThrottled = "gpu-throttled";
+inline constexpr std::string_view kGpuToolFails = "gpu-tool-fails";
+inline constexpr std::string_view kGpusDiffer = "gpus-differ-between-hosts";
 inline constexpr std::string_view kLibraryMissing = "remote-shared-library-missing";
 inline constexpr std::string_view kMemlock = "rdma-memlock";
 inline constexpr std::string_view kMixedArchitecture = "mixed-endian-or-arch";
 inline constexpr std::string_view kMixedIsa = "mixed-cpu-isa";
 inline constexpr std::string_view kMtu = "mtu-mismatch";
+inline constexpr std::string_view kNcclVersion = "nccl-version-mismatch";
 inline constexpr std::string_view kNoCommonSubnet = "ompi-oob-no-common-interface";
 inline constexpr std::string_view kNofile = "nofile-limit";
+inline constexpr std::string_view kNvlinkDown = "nvlink-down";
 inline constexpr std::string_view kOtherInterface = "nccl-picks-wrong-interface";
 inline constexpr std::string_view kOwnNameLoopback = "hostname-resolves-to-loopback";
 inline constexpr std::string_view kOwnNameUnknown = "hostname-unresolvable-gloo-fallback";
@@ -110,6 +129,7 @@ inline constexpr std::string_view kSshKeyMode = "ssh-private-key-perms";
 inline constexpr std::string_view kSshStrictModes = "ssh-strictmodes-perms";
 inline constexpr std::string_view kStoreOpen = "torch-store-open";
 inline constexpr std::string_view kTorchVersion = "torch-version-skew";
+inline constexpr std::string_view kTorchWithoutCuda = "torch-without-cuda";
 
 inline constexpr std::array kFailureIds = {kActivationFailed,
                                            kAllRanksZero,
@@ -143,6 +163,20 @@ inline constexpr std::array kFailureIds = {kActivationFailed,
                                            kTorchVersion,
                                            kRendezvousOpen,
                                            kStoreOpen,
+                                           kDriverMismatch,
+                                           kDriverTooOld,
+                                           kFabricManager,
+                                           kGpuDriverDiffers,
+                                           kGpuLost,
+                                           kGpuPcieWidth,
+                                           kGpuSick,
+                                           kGpuTaken,
+                                           kGpuThrottled,
+                                           kGpuToolFails,
+                                           kGpusDiffer,
+                                           kNcclVersion,
+                                           kNvlinkDown,
+                                           kTorchWithoutCuda,
                                            kMtu,
                                            kRailLost,
                                            kRailSlow};

@@ -188,6 +188,11 @@ Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::s
   return plan;
 }
 
+void add_gpus(const facts::Survey& survey, agent::Assignment& told) {
+  told.bind_to_gpu = true;
+  if (survey.facts) told.gpus = survey.facts->gpus;
+}
+
 void tell_placements(Surveyed& all, const launch::Plan& plan) {
   std::vector<std::string> variables = carried_variables(plan);
   // libmuster lets only those take part who know it. In pods, each muster would make another.
@@ -200,15 +205,16 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
   for (const layout::Placement& placement : all.layout.placements) {
     const auto member = members.find(placement.host);
     if (member == members.end()) continue;
-    const agent::Assignment told{.interface = placement.interface,
-                                 .variables = placement.variables,
-                                 .host_rank = number++,
-                                 .host_count = all.job.pods > 0
-                                                   ? all.job.pods
-                                                   : static_cast<int>(all.layout.placements.size()),
-                                 .first_rank = placement.first_rank,
-                                 .ranks = placement.ranks,
-                                 .all_ranks = all.layout.ranks};
+    agent::Assignment told{.interface = placement.interface,
+                           .variables = placement.variables,
+                           .host_rank = number++,
+                           .host_count = all.job.pods > 0
+                                             ? all.job.pods
+                                             : static_cast<int>(all.layout.placements.size()),
+                           .first_rank = placement.first_rank,
+                           .ranks = placement.ranks,
+                           .all_ranks = all.layout.ranks};
+    if (all.layout.bind_to == layout::kBindToGpu) add_gpus(all.surveys[member->second], told);
     all.crew->send(member->second,
                    {.kind = agent::Order::Kind::kPlace, .placement = told, .variables = variables});
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "facts/gpu.hpp"
 
 namespace muster::facts {
 
@@ -126,6 +127,13 @@ struct Torch {
   std::string torchrun;  // in PATH after activation, absolute; empty: it is not there
   std::string version;   // "2.13.0+cpu" of the torch beside it; empty: not found
   int threads = 0;       // that torch takes for itself: OMP_NUM_THREADS, else the cores it may use
+  // Of the torch that the program imports, or else of the one beside torchrun.
+  std::optional<bool> uses_gpus = std::nullopt;  // built for CUDA or ROCm; nothing: not known
+  std::string cuda = {};                         // that it was built for: "12.4"; empty: none
+  std::string rocm = {};                         // likewise: "6.2.41134"
+  // The rest only on hosts with GPUs.
+  std::string nccl = {};        // version of NCCL or RCCL
+  std::string ofi_plugin = {};  // version of NCCL's plugin for libfabric, or its path
 };
 
 struct Program {
@@ -141,6 +149,7 @@ struct Program {
   bool only_in_folder =
       false;               // a name that is not in PATH, but the job's folder holds such a file
   std::string torch = {};  // the version it would import, if it is Python or a Python script
+  std::string torch_folder = {};  // where it is
 };
 
 // The Python code that the program runs, with the modules that it imports from its own folder.
@@ -184,7 +193,8 @@ struct Facts {
       {};  // addresses that the host finds for its own name
   std::vector<RdmaPort> rdma = {};
   PeerMemory peer_memory = {};
-  std::vector<std::string> gpus = {};
+  std::vector<Gpu> gpus = {};
+  GpuDrivers gpu_drivers = {};
   Limits limits;
   std::int64_t shm_bytes = -1;  // size of /dev/shm; -1: there is none
   std::int64_t shm_free_bytes = -1;

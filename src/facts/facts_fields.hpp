@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "facts/facts.hpp"
+#include "facts/gpu_fields.hpp"
 #include "facts/summary.hpp"
 
 namespace muster::facts {
@@ -92,6 +93,8 @@ void fields(V& v, Mpi& m) {
 template <class V>
 void fields(V& v, Torch& t) {
   v("torchrun", t.torchrun), v("version", t.version), v("threads", t.threads);
+  v("uses_gpus", t.uses_gpus), v("cuda", t.cuda), v("rocm", t.rocm), v("nccl", t.nccl);
+  v("ofi_plugin", t.ofi_plugin);
 }
 
 template <class V>
@@ -100,7 +103,7 @@ void fields(V& v, Program& p) {
   v("libmpi", p.libmpi), v("libmpi_kind", p.libmpi_kind), v("libmpi_version", p.libmpi_version);
   v("missing_libraries", p.missing_libraries);
   v("missing_interpreter", p.missing_interpreter), v("only_in_folder", p.only_in_folder);
-  v("torch", p.torch);
+  v("torch", p.torch), v("torch_folder", p.torch_folder);
 }
 
 template <class V>
@@ -127,6 +130,7 @@ void fields(V& v, Facts& f) {
   v("interfaces", f.interfaces), v("routes", f.routes);
   v("own_name_resolves_to", f.own_name_resolves_to), v("rdma", f.rdma), v("gpus", f.gpus);
   v("peer_memory", f.peer_memory);
+  v("gpu_drivers", f.gpu_drivers);
   v("limits", f.limits), v("shm_bytes", f.shm_bytes), v("shm_free_bytes", f.shm_free_bytes);
   v("clock_s", f.clock_s), v("port_range_first", f.port_range_first);
   v("port_range_last", f.port_range_last), v("listeners", f.listeners);

@@ -27,6 +27,38 @@ std::string limit_text(const Limit& limit, bool is_bytes) {
                                   : fmt::format("{} (hard {})", one(limit.soft), one(limit.hard));
 }
 
+std::string gpu_text(const Gpu& gpu) {
+  std::string text = gpu.problem.empty() ? fmt::format("{}: {}", gpu.index, gpu.model) : gpu.model;
+  if (!gpu.pci.empty()) text += ", " + gpu.pci;
+  if (!gpu.problem.empty()) return text + ": " + gpu.problem;
+  if (gpu.numa_node >= 0) text += fmt::format(", NUMA node {} (CPUs {})", gpu.numa_node, gpu.cpus);
+  if (gpu.memory_bytes > 0) text += ", " + memory_text(gpu.memory_bytes);
+  if (gpu.pcie_width > 0) text += fmt::format(", PCIe x{}", gpu.pcie_width);
+  if (gpu.nvlinks_up >= 0) {
+    text += fmt::format(", {} of {} NVLinks up", gpu.nvlinks_up, gpu.nvlinks_up + gpu.nvlinks_down);
+  }
+  if (gpu.mig.value_or(false)) text += fmt::format(", {} MIG devices", gpu.mig_devices.size());
+  for (const GpuProcess& process : gpu.processes) {
+    text += fmt::format(", used by process {} ({} of {})", process.pid,
+                        process.command.empty() ? "?" : process.command,
+                        process.user.empty() ? "?" : process.user);
+  }
+  return text;
+}
+
+void add_gpus(std::string& lines, const Facts& facts) {
+  for (const Gpu& gpu : facts.gpus) add(lines, "GPU", gpu_text(gpu));
+  const GpuDrivers& drivers = facts.gpu_drivers;
+  if (!drivers.nvidia.empty()) {
+    add(lines, "GPU driver",
+        fmt::format("NVIDIA {}, CUDA {}", drivers.nvidia,
+                    drivers.cuda.empty() ? "version not known" : drivers.cuda));
+  }
+  if (!drivers.amd.empty() || !drivers.rocm.empty()) {
+    add(lines, "GPU driver", fmt::format("amdgpu {}, ROCm {}", drivers.amd, drivers.rocm));
+  }
+}
+
 void add_machine(std::string& lines, const Facts& facts) {
   add(lines, "host", fmt::format("{}, user {} ({})", facts.hostname, facts.user, facts.uid));
   add(lines, "system", fmt::format("{}, Linux {}", facts.os, facts.kernel));
@@ -39,7 +71,7 @@ void add_machine(std::string& lines, const Facts& facts) {
   add(lines, "memory",
       fmt::format("{}; /dev/shm {}, {} free", memory_or_none(facts.memory_bytes),
                   memory_or_none(facts.shm_bytes), memory_or_none(facts.shm_free_bytes)));
-  for (const std::string& gpu : facts.gpus) add(lines, "GPU", gpu);
+  add_gpus(lines, facts);
   add(lines, "limits",
       fmt::format("{} open files, {} locked memory, {} processes",
                   limit_text(facts.limits.nofile, false), limit_text(facts.limits.memlock, true),

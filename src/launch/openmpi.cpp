@@ -97,7 +97,8 @@ class OpenMpiWriter : CommandWriter {
 
   void add_binding() {
     if (!layout_.map_by.empty()) add({"--map-by", layout_.map_by});
-    if (!layout_.bind_to.empty()) add({"--bind-to", layout_.bind_to});
+    const std::string bind_to = engine_binding(layout_);
+    if (!bind_to.empty()) add({"--bind-to", bind_to});
     if (layout_.oversubscribed) set_mpi("mpi_yield_when_idle", "1");
   }
 

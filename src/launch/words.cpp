@@ -87,6 +87,10 @@ std::string engine_host(const layout::Placement& placement) {
   return placement.here ? "localhost" : placement.host;
 }
 
+std::string engine_binding(const layout::Layout& layout) {
+  return layout.bind_to == layout::kBindToGpu ? "none" : layout.bind_to;
+}
+
 // torchrun takes --nproc_per_node for --nproc-per-node.
 bool given_by_user(const layout::Job& job, std::string_view flag) {
   const auto dashed = [](std::string_view text) {

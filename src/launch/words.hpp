@@ -41,6 +41,9 @@ void set_for_engine(Plan& plan, const Means& means, const std::string& name,
 // The host's name for the engine, which is localhost for this machine.
 [[nodiscard]] std::string engine_host(const layout::Placement& placement);
 
+// How the engine is to bind ranks, in its own words.
+[[nodiscard]] std::string engine_binding(const layout::Layout& layout);
+
 // Notes on what the user has set, which takes the place of ours.
 [[nodiscard]] std::string stays_as_variable(std::string_view name);
 [[nodiscard]] std::string stays_as_engine_arg(std::string_view flag);

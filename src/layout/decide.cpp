@@ -8,6 +8,7 @@
 #include "hosts/fold.hpp"
 #include "layout/engine.hpp"
 #include "layout/fabric.hpp"
+#include "layout/gpus.hpp"
 #include "layout/layout.hpp"
 #include "layout/master_port.hpp"
 #include "layout/network.hpp"
@@ -170,6 +171,22 @@ void decide_master(const Job& job, const Known& known, Layout& layout) {
   }
 }
 
+// The hosts on which some rank has no GPU, or one without a NUMA node.
+void say_unbound(const Job& job, const Known& known, Layout& layout) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < known.facts.size(); ++i) {
+    const Placement& placement = *known.placements[i];
+    if (!all_ranks_have_cpus(job, *known.facts[i], placement.ranks)) {
+      names.push_back(placement.host);
+    }
+  }
+  if (names.empty()) return;
+  layout.why.push_back(fmt::format(
+      "some ranks on {} are not bound: they have no GPU, or the NUMA node of their GPU is not "
+      "known",
+      hosts::fold(names)));
+}
+
 void decide_cpus(const Job& job, const Known& known, Layout& layout) {
   std::optional<int> share;
   for (std::size_t i = 0; i < known.facts.size(); ++i) {
@@ -189,6 +206,7 @@ void decide_cpus(const Job& job, const Known& known, Layout& layout) {
   layout.why.push_back(job.bind_to.empty()
                            ? "bind to none: so that the threads of a rank do not share one core"
                            : fmt::format("bind to {}: you asked for it", job.bind_to));
+  if (layout.bind_to == kBindToGpu) say_unbound(job, known, layout);
   layout.map_by = job.map_by;
   if (!job.map_by.empty()) {
     layout.why.push_back(

@@ -13,6 +13,9 @@
 
 namespace muster::layout {
 
+// Each rank to the CPUs near its GPU. The rank itself does it, not the engine.
+inline constexpr const char* kBindToGpu = "gpu";
+
 // A kind of network for RDMA. Two hosts can use it only if both have it.
 enum class Fabric { kNone, kEfa, kInfiniband, kRoceIpv4, kRoceIpv6 };
 
@@ -61,8 +64,8 @@ struct Layout {
   std::string launcher_address = {};    // its address
   std::string master_address = {};
   int master_port = 0;
-  int threads = 1;  // OMP_NUM_THREADS
-  std::string bind_to = {};
+  int threads = 1;           // OMP_NUM_THREADS
+  std::string bind_to = {};  // kBindToGpu, or in the engine's words
   std::string map_by = {};
   Fabric fabric = Fabric::kNone;      // of the rails
   bool rdma_given_up = false;         // some hosts have RDMA, but all hosts share no fabric

@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "facts/gpus.hpp"
 #include "facts/peer_memory.hpp"
 #include "fake_tree.hpp"
 
@@ -127,16 +126,6 @@ TEST(PeerMemory, dmabuf_needs_kernel_and_driver) {
 
 TEST(Rdma, none_where_there_is_no_folder) {
   EXPECT_TRUE(read_rdma("/no/such").empty());
-}
-
-TEST(Gpus, by_their_drivers_files) {
-  FakeTree tree;
-  tree.write("nvidia/0000:07:00.0/information", "Model: \t\t NVIDIA A100-SXM4-40GB\nIRQ: 5\n");
-  tree.write("amd/0/gpu_id", "0\n");
-  tree.write("amd/1/gpu_id", "4660\n");
-  tree.write("amd/1/name", "gfx90a\n");
-  EXPECT_EQ(read_gpus(tree.root() + "/nvidia", tree.root() + "/amd"),
-            (std::vector<std::string>{"NVIDIA A100-SXM4-40GB", "AMD gfx90a"}));
 }
 
 }  // namespace

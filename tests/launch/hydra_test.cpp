@@ -157,6 +157,16 @@ TEST(Hydra, BindingIsTheUsersOrNone) {
       value_of(pinned, "-genvlist").ends_with(",I_MPI_PIN,I_MPI_PIN_DOMAIN,I_MPI_PIN_ORDER"));
 }
 
+TEST(Hydra, LeavesBindingToGpusToTheRanks) {
+  auto mpich = three_hosts("mpich");
+  auto intel = three_hosts("intel");
+  mpich.bind_to = intel.bind_to = "gpu";
+  EXPECT_EQ(value_of(*plan_hydra(job(), mpich, means()), "-bind-to"), "none");
+  const Plan plan = *plan_hydra(job(), intel, means());
+  EXPECT_TRUE(has(plan.env, "I_MPI_PIN=0"));
+  EXPECT_FALSE(has(plan.env, "I_MPI_PIN_DOMAIN=gpu"));
+}
+
 TEST(Hydra, TooManyRanksForTheCoresGiveWay) {
   auto layout = three_hosts("intel");
   layout.oversubscribed = true;

@@ -62,6 +62,14 @@ TEST(OpenMpi, OnlyRootIsAllowedToRunAsRoot) {
   EXPECT_FALSE(has(*plan_openmpi(job(), three_hosts("5.0.11", 5), means()), "--allow-run-as-root"));
 }
 
+TEST(OpenMpi, LeavesBindingToGpusToTheRanks) {
+  auto layout = three_hosts("5.0.11", 5);
+  layout.bind_to = "gpu";
+  const auto plan = plan_openmpi(job(), layout, means());
+  EXPECT_TRUE(has(*plan, "none"));
+  EXPECT_FALSE(has(*plan, "gpu"));
+}
+
 TEST(OpenMpi, ALauncherOnAnotherNetworkMeetsTheHostsThere) {
   auto layout = three_hosts("5.0.11", 5);
   layout.launcher_subnet = "192.168.7.0/24";

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "layout/gpu_world.hpp"
 #include "layout/master_port.hpp"
 #include "layout/world.hpp"
 
@@ -210,6 +211,21 @@ TEST(Decide, CopesWithTenThousandHosts) {
   const Layout layout = world.layout();
   EXPECT_EQ(layout.subnet, "10.0.0.0/16");
   EXPECT_EQ(layout.placements[9999].address, "10.0.40.1");
+}
+
+TEST(Decide, BindsToGpusAndSaysWhereItCannot) {
+  World world = gpu_world(3);
+  world.job.ranks_per_host = 8;
+  world.job.bind_to = "gpu";
+  Layout layout = world.layout();
+  EXPECT_EQ(layout.bind_to, kBindToGpu);
+  EXPECT_EQ(fmt::format("{}", fmt::join(layout.why, "\n")).find("not bound"), std::string::npos);
+  world.host(2).gpus[7].cpus = "";  // as in a virtual machine
+  world.host(3).gpus.pop_back();
+  layout = world.layout();
+  EXPECT_NE(
+      fmt::format("{}", fmt::join(layout.why, "\n")).find("some ranks on n[2-3] are not bound"),
+      std::string::npos);
 }
 
 }  // namespace
