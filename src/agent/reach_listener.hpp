@@ -1,0 +1,55 @@
+// The listening side of the connection test: open sockets that answer nobody but the other hosts
+// of the job, and these only with the token that they sent.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <poll.h>
+
+#include "agent/protocol.hpp"
+#include "sys/file.hpp"
+
+namespace muster::agent {
+
+// What a caller sends: the token, in a packet of its own, then bytes enough for full-size packets
+// of any network, also of InfiniBand's 65520 bytes.
+inline constexpr std::size_t kTokenBytes = 32;
+inline constexpr std::size_t kBurstBytes = 65536;
+inline constexpr std::size_t kSentBytes = kTokenBytes + kBurstBytes;
+
+// Without what TCP does after a close: the job is about to use the same ports.
+void close_at_once(sys::Fd socket);
+
+class ReachListener {
+ public:
+  ReachListener(const std::vector<Endpoint>& endpoints, std::string token);
+  ReachListener(const ReachListener&) = delete;
+  ReachListener& operator=(const ReachListener&) = delete;
+  ~ReachListener();
+
+  // Of each endpoint; 0: it cannot listen there.
+  [[nodiscard]] std::vector<int> ports() const;
+
+  // Adds what it waits for; `take` gets the same entries after a poll.
+  void watch(std::vector<pollfd>& polled) const;
+  void take(const pollfd* polled);
+
+ private:
+  struct Visitor {
+    sys::Fd socket;
+    std::string token = {};  // as much of it as has arrived
+    std::size_t bytes = 0;
+    bool over = false;
+  };
+
+  void accept_from(const sys::Fd& listening);
+  void read_from(Visitor& visitor);
+
+  std::string token_;
+  std::vector<sys::Fd> listening_;
+  std::vector<Visitor> visitors_;
+};
+
+}  // namespace muster::agent
