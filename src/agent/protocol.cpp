@@ -35,21 +35,22 @@ namespace muster::agent {
 
 static auto texts_of(Order::Kind) {
   using Kind = Order::Kind;
-  return std::array{std::pair(Kind::kHello, "hello"), std::pair(Kind::kPlace, "place"),
-                    std::pair(Kind::kBegin, "begin"), std::pair(Kind::kBeat, "beat"),
-                    std::pair(Kind::kEnd, "end"),     std::pair(Kind::kBye, "bye"),
-                    std::pair(Kind::kLook, "look"),   std::pair(Kind::kTaken, "taken"),
+  return std::array{std::pair(Kind::kHello, "hello"),   std::pair(Kind::kPlace, "place"),
+                    std::pair(Kind::kBegin, "begin"),   std::pair(Kind::kBeat, "beat"),
+                    std::pair(Kind::kEnd, "end"),       std::pair(Kind::kBye, "bye"),
+                    std::pair(Kind::kLook, "look"),     std::pair(Kind::kTaken, "taken"),
                     std::pair(Kind::kListen, "listen"), std::pair(Kind::kConnect, "connect"),
                     std::pair(Kind::kClose, "close")};
 }
 
 static auto texts_of(Report::Kind) {
   using Kind = Report::Kind;
-  return std::array{std::pair(Kind::kFacts, "facts"), std::pair(Kind::kReady, "ready"),
-                    std::pair(Kind::kBeat, "beat"),   std::pair(Kind::kEvent, "event"),
-                    std::pair(Kind::kDone, "done"),   std::pair(Kind::kFailed, "failed"),
-                    std::pair(Kind::kLooks, "looks"), std::pair(Kind::kOutput, "output"),
-                    std::pair(Kind::kListening, "listening"), std::pair(Kind::kConnected, "connected")};
+  return std::array{
+      std::pair(Kind::kFacts, "facts"),         std::pair(Kind::kReady, "ready"),
+      std::pair(Kind::kBeat, "beat"),           std::pair(Kind::kEvent, "event"),
+      std::pair(Kind::kDone, "done"),           std::pair(Kind::kFailed, "failed"),
+      std::pair(Kind::kLooks, "looks"),         std::pair(Kind::kOutput, "output"),
+      std::pair(Kind::kListening, "listening"), std::pair(Kind::kConnected, "connected")};
 }
 
 template <class V>

@@ -20,8 +20,8 @@ namespace {
 using facts::Reached;
 using std::chrono::milliseconds;
 
-// Tries to connect begin after 0, 0.2, 0.6 and 1.4 s, each with a fresh packet and the last one with
-// the kernel's own second packet too, so that a lossy network is not taken for a firewall.
+// Tries to connect begin after 0, 0.2, 0.6 and 1.4 s, each with a fresh packet and the last one
+// with the kernel's own second packet too, so that a lossy network is not taken for a firewall.
 constexpr milliseconds kFirstPause{200};
 constexpr milliseconds kToConnect{3000};
 // Without an acknowledgement. The kernel sends a lost packet four times in that time.
@@ -67,11 +67,11 @@ ReachCaller::~ReachCaller() {
 void ReachCaller::start_calls(Clock::time_point now) {
   while (next_ < targets_.size() && calls_.size() < at_once_) {
     const Target& target = targets_[next_];
-    Call call{.target = next_++,
-              .address = sys::tcp_address(target.at.address,
-                                          static_cast<std::uint16_t>(target.at.port)),
-              .pause = kFirstPause,
-              .deadline = now + kToConnect};
+    Call call{
+        .target = next_++,
+        .address = sys::tcp_address(target.at.address, static_cast<std::uint16_t>(target.at.port)),
+        .pause = kFirstPause,
+        .deadline = now + kToConnect};
     if (call.address.length == 0) continue;
     dial(call, now);
     calls_.push_back(std::move(call));
@@ -149,9 +149,9 @@ void ReachCaller::send_rest(Call& call) {
   std::string first = token;
   first.resize(kTokenBytes, '-');
   while (call.sent < kSentBytes) {
-    const std::string_view rest =
-        call.sent < kTokenBytes ? std::string_view(first).substr(call.sent)
-                                : std::string_view(filler).substr(call.sent - kTokenBytes);
+    const std::string_view rest = call.sent < kTokenBytes
+                                      ? std::string_view(first).substr(call.sent)
+                                      : std::string_view(filler).substr(call.sent - kTokenBytes);
     const ssize_t count = ::send(call.socket.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
     if (count < 0 && errno == EAGAIN) return;
     if (count < 0) return end(call, errno == ETIMEDOUT ? Reached::kLargeLost : Reached::kCutOff);

@@ -41,10 +41,10 @@ class ReachCaller {
     sys::TcpAddress address = {};
     sys::Fd socket = {};
     bool connected = false;
-    int error = 0;                                  // of the last try to connect
-    std::chrono::milliseconds pause = {};           // before the next try
-    Clock::time_point retry = {};                   // while it is not connected
-    Clock::time_point deadline = {};                // to connect; then for the next sign of progress
+    int error = 0;                         // of the last try to connect
+    std::chrono::milliseconds pause = {};  // before the next try
+    Clock::time_point retry = {};          // while it is not connected
+    Clock::time_point deadline = {};       // to connect; then for the next sign of progress
     std::size_t sent = 0;
     std::size_t acknowledged = 0;
     std::string answer = {};

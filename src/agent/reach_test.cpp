@@ -22,8 +22,7 @@ class ReachTest {
  public:
   ReachTest(Channel& launcher, const Order& listen)
       : launcher_(launcher), listener_(listen.endpoints, listen.token) {
-    launcher_.send(
-        to_line(Report{.kind = Report::Kind::kListening, .ports = listener_.ports()}));
+    launcher_.send(to_line(Report{.kind = Report::Kind::kListening, .ports = listener_.ports()}));
   }
 
   void run() {

@@ -42,8 +42,8 @@ ReachPlan plan_reach(const layout::Layout& layout, const hosts::Cluster& cluster
                                             facts.launcher_unreachable.empty()});
   }
   drop_shared_addresses(plan.stations);
-  const bool is_there = first != nullptr && !plan.stations.empty() &&
-                        plan.stations.front().address == first->address;
+  const bool is_there =
+      first != nullptr && !plan.stations.empty() && plan.stations.front().address == first->address;
   if (is_there) plan.master = {.address = layout.master_address, .port = layout.master_port};
   const bool some_call = std::any_of(plan.stations.begin(), plan.stations.end(),
                                      [](const Station& one) { return one.calls_launcher; });

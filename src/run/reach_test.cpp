@@ -51,7 +51,7 @@ class ReachTest {
     std::vector<agent::Endpoint> endpoints = {};  // where it listens
     bool listens = false;
     bool lost = false;
-    bool pending = false;          // its answer is awaited
+    bool pending = false;           // its answer is awaited
     std::vector<Trial> calls = {};  // with how they ended, once it has said so
   };
 
@@ -60,9 +60,8 @@ class ReachTest {
       Site& site = sites_[i];
       site.endpoints.assign(kSamplePorts, {.address = plan_.stations[i].address});
       if (i == 0 && plan_.master.port != 0) site.endpoints.push_back(plan_.master);
-      ask(i, {.kind = agent::Order::Kind::kListen,
-              .endpoints = site.endpoints,
-              .token = site.token});
+      ask(i,
+          {.kind = agent::Order::Kind::kListen, .endpoints = site.endpoints, .token = site.token});
     }
     if (plan_.launcher.empty()) return;
     auto here = sys::listen_tcp(plan_.launcher, 0);  // never accepts: the kernel's answer will do

@@ -17,8 +17,8 @@ namespace muster::run {
 
 // A host that takes part in the test.
 struct Station {
-  std::size_t member = 0;     // of the crew
-  std::string address = {};   // in the job's network
+  std::size_t member = 0;    // of the crew
+  std::string address = {};  // in the job's network
   bool calls_launcher = false;
 };
 
