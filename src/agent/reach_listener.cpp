@@ -77,12 +77,11 @@ void ReachListener::accept_from(const sys::Fd& listening) {
 
 // Answers once, after everything has arrived.
 void ReachListener::read_from(Visitor& visitor) {
-  static char buffer[kBurstBytes];
-  const ssize_t count = ::recv(visitor.socket.get(), buffer, sizeof buffer, 0);
+  const ssize_t count = ::recv(visitor.socket.get(), buffer_.data(), buffer_.size(), 0);
   if (count < 0 && errno == EAGAIN) return;
   visitor.over = count <= 0;
   if (visitor.over) return;
-  const std::string_view arrived(buffer, static_cast<std::size_t>(count));
+  const std::string_view arrived(buffer_.data(), static_cast<std::size_t>(count));
   visitor.token += arrived.substr(0, kTokenBytes - std::min(kTokenBytes, visitor.bytes));
   visitor.bytes += arrived.size();
   visitor.over = visitor.bytes > kSentBytes || !token_.starts_with(visitor.token);

@@ -50,6 +50,7 @@ class ReachListener {
   std::string token_;
   std::vector<sys::Fd> listening_;
   std::vector<Visitor> visitors_;
+  std::string buffer_ = std::string(kBurstBytes, '\0');  // for what arrives
 };
 
 }  // namespace muster::agent
