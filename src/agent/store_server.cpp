@@ -58,8 +58,7 @@ Result<sys::Fd> listen_at(const std::string& address, const std::string& port_te
   const int on = 1;
   if (!socket.valid() ||
       ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-      ::bind(socket.get(), at.get(), at.length) != 0 ||
-      ::listen(socket.get(), SOMAXCONN) != 0) {
+      ::bind(socket.get(), at.get(), at.length) != 0 || ::listen(socket.get(), SOMAXCONN) != 0) {
     return failed(std::strerror(errno));
   }
   return socket;

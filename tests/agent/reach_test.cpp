@@ -56,6 +56,9 @@ class Agent {
   }
   void stop() {
     launcher_.close();
+    await_end();
+  }
+  void await_end() {
     if (thread_.joinable()) thread_.join();
   }
 
@@ -157,7 +160,8 @@ TEST(ReachListener, ClosesWhenItIsToldToAndWhenTheLauncherIsGone) {
   Agent told("127.0.0.1", kToken);
   const sys::Fd waiting = connected_to(told.ports[0]);
   told.send({.kind = Order::Kind::kClose});
-  EXPECT_EQ(heard(waiting), "");  // returns: the agent has closed it
+  told.await_end();
+  EXPECT_EQ(heard(waiting), "");
   EXPECT_FALSE(connected_to(told.ports[0]).valid());
   Agent left("127.0.0.1", kToken);
   left.stop();

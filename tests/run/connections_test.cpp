@@ -113,7 +113,7 @@ TEST_F(Connections, ReportHowTheyEnded) {
 TEST_F(Connections, OfAHostThatNeverAnswersCostADeadlineAndSayNothing) {
   hosts_[1].behaviour.answer = [](const Order&) { return std::nullopt; };
   for (const facts::Trial& trial : run()) EXPECT_TRUE(trial.from != 1 && trial.to != 1);
-  EXPECT_LE(loop_.elapsed(), 11);
+  EXPECT_LE(loop_.elapsed(), 6);
 }
 
 TEST_F(Connections, OfAHostWhoseSessionEndsSayNothing) {
