@@ -9,7 +9,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "agent/reach_listener.hpp"
@@ -30,12 +29,6 @@ constexpr milliseconds kAll{15000};
 constexpr milliseconds kLook{20};  // at the progress of a call
 constexpr std::size_t kMostAtOnce = 256;
 
-std::size_t calls_at_once() {
-  rlimit files{};
-  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 1;
-  return std::clamp<std::size_t>(files.rlim_cur / 4, 1, kMostAtOnce);
-}
-
 // What the last error of a call that never connected says; 0: nothing came back.
 Reached verdict_on(int error) {
   if (error == 0 || error == ETIMEDOUT) return Reached::kTimedOut;
@@ -55,7 +48,7 @@ int pending_error(const sys::Fd& socket) {
 ReachCaller::ReachCaller(std::vector<Target> targets, Clock::time_point now)
     : targets_(std::move(targets)),
       reached_(targets_.size(), Reached::kUntried),
-      at_once_(calls_at_once()),
+      at_once_(affordable_descriptors(4, kMostAtOnce)),
       end_(now + kAll) {
   start_calls(now);
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "sys/tcp.hpp"
@@ -13,11 +14,15 @@
 namespace muster::agent {
 namespace {
 
-// More wait in the kernel's queue: each costs a descriptor, and strangers can connect too.
-constexpr std::size_t kMostVisitors = 400;
 constexpr int kHighestPort = 65535;
 
 }  // namespace
+
+std::size_t affordable_descriptors(std::size_t share, std::size_t most) {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return 1;
+  return std::clamp<std::size_t>(files.rlim_cur / share, 1, most);
+}
 
 void close_at_once(sys::Fd socket) {
   const linger at_once{.l_onoff = 1, .l_linger = 0};
@@ -46,7 +51,7 @@ std::vector<int> ReachListener::ports() const {
 }
 
 void ReachListener::watch(std::vector<pollfd>& polled) const {
-  const bool full = visitors_.size() >= kMostVisitors;
+  const bool full = visitors_.size() >= most_visitors_;
   for (const sys::Fd& socket : listening_) {
     polled.push_back({.fd = full ? -1 : socket.get(), .events = POLLIN, .revents = 0});
   }
@@ -68,7 +73,7 @@ void ReachListener::take(const pollfd* polled) {
 }
 
 void ReachListener::accept_from(const sys::Fd& listening) {
-  while (visitors_.size() < kMostVisitors) {
+  while (visitors_.size() < most_visitors_) {
     sys::Fd socket(::accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.valid()) return;
     visitors_.push_back({.socket = std::move(socket)});

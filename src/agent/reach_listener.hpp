@@ -19,6 +19,9 @@ inline constexpr std::size_t kTokenBytes = 32;
 inline constexpr std::size_t kBurstBytes = 65536;
 inline constexpr std::size_t kSentBytes = kTokenBytes + kBurstBytes;
 
+// At most `most` descriptors, and no more than this share of those that the process may have.
+[[nodiscard]] std::size_t affordable_descriptors(std::size_t share, std::size_t most);
+
 // Without what TCP does after a close: the job is about to use the same ports.
 void close_at_once(sys::Fd socket);
 
@@ -48,6 +51,8 @@ class ReachListener {
   void read_from(Visitor& visitor);
 
   std::string token_;
+  // More wait in the kernel's queue: each costs a descriptor, and strangers can connect too.
+  std::size_t most_visitors_ = affordable_descriptors(2, 400);
   std::vector<sys::Fd> listening_;
   std::vector<Visitor> visitors_;
   std::string buffer_ = std::string(kBurstBytes, '\0');  // for what arrives

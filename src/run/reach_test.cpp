@@ -18,6 +18,7 @@ using facts::Trial;
 
 constexpr std::chrono::seconds kToListen{5};    // or the host is not tested
 constexpr std::chrono::seconds kToConnect{20};  // more than the agents' own deadline
+constexpr std::chrono::seconds kToClose{5};
 constexpr int kSamplePorts = 2;
 constexpr std::size_t kTokenRandom = 16;
 constexpr int kHighestPort = 65535;
@@ -39,8 +40,9 @@ class ReachTest {
     await(kToListen);
     connect();
     await(kToConnect);
+    close();
+    await(kToClose);
     crew_.listen(nullptr, nullptr);
-    tell_all({.kind = agent::Order::Kind::kClose});
     return trials();
   }
 
@@ -56,6 +58,7 @@ class ReachTest {
   };
 
   void listen() {
+    awaited_ = agent::Report::Kind::kListening;
     for (std::size_t i = 0; i < sites_.size(); ++i) {
       Site& site = sites_[i];
       site.endpoints.assign(kSamplePorts, {.address = plan_.stations[i].address});
@@ -69,6 +72,7 @@ class ReachTest {
   }
 
   void connect() {
+    awaited_ = agent::Report::Kind::kConnected;
     const auto peers = peers_in_rounds(sites_.size());
     for (std::size_t i = 0; i < sites_.size(); ++i) {
       if (!sites_[i].listens || sites_[i].lost) continue;
@@ -114,13 +118,9 @@ class ReachTest {
     const auto found = by_member_.find(member);
     if (found == by_member_.end() || !sites_[found->second].pending) return;
     Site& site = sites_[found->second];
-    if (report.kind == agent::Report::Kind::kListening) {
-      take_ports(site, report.ports);
-    } else if (report.kind == agent::Report::Kind::kConnected) {
-      take_ends(site, report.reached);
-    } else {
-      return;
-    }
+    if (report.kind != awaited_) return;
+    if (awaited_ == agent::Report::Kind::kListening) take_ports(site, report.ports);
+    if (awaited_ == agent::Report::Kind::kConnected) take_ends(site, report.reached);
     settle(site);
   }
 
@@ -156,8 +156,13 @@ class ReachTest {
     settle(sites_[found->second]);
   }
 
-  void tell_all(const agent::Order& order) {
-    for (const Station& station : plan_.stations) crew_.send(station.member, order);
+  // A host that answers the beat has closed its ports, which the job, or the next check, may need.
+  void close() {
+    awaited_ = agent::Report::Kind::kBeat;
+    for (std::size_t i = 0; i < sites_.size(); ++i) {
+      crew_.send(plan_.stations[i].member, {.kind = agent::Order::Kind::kClose});
+      if (sites_[i].listens) ask(i, {.kind = agent::Order::Kind::kBeat});
+    }
   }
 
   [[nodiscard]] std::vector<Trial> trials() const {
@@ -177,7 +182,8 @@ class ReachTest {
   const ReachPlan& plan_;
   std::vector<Site> sites_;
   std::unordered_map<std::size_t, std::size_t> by_member_;
-  std::size_t pending_ = 0;
+  agent::Report::Kind awaited_ = agent::Report::Kind::kListening;
+  std::size_t pending_ = 0;  // sites whose answer is awaited
   sys::Fd here_;
 };
 
