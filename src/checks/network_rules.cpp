@@ -139,27 +139,6 @@ Findings find_own_name(const Scene& scene) {
   return findings;
 }
 
-// The daemons of an MPI's mpirun connect to it; torchrun's agents and Slurm's daemons do not.
-Findings find_no_way_back(const Scene& scene) {
-  const layout::Engine& engine = scene.layout.engine;
-  if (!engines::find(engine.kind).is_mpi) return {};
-  Findings findings;
-  for (const Participant& host : participants(scene)) {
-    if (host.facts->launcher_unreachable.empty()) continue;
-    findings.push_back(
-        {.id = std::string(kNoCommonSubnet),
-         .severity = Severity::kError,
-         .hosts = {host.name()},
-         .what = fmt::format(
-             "the host cannot connect to this machine, but the daemons of {} must be able to",
-             engines::name_of(engine.kind, engine.version)),
-         .evidence = host.facts->launcher_unreachable,
-         .fix = "make this machine reachable from the host (route, firewall, NAT), start muster on "
-                "one of the hosts, or use --engine torchrun"});
-  }
-  return findings;
-}
-
 Findings find_no_subnet(const Scene& scene) {
   const std::vector<Participant> hosts = participants(scene);
   if (!scene.layout.subnet.empty() || hosts.size() < 2) return {};

@@ -1,4 +1,5 @@
-// The rules, each of which finds one kind of trouble. None is quadratic in hosts.
+// The rules, each of which finds one kind of trouble. None is quadratic in hosts, but
+// those that look at pairs.
 #pragma once
 
 #include <array>
@@ -17,6 +18,8 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_own_name(const Scene& scene);
 [[nodiscard]] Findings find_no_subnet(const Scene& scene);
 [[nodiscard]] Findings find_no_way_back(const Scene& scene);
+[[nodiscard]] Findings find_blocked(const Scene& scene);
+[[nodiscard]] Findings find_large_lost(const Scene& scene);
 [[nodiscard]] Findings find_interfaces(const Scene& scene);
 [[nodiscard]] Findings find_interface_variables(const Scene& scene);
 [[nodiscard]] Findings find_same_address(const Scene& scene);
@@ -53,6 +56,8 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"own-name", find_own_name},
                                       Rule{"no-subnet", find_no_subnet},
                                       Rule{"way-back", find_no_way_back},
+                                      Rule{"blocked", find_blocked},
+                                      Rule{"large-lost", find_large_lost},
                                       Rule{"same-address", find_same_address},
                                       Rule{"interfaces", find_interfaces},
                                       Rule{"interface-variables", find_interface_variables},
@@ -113,8 +118,10 @@ inline constexpr std::string_view kOtherInterface = "nccl-picks-wrong-interface"
 inline constexpr std::string_view kOwnNameLoopback = "hostname-resolves-to-loopback";
 inline constexpr std::string_view kOwnNameUnknown = "hostname-unresolvable-gloo-fallback";
 inline constexpr std::string_view kOversubscribed = "omp-threads-oversubscribed";
+inline constexpr std::string_view kPathMtu = "mtu-mismatch";
 inline constexpr std::string_view kPortEphemeral = "master-port-ephemeral-collision";
 inline constexpr std::string_view kPortInUse = "master-port-in-use";
+inline constexpr std::string_view kPortsFiltered = "ephemeral-ports-filtered";
 inline constexpr std::string_view kProgramDiffers = "program-differs-between-hosts";
 inline constexpr std::string_view kProgramMissing = "remote-exe-not-found";
 inline constexpr std::string_view kRailLost = "rdma-rail-lost";
@@ -179,6 +186,8 @@ inline constexpr std::array kFailureIds = {kActivationFailed,
                                            kTorchWithoutCuda,
                                            kMtu,
                                            kRailLost,
-                                           kRailSlow};
+                                           kRailSlow,
+                                           kPathMtu,
+                                           kPortsFiltered};
 
 }  // namespace muster::checks

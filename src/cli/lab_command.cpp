@@ -30,6 +30,8 @@ struct LabOptions {
   std::string rate;
   std::string delay;
   std::string loss;
+  bool only_ssh = false;
+  std::size_t largest = 0;
   std::string between;
   int nic = 0;
   bool root = false;
@@ -169,11 +171,19 @@ Result<int> lab_link(const LabOptions& options) {
   if (!options.loss.empty()) {
     MUSTER_TRY(shape.loss, lab::parse_loss(options.loss));
   }
+  shape.only_ssh = options.only_ssh;
+  shape.largest = options.largest;
   if ((shape == lab::Shape{}) != options.clear) {
     return unexpected(
         Error{.code = ErrorCode::kUsage,
               .what = "muster lab link needs to know what to change",
-              .hint = "pass --rate 1gbit, --delay 2ms or --loss 1%, or only --clear"});
+              .hint = "pass --rate 1gbit, --delay 2ms, --loss 1%, --only-ssh or --largest 1400, or "
+                      "only --clear"});
+  }
+  if (!options.between.empty() && shape.loss == 0 && !shape.only_ssh && shape.largest == 0) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "--between needs to know what to lose",
+                            .hint = "add --loss 1%, --only-ssh or --largest 1400"});
   }
   return on_hosts(options, [&](const lab::Spec& spec, int host) -> Result<void> {
     std::optional<int> peer;
@@ -274,7 +284,7 @@ void add_faults(CLI::App& lab, const Options& options, Action& action) {
 
 void add_link(CLI::App& lab, const Options& options, Action& action) {
   CLI::App* link =
-      add(lab, options, action, "link", "Make a host's network link slow, delayed or lossy",
+      add(lab, options, action, "link", "Make a host's network link slow, lossy or filtered",
           "  muster lab link n2 --rate 1gbit --delay 2ms\n"
           "  muster lab link n2 --clear",
           lab_link);
@@ -282,13 +292,16 @@ void add_link(CLI::App& lab, const Options& options, Action& action) {
   link->add_option("--rate", options->rate, "Speed in each direction, such as 1gbit");
   link->add_option("--delay", options->delay, "Added round-trip time, such as 2ms")
       ->type_name("TIME");
-  CLI::Option* loss = link->add_option("--loss", options->loss,
-                                       "Share of frames lost in each direction, such as 1%")
-                          ->type_name("PERCENT");
+  link->add_option("--loss", options->loss, "Share of frames lost in each direction, such as 1%")
+      ->type_name("PERCENT");
+  link->add_flag("--only-ssh", options->only_ssh,
+                 "Drop new TCP connections to the host except to port 22, as a firewall would");
+  link->add_option("--largest", options->largest,
+                   "Drop larger IP packets without notice, as a path with a smaller MTU would")
+      ->type_name("BYTES");
   link->add_option("--between", options->between,
-                   "Lose only frames to and from this other host, as on one bad network path")
-      ->type_name("HOST")
-      ->needs(loss);
+                   "Lose or drop only what travels to and from this other host")
+      ->type_name("HOST");
   link->add_option("--nic", options->nic, "Number of the network, 0 or 1")->capture_default_str();
   link->add_flag("--clear", options->clear, "Remove all limits");
 }

@@ -16,6 +16,7 @@
 #include "facts/interfaces.hpp"
 #include "layout/network.hpp"
 #include "layout/python.hpp"
+#include "run/reach_test.hpp"
 #include "sys/file.hpp"
 #include "sys/path_search.hpp"
 
@@ -259,11 +260,14 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   }
   look_at_launchers_of_hosts(*all);
   MUSTER_TRY(all->layout, layout::decide(all->job, all->cluster, all->surveys, all->launcher));
+  const std::vector<facts::Trial> trials = run::test_reach(
+      *all->loop, *all->crew, run::plan_reach(all->layout, all->cluster, all->surveys));
   all->findings = checks::judge({.job = all->job,
                                  .cluster = all->cluster,
                                  .surveys = all->surveys,
                                  .launcher = all->launcher,
-                                 .layout = all->layout});
+                                 .layout = all->layout,
+                                 .trials = trials});
   return all;
 }
 

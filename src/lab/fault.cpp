@@ -186,7 +186,10 @@ Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,
   }
   MUSTER_CHECK(unshape(spec, host, nic, ends));
   if (shape.bits_per_second > 0) MUSTER_CHECK(limit_rate(spec, ends, shape.bits_per_second));
-  if (shape.delay_us == 0 && shape.loss == 0) return {};
+  Shape only_rate;
+  only_rate.bits_per_second = shape.bits_per_second;
+  only_rate.lossy_peer = shape.lossy_peer;
+  if (shape == only_rate) return {};
   auto started = start_wire(spec, host, nic, ends, shape);
   if (!started) (void)unshape(spec, host, nic, ends);
   return started;

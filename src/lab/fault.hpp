@@ -23,7 +23,7 @@ namespace muster::lab {
 [[nodiscard]] Result<void> restart(const Spec& spec, int host);
 
 // Gives the cable of one network a shape; a default Shape gives it back as it was. With a peer,
-// only frames to and from that host are lost.
+// only frames to and from that host are lost or dropped.
 [[nodiscard]] Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,
                                 std::optional<int> lossy_peer);
 
