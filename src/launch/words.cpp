@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/endpoint.hpp"
+
 namespace muster::launch {
 
 std::string stays_as_variable(std::string_view name) {
@@ -66,7 +68,7 @@ std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout
   if (!layout.subnet.empty()) words.insert(words.end(), {"--subnet", layout.subnet});
   if (!layout.master_address.empty()) {
     words.insert(words.end(),
-                 {"--master", fmt::format("{}:{}", layout.master_address, layout.master_port)});
+                 {"--master", endpoint_text(layout.master_address, layout.master_port)});
   }
   if (means.restarts_most >= 0) {
     words.insert(words.end(),
