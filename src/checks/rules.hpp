@@ -17,6 +17,7 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_own_name(const Scene& scene);
 [[nodiscard]] Findings find_no_subnet(const Scene& scene);
 [[nodiscard]] Findings find_no_way_back(const Scene& scene);
+[[nodiscard]] Findings find_ipv6(const Scene& scene);
 [[nodiscard]] Findings find_interfaces(const Scene& scene);
 [[nodiscard]] Findings find_interface_variables(const Scene& scene);
 [[nodiscard]] Findings find_same_address(const Scene& scene);
@@ -47,6 +48,7 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"own-name", find_own_name},
                                       Rule{"no-subnet", find_no_subnet},
                                       Rule{"way-back", find_no_way_back},
+                                      Rule{"ipv6", find_ipv6},
                                       Rule{"same-address", find_same_address},
                                       Rule{"interfaces", find_interfaces},
                                       Rule{"interface-variables", find_interface_variables},
@@ -74,9 +76,11 @@ inline constexpr std::string_view kAllRanksZero = "all-ranks-zero";
 inline constexpr std::string_view kClockSkew = "clock-skew-elastic";
 inline constexpr std::string_view kEnvironmentDiffers = "nccl-env-differs-per-host";
 inline constexpr std::string_view kEngineMissing = "remote-daemon-not-in-path";
+inline constexpr std::string_view kEngineWithoutIpv6 = "engine-without-ipv6";
 inline constexpr std::string_view kEngineVersion = "ompi-version-mismatch";
 inline constexpr std::string_view kFactsNotGathered = "facts-not-gathered";
 inline constexpr std::string_view kFolderMissing = "remote-cwd-missing";
+inline constexpr std::string_view kGlooFirstAddress = "gloo-takes-first-address";
 inline constexpr std::string_view kLibraryMissing = "remote-shared-library-missing";
 inline constexpr std::string_view kMemlock = "rdma-memlock";
 inline constexpr std::string_view kMixedArchitecture = "mixed-endian-or-arch";
@@ -102,14 +106,39 @@ inline constexpr std::string_view kSshStrictModes = "ssh-strictmodes-perms";
 inline constexpr std::string_view kStoreOpen = "torch-store-open";
 inline constexpr std::string_view kTorchVersion = "torch-version-skew";
 
-inline constexpr std::array kFailureIds = {
-    kActivationFailed, kAllRanksZero,      kClockSkew,        kEnvironmentDiffers,
-    kEngineMissing,    kEngineVersion,     kFactsNotGathered, kLibraryMissing,
-    kMemlock,          kMixedArchitecture, kMixedIsa,         kNoCommonSubnet,
-    kNofile,           kOtherInterface,    kOwnNameLoopback,  kOwnNameUnknown,
-    kPortEphemeral,    kPortInUse,         kProgramDiffers,   kProgramMissing,
-    kRdmaMissing,      kRoceGid,           kSameAddress,      kSameVirtualAddress,
-    kShmSmall,         kSshKeyMode,        kSshStrictModes,   kFolderMissing,
-    kOversubscribed,   kTorchVersion,      kRendezvousOpen,   kStoreOpen};
+inline constexpr std::array kFailureIds = {kActivationFailed,
+                                           kAllRanksZero,
+                                           kClockSkew,
+                                           kEnvironmentDiffers,
+                                           kEngineMissing,
+                                           kEngineVersion,
+                                           kFactsNotGathered,
+                                           kLibraryMissing,
+                                           kMemlock,
+                                           kMixedArchitecture,
+                                           kMixedIsa,
+                                           kNoCommonSubnet,
+                                           kNofile,
+                                           kOtherInterface,
+                                           kOwnNameLoopback,
+                                           kOwnNameUnknown,
+                                           kPortEphemeral,
+                                           kPortInUse,
+                                           kProgramDiffers,
+                                           kProgramMissing,
+                                           kRdmaMissing,
+                                           kRoceGid,
+                                           kSameAddress,
+                                           kSameVirtualAddress,
+                                           kShmSmall,
+                                           kSshKeyMode,
+                                           kSshStrictModes,
+                                           kFolderMissing,
+                                           kOversubscribed,
+                                           kTorchVersion,
+                                           kRendezvousOpen,
+                                           kStoreOpen,
+                                           kEngineWithoutIpv6,
+                                           kGlooFirstAddress};
 
 }  // namespace muster::checks

@@ -1,8 +1,11 @@
+#include <set>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "launch/engine_plans.hpp"
 #include "launch/words.hpp"
+#include "layout/network.hpp"
 
 namespace muster::launch {
 namespace {
@@ -71,10 +74,22 @@ class OpenMpiWriter : CommandWriter {
 
   void add_network() {
     if (layout_.subnet.empty()) return;
-    std::string meeting = layout_.subnet;
-    if (!layout_.launcher_subnet.empty()) meeting += "," + layout_.launcher_subnet;
-    if (!all_here(layout_)) set_launcher(dialect_.interfaces, meeting);  // mpirun rejects loopback
-    set_mpi("btl_tcp_if_include", layout_.subnet);
+    if (!all_here(layout_)) set_launcher(dialect_.interfaces, meeting());  // it rejects loopback
+    // Of an IPv6 network, the shim tells each rank the name of its interface.
+    if (!layout::is_ipv6(layout_.subnet)) set_mpi("btl_tcp_if_include", layout_.subnet);
+  }
+
+  // Where mpirun and its daemons meet. Open MPI takes only IPv4 subnets, else names of interfaces;
+  // a name that a host does not have does no harm.
+  [[nodiscard]] std::string meeting() const {
+    if (!is_ipv6(layout_)) {
+      const std::string& other = layout_.launcher_subnet;
+      return other.empty() ? layout_.subnet : layout_.subnet + "," + other;
+    }
+    std::set<std::string> names = {layout_.launcher_interface};
+    for (const layout::Placement& one : layout_.placements) names.insert(one.interface);
+    names.erase("");
+    return fmt::format("{}", fmt::join(names, ","));
   }
 
   void add_hosts() {

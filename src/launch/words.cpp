@@ -6,6 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "base/endpoint.hpp"
+#include "layout/network.hpp"
 
 namespace muster::launch {
 
@@ -78,6 +79,10 @@ std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout
   words.emplace_back("--");
   words.insert(words.end(), job.program.begin(), job.program.end());
   return words;
+}
+
+bool is_ipv6(const layout::Layout& layout) {
+  return layout::is_ipv6(layout.subnet) || layout::is_ipv6(layout.launcher_subnet);
 }
 
 bool all_here(const layout::Layout& layout) {

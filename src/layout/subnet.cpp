@@ -111,9 +111,12 @@ std::vector<Candidate> common_networks(std::span<const Member> members) {
   return candidates;
 }
 
+auto worth_for_hosts(const Candidate& one) {
+  return std::tuple(one.holds_master, one.has_rdma, one.speed_mbit, one.lasts, one.defaults);
+}
+
 auto worth(const Candidate& one) {
-  return std::tuple(one.holds_master, one.has_rdma, one.speed_mbit, one.lasts, one.defaults,
-                    one.has_launcher);
+  return std::tuple_cat(worth_for_hosts(one), std::tuple(one.has_launcher));
 }
 
 Family family_of(const Candidate& one) {
@@ -133,8 +136,8 @@ bool leave_out_twins(std::vector<Candidate>& candidates) {
   const auto has_twin = [&](const Candidate& one) {
     return family_of(one) == Family::kIpv6 &&
            std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
-             return family_of(other) == Family::kIpv4 && worth(other) >= worth(one) &&
-                    same_interfaces(one, other);
+             return family_of(other) == Family::kIpv4 && same_interfaces(one, other) &&
+                    worth_for_hosts(other) >= worth_for_hosts(one);
            });
   };
   return std::erase_if(candidates, has_twin) > 0;
@@ -225,6 +228,13 @@ std::optional<Subnet> covering(std::span<const Member> members, Family family) {
   return subnet;
 }
 
+// Leaves out doors of the other family, unless there are no others.
+void keep_family(std::vector<Door>& doors, Family family) {
+  const auto is_wanted = [&](const Door& door) { return door.address.family == family; };
+  if (std::none_of(doors.begin(), doors.end(), is_wanted)) return;
+  std::erase_if(doors, [&](const Door& door) { return !is_wanted(door); });
+}
+
 void sort_by_worth(std::vector<Candidate>& candidates) {
   std::stable_sort(
       candidates.begin(), candidates.end(),  // they came with the lowest address first
@@ -309,7 +319,8 @@ std::string launcher_subnet(std::span<const Facts* const> hosts, const Facts& la
   if (has_address_in(launcher, chosen)) return {};
   std::vector<const Facts*> all = {&launcher};
   all.insert(all.end(), hosts.begin(), hosts.end());
-  const std::vector<Member> members = members_of(all);
+  std::vector<Member> members = members_of(all);
+  keep_family(members.front().doors, chosen.base.family);
   std::vector<Candidate> candidates = common_networks(members);
   sort_by_worth(candidates);
   if (!candidates.empty()) return to_text(candidates.front().network);

@@ -74,6 +74,12 @@ TEST(NetworkVariables, NativeInfinibandNeedsNoGidIndex) {
   EXPECT_FALSE(native.contains("UCX_NET_DEVICES"));
 }
 
+TEST(NetworkVariables, OfAnIpv6NetworkNameTheFamily) {
+  const auto ipv6 = ipv6_variables("eth1");
+  EXPECT_EQ(ipv6.at("NCCL_SOCKET_FAMILY"), "AF_INET6");
+  EXPECT_EQ(ipv6.at("OMPI_MCA_btl_tcp_if_include"), "eth1");
+}
+
 TEST(Assignment, IsReadBackAndHostileTextIsNot) {
   const Assignment placement{.interface = "ens5",
                              .rdma = "mlx5_0:1",

@@ -171,5 +171,29 @@ TEST(OpenMpi, InAnAllocationGoesOverSshAllTheSame) {
   EXPECT_EQ(value(*four, "ras"), "^slurm");
 }
 
+// It would refuse fd00::/64.
+TEST(OpenMpi, IsToldNamesOfInterfacesInAnIpv6Network) {
+  for (const int major : {4, 5}) {
+    auto layout = three_hosts("", major);
+    layout.subnet = "fd00::/64";
+    layout.launcher_interface = "ens9";
+    for (auto& placement : layout.placements) placement.interface = "eth0";
+    layout.placements[2].interface = "ens5";
+    const auto plan = plan_openmpi(job(), layout, means());
+    EXPECT_TRUE(has(*plan, "ens5,ens9,eth0"));
+    EXPECT_FALSE(has(*plan, "btl_tcp_if_include"));  // the shim tells each rank its own
+  }
+}
+
+TEST(OpenMpi, ALauncherWithIpv6OnlyChangesNothingForTheRanks) {
+  auto layout = three_hosts("5.0.11", 5);
+  layout.launcher_subnet = "fd00::/64";
+  layout.launcher_interface = "eth0";
+  for (auto& placement : layout.placements) placement.interface = "eth1";
+  const auto plan = plan_openmpi(job(), layout, means());
+  EXPECT_TRUE(has(*plan, "eth0,eth1"));
+  EXPECT_TRUE(has(*plan, "198.18.0.0/16"));
+}
+
 }  // namespace
 }  // namespace muster::launch
