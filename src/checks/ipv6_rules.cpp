@@ -55,10 +55,10 @@ Findings find_other_address(const Scene& scene) {
         {.id = std::string(kGlooFirstAddress),
          .severity = Severity::kWarning,
          .hosts = {host.name()},
-         .what =
-             fmt::format("the hosts share only the IPv6 network {}, but Gloo in Python programs "
-                         "uses the IPv4 address of {}, which other hosts may not reach",
-                         scene.layout.subnet, host.placement->interface),
+         .what = fmt::format(
+             "the hosts share only the IPv6 network {}, but Gloo in Python programs and Intel MPI "
+             "use the IPv4 address of {}, which other hosts may not reach",
+             scene.layout.subnet, host.placement->interface),
          .evidence = first->ip,
          .fix = "give the interfaces IPv4 addresses in one network, or remove their IPv4 "
                 "addresses; programs that use libmuster are not affected"});
