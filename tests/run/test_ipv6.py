@@ -1,9 +1,10 @@
 """Hosts without IPv4: the engines start ranks, and the ranks meet."""
 import json
+from pathlib import Path
 
 import pytest
 from tests.run.conftest import Cluster
-from tests.run.launchers import LAUNCHERS, SYSTEM_PATH
+from tests.run.launchers import ACTIVATE_TORCH, LAUNCHERS, SYSTEM_PATH
 from tests.run.slurm import Slurm
 from tests.staging import staged
 from tests.train.digits import write as write_digits
@@ -21,7 +22,8 @@ def some(*names, in_ci=()):
 def built(muster):
     """muster, and beside it what the training side brings."""
     build = muster.parent.parent
-    with staged(build, muster, build / "bin/muster-bench", build / "bin/muster-train", build / "examples/toy_ddp") as folder:
+    script = Path(__file__).with_name("programs") / "train_ddp.py"
+    with staged(build, muster, build / "bin/muster-bench", build / "bin/muster-train", build / "examples/toy_ddp", script) as folder:
         yield folder
 
 
@@ -33,8 +35,8 @@ def shared(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def hosts(module_lab_up, programs, built, shared):
-    return Cluster(module_lab_up(hosts=2, ip="6", nic_names="eth0,ens5", share=shared), programs)
+def hosts(module_lab_up, built, shared):
+    return Cluster(module_lab_up(hosts=2, ip="6", nic_names="eth0,ens5", share=shared))
 
 
 def passes(run, pattern, within=120):
@@ -54,15 +56,13 @@ def test_check_finds_nothing(hosts):
 
 
 @some("torchrun", "openmpi5", "openmpi4", "intel", in_ci=("torchrun",))
-def test_python_ddp(hosts, programs, launcher):
-    flags, words = launcher.program(programs, "ddp")
-    passes(launcher.start(hosts, words, *flags), "weights")
+def test_python_ddp(hosts, built, launcher):
+    passes(launcher.start(hosts, ["python", str(built / "train_ddp.py")], "--activate", ACTIVATE_TORCH), "weights")
 
 
 @some("openmpi5", "openmpi4")
-def test_a_confined_store(hosts, programs, launcher):
-    flags, words = launcher.program(programs, "ddp")
-    passes(launcher.start(hosts, words, "--confine-store", *flags), "weights")
+def test_a_confined_store(hosts, built, launcher):
+    passes(launcher.start(hosts, ["python", str(built / "train_ddp.py")], "--confine-store", "--activate", ACTIVATE_TORCH), "weights")
 
 
 @some("torchrun", "openmpi5", "openmpi4", "intel", in_ci=("torchrun", "openmpi5"))
@@ -75,7 +75,7 @@ def test_cpp_ddp(hosts, built, launcher):
 @some("openmpi5", "torchrun", in_ci=("openmpi5",))
 def test_bench(hosts, built, launcher):
     backend = "bare" if launcher.mpi else "gloo"
-    flags = [] if launcher.mpi else ["--activate", "source /opt/muster-deps/torch/bin/activate"]
+    flags = [] if launcher.mpi else ["--activate", ACTIVATE_TORCH]
     done = hosts.lab.exec("launcher", "env", f"PATH={launcher.path}", str(built / "muster"), "bench", "all-reduce", "-H", hosts.all, "--engine",
                           launcher.engine, "--backend", backend, "--min", "64K", "--max", "64K", "--seconds", "0.1", "--expect", "1kbit", *flags, "--json",
                           timeout=120)
@@ -96,23 +96,17 @@ def test_an_engine_that_cannot_is_refused_with_the_reason(hosts):
 
 
 @pytest.mark.campaign
-def test_mpich_still_cannot(hosts, programs):
+def test_mpich_still_cannot(hosts):
     """When this fails, MPICH has learnt it, and the refusal can go."""
     run = hosts.run(BY_NAME["mpich"], "--engine", "mpich", "--force", "--", "true", within=60)
     assert run.code == 125 and "unable to get host address" in run.errors, run.said()
-
-
-@some("openmpi5", "openmpi4", "intel")
-def test_mpi(hosts, programs, launcher):
-    run = launcher.start(hosts, launcher.native(programs))
-    assert run.end(60) == 0, run.said()
 
 
 @some("torchrun")
 def test_train(hosts, built, shared, launcher):
     write_digits(shared / "digits")
     run = hosts.launch([str(built / "muster"), "train", "mnist", "-H", hosts.all, "--engine", "torchrun", "--activate",
-                        "source /opt/muster-deps/torch/bin/activate", "--dataset-dir", str(shared / "digits/mnist"), "--output-dir", str(shared / "trained"),
+                        ACTIVATE_TORCH, "--dataset-dir", str(shared / "digits/mnist"), "--output-dir", str(shared / "trained"),
                         "--epochs", "1", "--max-steps", "3"], launcher)
     assert run.end(200) == 0, run.said()
 
@@ -128,11 +122,11 @@ def test_slurm(module_lab_up, built, shared):
 
 
 @pytest.fixture
-def half_shared(lab_up, programs, built):
+def half_shared(lab_up, built):
     """Hosts with both, of which they share only IPv6."""
     lab = lab_up(hosts=2, ip="both")
     lab.exec("n2", "sh", "-ec", "ip addr del 198.18.1.2/16 dev eth0; ip addr add 198.19.77.2/24 dev eth0", root=True, check=True)
-    return Cluster(lab, programs)
+    return Cluster(lab)
 
 
 @pytest.mark.campaign
