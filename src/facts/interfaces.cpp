@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include <linux/ethtool.h>
-#include <linux/if_addr.h>
 #include <linux/if.h>
+#include <linux/if_addr.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>

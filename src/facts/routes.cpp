@@ -30,7 +30,8 @@ void add_way(Route route, unsigned index, std::vector<Route>& routes) {
   if (!route.interface.empty()) routes.push_back(std::move(route));
 }
 
-void add_multipath(int family, const Route& route, std::string_view ways, std::vector<Route>& routes) {
+void add_multipath(int family, const Route& route, std::string_view ways,
+                   std::vector<Route>& routes) {
   while (ways.size() >= sizeof(rtnexthop)) {
     const auto way = value_of<rtnexthop>(ways);
     if (way.rtnh_len < sizeof way || way.rtnh_len > ways.size()) return;

@@ -31,8 +31,8 @@ Attempt begin(const std::string& address, int port) {
     return attempt;
   }
   attempt.socket = sys::Fd(::socket(to->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const bool done = attempt.socket.valid() &&
-                    ::connect(attempt.socket.get(), to->pointer(), to->length) == 0;
+  const bool done =
+      attempt.socket.valid() && ::connect(attempt.socket.get(), to->pointer(), to->length) == 0;
   attempt.error = done ? 0 : errno;
   return attempt;
 }

@@ -17,7 +17,7 @@ struct Spec {
   int hosts = 0;                                  // n1..nN; the launcher is host 0 and not counted
   int nics = 1;                                   // networks that every host is on, 1 or 2
   std::vector<std::string> nic_names = {"eth0"};  // of the first network, dealt out in turn
-  std::string ip = "4";   // the hosts' addresses: "4", "6" or "both"
+  std::string ip = "4";                           // the hosts' addresses: "4", "6" or "both"
   std::string root = "/";  // the folder whose files the hosts n1..nN see; the launcher sees "/"
   std::string user = "dev";
   uid_t uid = 1000;                         // of the user, and of its group

@@ -135,8 +135,9 @@ bool is_link_local(const Ip& ip) {
 }
 
 bool is_private(const Ip& ip) {
-  constexpr std::array<std::string_view, 6> kRanges = {
-      "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "198.18.0.0/15", "fc00::/7"};
+  constexpr std::array<std::string_view, 6> kRanges = {"10.0.0.0/8",     "172.16.0.0/12",
+                                                       "192.168.0.0/16", "100.64.0.0/10",
+                                                       "198.18.0.0/15",  "fc00::/7"};
   return std::any_of(kRanges.begin(), kRanges.end(),
                      [&](std::string_view range) { return is_in(ip, range); });
 }

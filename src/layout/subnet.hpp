@@ -39,8 +39,9 @@ struct Subnet {
   std::string why;
 };
 
-// Nothing when the hosts share none. IPv4 comes before IPv6 on the same interfaces. `master` is the address that the user named for rank 0, if it
-// is one. Cost: linear in hosts, but for the logarithm of their number.
+// Nothing when the hosts share none. IPv4 comes before IPv6 on the same interfaces. `master` is the
+// address that the user named for rank 0, if it is one. Cost: linear in hosts, but for the
+// logarithm of their number.
 [[nodiscard]] std::optional<Subnet> choose_subnet(std::span<const facts::Facts* const> hosts,
                                                   const facts::Facts& launcher,
                                                   std::optional<Ip> master);
