@@ -90,6 +90,14 @@ std::map<std::string, std::string> network_variables(
   return variables;
 }
 
+std::map<std::string, std::string> ipv6_variables(const std::string& interface) {
+  return {{"NCCL_SOCKET_FAMILY", "AF_INET6"},
+          {"UCX_TCP_AF_PRIO", "inet6,inet"},
+          // Open MPI takes an IPv4 subnet for all hosts, but of IPv6 only each host's interface.
+          {"OMPI_MCA_btl_tcp_if_include", interface},
+          {"OMPI_MCA_btl_tcp_disable_family", "4"}};
+}
+
 Result<std::string> interface_in(const std::string& subnet) {
   MUSTER_TRY(const AddressRange wanted, parse_range(subnet));
   if (auto interface = find_interface(wanted)) return *std::move(interface);

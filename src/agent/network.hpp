@@ -25,6 +25,9 @@ struct AddressRange {
 [[nodiscard]] std::map<std::string, std::string> network_variables(
     const std::string& interface, const std::map<std::string, std::string>& rails = {});
 
+// Beyond these, for a job whose network is IPv6: on hosts that have both, IPv4 would come first.
+[[nodiscard]] std::map<std::string, std::string> ipv6_variables(const std::string& interface);
+
 // The first interface of this host in that subnet that is up and not loopback; for a rank that no
 // Layout was made for. An Error when there is none.
 [[nodiscard]] Result<std::string> interface_in(const std::string& subnet);

@@ -100,6 +100,10 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
     if (interface) wishes.network = network_variables(*interface);
     if (!interface) prepared.remarks.push_back(interface.error().what);
   }
+  if (const auto range = parse_range(options.subnet); range && range->family == AF_INET6) {
+    const auto interface = wishes.network.find("GLOO_SOCKET_IFNAME");
+    if (interface != wishes.network.end()) wishes.network.merge(ipv6_variables(interface->second));
+  }
   if (handed.activated) {
     inherited = lay_over(*std::move(handed.activated), inherited, prepared.rank);
   }

@@ -60,12 +60,12 @@ ReachCaller::~ReachCaller() {
 void ReachCaller::start_calls(Clock::time_point now) {
   while (next_ < targets_.size() && calls_.size() < at_once_) {
     const Target& target = targets_[next_];
-    Call call{
-        .target = next_++,
-        .address = sys::tcp_address(target.at.address, static_cast<std::uint16_t>(target.at.port)),
-        .pause = kFirstPause,
-        .deadline = now + kToConnect};
-    if (call.address.length == 0) continue;
+    Call call{.target = next_++,
+              .address = sys::parse_socket_address(target.at.address,
+                                                   static_cast<std::uint16_t>(target.at.port)),
+              .pause = kFirstPause,
+              .deadline = now + kToConnect};
+    if (!call.address) continue;
     dial(call, now);
     calls_.push_back(std::move(call));
   }
@@ -73,9 +73,9 @@ void ReachCaller::start_calls(Clock::time_point now) {
 
 void ReachCaller::dial(Call& call, Clock::time_point now) {
   close_at_once(std::move(call.socket));
-  call.socket = sys::Fd(
-      ::socket(call.address.bytes.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  const int done = ::connect(call.socket.get(), call.address.get(), call.address.length);
+  call.socket =
+      sys::Fd(::socket(call.address->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const int done = ::connect(call.socket.get(), call.address->pointer(), call.address->length);
   if (done != 0 && errno != EINPROGRESS) {
     call.error = errno;
     close_at_once(std::move(call.socket));  // poll would return at once

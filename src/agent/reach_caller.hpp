@@ -5,13 +5,14 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include <poll.h>
 
 #include "agent/protocol.hpp"
 #include "sys/file.hpp"
-#include "sys/tcp.hpp"
+#include "sys/socket_address.hpp"
 
 namespace muster::agent {
 
@@ -38,7 +39,7 @@ class ReachCaller {
  private:
   struct Call {
     std::size_t target = 0;
-    sys::TcpAddress address = {};
+    std::optional<sys::SocketAddress> address = {};  // none: what was given is no address
     sys::Fd socket = {};
     bool connected = false;
     int error = 0;                         // of the last try to connect

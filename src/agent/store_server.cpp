@@ -13,9 +13,10 @@
 
 #include "agent/processes.hpp"
 #include "agent/program.hpp"
+#include "base/endpoint.hpp"
 #include "base/printable.hpp"
 #include "sys/file.hpp"
-#include "sys/tcp.hpp"
+#include "sys/socket_address.hpp"
 
 namespace muster::agent {
 namespace {
@@ -45,20 +46,21 @@ std::string value_of(const Environment& environment, const std::string& name) {
 Result<sys::Fd> listen_at(const std::string& address, const std::string& port_text) {
   std::uint16_t port = 0;
   (void)std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
-  const sys::TcpAddress at = sys::tcp_address(address, port);
+  const auto at = sys::parse_socket_address(address, port);
   const auto failed = [&](const std::string& why) {
     return unexpected(
-        Error{.what = fmt::format("PyTorch's store cannot listen at {}:{} only: {}",
-                                  printable(address), printable(port_text), why),
+        Error{.what = fmt::format("PyTorch's store cannot listen at {} only: {}",
+                                  printable(endpoint_text(address, port_text)), why),
               .hint = "leave out --confine-store, or name an address of rank 0's host with "
                       "--master-addr and a free port with --master-port"});
   };
-  if (at.length == 0 || port == 0) return failed("this is not an address and a port");
-  sys::Fd socket(::socket(at.bytes.ss_family, SOCK_STREAM, 0));
+  if (!at || port == 0) return failed("this is not an address and a port");
+  sys::Fd socket(::socket(at->family(), SOCK_STREAM, 0));
   const int on = 1;
   if (!socket.valid() ||
       ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-      ::bind(socket.get(), at.get(), at.length) != 0 || ::listen(socket.get(), SOMAXCONN) != 0) {
+      ::bind(socket.get(), at->pointer(), at->length) != 0 ||
+      ::listen(socket.get(), SOMAXCONN) != 0) {
     return failed(std::strerror(errno));
   }
   return socket;

@@ -20,6 +20,7 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_no_way_back(const Scene& scene);
 [[nodiscard]] Findings find_blocked(const Scene& scene);
 [[nodiscard]] Findings find_large_lost(const Scene& scene);
+[[nodiscard]] Findings find_ipv6(const Scene& scene);
 [[nodiscard]] Findings find_interfaces(const Scene& scene);
 [[nodiscard]] Findings find_interface_variables(const Scene& scene);
 [[nodiscard]] Findings find_same_address(const Scene& scene);
@@ -58,6 +59,7 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"way-back", find_no_way_back},
                                       Rule{"blocked", find_blocked},
                                       Rule{"large-lost", find_large_lost},
+                                      Rule{"ipv6", find_ipv6},
                                       Rule{"same-address", find_same_address},
                                       Rule{"interfaces", find_interfaces},
                                       Rule{"interface-variables", find_interface_variables},
@@ -93,10 +95,12 @@ inline constexpr std::string_view kDriverMismatch = "nvml-driver-library-mismatc
 inline constexpr std::string_view kDriverTooOld = "driver-too-old";
 inline constexpr std::string_view kEnvironmentDiffers = "nccl-env-differs-per-host";
 inline constexpr std::string_view kEngineMissing = "remote-daemon-not-in-path";
+inline constexpr std::string_view kEngineWithoutIpv6 = "engine-without-ipv6";
 inline constexpr std::string_view kEngineVersion = "ompi-version-mismatch";
 inline constexpr std::string_view kFabricManager = "fabric-manager-802";
 inline constexpr std::string_view kFactsNotGathered = "facts-not-gathered";
 inline constexpr std::string_view kFolderMissing = "remote-cwd-missing";
+inline constexpr std::string_view kGlooFirstAddress = "gloo-takes-first-address";
 inline constexpr std::string_view kGpuDriverDiffers = "gpu-driver-differs";
 inline constexpr std::string_view kGpuLost = "gpu-lost";
 inline constexpr std::string_view kGpuPcieWidth = "gpu-pcie-width";
@@ -188,6 +192,8 @@ inline constexpr std::array kFailureIds = {kActivationFailed,
                                            kRailLost,
                                            kRailSlow,
                                            kPathMtu,
-                                           kPortsFiltered};
+                                           kPortsFiltered,
+                                           kEngineWithoutIpv6,
+                                           kGlooFirstAddress};
 
 }  // namespace muster::checks

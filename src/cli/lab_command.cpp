@@ -225,6 +225,9 @@ void add_up(CLI::App& lab, const Options& options, Action& action) {
         "--nic-names", options->spec.nic_names,
         "Comma-separated names for the hosts' first interface, assigned in turn: eth0,ens5,eno1")
       ->delimiter(',');
+  up->add_option("--ip", options->spec.ip,
+                 "Addresses of the hosts: 4 (IPv4), 6 (IPv6 only) or both")
+      ->capture_default_str();
   up->add_option("--user", options->spec.user, "Name of the ordinary user on every host")
       ->capture_default_str();
   up->add_option("--root", options->spec.root,

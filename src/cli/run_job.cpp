@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/endpoint.hpp"
 #include "base/exit_code.hpp"
 #include "base/printable.hpp"
 #include "cli/attempt.hpp"
@@ -41,11 +42,12 @@ std::string unused_rdma(const Surveyed& all, const std::vector<std::string>& nam
 std::string understood(const Surveyed& all, const std::string& run_id) {
   std::vector<std::string> names;
   for (const auto& placement : all.layout.placements) names.push_back(placement.host);
-  return fmt::format("muster: run {}: {} rank{} on {}, {}, network {}{}, master {}:{}\n", run_id,
+  return fmt::format("muster: run {}: {} rank{} on {}, {}, network {}{}, master {}\n", run_id,
                      all.layout.ranks, all.layout.ranks == 1 ? "" : "s", hosts::fold(names),
                      printable(engine_name(all.layout.engine)),
                      all.layout.subnet.empty() ? "not known" : all.layout.subnet,
-                     unused_rdma(all, names), all.layout.master_address, all.layout.master_port);
+                     unused_rdma(all, names),
+                     endpoint_text(all.layout.master_address, all.layout.master_port));
 }
 
 // A program that is not there, or cannot be run, has codes of its own.

@@ -5,7 +5,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "run/reach_test.hpp"
 #include "sys/file.hpp"
 #include "sys/path_search.hpp"
+#include "sys/socket_address.hpp"
 
 namespace muster::cli {
 namespace {
@@ -75,26 +75,29 @@ std::vector<std::string> addresses_to_reach() {
        facts::read_interfaces().value_or(std::vector<facts::Interface>{})) {
     if (!facts::leads_out(interface)) continue;
     for (const facts::Address& address : interface.addresses) {
-      const auto ip = layout::parse_ipv4(address.ip);
+      const auto ip = layout::parse_ip(address.ip);
       if (ip && !layout::is_link_local(*ip)) addresses.push_back(address.ip);
     }
   }
   return addresses;
 }
 
-// Port 0 where none can be had.
-HeldPort hold_port() {
-  HeldPort port{.socket = sys::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))};
-  sockaddr_in own{.sin_family = AF_INET};
-  socklen_t bytes = sizeof own;
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what bind() takes
-  auto* const address = reinterpret_cast<sockaddr*>(&own);
-  if (::bind(port.socket.get(), address, bytes) == 0 &&
-      ::getsockname(port.socket.get(), address, &bytes) == 0) {
-    port.number = ::ntohs(own.sin_port);
+// Bound to all addresses: "::" takes IPv4 too.
+HeldPort hold_port_at(const std::string& any) {
+  sys::SocketAddress own = sys::parse_socket_address(any, 0).value_or(sys::SocketAddress{});
+  HeldPort port{.socket = sys::Fd(::socket(own.family(), SOCK_STREAM | SOCK_CLOEXEC, 0))};
+  if (::bind(port.socket.get(), own.pointer(), own.length) == 0 &&
+      ::getsockname(port.socket.get(), own.pointer(), &own.length) == 0) {
+    port.number = own.port();
     port.addresses = addresses_to_reach();
   }
   return port;
+}
+
+// Port 0 where none can be had.
+HeldPort hold_port() {
+  HeldPort port = hold_port_at("::");
+  return port.number != 0 ? std::move(port) : hold_port_at("0.0.0.0");  // a kernel without IPv6
 }
 
 std::vector<std::string> names(const hosts::Cluster& cluster) {

@@ -70,6 +70,7 @@ const std::vector<Kind> rows = {
      .fits_all_versions = true,
      .pmi = "pmi2",
      .package = "mpich",
+     .no_ipv6 = "its launcher, hydra, connects over IPv4 only",
      .ranks = &pmi_ranks,
      .variables = {"PMI_", "HYD", "MPI_", "MPIR_", "PALS_"},
      .processes = {"mpiexec", "mpiexec.hydra", "hydra_pmi_proxy"},

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
@@ -12,9 +13,16 @@
 
 namespace muster::facts {
 
+// What the kernel may say of an IPv6 address.
+inline constexpr std::string_view kTemporary = "temporary";    // a privacy address, soon replaced
+inline constexpr std::string_view kDeprecated = "deprecated";  // its network is going away
+inline constexpr std::string_view kTentative = "tentative";    // not usable yet
+inline constexpr std::string_view kDuplicate = "duplicate";    // another host has it: not usable
+
 struct Address {
-  std::string ip;  // "198.18.0.11" or "fd00::1", without a zone
-  int prefix = 0;  // bits
+  std::string ip;           // "198.18.0.11" or "fd00::1", without a zone
+  int prefix = 0;           // bits
+  std::string caveat = {};  // one of the above; empty: none
 
   friend bool operator==(const Address&, const Address&) = default;
 };
@@ -37,7 +45,7 @@ struct Interface {
 };
 
 struct Route {
-  std::string destination;  // "198.18.0.0/16"; "0.0.0.0/0" is the default
+  std::string destination;  // "198.18.0.0/16"; "0.0.0.0/0" and "::/0" are the defaults
   std::string interface;
   std::string gateway = {};  // empty: directly connected
   int metric = 0;

@@ -20,7 +20,7 @@ inline auto texts_of(InterfaceKind) {
 
 template <class V>
 void fields(V& v, Address& a) {
-  v("ip", a.ip), v("prefix", a.prefix);
+  v("ip", a.ip), v("prefix", a.prefix), v.maybe("caveat", a.caveat);
 }
 
 template <class V>

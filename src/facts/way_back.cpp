@@ -4,14 +4,13 @@
 #include <cerrno>
 #include <cstring>
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 
 #include "sys/file.hpp"
+#include "sys/socket_address.hpp"
 
 namespace muster::facts {
 namespace {
@@ -26,16 +25,14 @@ struct Attempt {
 
 Attempt begin(const std::string& address, int port) {
   Attempt attempt{.address = address};
-  sockaddr_in to{.sin_family = AF_INET, .sin_port = ::htons(static_cast<std::uint16_t>(port))};
-  if (::inet_pton(AF_INET, address.c_str(), &to.sin_addr) != 1) {
+  const auto to = sys::parse_socket_address(address, static_cast<std::uint16_t>(port));
+  if (!to) {
     attempt.error = EINVAL;
     return attempt;
   }
-  attempt.socket = sys::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what connect() takes
-  const auto* const address_of_to = reinterpret_cast<const sockaddr*>(&to);
+  attempt.socket = sys::Fd(::socket(to->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const bool done =
-      attempt.socket.valid() && ::connect(attempt.socket.get(), address_of_to, sizeof to) == 0;
+      attempt.socket.valid() && ::connect(attempt.socket.get(), to->pointer(), to->length) == 0;
   attempt.error = done ? 0 : errno;
   return attempt;
 }

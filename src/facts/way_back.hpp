@@ -7,7 +7,7 @@
 
 namespace muster::facts {
 
-// Why none of the IPv4 addresses answers on the port; empty: one does. A refused connection is an
+// Why none of the addresses answers on the port; empty: one does. A refused connection is an
 // answer. Tries all at once and stops at the first answer.
 [[nodiscard]] std::string why_unreachable(const std::vector<std::string>& addresses, int port,
                                           std::chrono::milliseconds deadline);

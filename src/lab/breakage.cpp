@@ -156,9 +156,13 @@ Result<void> other_cpu(const Spec& spec, int host, const std::string& /*argument
 Result<void> duplicate_address(const Spec& spec, int host, const std::string& other) {
   MUSTER_TRY(const int owner, host_number(spec, other));
   const int nic = spec.nics - 1;
-  return shell(spec, host,
-               fmt::format("ip addr flush dev {0}\nip addr add {1}/{2} dev {0}\n",
-                           nic_name(spec, host, nic), address(owner, nic), prefix_length(nic)));
+  const std::string interface = nic_name(spec, host, nic);
+  std::string script = fmt::format("ip addr flush dev {}\n", interface);
+  for (const HostAddress& one : addresses(spec, owner, nic)) {
+    script += fmt::format("ip addr add {}/{} dev {}{}\n", one.ip, one.prefix_length, interface,
+                          one.ip.find(':') == std::string::npos ? "" : " nodad");
+  }
+  return shell(spec, host, script);
 }
 
 constexpr std::array<Breakage, 11> kBreakages = {{

@@ -163,6 +163,11 @@ Result<void> restart(const Spec& spec, int host) {
 Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,
                   std::optional<int> lossy_peer) {
   Shape shape = wanted;
+  if (lossy_peer && spec.ip != "4") {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "--between knows only IPv4, and the lab's hosts have IPv6",
+                            .hint = "leave out --between, or use a lab without IPv6"});
+  }
   if (lossy_peer) {
     in_addr parsed{};
     (void)::inet_pton(AF_INET, address(*lossy_peer, nic).c_str(), &parsed);

@@ -277,8 +277,10 @@ Result<Status> status(std::string_view lab) {
     HostStatus entry{.name = host_name(host), .connected = true};
     entry.up = node_pid(lab, entry.name).has_value();
     for (int nic = 0; nic < spec.nics; ++nic) {
-      entry.addresses.push_back(address(host, nic));
-      entry.interfaces.push_back(nic_name(spec, host, nic));
+      for (const HostAddress& one : addresses(spec, host, nic)) {
+        entry.addresses.push_back(one.ip);
+        entry.interfaces.push_back(nic_name(spec, host, nic));
+      }
       const std::string port = port_name(host, nic);
       const std::string wire = wire_outer_name(host, nic);
       const bool wired = port_is(wire, "");

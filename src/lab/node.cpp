@@ -110,9 +110,9 @@ Result<void> become_host(const Spec& spec, int host, int go) {
   MUSTER_CHECK(pivot_into(host_folder(spec.name, name) + "/root"));
   char byte = 0;
   if (::read(go, &byte, 1) != 1) ::_exit(1);  // our parent died before the cables were laid
-  MUSTER_CHECK(bring_up("lo", "", 0));
+  MUSTER_CHECK(bring_up("lo", {}));
   for (int nic = 0; nic < spec.nics; ++nic) {
-    MUSTER_CHECK(bring_up(nic_name(spec, host, nic), address(host, nic), prefix_length(nic)));
+    MUSTER_CHECK(bring_up(nic_name(spec, host, nic), addresses(spec, host, nic)));
   }
   return {};
 }

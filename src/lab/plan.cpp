@@ -26,8 +26,11 @@ constexpr std::string_view kProfile = "PATH=/usr/local/bin:/usr/bin:/bin\nexport
 std::string hosts_file(const Spec& spec) {
   std::string text = "127.0.0.1 localhost\n::1 localhost ip6-localhost\n";
   for (int host = 0; host <= spec.hosts; ++host) {
-    text += fmt::format("{} {}\n", address(host, 0), host_name(host));
-    if (spec.nics > 1) text += fmt::format("{} {}-b\n", address(host, 1), host_name(host));
+    for (int nic = 0; nic < spec.nics; ++nic) {
+      for (const HostAddress& one : addresses(spec, host, nic)) {
+        text += fmt::format("{} {}{}\n", one.ip, host_name(host), nic == 0 ? "" : "-b");
+      }
+    }
   }
   return text;
 }

@@ -37,6 +37,10 @@ Result<void> validate(const Spec& spec) {
     return refuse(fmt::format("a lab has 1 to {} hosts, not {}", kMaxHosts, spec.hosts));
   }
   if (spec.nics < 1 || spec.nics > 2) return refuse("a lab has 1 or 2 networks (--nics)");
+  if (spec.ip != "4" && spec.ip != "6" && spec.ip != "both") {
+    return refuse(fmt::format("the hosts' addresses cannot be of kind '{}'", spec.ip),
+                  "pass --ip 4, --ip 6 or --ip both");
+  }
   if (!is_word(spec.user, 32) || spec.user == "root") {
     return refuse(fmt::format("'{}' cannot be the name of the lab's ordinary user", spec.user));
   }
@@ -84,6 +88,18 @@ std::string address(int host, int nic) {
 
 int prefix_length(int nic) {
   return nic == 0 ? 16 : 17;
+}
+
+std::string ipv6_address(int host, int nic) {
+  if (host == 0) return fmt::format("fd00:198:{}::1", 18 + nic);
+  return fmt::format("fd00:198:{}::{}:{}", 18 + nic, (host - 1) / 250 + 1, (host - 1) % 250 + 1);
+}
+
+std::vector<HostAddress> addresses(const Spec& spec, int host, int nic) {
+  std::vector<HostAddress> all;
+  if (spec.ip != "6") all.push_back({address(host, nic), prefix_length(nic)});
+  if (spec.ip != "4") all.push_back({ipv6_address(host, nic), 64});
+  return all;
 }
 
 std::string mac(int host, int nic) {
@@ -135,6 +151,7 @@ std::string mark(std::string_view lab) {
 template <class V>
 void fields(V& v, Spec& s) {
   v("name", s.name), v("hosts", s.hosts), v("nics", s.nics), v("nic_names", s.nic_names);
+  v("ip", s.ip);
   v("root", s.root), v("user", s.user), v("uid", s.uid), v("password", s.password);
   v("shares", s.shares), v("launcher_lacks", s.launcher_lacks);
 }

@@ -17,6 +17,7 @@ struct Spec {
   int hosts = 0;                                  // n1..nN; the launcher is host 0 and not counted
   int nics = 1;                                   // networks that every host is on, 1 or 2
   std::vector<std::string> nic_names = {"eth0"};  // of the first network, dealt out in turn
+  std::string ip = "4";                           // the hosts' addresses: "4", "6" or "both"
   std::string root = "/";  // the folder whose files the hosts n1..nN see; the launcher sees "/"
   std::string user = "dev";
   uid_t uid = 1000;                         // of the user, and of its group
@@ -42,6 +43,15 @@ constexpr std::string_view kDockerAddress = "198.19.255.1";
 // set aside for tests between networks.
 [[nodiscard]] std::string address(int host, int nic);
 [[nodiscard]] int prefix_length(int nic);
+// Unique local: fd00:198:18::/64 and fd00:198:19::/64, with the last numbers of the IPv4 address.
+[[nodiscard]] std::string ipv6_address(int host, int nic);
+
+struct HostAddress {
+  std::string ip;
+  int prefix_length = 0;
+};
+// Those that the host has in this network: IPv4 first.
+[[nodiscard]] std::vector<HostAddress> addresses(const Spec& spec, int host, int nic);
 [[nodiscard]] std::string mac(int host, int nic);  // fixed, or a restarted host meets stale ARP
 [[nodiscard]] std::string nic_name(const Spec& spec, int host, int nic);
 [[nodiscard]] std::string port_name(int host, int nic);  // the cable's end in the switch

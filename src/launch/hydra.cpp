@@ -165,6 +165,7 @@ done
                                      : Flag{"-localhost", "HYDRA_IFACE", {"-iface"}};
     const std::string& ours = intel_ ? layout_.launcher_interface : layout_.launcher_address;
     if (!ours.empty()) set(by_interface, ours);
+    if (intel_ && is_ipv6(layout_) && is_ours({"-v6"})) add({"-v6"});
   }
 
   void add_hosts() {

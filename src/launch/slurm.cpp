@@ -68,7 +68,8 @@ class SlurmWriter : CommandWriter {
       set_for_engine(plan_, means_, name, value);
     };
     if (layout_.engine.mpi == "openmpi") {
-      if (!layout_.subnet.empty()) set_mpi("OMPI_MCA_btl_tcp_if_include", layout_.subnet);
+      if (!layout_.subnet.empty() && !is_ipv6(layout_))
+        set_mpi("OMPI_MCA_btl_tcp_if_include", layout_.subnet);
       if (layout_.oversubscribed) set_mpi("OMPI_MCA_mpi_yield_when_idle", "1");
     } else if (layout_.engine.mpi == "intel") {
       set_mpi("I_MPI_PMI_LIBRARY", "libpmi2.so.0");  // Slurm's, by the hosts' own library path

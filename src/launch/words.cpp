@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/endpoint.hpp"
+#include "layout/network.hpp"
+
 namespace muster::launch {
 
 std::string stays_as_variable(std::string_view name) {
@@ -66,7 +69,7 @@ std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout
   if (!layout.subnet.empty()) words.insert(words.end(), {"--subnet", layout.subnet});
   if (!layout.master_address.empty()) {
     words.insert(words.end(),
-                 {"--master", fmt::format("{}:{}", layout.master_address, layout.master_port)});
+                 {"--master", endpoint_text(layout.master_address, layout.master_port)});
   }
   if (means.restarts_most >= 0) {
     words.insert(words.end(),
@@ -76,6 +79,10 @@ std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout
   words.emplace_back("--");
   words.insert(words.end(), job.program.begin(), job.program.end());
   return words;
+}
+
+bool is_ipv6(const layout::Layout& layout) {
+  return layout::is_ipv6(layout.subnet) || layout::is_ipv6(layout.launcher_subnet);
 }
 
 bool all_here(const layout::Layout& layout) {

@@ -54,7 +54,7 @@ bool take_loopback(const Known& known, Layout& layout) {
   if (!loopback) return false;
   Placement& placement = layout.placements.front();
   placement.interface = loopback->interface->name;
-  placement.address = ipv4_text(loopback->address);
+  placement.address = to_text(loopback->address);
   layout.subnet = to_text(loopback->network);
   layout.launcher_interface = placement.interface;
   layout.launcher_address = placement.address;
@@ -64,7 +64,7 @@ bool take_loopback(const Known& known, Layout& layout) {
 
 void decide_network(const Job& job, const Facts& launcher, const Known& known, Layout& layout) {
   if (take_loopback(known, layout)) return;
-  const auto subnet = choose_subnet(known.facts, launcher, parse_ipv4(job.master_address));
+  const auto subnet = choose_subnet(known.facts, launcher, parse_ip(job.master_address));
   if (!subnet) {
     if (!known.facts.empty()) layout.why.emplace_back("no subnet: the hosts share none");
     return;
@@ -73,7 +73,7 @@ void decide_network(const Job& job, const Facts& launcher, const Known& known, L
   layout.why.push_back(subnet->why);
   for (std::size_t i = 0; i < known.placements.size(); ++i) {
     known.placements[i]->interface = subnet->members[i].interface->name;
-    known.placements[i]->address = ipv4_text(subnet->members[i].address);
+    known.placements[i]->address = to_text(subnet->members[i].address);
   }
   layout.launcher_subnet = launcher_subnet(known.facts, launcher, subnet->network);
   if (!layout.launcher_subnet.empty()) {
@@ -83,7 +83,7 @@ void decide_network(const Job& job, const Facts& launcher, const Known& known, L
   const Network meeting = parse_network(layout.launcher_subnet).value_or(subnet->network);
   if (const auto door = door_in(launcher, meeting)) {
     layout.launcher_interface = door->interface->name;
-    layout.launcher_address = ipv4_text(door->address);
+    layout.launcher_address = to_text(door->address);
   }
 }
 

@@ -37,7 +37,7 @@ bool have_one_index(const Placement& placement) {
 
 // Whether NCCL takes the GID of each rail by itself, if it is given that range.
 bool finds_gids(const facts::Facts& host, const Placement& placement, bool ipv4,
-                const std::optional<IpRange>& range) {
+                const std::optional<Network>& range) {
   for (const Rail& rail : placement.rails) {
     for (const facts::RdmaPort& port : host.rdma) {
       if (port.device != rail.device || port.port != rail.port) continue;
@@ -47,12 +47,12 @@ bool finds_gids(const facts::Facts& host, const Placement& placement, bool ipv4,
   return true;
 }
 
-IpRange range_of_rails(const Placement& placement) {
-  std::vector<IpBytes> addresses;
+Network range_of_rails(const Placement& placement) {
+  std::vector<Ip> addresses;
   for (const Rail& rail : placement.rails) {
-    if (const auto ip = ip_bytes(rail.address)) addresses.push_back(*ip);
+    if (const auto ip = parse_ip(rail.address)) addresses.push_back(*ip);
   }
-  return addresses.empty() ? IpRange{} : smallest_range(addresses);
+  return addresses.empty() ? Network{} : cover(addresses);
 }
 
 // NCCL before 2.21 knows only NCCL_IB_GID_INDEX, which holds for all ports of a process. Later ones
@@ -67,7 +67,7 @@ void add_gids(const facts::Facts& host, const Placement& placement, Fabric fabri
   variables["NCCL_IB_ROCE_VERSION_NUM"] = "2";
   variables["NCCL_IB_ADDR_FAMILY"] = ipv4 ? "AF_INET" : "AF_INET6";
   if (finds_gids(host, placement, ipv4, std::nullopt)) return;
-  const IpRange range = range_of_rails(placement);
+  const Network range = range_of_rails(placement);
   if (finds_gids(host, placement, ipv4, range)) variables["NCCL_IB_ADDR_RANGE"] = to_text(range);
 }
 
@@ -94,11 +94,11 @@ std::map<std::string, std::string> rail_variables(const facts::Facts& host,
 }
 
 int index_that_nccl_takes(const facts::RdmaPort& port, bool ipv4,
-                          const std::optional<IpRange>& range) {
+                          const std::optional<Network>& range) {
   for (const facts::Gid& gid : port.gids) {
-    const auto ip = ip_bytes(gid.gid);
-    if (!ip || is_ipv4(*ip) != ipv4 || !is_roce_v2_address(gid, *ip)) continue;
-    if (!range || range->contains(*ip)) return gid.index;
+    const auto ip = ip_of_gid(gid.gid);
+    if (!ip || (ip->family == Family::kIpv4) != ipv4 || !is_roce_v2_address(gid, *ip)) continue;
+    if (!range || contains(*range, *ip)) return gid.index;
   }
   return -1;
 }

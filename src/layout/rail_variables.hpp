@@ -20,6 +20,6 @@ namespace muster::layout {
 // The GID index that NCCL 2.21 or later takes on a RoCE port by itself, given an address family and
 // a range: the first valid RoCE v2 GID, whether it is the host's own or not. -1: none.
 [[nodiscard]] int index_that_nccl_takes(const facts::RdmaPort& port, bool ipv4,
-                                        const std::optional<IpRange>& range);
+                                        const std::optional<Network>& range);
 
 }  // namespace muster::layout

@@ -21,10 +21,10 @@ struct PossibleRail {
 
 // The network in which the host has this address; nothing: it is not one of the host's. In a pod,
 // a shared card shows the GIDs of other pods too.
-std::optional<IpRange> own_network(const facts::Facts& host, const IpBytes& ip) {
+std::optional<Network> own_network(const facts::Facts& host, const Ip& ip) {
   for (const facts::Interface& interface : host.interfaces) {
     for (const facts::Address& address : interface.addresses) {
-      if (ip_bytes(address.ip) == ip) return range_of(ip, address.prefix);
+      if (parse_ip(address.ip) == ip) return network_of(address);
     }
   }
   return std::nullopt;
@@ -34,13 +34,13 @@ std::optional<IpRange> own_network(const facts::Facts& host, const IpBytes& ip) 
 bool take_gid(const facts::Facts& host, const facts::RdmaPort& port, bool ipv4,
               const std::string& interface, Rail& rail) {
   for (const facts::Gid& gid : port.gids) {
-    const auto ip = ip_bytes(gid.gid);
-    if (!ip || is_ipv4(*ip) != ipv4 || !is_roce_v2_address(gid, *ip)) continue;
+    const auto ip = ip_of_gid(gid.gid);
+    if (!ip || (ip->family == Family::kIpv4) != ipv4 || !is_roce_v2_address(gid, *ip)) continue;
     const auto network = own_network(host, *ip);
     const bool is_better = rail.gid_index < 0 || gid.interface == interface;
     if (!network || !is_better) continue;
     rail.gid_index = gid.index;
-    rail.address = ip_text(*ip);
+    rail.address = to_text(*ip);
     rail.network = to_text(*network);
     rail.interface = gid.interface;
     if (gid.interface == interface) break;
@@ -149,7 +149,7 @@ HostRails find_rails(const facts::Facts& host, Fabric fabric, const std::string&
 }
 
 bool is_usable_gid(const facts::Facts& host, const facts::Gid& gid) {
-  const auto ip = ip_bytes(gid.gid);
+  const auto ip = ip_of_gid(gid.gid);
   return ip && is_roce_v2_address(gid, *ip) && own_network(host, *ip);
 }
 

@@ -63,6 +63,12 @@ TEST(InterfaceIn, NeverTakesLoopback) {
   EXPECT_FALSE(interface_in("nonsense"));
 }
 
+TEST(NetworkVariables, OfAnIpv6NetworkNameTheFamily) {
+  const auto ipv6 = ipv6_variables("eth1");
+  EXPECT_EQ(ipv6.at("NCCL_SOCKET_FAMILY"), "AF_INET6");
+  EXPECT_EQ(ipv6.at("OMPI_MCA_btl_tcp_if_include"), "eth1");
+}
+
 TEST(Assignment, IsReadBackAndHostileTextIsNot) {
   const Assignment placement{.interface = "ens5",
                              .variables = {{"NCCL_IB_GID_INDEX", "3"}},

@@ -9,6 +9,7 @@
 
 #include "agent/reach_caller.hpp"
 #include "agent/reach_listener.hpp"
+#include "sys/socket_address.hpp"
 #include "sys/tcp.hpp"
 
 namespace muster::agent {
@@ -68,9 +69,9 @@ class Agent {
 };
 
 sys::Fd connected_to(int port, const char* address = "127.0.0.1") {
-  const sys::TcpAddress to = sys::tcp_address(address, static_cast<std::uint16_t>(port));
-  sys::Fd socket(::socket(to.bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  return ::connect(socket.get(), to.get(), to.length) == 0 ? std::move(socket) : sys::Fd();
+  const auto to = sys::parse_socket_address(address, static_cast<std::uint16_t>(port)).value();
+  sys::Fd socket(::socket(to.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return ::connect(socket.get(), to.pointer(), to.length) == 0 ? std::move(socket) : sys::Fd();
 }
 
 // What the other side sends until it closes the connection.

@@ -53,6 +53,40 @@ TEST(NoSubnet, NamesAllWhereNoTwoMeet) {
   EXPECT_EQ(brief(alone), "");
 }
 
+TEST(Ipv6, IsANetworkLikeAnyOther) {
+  EXPECT_EQ(brief(layout::ipv6_world(3, true)), "");
+  EXPECT_EQ(brief(layout::ipv6_world(3, false)), "");
+  World lost = layout::ipv6_world(3, true);
+  lost.host(2).interfaces[1].addresses[0].ip = "fd99::2";
+  ASSERT_EQ(brief(lost), "error n2 ompi-oob-no-common-interface");
+  EXPECT_EQ(judged(lost).front().evidence, "fd00::/64 on n[1,3]; n2 has fd99::2/64 (eth0)");
+}
+
+TEST(Ipv6, AnEngineThatCannotUseItIsRefused) {
+  World world = layout::ipv6_world(2, true);
+  for (int number : {1, 2}) world.host(number).mpi.front().kind = "mpich";
+  world.launcher.mpi.front().kind = "mpich";
+  ASSERT_EQ(brief(world), "error all engine-without-ipv6");
+  EXPECT_TRUE(has(judged(world).front().fix, "--engine torchrun"));
+  World both = layout::ipv6_world(2, false);
+  for (int number : {1, 2}) both.host(number).mpi.front().kind = "mpich";
+  both.launcher.mpi.front().kind = "mpich";
+  EXPECT_EQ(brief(both), "");
+}
+
+TEST(Ipv6, WarnsWhereGlooWouldTakeAnIpv4AddressThatTheHostsDoNotShare) {
+  World world = layout::ipv6_world(2, false);
+  world.host(2).interfaces[1].addresses[0] = {"192.168.7.2", 24};
+  EXPECT_EQ(brief(world),
+            "warning n1 gloo-takes-first-address; warning n2 gloo-takes-first-address");
+}
+
+TEST(SameAddress, MayBeAnIpv6Address) {
+  World world = layout::ipv6_world(3, true);
+  world.host(2).interfaces[1].addresses[0].ip = "fd00::1";
+  EXPECT_EQ(brief(world), "error n[1-2] same-address-on-two-hosts");
+}
+
 TEST(WayBack, IsNeededByTheDaemonsOfAnMpi) {
   World world = good_world(3);
   world.host(2).launcher_unreachable = "198.18.0.100 port 40000: No route to host";

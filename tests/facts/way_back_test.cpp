@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 
 #include "sys/file.hpp"
+#include "sys/socket_address.hpp"
 
 namespace muster::facts {
 namespace {
@@ -55,6 +56,14 @@ TEST(WayBack, IsMissingWhereNothingAnswers) {
   }
   const std::string why = why_unreachable({"127.0.0.1"}, port.number, milliseconds(300));
   EXPECT_TRUE(why.ends_with(": no answer within 0.3 s")) << why;
+}
+
+TEST(WayBack, MayGoOverIpv6) {
+  sys::SocketAddress own = *sys::parse_socket_address("::1", 0);
+  const sys::Fd socket(::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  ASSERT_EQ(::bind(socket.get(), own.pointer(), own.length), 0);
+  ASSERT_EQ(::getsockname(socket.get(), own.pointer(), &own.length), 0);
+  EXPECT_EQ(why_unreachable({"::1"}, own.port(), milliseconds(5000)), "");
 }
 
 }  // namespace

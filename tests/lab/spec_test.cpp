@@ -32,6 +32,23 @@ TEST(Spec, EveryHostHasItsOwnAddressAndMacInsideTheTestRange) {
   EXPECT_EQ(address(kMaxHosts, 1), "198.19.17.96");  // well inside 198.19.0.0/17
 }
 
+TEST(Spec, HostsHaveAddressesOfTheFamiliesAskedFor) {
+  const auto texts = [](const char* ip, int host) {
+    std::string text;
+    for (const HostAddress& one : addresses(Spec{.hosts = 2, .ip = ip}, host, 0)) {
+      text += one.ip + "/" + std::to_string(one.prefix_length) + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(texts("4", 2), "198.18.1.2/16 ");
+  EXPECT_EQ(texts("6", 2), "fd00:198:18::1:2/64 ");
+  EXPECT_EQ(texts("both", 0), "198.18.0.1/16 fd00:198:18::1/64 ");
+  EXPECT_FALSE(validate(Spec{.hosts = 1, .ip = "5"}).has_value());
+  std::set<std::string> seen;
+  for (int host = 0; host <= kMaxHosts; ++host)
+    EXPECT_TRUE(seen.insert(ipv6_address(host, 1)).second);
+}
+
 TEST(Spec, DealsInterfaceNamesOutInTurn) {
   const Spec spec{.hosts = 3, .nics = 2, .nic_names = {"eth0", "ens5", "eno1"}};
   EXPECT_EQ(nic_name(spec, 1, 0), "ens5");

@@ -216,5 +216,12 @@ TEST(Hydra, SettingsInTheUsersEnvironmentStayAndReachTheRanks) {
   EXPECT_FALSE(has(mpich.carried, "I_MPI_DEBUG"));
 }
 
+TEST(Hydra, IntelIsToldToUseIpv6) {
+  layout::Layout layout = three_hosts("intel");
+  EXPECT_FALSE(has(*plan_hydra(job(), layout, means()), "-v6"));
+  layout.subnet = "fd00::/64";
+  EXPECT_TRUE(has(*plan_hydra(job(), layout, means()), "-v6"));
+}
+
 }  // namespace
 }  // namespace muster::launch

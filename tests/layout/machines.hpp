@@ -9,10 +9,11 @@
 namespace muster::layout {
 
 inline std::string gid_text(const std::string& address) {
-  const IpBytes ip = ip_bytes(address).value();
-  std::string text;
-  for (std::size_t i = 0; i < ip.size(); i += 2) {
-    text += fmt::format("{}{:02x}{:02x}", i == 0 ? "" : ":", ip[i], ip[i + 1]);
+  const Ip ip = parse_ip(address).value();
+  const bool ipv4 = ip.family == Family::kIpv4;
+  std::string text = ipv4 ? "0000:0000:0000:0000:0000:ffff" : "";
+  for (std::size_t i = 0; i < (ipv4 ? 4 : 16); i += 2) {
+    text += fmt::format("{}{:02x}{:02x}", text.empty() ? "" : ":", ip.bytes[i], ip.bytes[i + 1]);
   }
   return text;
 }
