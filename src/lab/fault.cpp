@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include "lab/hardware_host.hpp"
 #include "lab/node.hpp"
 #include "lab/sweep.hpp"
 #include "lab/wire.hpp"
@@ -108,11 +109,21 @@ Result<void> unshape(const Spec& spec, int host, int nic, const Ends& ends) {
       spec.name, fmt::format("link set {} master {} up\n", port_name(host, nic), bridge_name(nic)));
 }
 
+// The cards of the profile whose cable is in the switch and not unplugged by `break`.
+std::vector<RailInterface> cabled_rails(const Spec& spec, int host) {
+  std::vector<RailInterface> rails = rails_of(spec, host);
+  std::erase_if(rails, [](const RailInterface& rail) { return !rail.in_switch; });
+  return rails;
+}
+
 Result<void> remove_cables(const Spec& spec, int host) {
   std::string lines;
   for (int nic = 0; nic < spec.nics; ++nic) {
     MUSTER_CHECK(stop_wire(spec, host, nic));
     lines += fmt::format("link del {}\n", port_name(host, nic));
+  }
+  for (const RailInterface& rail : rails_of(spec, host)) {
+    lines += fmt::format("link del {}\n", rail_port_name(host, rail.number));
   }
   try_in_switch(spec.name, lines);
   return {};
@@ -127,16 +138,24 @@ Result<void> cut(const Spec& spec, int host) {
   for (int nic = 0; nic < spec.nics; ++nic) {
     lines += fmt::format("link set {} nomaster\n", bridge_port(spec, host, nic));
   }
+  for (const RailInterface& rail : cabled_rails(spec, host)) {
+    lines += fmt::format("link set {} nomaster\n", rail_port_name(host, rail.number));
+  }
   return in_switch(spec.name, lines);
 }
 
 Result<void> mend(const Spec& spec, int host) {
   MUSTER_TRY(const pid_t pid, first_process(spec, host_name(host)));
   (void)pid;
+  MUSTER_CHECK(mend_hardware(spec, host));
   std::string lines;
   for (int nic = 0; nic < spec.nics; ++nic) {
     lines +=
         fmt::format("link set {} master {} up\n", bridge_port(spec, host, nic), bridge_name(nic));
+  }
+  for (const RailInterface& rail : cabled_rails(spec, host)) {
+    lines += fmt::format("link set {} master {} up\n", rail_port_name(host, rail.number),
+                         rail_bridge_name(rail.number));
   }
   return in_switch(spec.name, lines);
 }
@@ -157,7 +176,9 @@ Result<void> crash(const Spec& spec, int host) {
 Result<void> restart(const Spec& spec, int host) {
   if (const auto pid = node_pid(spec.name, host_name(host))) MUSTER_CHECK(end_process(*pid));
   MUSTER_CHECK(remove_cables(spec, host));  // also when the host ended by itself
-  return start_hosts(spec, {&host, 1});
+  MUSTER_CHECK(mend_hardware(spec, host));
+  MUSTER_CHECK(start_hosts(spec, {&host, 1}));
+  return start_services(spec, host);
 }
 
 Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,

@@ -114,6 +114,9 @@ Result<void> become_host(const Spec& spec, int host, int go) {
   for (int nic = 0; nic < spec.nics; ++nic) {
     MUSTER_CHECK(bring_up(nic_name(spec, host, nic), address(host, nic), prefix_length(nic)));
   }
+  for (const RailInterface& rail : rails_of(spec, host)) {
+    if (rail.up) MUSTER_CHECK(bring_up(rail.interface, rail.address, kRailPrefixLength));
+  }
   return {};
 }
 
