@@ -177,8 +177,7 @@ Result<void> restart(const Spec& spec, int host) {
   if (const auto pid = node_pid(spec.name, host_name(host))) MUSTER_CHECK(end_process(*pid));
   MUSTER_CHECK(remove_cables(spec, host));  // also when the host ended by itself
   MUSTER_CHECK(mend_hardware(spec, host));
-  MUSTER_CHECK(start_hosts(spec, {&host, 1}));
-  return start_services(spec, host);
+  return start_hosts(spec, {&host, 1});
 }
 
 Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,

@@ -2,16 +2,19 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <sstream>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <grp.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "lab/hardware_tree.hpp"
 #include "lab/interfaces.hpp"
 #include "lab/node.hpp"
-#include "lab/sweep.hpp"
 #include "sys/file.hpp"
 #include "sys/print.hpp"
 #include "sys/process.hpp"
@@ -24,10 +27,6 @@ constexpr std::string_view kForeignProgram = "/run/python3";
 
 std::string damage_file(const Spec& spec, int host) {
   return host_folder(spec.name, host_name(host)) + "/damage";
-}
-
-std::string fabric_manager_file(const Spec& spec, int host) {
-  return host_folder(spec.name, host_name(host)) + "/fabric-manager";
 }
 
 int machine_cpus() {
@@ -125,11 +124,44 @@ Result<void> change_network(const Spec& spec, int host, pid_t pid, const Hardwar
   return {};
 }
 
+// Runs a copy of sleep under another name, with the lab's mark and nothing else of ours.
+[[noreturn]] void sleep_as(const Spec& spec, std::string_view path, const char* name) {
+  const std::string program(path), marked = mark(spec.name);
+  const char* argv[] = {name, "infinity", nullptr};
+  const char* env[] = {"PATH=/usr/bin:/bin", marked.c_str(), nullptr};
+  ::execve(program.c_str(), const_cast<char* const*>(argv), const_cast<char* const*>(env));
+  ::_exit(127);
+}
+
+[[noreturn]] void be_fabric_manager(const Spec& spec) {
+  sleep_as(spec, kFabricManager, "/usr/bin/nv-fabricmanager");
+}
+
+// Inside the host: every process of this name, which the kernel has cut to 15 characters.
+int end_processes_named(const std::string& name) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc", ignored)) {
+    const std::string pid = entry.path().filename();
+    if (pid.find_first_not_of("0123456789") != std::string::npos) continue;
+    const auto comm = sys::read_file(entry.path() / "comm");
+    if (comm && *comm == name + "\n") ::kill(std::stoi(pid), SIGKILL);
+  }
+  return 0;
+}
+
 Result<void> change_services(const Spec& spec, int host, const Hardware& before,
                              const Hardware& wanted) {
   if (before.fabric_manager == wanted.fabric_manager) return {};
-  if (wanted.fabric_manager) return start_services(spec, host);
-  if (const auto pid = recorded_process(fabric_manager_file(spec, host))) return end_process(*pid);
+  if (!wanted.fabric_manager) {
+    MUSTER_TRY(const int code, inside(spec, host_name(host), As::kRoot,
+                                      [] { return end_processes_named("nv-fabricmanage"); }));
+    (void)code;  // it may have ended by itself
+    return {};
+  }
+  const auto nothing = []() -> Result<void> { return {}; };
+  MUSTER_TRY(const pid_t pid, leave_inside(spec, host_name(host), As::kRoot, nothing,
+                                           [&] { be_fabric_manager(spec); }));
+  (void)pid;
   return {};
 }
 
@@ -139,15 +171,6 @@ Result<void> change(const Spec& spec, int host, const Hardware& before, const Ha
   MUSTER_CHECK(change_services(spec, host, before, wanted));
   return write_inside(spec, host, hardware_tree(before, machine_cpus()),
                       hardware_tree(wanted, machine_cpus()));
-}
-
-// Runs a copy of sleep under another name, with the lab's mark and nothing else of ours.
-[[noreturn]] void sleep_as(const Spec& spec, std::string_view path, const char* name) {
-  const std::string program(path), marked = mark(spec.name);
-  const char* argv[] = {name, "infinity", nullptr};
-  const char* env[] = {"PATH=/usr/bin:/bin", marked.c_str(), nullptr};
-  ::execve(program.c_str(), const_cast<char* const*>(argv), const_cast<char* const*>(env));
-  ::_exit(127);
 }
 
 // The pid in the numbers of the host: the last of the line NSpid.
@@ -193,14 +216,15 @@ HardwareFiles healthy_files(const Spec& spec, int host) {
   return hardware ? split(hardware_tree(*hardware, machine_cpus())) : HardwareFiles{};
 }
 
-Result<void> start_services(const Spec& spec, int host) {
-  MUSTER_TRY(const Hardware hardware, healthy_hardware(spec, host));
-  if (!hardware.fabric_manager) return {};
-  const auto nothing = []() -> Result<void> { return {}; };
-  MUSTER_TRY(const pid_t pid, leave_inside(spec, host_name(host), As::kRoot, nothing, [&] {
-               sleep_as(spec, kFabricManager, "/usr/bin/nv-fabricmanager");
-             }));
-  return record_process(fabric_manager_file(spec, host), pid);
+void fork_services(const Spec& spec, int host) {
+  const auto hardware = healthy_hardware(spec, host);
+  if (!hardware || !hardware->fabric_manager || ::fork() != 0) return;
+  ::prctl(PR_SET_PDEATHSIG, 0);
+  const int null = ::open("/dev/null", O_RDWR);
+  for (const int fd : {0, 1, 2}) ::dup2(null, fd);
+  ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+  ::setsid();
+  be_fabric_manager(spec);
 }
 
 Result<void> damage_host(const Spec& spec, int host, const Damage& damage,

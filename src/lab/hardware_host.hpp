@@ -14,8 +14,9 @@ namespace muster::lab {
 // What `up` puts on the disk of a host.
 [[nodiscard]] HardwareFiles healthy_files(const Spec& spec, int host);
 
-// Starts what belongs to the hardware on hosts that have just come up: the fabric manager.
-[[nodiscard]] Result<void> start_services(const Spec& spec, int host);
+// For the first process of a host: starts what belongs to the hardware, the fabric manager, as a
+// child of that process, which reaps it.
+void fork_services(const Spec& spec, int host);
 
 [[nodiscard]] Result<void> damage_host(const Spec& spec, int host, const Damage& damage,
                                        const std::string& argument);

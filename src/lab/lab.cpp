@@ -172,9 +172,7 @@ Result<void> build(const Spec& spec, const Machine& machine) {
   MUSTER_CHECK(start_switch(spec));
   std::vector<int> all;
   for (int host = 0; host <= spec.hosts; ++host) all.push_back(host);
-  MUSTER_CHECK(start_hosts(spec, all));
-  for (const int host : all) MUSTER_CHECK(start_services(spec, host));
-  return {};
+  return start_hosts(spec, all);
 }
 
 Result<void> unmount(const std::string& folder) {

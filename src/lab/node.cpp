@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/exit_code.hpp"
+#include "lab/hardware_host.hpp"
 #include "lab/interfaces.hpp"
 #include "sys/file.hpp"
 #include "sys/path_search.hpp"
@@ -140,6 +141,7 @@ Result<Pipe> make_pipe() {
     (void)!::write(report.write.get(), text.data(), text.size());
     ::_exit(1);
   }
+  fork_services(spec, host);
   exec_init(spec.name, init, {"/usr/sbin/sshd", "-D", "-E", "/var/log/sshd.log"});
 }
 
