@@ -102,6 +102,7 @@ struct Hardware {
   std::vector<PciDevice> others;
   std::vector<std::string> modules;  // loaded, as lsmod names them
   std::vector<std::string> kernel_log;
+  long uptime_us = 0;  // when the lines of the kernel's log were written
   ToolState tool = ToolState::kWorks;
   bool fabric_manager = false;  // runs
 };

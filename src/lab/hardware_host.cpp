@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <ctime>
 #include <filesystem>
 #include <sstream>
 
@@ -47,18 +48,25 @@ Result<Hardware> damaged_hardware(const Spec& spec, int host, const std::string&
     if (damage == nullptr) continue;
     MUSTER_CHECK(damage->apply(hardware, line.substr(std::min(space + 1, line.size()))));
   }
+  timespec now{};
+  (void)::clock_gettime(CLOCK_MONOTONIC, &now);
+  hardware.uptime_us = now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
   return hardware;
 }
 
-bool is_mounted(const std::string& path) {
-  return path.starts_with("/sys/") || path.starts_with("/proc/");
-}
+struct Parts {
+  HardwareFiles files;
+  Tree at_boot;  // on a /dev that each boot makes
+};
 
-HardwareFiles split(Tree tree) {
-  HardwareFiles parts;
+Parts split(Tree tree) {
+  Parts parts;
   for (auto& [path, entry] : tree) {
-    if (path.starts_with("/dev/")) continue;  // made at each boot
-    (is_mounted(path) ? parts.mounted : parts.on_disk).emplace(path, std::move(entry));
+    const bool mounted = path.starts_with("/sys/") || path.starts_with("/proc/");
+    Tree& part = mounted                     ? parts.files.mounted
+                 : path.starts_with("/dev/") ? parts.at_boot
+                                             : parts.files.on_disk;
+    part.emplace(path, std::move(entry));
   }
   return parts;
 }
@@ -76,7 +84,7 @@ Result<void> write_inside(const Spec& spec, int host, const Tree& before, const 
 }
 
 Result<void> write_on_disk(const Spec& spec, int host, Tree before, Tree wanted) {
-  const HardwareFiles old = split(std::move(before)), now = split(std::move(wanted));
+  const HardwareFiles old = split(std::move(before)).files, now = split(std::move(wanted)).files;
   const std::string folder = host_folder(spec.name, host_name(host));
   MUSTER_CHECK(write_tree(folder + "/hardware", old.mounted, now.mounted));
   return write_tree(folder + "/upper", old.on_disk, now.on_disk);
@@ -213,12 +221,14 @@ Result<void> need_profile(const Spec& spec, int host) {
 
 HardwareFiles healthy_files(const Spec& spec, int host) {
   const auto hardware = healthy_hardware(spec, host);
-  return hardware ? split(hardware_tree(*hardware, machine_cpus())) : HardwareFiles{};
+  return hardware ? split(hardware_tree(*hardware, machine_cpus())).files : HardwareFiles{};
 }
 
-void fork_services(const Spec& spec, int host) {
-  const auto hardware = healthy_hardware(spec, host);
-  if (!hardware || !hardware->fabric_manager || ::fork() != 0) return;
+Result<void> boot_hardware(const Spec& spec, int host) {
+  if (spec.like.empty() || host == 0) return {};
+  MUSTER_TRY(const Hardware hardware, healthy_hardware(spec, host));
+  MUSTER_CHECK(write_tree("", {}, split(hardware_tree(hardware, machine_cpus())).at_boot));
+  if (!hardware.fabric_manager || ::fork() != 0) return {};
   ::prctl(PR_SET_PDEATHSIG, 0);
   const int null = ::open("/dev/null", O_RDWR);
   for (const int fd : {0, 1, 2}) ::dup2(null, fd);

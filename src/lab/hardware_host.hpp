@@ -14,9 +14,9 @@ namespace muster::lab {
 // What `up` puts on the disk of a host.
 [[nodiscard]] HardwareFiles healthy_files(const Spec& spec, int host);
 
-// For the first process of a host: starts what belongs to the hardware, the fabric manager, as a
+// For the first process of a host: makes the files in /dev and starts the fabric manager, as a
 // child of that process, which reaps it.
-void fork_services(const Spec& spec, int host);
+[[nodiscard]] Result<void> boot_hardware(const Spec& spec, int host);
 
 [[nodiscard]] Result<void> damage_host(const Spec& spec, int host, const Damage& damage,
                                        const std::string& argument);

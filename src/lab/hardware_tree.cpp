@@ -291,12 +291,32 @@ void add_modules(const Hardware& hardware, Tree& tree) {
 void add_kernel_log(const Hardware& hardware, Tree& tree) {
   std::string records, lines;
   for (std::size_t i = 0; i < hardware.kernel_log.size(); ++i) {
-    records += fmt::format("4,{},{},-;{}\n", 2000 + i, 86'400'000'000 + i, hardware.kernel_log[i]);
-    lines += fmt::format("kernel: [86400.{:06}] {}\n", i, hardware.kernel_log[i]);
+    records += fmt::format("4,{},{},-;{}\n", 2000 + i, hardware.uptime_us, hardware.kernel_log[i]);
+    lines += fmt::format("kernel: [{:.6f}] {}\n", static_cast<double>(hardware.uptime_us) / 1e6,
+                         hardware.kernel_log[i]);
   }
   if (records.empty()) return;
   tree["/dev/kmsg"] = {.content = records, .mode = 0644};
   tree["/var/log/kern.log"] = {.content = lines, .mode = 0644};
+}
+
+// Programs look whether they are there and may be opened; all of them are /dev/null.
+void add_device_files(const Hardware& hardware, Tree& tree) {
+  const auto add = [&](const std::string& path, const char* target) {
+    tree["/dev/" + path] = {.content = target, .is_link = true};
+  };
+  const bool nvidia = hardware.model.vendor == "nvidia";
+  for (const char* name : {"nvidiactl", "nvidia-uvm"}) {
+    if (nvidia) add(name, "null");
+  }
+  if (!nvidia) add("kfd", "null");
+  for (std::size_t i = 0; i < hardware.gpus.size(); ++i) {
+    if (nvidia) add(fmt::format("nvidia{}", i), "null");
+    if (!nvidia) add(fmt::format("dri/renderD{}", 128 + i), "../null");
+  }
+  for (std::size_t i = 0; i < hardware.rdma.size(); ++i) {
+    if (hardware.rdma[i].present) add(fmt::format("infiniband/uverbs{}", i), "../null");
+  }
 }
 
 }  // namespace
@@ -341,6 +361,7 @@ Tree hardware_tree(const Hardware& hardware, int cpus) {
   add_numa(dealt, tree);
   add_modules(hardware, tree);
   add_kernel_log(hardware, tree);
+  add_device_files(hardware, tree);
   if (hardware.model.fabric) {
     tree[std::string(kFabricManager)] = {.content = "sleep", .is_link = true};
   }

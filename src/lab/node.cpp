@@ -127,7 +127,7 @@ Result<void> become_host(const Spec& spec, int host, int go) {
   for (const RailInterface& rail : rails_of(spec, host)) {
     if (rail.up) MUSTER_CHECK(bring_up(rail.interface, rail.address, kRailPrefixLength));
   }
-  return {};
+  return boot_hardware(spec, host);
 }
 
 struct Pipe {
@@ -150,7 +150,6 @@ Result<Pipe> make_pipe() {
     (void)!::write(report.write.get(), text.data(), text.size());
     ::_exit(1);
   }
-  fork_services(spec, host);
   exec_init(spec.name, init, {"/usr/sbin/sshd", "-D", "-E", "/var/log/sshd.log"});
 }
 
