@@ -20,7 +20,7 @@ VARIABLES = "NCCL_|UCX_|FI_|GLOO_|MASTER_|CUDA_VISIBLE_DEVICES|HIP_VISIBLE_DEVIC
 # Depends on the machine that the lab is on, not on the profile.
 OF_THIS_MACHINE = re.compile(r"^  (engine |\d+ threads? per rank)")
 # A container that may not raise limits has no unlimited memlock to give to its hosts.
-NOT_OF_THE_PROFILE = ("[rdma-memlock]", "[cpu-oversubscribed]")
+NOT_OF_THE_PROFILE = ("[rdma-memlock]", "[omp-threads-oversubscribed]")
 
 
 def smi(lab, host, fields):
