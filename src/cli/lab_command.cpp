@@ -206,33 +206,43 @@ CLI::App* add(CLI::App& lab, const Options& options, Action& action, const char*
 }
 
 void add_up(CLI::App& lab, const Options& options, Action& action) {
+  constexpr const char* kHosts = "What the hosts are like";
   CLI::App* up = add(lab, options, action, "up",
                      "Create a lab: hosts n1 to nN, and a host 'launcher' to work from",
                      "  muster lab up --hosts 3\n"
                      "  muster lab up --hosts 4 --like dgx-h100",
                      lab_up);
   up->add_option("--hosts", options->spec.hosts, "Number of hosts besides the launcher")
-      ->required();
-  up->add_option("--nics", options->spec.nics, "Networks per host, 1 or 2")->capture_default_str();
+      ->required()
+      ->group(kHosts);
+  up->add_option("--nics", options->spec.nics, "Networks per host, 1 or 2")
+      ->capture_default_str()
+      ->group(kHosts);
   up->add_option(
         "--nic-names", options->spec.nic_names,
         "Comma-separated names for the hosts' first interface, assigned in turn: eth0,ens5,eno1")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->group(kHosts);
   up->add_option("--like", options->spec.like,
                  fmt::format("Show the GPUs and network cards of this machine: {}",
                              fmt::join(lab::profile_names(), ", ")))
-      ->type_name("MACHINE");
+      ->type_name("MACHINE")
+      ->group(kHosts);
   up->add_option("--user", options->spec.user, "Name of the ordinary user on every host")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kHosts);
   up->add_option("--root", options->spec.root,
                  "Root file system of the hosts, except the launcher; default: this machine's")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->group(kHosts);
   up->add_option("--share", options->spec.shares,
                  "Directory of this machine that all hosts share, as over NFS; may be repeated")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->group(kHosts);
   up->add_option("--launcher-lacks", options->spec.launcher_lacks,
                  "Directory of this machine that is empty on the host 'launcher'; may be repeated")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->group(kHosts);
   up->add_flag("-n,--dry-run", options->dry_run, "Print what muster would do, without doing it");
 }
 
@@ -302,7 +312,7 @@ void add_link(CLI::App& lab, const Options& options, Action& action) {
 
 void add_break(CLI::App& lab, const Options& options, Action& action) {
   CLI::App* command = add(lab, options, action, "break",
-                          "Break one thing on a host, such as its ssh key or a limit", "",
+                          "Break one thing on a host, such as a limit, a GPU or a network port", "",
                           [](const LabOptions& given) {
                             std::string what = given.what, argument = given.argument;
                             const std::size_t equals = what.find('=');
@@ -322,8 +332,8 @@ void add_break(CLI::App& lab, const Options& options, Action& action) {
   };
   for (const lab::Breakage& row : lab::breakages()) add_row(row.name, row.argument, row.what);
   known +=
-      "\n\nOn hosts that show hardware (lab up --like), WHAT may also be one of these. GPUs and\n"
-      "rails are counted from 0; a rail may be named by its RDMA device, such as mlx5_3.";
+      "\n\nOn hosts that show hardware (lab up --like), WHAT may also be one of these.\n"
+      "GPUs and rails are counted from 0; a rail may also be named: rail=mlx5_3.";
   for (const lab::Damage& row : lab::damages()) add_row(row.name, row.argument, row.what);
   command->add_option("WHAT", options->what, "What to break; see below")->required();
   command->add_option("ARGUMENT", options->argument,

@@ -247,13 +247,13 @@ Result<void> no_peer_memory(Hardware& hardware, Argument /*none*/) {
 }
 
 constexpr std::array<Damage, 30> kDamages = {{
-    {"rail", "RAIL", "takes the port of an RDMA card down, as an unplugged cable does", rail_down},
+    {"rail", "RAIL", "takes the port down, as an unplugged cable does", rail_down},
     {"rail-errors", "RAIL", "shows symbol errors and link failures in its counters", rail_errors},
     {"rail-firmware", "RAIL", "shows old firmware on the card", rail_firmware},
     {"rail-gid-moved", "RAIL", "moves the IPv4 GIDs two entries up, as a reboot can",
      rail_gid_moved},
     {"rail-gone", "RAIL", "removes the card from the host", rail_gone},
-    {"rail-init", "RAIL", "leaves the port in state INIT, as without a subnet manager", rail_init},
+    {"rail-init", "RAIL", "leaves the port in INIT: no subnet manager", rail_init},
     {"rail-mtu", "RAIL", "gives the card's interface an MTU of 1280", rail_mtu},
     {"rail-no-gid", "RAIL", "removes the IPv4 GIDs of the port", rail_no_gid},
     {"rail-pcie", "RAIL", "halves the card's PCIe width, to x8 of x16", rail_pcie},
@@ -273,11 +273,9 @@ constexpr std::array<Damage, 30> kDamages = {{
     {"gpu-xid", "GPU", "writes an Xid 74 into the kernel log", gpu_xid},
     {"nvlink", "GPU", "takes two NVLinks of the GPU down", nvlink_down},
     {"no-fabric-manager", "", "stops the fabric manager", fabric_manager},
-    {"no-peer-memory", "", "unloads the modules for GPUDirect RDMA, such as nvidia_peermem",
-     no_peer_memory},
+    {"no-peer-memory", "", "unloads nvidia_peermem and the like", no_peer_memory},
     {"no-persistence", "", "turns persistence mode off on all GPUs", no_persistence},
-    {"driver-mismatch", "", "makes nvidia-smi fail: driver and library versions differ",
-     driver_mismatch},
+    {"driver-mismatch", "", "makes nvidia-smi fail: driver and library differ", driver_mismatch},
     {"smi-hangs", "", "makes nvidia-smi or amd-smi hang", smi_hangs},
     {"smi-missing", "", "removes nvidia-smi or amd-smi", smi_missing},
 }};

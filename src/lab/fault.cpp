@@ -89,13 +89,16 @@ Result<void> start_wire(const Spec& spec, int host, int nic, const Ends& ends, c
   return in_switch(spec.name, fmt::format("link set {} master {} up\n", outer, bridge_name(nic)));
 }
 
-// Whether the cable hangs in no bridge.
-Result<bool> cut_off(const Spec& spec, int host, int nic, const Ends& ends) {
-  const std::string port = bridge_port(spec, host, nic);
-  MUSTER_TRY(const sys::Ended shown,
-             sys::run({.argv = in_network_of(ends.switch_pid,
-                                             {"ip", "-o", "link", "show", "dev", port})}));
-  return shown.out.find(" master ") == std::string::npos;
+// Whether the cable hangs in no bridge, neither by its port nor by a wire's end. The end of a wire
+// whose process has died is still there.
+Result<bool> cut_off(int host, int nic, const Ends& ends) {
+  for (const std::string& name : {wire_outer_name(host, nic), ends.port}) {
+    MUSTER_TRY(const sys::Ended shown,
+               sys::run({.argv = in_network_of(ends.switch_pid,
+                                               {"ip", "-o", "link", "show", "dev", name})}));
+    if (shown.out.find(" master ") != std::string::npos) return false;
+  }
+  return true;
 }
 
 Result<void> unshape(const Spec& spec, int host, int nic, const Ends& ends) {
@@ -109,7 +112,7 @@ Result<void> unshape(const Spec& spec, int host, int nic, const Ends& ends) {
       spec.name, fmt::format("link set {} master {} up\n", port_name(host, nic), bridge_name(nic)));
 }
 
-// The cards of the profile whose cable is in the switch and not unplugged by `break`.
+// The cards of the profile whose cable is in the switch on a healthy host.
 std::vector<RailInterface> cabled_rails(const Spec& spec, int host) {
   std::vector<RailInterface> rails = rails_of(spec, host);
   std::erase_if(rails, [](const RailInterface& rail) { return !rail.in_switch; });
@@ -138,9 +141,11 @@ Result<void> cut(const Spec& spec, int host) {
   for (int nic = 0; nic < spec.nics; ++nic) {
     lines += fmt::format("link set {} nomaster\n", bridge_port(spec, host, nic));
   }
+  std::string rail_lines;
   for (const RailInterface& rail : cabled_rails(spec, host)) {
-    lines += fmt::format("link set {} nomaster\n", rail_port_name(host, rail.number));
+    rail_lines += fmt::format("link set {} nomaster\n", rail_port_name(host, rail.number));
   }
+  if (!rail_lines.empty()) try_in_switch(spec.name, rail_lines);  // `break` removes cards
   return in_switch(spec.name, lines);
 }
 
@@ -197,7 +202,7 @@ Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,
   const auto switch_pid = node_pid(spec.name, kSwitch);
   if (!switch_pid) return unexpected(Error{.what = "the lab's network switch is not running"});
   const Ends ends{host_pid, *switch_pid, nic_name(spec, host, nic), port_name(host, nic)};
-  MUSTER_TRY(const bool is_cut, cut_off(spec, host, nic, ends));
+  MUSTER_TRY(const bool is_cut, cut_off(host, nic, ends));
   if (is_cut) {
     return unexpected(Error{.code = ErrorCode::kUsage,
                             .what = "the host's links are cut",
