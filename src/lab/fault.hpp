@@ -11,6 +11,8 @@ namespace muster::lab {
 
 // Frames vanish both ways; the host sees no loss of carrier, as behind a dead switch.
 [[nodiscard]] Result<void> cut(const Spec& spec, int host);
+
+// Undoes `cut`, and whatever `break` has done to the hardware.
 [[nodiscard]] Result<void> mend(const Spec& spec, int host);
 
 // All processes die at once; the kernel still closes their connections, so peers are told.

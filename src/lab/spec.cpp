@@ -1,6 +1,7 @@
 #include "lab/spec.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -19,6 +20,13 @@ bool is_word(std::string_view text, std::size_t max_size) {
   };
   return !text.empty() && text.size() <= max_size && text.front() != '-' &&
          std::all_of(text.begin(), text.end(), good);
+}
+
+// Letters of either case, as in enP7s7.
+bool is_interface_name(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return is_word(name, kMaxInterfaceName - 1) && name != "lo";
 }
 
 unexpected<Error> refuse(std::string what, std::string hint = {}) {
@@ -46,7 +54,7 @@ Result<void> validate(const Spec& spec) {
   }
   if (spec.nic_names.empty()) return refuse("--nic-names is empty");
   for (const std::string& name : spec.nic_names) {
-    if (!is_word(name, kMaxInterfaceName - 1) || name == "lo") {
+    if (!is_interface_name(name)) {
       return refuse(fmt::format("'{}' cannot be the name of a network interface", name));
     }
   }
@@ -58,6 +66,9 @@ Result<void> validate(const Spec& spec) {
     if (folder.empty() || folder.front() != '/') {
       return refuse(fmt::format("--share needs an absolute path, not '{}'", folder));
     }
+  }
+  if (!spec.like.empty() && spec.hosts > kMaxHostsWithRails) {
+    return refuse(fmt::format("a lab with --like has at most {} hosts", kMaxHostsWithRails));
   }
   return {};
 }
@@ -132,6 +143,14 @@ std::string bridge_name(int nic) {
   return fmt::format("br{}", nic);
 }
 
+std::string rail_port_name(int host, int rail) {
+  return fmt::format("r{}h{}", rail, host);
+}
+
+std::string rail_bridge_name(int rail) {
+  return fmt::format("rail{}", rail);
+}
+
 std::string lab_folder(std::string_view lab) {
   return fmt::format("{}/{}", kRoot, lab);
 }
@@ -153,7 +172,7 @@ void fields(V& v, Spec& s) {
   v("name", s.name), v("hosts", s.hosts), v("nics", s.nics), v("nic_names", s.nic_names);
   v("ip", s.ip);
   v("root", s.root), v("user", s.user), v("uid", s.uid), v("password", s.password);
-  v("shares", s.shares), v("launcher_lacks", s.launcher_lacks);
+  v("shares", s.shares), v("launcher_lacks", s.launcher_lacks), v("like", s.like);
 }
 
 std::string to_json(const Spec& spec) {

@@ -24,9 +24,11 @@ struct Spec {
   std::string password;                     // the user's, on every host
   std::vector<std::string> shares;          // folders that all hosts see as one, absolute
   std::vector<std::string> launcher_lacks;  // folders that look empty on the launcher, absolute
+  std::string like;  // the machine whose hardware the hosts show, a profile; empty: none
 };
 
 constexpr int kMaxHosts = 4096;
+constexpr int kMaxHostsWithRails = 250;  // a rail has a /24
 constexpr std::string_view kLauncher = "launcher";
 
 // The address that `break docker0` gives to every host, and its prefix length.
@@ -56,6 +58,9 @@ struct HostAddress {
 [[nodiscard]] std::string nic_name(const Spec& spec, int host, int nic);
 [[nodiscard]] std::string port_name(int host, int nic);  // the cable's end in the switch
 [[nodiscard]] std::string bridge_name(int nic);
+// The same for the networks of the profile's cards, which have no second end to be shaped.
+[[nodiscard]] std::string rail_port_name(int host, int rail);
+[[nodiscard]] std::string rail_bridge_name(int rail);
 // A shaped cable goes port - wire process - inner end = outer end - bridge.
 [[nodiscard]] std::string wire_inner_name(int host, int nic);
 [[nodiscard]] std::string wire_outer_name(int host, int nic);

@@ -87,5 +87,15 @@ TEST(Spec, RefusesWhatWouldLeaveItsFolder) {
   EXPECT_TRUE(validate(Spec{.hosts = 1}).has_value());
 }
 
+TEST(Spec, KeepsTheMachineThatItIsLike) {
+  const Spec spec{.hosts = 4, .like = "dgx-h100"};
+  const auto read = from_json(to_json(spec));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->like, "dgx-h100");
+  EXPECT_TRUE(validate(Spec{.hosts = 250, .like = "dgx-h100"}));
+  EXPECT_FALSE(validate(Spec{.hosts = 251, .like = "dgx-h100"}));  // a rail has a /24
+  EXPECT_TRUE(validate(Spec{.hosts = 1, .nic_names = {"enP7s7"}}));
+}
+
 }  // namespace
 }  // namespace muster::lab
