@@ -37,9 +37,11 @@ Findings find_no_way_back(const Scene& scene) {
   Findings findings;
   for (const Participant& host : participants(scene)) {
     const auto way = ways.find(host.name());
-    const bool failed = way != ways.end() && way->second->how != Reached::kYes;
-    if (host.facts->launcher_unreachable.empty() && !failed) continue;
-    const bool is_partial = failed && way->second->how == Reached::kLargeLost;
+    // The trial sends more packets than the probe of the facts, which a lossy network can deceive.
+    const bool was_tried = way != ways.end();
+    const std::string& unreachable = host.facts->launcher_unreachable;
+    if (was_tried ? way->second->how == Reached::kYes : unreachable.empty()) continue;
+    const bool is_partial = was_tried && way->second->how == Reached::kLargeLost;
     findings.push_back(
         {.id = std::string(is_partial ? kPathMtu : kNoCommonSubnet),
          .severity = Severity::kError,
@@ -48,7 +50,7 @@ Findings find_no_way_back(const Scene& scene) {
                              "able to",
                              is_partial ? "send large packets to" : "connect to",
                              engines::name_of(engine.kind, engine.version)),
-         .evidence = failed ? trial_text(scene, *way->second) : host.facts->launcher_unreachable,
+         .evidence = unreachable.empty() ? trial_text(scene, *way->second) : unreachable,
          .fix = "make this machine reachable from the host (route, firewall, NAT, MTU), start "
                 "muster on one of the hosts, or use --engine torchrun"});
   }

@@ -32,14 +32,12 @@ ReachPlan plan_reach(const layout::Layout& layout, const hosts::Cluster& cluster
   for (const layout::Placement& placement : layout.placements) {
     const auto member = members.find(placement.host);
     if (member == members.end() || !takes_part(placement, surveys[member->second])) continue;
-    const facts::Facts& facts = *surveys[member->second].facts;
     const bool is_first = placement.first_rank == 0 && placement.ranks > 0;
     if (is_first) first = &placement;
     plan.stations.insert(is_first ? plan.stations.begin() : plan.stations.end(),
                          {.member = member->second,
                           .address = placement.address,
-                          .calls_launcher = needs_launcher && !placement.here &&
-                                            facts.launcher_unreachable.empty()});
+                          .calls_launcher = needs_launcher && !placement.here});
   }
   drop_shared_addresses(plan.stations);
   const bool is_there =

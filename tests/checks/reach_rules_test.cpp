@@ -166,6 +166,16 @@ TEST(WayBackTrial, CountsForAnMpiOnly) {
   EXPECT_TRUE(has(findings[0].what, "cannot send large packets to this machine"));
 }
 
+// 5 % loss deceives the probe of the facts in one check of a hundred.
+TEST(WayBackTrial, CountsMoreThanTheFacts) {
+  World world = good_world(2);
+  for (int host : {1, 2}) world.host(host).launcher_unreachable = "no answer within 3 s";
+  const auto findings = found(world, {{.from = 0, .to = facts::kLauncher, .how = Reached::kYes}});
+  ASSERT_EQ(findings.size(), 1);
+  EXPECT_EQ(findings[0].hosts, std::vector<std::string>{"n2"});
+  EXPECT_EQ(findings[0].evidence, "no answer within 3 s");
+}
+
 TEST(ReachGroups, HoldEveryFailedPairOnce) {
   HostPairs tried;
   for (std::size_t from = 0; from < 6; ++from) {

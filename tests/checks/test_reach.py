@@ -93,7 +93,6 @@ SIXTEEN = [
      [("ompi-oob-no-common-interface", [f"n{i}" for i in range(1, 17)], "the host cannot connect to this machine")]),
     ("a path that loses large packets", [("n2", "--largest", "1300", "--between", "n5")],
      [("mtu-mismatch", ["n2", "n5"], "small packets pass between n2 and n5, but large ones do not")]),
-    ("5 % loss on one link", [("n2", "--loss", "5%")], []),
 ]
 
 
@@ -121,3 +120,15 @@ def test_among_sixteen_hosts(sixteen, name, links, expected):
     for (_, _, what, evidence), (_, _, begins) in zip(found, expected):
         assert what.startswith(begins), found
     print(f"\n| {name} | {'; '.join(what for _, _, what, _ in found) or 'nothing'} | {seconds:.1f} s |")
+
+
+@pytest.mark.campaign
+@pytest.mark.alone
+def test_a_lossy_link_is_not_taken_for_a_firewall(sixteen):
+    sixteen.command("link", "n2", "--loss", "5%")
+    try:
+        wrong = [found for found in (check(sixteen, "--answer-within", "15", hosts="n[1-16]") for _ in range(100)) if found]
+    finally:
+        sixteen.command("link", "n2", "--clear")
+    print(f"\n| 5 % loss on the link of one host, 100 checks | {len(wrong)} with a finding | |")
+    assert wrong == []
