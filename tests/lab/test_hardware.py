@@ -147,6 +147,8 @@ def test_what_muster_finds_broken(lab_up):
         return [f"{one['severity']:<8} {one['id']} on {', '.join(one['hosts'])}: {one['evidence']}" for one in found
                 if f"[{one['id']}]" not in NOT_OF_THE_PROFILE]
 
+    known = lab.command("break", "--help").stdout.partition("On hosts that show hardware")[2].partition("Examples:")[0]
+    assert sorted(re.findall(r"^  ([a-z-]+) ", known, re.M)) == sorted(breakage.split()[0] for breakage in BREAKAGES)
     healthy = findings()
     text = "hgx-roce: 4 hosts; each failure on n2 alone, and what muster check then reports more\n"
     for breakage in BREAKAGES:
