@@ -136,6 +136,11 @@ struct RailInterface {
   int mtu = 1500;
   bool in_switch = true;  // false: no cable, or one to another kind of network
   bool up = true;
+
+  [[nodiscard]] std::vector<HostAddress> addresses() const {
+    if (address.empty()) return {};
+    return {{address, kRailPrefixLength}};
+  }
 };
 [[nodiscard]] std::vector<RailInterface> rail_interfaces(const Hardware& hardware);
 

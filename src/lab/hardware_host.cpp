@@ -103,7 +103,7 @@ Result<void> plug_in(const Spec& spec, int host, pid_t pid, const RailInterface&
   MUSTER_CHECK(in_switch(spec.name, plan_rail_cable({host, pid}, rail)));
   if (!rail.up) return {};
   MUSTER_TRY(const int code, inside(spec, host_name(host), As::kNetworkRoot, [&] {
-               return bring_up(rail.interface, rail.address, kRailPrefixLength) ? 0 : 1;
+               return bring_up(rail.interface, rail.addresses()) ? 0 : 1;
              }));
   if (code == 0) return {};
   return unexpected(Error{.what = fmt::format("cannot set up {}", rail.interface)});

@@ -125,7 +125,7 @@ Result<void> become_host(const Spec& spec, int host, int go) {
     MUSTER_CHECK(bring_up(nic_name(spec, host, nic), addresses(spec, host, nic)));
   }
   for (const RailInterface& rail : rails_of(spec, host)) {
-    if (rail.up) MUSTER_CHECK(bring_up(rail.interface, rail.address, kRailPrefixLength));
+    if (rail.up) MUSTER_CHECK(bring_up(rail.interface, rail.addresses()));
   }
   return boot_hardware(spec, host);
 }

@@ -82,17 +82,20 @@ void leave_out(std::vector<PossibleRail>& candidates, std::vector<LeftOut>& left
   });
 }
 
+bool is_way_out(const facts::Facts& host, const std::string& interface) {
+  return !interface.empty() && (interface == default_interface(host, Family::kIpv4) ||
+                                interface == default_interface(host, Family::kIpv6));
+}
+
 void leave_out_slow(const facts::Facts& host, std::vector<PossibleRail>& candidates,
                     std::vector<LeftOut>& left_out) {
   double top = 0;
   for (const PossibleRail& one : candidates) top = std::max(top, gbit_of(one.port->rate));
-  const std::string way_out = default_interface(host);
   leave_out(candidates, left_out, [&](const PossibleRail& one) -> std::string {
     const double gbit = gbit_of(one.port->rate);
     if (gbit <= 0 || gbit >= top) return "";
     if (gbit * 2 <= top) return one.port->rate;
-    const bool is_way_out = !way_out.empty() && one.rail.interface == way_out;
-    return is_way_out ? one.port->rate + " with the default route" : "";
+    return is_way_out(host, one.rail.interface) ? one.port->rate + " with the default route" : "";
   });
 }
 

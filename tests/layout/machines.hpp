@@ -66,7 +66,7 @@ World world_of(int hosts, const Make& make) {
 
 // Eight cards for eight GPUs and two cards of two ports each for storage and management.
 inline void make_dgx_h100(facts::Facts& host, int number) {
-  host.gpus.assign(8, "NVIDIA H100 80GB HBM3");
+  host.gpus.assign(8, facts::Gpu{.model = "NVIDIA H100 80GB HBM3"});
   for (const int card : {0, 3, 4, 5, 6, 9, 10, 11}) {
     host.rdma.push_back(ib_port(fmt::format("mlx5_{}", card), "400 Gb/sec (4X NDR)"));
   }
@@ -82,7 +82,7 @@ inline void make_dgx_h100(facts::Facts& host, int number) {
 }
 
 inline void make_hgx_roce(facts::Facts& host, int number) {
-  host.gpus.assign(8, "NVIDIA H200");
+  host.gpus.assign(8, facts::Gpu{.model = "NVIDIA H200"});
   for (int rail = 0; rail < 8; ++rail) {
     add_roce(host, fmt::format("mlx5_{}", rail), fmt::format("gpu{}", rail),
              fmt::format("10.10.{}.{}", rail, number), 3, "400 Gb/sec (4X NDR)");
@@ -93,7 +93,7 @@ inline void make_hgx_roce(facts::Facts& host, int number) {
 
 // One QSFP port with a cable, which shows as two cards; the other port, without, as two more.
 inline void make_dgx_spark(facts::Facts& host, int number) {
-  host.gpus = {"NVIDIA GB10"};
+  host.gpus = {facts::Gpu{.model = "NVIDIA GB10"}};
   host.cpu.architecture = "aarch64";
   add_roce(host, "rocep1s0f0", "enp1s0f0np0", fmt::format("192.168.100.{}", number),
            number == 1 ? 3 : 5, "200 Gb/sec (4X HDR)");
@@ -110,7 +110,7 @@ inline void make_dgx_spark(facts::Facts& host, int number) {
 }
 
 inline void make_aws_p5(facts::Facts& host, int /*number*/) {
-  host.gpus.assign(8, "NVIDIA H100 80GB HBM3");
+  host.gpus.assign(8, facts::Gpu{.model = "NVIDIA H100 80GB HBM3"});
   for (int card = 0; card < 32; ++card) {
     host.rdma.push_back({.device = fmt::format("rdmap{}s0", 79 + card),
                          .port = 1,
@@ -122,7 +122,7 @@ inline void make_aws_p5(facts::Facts& host, int /*number*/) {
 }
 
 inline void make_mi300x(facts::Facts& host, int number) {
-  host.gpus.assign(8, "AMD gfx942");
+  host.gpus.assign(8, facts::Gpu{.model = "AMD gfx942"});
   for (int rail = 0; rail < 8; ++rail) {
     add_roce(host, fmt::format("bnxt_re{}", rail), fmt::format("benic{}p1", rail + 1),
              fmt::format("10.30.{}.{}", rail, number), 3, "400 Gb/sec (4X NDR)");
@@ -134,7 +134,7 @@ inline void make_mi300x(facts::Facts& host, int number) {
 
 // A pod with a macvlan interface on a bond: the card's table has the GIDs of other pods too.
 inline void make_macvlan_pod(facts::Facts& host, int number) {
-  host.gpus.assign(4, "NVIDIA A100-SXM4-80GB");
+  host.gpus.assign(4, facts::Gpu{.model = "NVIDIA A100-SXM4-80GB"});
   const std::string address = fmt::format("10.40.0.{}", 10 + number);
   add_roce(host, "mlx5_bond_0", "net1", address, 7 + 2 * number, "100 Gb/sec (4X EDR)");
   auto& gids = host.rdma.back().gids;

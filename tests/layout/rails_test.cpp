@@ -80,7 +80,7 @@ TEST(Rails, LeaveOutTheDefaultRouteOnlyIfItIsSlower) {
 
 TEST(Rails, AreTheCardsOfWhichEachGpuHasOne) {
   facts::Facts host = good_host("n1", 1);
-  host.gpus.assign(2, "a GPU");
+  host.gpus.assign(2, facts::Gpu{.model = "a GPU"});
   host.rdma = {ib_port("a", "400 Gb/sec", "gpu"), ib_port("b", "400 Gb/sec", "gpu"),
                ib_port("c", "400 Gb/sec", "storage")};
   EXPECT_EQ(names(find_rails(host, Fabric::kInfiniband, "")), (Names{"a", "b"}));
@@ -89,7 +89,7 @@ TEST(Rails, AreTheCardsOfWhichEachGpuHasOne) {
   host.rdma[1].active = true;
   host.rdma.push_back(ib_port("d", "400 Gb/sec", "storage"));  // which of the two kinds?
   EXPECT_EQ(find_rails(host, Fabric::kInfiniband, "").rails.size(), 4U);
-  host.gpus.assign(1, "a GPU");  // two cards of one port, as on a DGX Spark
+  host.gpus.assign(1, facts::Gpu{.model = "a GPU"});  // two cards of one port, as on a DGX Spark
   EXPECT_EQ(find_rails(host, Fabric::kInfiniband, "").rails.size(), 4U);
 }
 
