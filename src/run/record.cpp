@@ -121,25 +121,23 @@ Verdict gave_up_waiting(const Record& record, const RankRecord& waiter, const Ra
           .first_failed_rank = waiter.rank};
 }
 
-Verdict ran_out_of_memory(const Record& record, const RankRecord& first) {
+std::string failure_hint(const Record& record, const RankRecord& first) {
+  const bool says_why = !end_of(first).failure.empty() && !first.aborted_with;
+  if (says_why) return {};
+  if (!end_of(first).memory_ran_out) return log_hint(record, first.rank);
   const double most_gib = static_cast<double>(end_of(first).max_rss_kb) / (1 << 20);
-  return {.code = code_of(status_of(first)),
-          .text = describe_failure(first) + others_text(record, first),
-          .hint = fmt::format("the rank itself used up to {:.1f} GiB; use a smaller batch, fewer "
-                              "ranks or fewer DataLoader workers per host, or raise the memory "
-                              "limit of the container or Slurm job; {}",
-                              most_gib, log_hint(record, first.rank)),
-          .first_failed_rank = first.rank};
+  return fmt::format(
+      "the rank itself used up to {:.1f} GiB; use a smaller batch, fewer ranks or fewer DataLoader "
+      "workers per host, or raise the memory limit of the container or Slurm job; {}",
+      most_gib, log_hint(record, first.rank));
 }
 
 Verdict rank_failed(const Record& record, const RankRecord& first) {
   const RankRecord* cause = first.timed_out ? kept_waiting(record, first) : nullptr;
   if (cause) return gave_up_waiting(record, first, *cause);
-  if (end_of(first).memory_ran_out) return ran_out_of_memory(record, first);
-  const bool says_why = !end_of(first).failure.empty() && !first.aborted_with;
   return {.code = code_of(status_of(first)),
           .text = describe_failure(first) + others_text(record, first),
-          .hint = says_why ? std::string() : log_hint(record, first.rank),
+          .hint = failure_hint(record, first),
           .first_failed_rank = first.rank};
 }
 
