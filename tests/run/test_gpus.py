@@ -2,12 +2,15 @@
 import json
 import os
 import re
+import shlex
 
 import pytest
+from tests.docs.pages import take
 from tests.run.launchers import LAUNCHERS
 
 pytestmark = pytest.mark.lab
 
+(NEAR_GPUS,) = take("docs/run.md", "muster run -H n[1-4] --nproc-per-node gpu ")
 IN_CI = ("openmpi5", "torchrun")
 BY_SSH = [pytest.param(one, id=one.name, marks=[] if one.name in IN_CI else pytest.mark.campaign)
           for one in LAUNCHERS if one.engine not in ("slurm", "pods")]
@@ -41,7 +44,8 @@ def module_cluster(module_lab_up, make_cluster):
 @pytest.mark.skipif(len(CPUS) < 2, reason="one CPU cannot be told from another")
 @pytest.mark.parametrize("launcher", BY_SSH)
 def test_each_rank_runs_on_the_cpus_near_its_gpu(cluster, launcher):
-    run = launcher.start(cluster, ["sh", "-c", SHOW_CPUS], "--bind-to", "gpu", each="gpu")
+    _, _, _, _, _, each, *flags, _ = shlex.split(NEAR_GPUS)
+    run = launcher.start(cluster, ["sh", "-c", SHOW_CPUS], *flags, each=each)
     assert run.end(60) == 0, run.said()
     seen = dict(re.findall(r"rank (\d): (\S+)", "\n".join(run.out)))
     everywhere = cluster.lab.shell("n2", "sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status").strip()
