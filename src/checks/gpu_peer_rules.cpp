@@ -1,6 +1,7 @@
 // GPUs that differ from those of the other hosts. Different GPUs work together; the slower ones set
 // the pace.
 #include <algorithm>
+#include <bit>
 #include <map>
 
 #include <fmt/format.h>
@@ -47,22 +48,56 @@ std::string short_of_gpus(const GpuHost& host) {
   return gpus > 0 && ranks > gpus ? fmt::format("; {} ranks are to run there", ranks) : "";
 }
 
-Findings odd_inventories(const std::vector<GpuHost>& hosts) {
+// Of equally frequent inventories, the one with most GPUs is the usual one.
+HostGroups by_inventory(std::vector<GpuHost> hosts) {
+  std::stable_sort(hosts.begin(), hosts.end(), [](const GpuHost& one, const GpuHost& two) {
+    return one.gpus.size() > two.gpus.size();
+  });
   HostGroups groups;
   for (const GpuHost& host : hosts) groups.add(host.text, host.host.name());
+  return groups;
+}
+
+// Whether it is a machine like `usual` with fewer of the same GPUs, and so few that no machine is
+// sold with them: seven instead of eight.
+bool lacks_gpus(const GpuHost& host, const GpuHost& usual) {
+  return host.gpus.size() < usual.gpus.size() && !std::has_single_bit(host.gpus.size()) &&
+         host.host.facts->cpu.model == usual.host.facts->cpu.model &&
+         std::all_of(host.gpus.begin(), host.gpus.end(),
+                     [&](const Gpu* gpu) { return gpu->model == usual.gpus.front()->model; });
+}
+
+Finding odd_inventory(const GpuHost& host, const GpuHost& usual, const std::string& usual_hosts,
+                      bool is_trouble) {
+  return {.id = std::string(kGpusDiffer),
+          .severity = is_trouble ? Severity::kWarning : Severity::kNote,
+          .hosts = {host.host.name()},
+          .what = fmt::format("its GPUs differ from those of {}", usual_hosts),
+          .evidence = fmt::format("{}; on {} {}{}", host.text, usual_hosts, usual.text,
+                                  short_of_gpus(host)),
+          .fix = is_trouble ? "see whether the host has lost a GPU (lspci, and NVRM or amdgpu in the "
+                              "kernel's log), or whether CUDA_VISIBLE_DEVICES hides it; without it, "
+                              "start as many ranks there as the host has GPUs: --nproc-per-node auto"
+                            : "none if the machines are meant to differ: the job can run, at the "
+                              "pace of the slowest GPU"};
+}
+
+// Several hosts that are alike, or a host of another model, are a cluster of different machines. A
+// single host with fewer GPUs than others of its kind may have lost some.
+Findings odd_inventories(const std::vector<GpuHost>& hosts) {
+  const HostGroups groups = by_inventory(hosts);
+  const auto usual = std::find_if(hosts.begin(), hosts.end(), [&](const GpuHost& host) {
+    return host.text == groups.usual().key;
+  });
+  std::map<std::string, std::size_t> hosts_with;
+  for (const HostGroup& group : groups.all()) hosts_with[group.key] = group.hosts.size();
+  const std::string usual_hosts = groups.usual_hosts();
   Findings findings;
-  const std::string usual = groups.usual_hosts();
   for (const GpuHost& host : hosts) {
-    if (host.text == groups.usual().key) continue;
-    findings.push_back(
-        {.id = std::string(kGpusDiffer),
-         .severity = Severity::kWarning,
-         .hosts = {host.host.name()},
-         .what = fmt::format("its GPUs differ from those of {}", usual),
-         .evidence = fmt::format("{}; on {} {}{}", host.text, usual, groups.usual().key,
-                                 short_of_gpus(host)),
-         .fix = "the job can run, at the pace of the slowest GPU; if a GPU is missing, see whether "
-                "the host has lost one, or whether CUDA_VISIBLE_DEVICES hides it"});
+    if (host.text == usual->text) continue;
+    const bool is_trouble = host.gpus.empty() || !short_of_gpus(host).empty() ||
+                            (hosts_with[host.text] == 1 && lacks_gpus(host, *usual));
+    findings.push_back(odd_inventory(host, *usual, usual_hosts, is_trouble));
   }
   return findings;
 }

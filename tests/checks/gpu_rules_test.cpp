@@ -130,8 +130,32 @@ TEST(GpuRules, MixedHostsWork) {
     gpu.pcie_gen_max = 4;
     gpu.nvlinks_up = 12;
   }
-  ASSERT_EQ(brief(world), "warning n2 gpus-differ-between-hosts");
+  ASSERT_EQ(brief(world), "note n2 gpus-differ-between-hosts");
   EXPECT_TRUE(has(judged(world)[0].fix, "the job can run"));
+}
+
+TEST(GpuRules, FewerGpusByDesignAreOnlyNoted) {
+  World world = gpu_world(4);
+  for (int number : {3, 4}) world.host(number).gpus.resize(4);
+  EXPECT_EQ(brief(world), "note n3 gpus-differ-between-hosts; note n4 gpus-differ-between-hosts");
+  world.host(3).gpus = world.host(1).gpus;
+  EXPECT_EQ(brief(world), "note n4 gpus-differ-between-hosts");
+  world.job.ranks_per_host = 8;  // more than that host has
+  EXPECT_EQ(brief(world), "warning n4 gpus-differ-between-hosts");
+}
+
+TEST(GpuRules, AHostThatLacksAGpuIsNamedWhereverItStands) {
+  for (const int hosts : {2, 4}) {
+    for (const int lacking : {1, 2}) {
+      World world = gpu_world(hosts);
+      world.host(lacking).gpus.pop_back();
+      EXPECT_EQ(brief(world), fmt::format("warning n{} gpus-differ-between-hosts", lacking));
+    }
+  }
+  World other = gpu_world(4);  // a machine of another model
+  other.host(2).gpus.resize(6);
+  other.host(2).cpu.model = "another CPU";
+  EXPECT_FALSE(has(brief(other), "warning n2 gpus-differ-between-hosts")) << brief(other);
 }
 
 TEST(GpuRules, HostsOfWhichOneHasNoGpu) {

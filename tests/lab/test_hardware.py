@@ -35,6 +35,7 @@ def port(lab, host, card, file):
 def everything_shown(lab, host):
     places = "/sys/devices/pci0000:[1-9a-f]* /sys/class/infiniband /sys/bus/pci/devices /sys/module/nvidia* /proc/driver /usr/bin/nvidia-smi /dev/nvidia* /dev/infiniband"
     return lab.shell(host, f"find {places} | sort | md5sum; find {places} -type f | sort | xargs cat | md5sum; "
+                           "cd /sys/class/net; readlink */device; ls /sys/devices/virtual/net; ls */mtu; "
                            "ip -4 -br address | sed 's/@if[0-9]* */ /' | sort; ps -C nv-fabricmanage -o comm= || true")
 
 
@@ -61,6 +62,8 @@ def test_a_host_looks_like_the_machine_and_breaks_like_it(lab_up):
     assert "Unable to determine the device handle for GPU5: 0000:C3:00.0: Unknown Error" in lost.stdout and lost.returncode == 255
     assert "Xid (PCI:0000:c3:00): 79" in lab.shell("n2", "cat /dev/kmsg")
     assert lab.exec("n2", "ip", "link", "show", "enp41s0f1np1").returncode != 0
+    # An interface that has been read before goes from /sys too, and comes back.
+    assert "enp41s0f1np1" not in lab.shell("n2", "ls /sys/class/net /sys/devices/virtual/net")
     assert everything_shown(lab, "n1") == healthy["n1"] and everything_shown(lab, "n2") != healthy["n2"]
     lab.command("mend", "n2")
     assert everything_shown(lab, "n2") == healthy["n2"]
