@@ -146,7 +146,7 @@ TEST(GpuRules, MixedHostsWork) {
 TEST(GpuRules, FewerGpusByDesignAreOnlyNoted) {
   World world = gpu_world(4);
   for (int number : {3, 4}) world.host(number).gpus.resize(4);
-  EXPECT_EQ(brief(world), "note n3 gpus-differ-between-hosts; note n4 gpus-differ-between-hosts");
+  EXPECT_EQ(brief(world), "note n[3-4] gpus-differ-between-hosts");
   world.host(3).gpus = world.host(1).gpus;
   EXPECT_EQ(brief(world), "note n4 gpus-differ-between-hosts");
   world.job.ranks_per_host = 8;  // more than that host has
@@ -262,7 +262,7 @@ TEST(MixedClusters, SmallerMachinesAreOnlyNoted) {
     world.host(number).gpus.resize(4);
     world.host(number).rdma.resize(4);
   }
-  EXPECT_EQ(brief(world), "note n3 gpus-differ-between-hosts; note n4 gpus-differ-between-hosts");
+  EXPECT_EQ(brief(world), "note n[3-4] gpus-differ-between-hosts");
 }
 
 TEST(MixedClusters, OtherGpusAndSlowerCardsAreOnlyNoted) {
@@ -277,7 +277,7 @@ TEST(MixedClusters, OtherGpusAndSlowerCardsAreOnlyNoted) {
     }
     for (facts::RdmaPort& port : host.rdma) port.rate = "200 Gb/sec (4X HDR)";
   }
-  EXPECT_EQ(brief(world), "note n3 gpus-differ-between-hosts; note n4 gpus-differ-between-hosts");
+  EXPECT_EQ(brief(world), "note n[3-4] gpus-differ-between-hosts");
 }
 
 TEST(MixedClusters, AnOlderPcieOfAWholeHostIsNoFinding) {
