@@ -63,8 +63,9 @@ HostGroups by_inventory(std::vector<GpuHost> hosts) {
 bool lacks_gpus(const GpuHost& host, const GpuHost& usual) {
   return host.gpus.size() < usual.gpus.size() && !std::has_single_bit(host.gpus.size()) &&
          host.host.facts->cpu.model == usual.host.facts->cpu.model &&
-         std::all_of(host.gpus.begin(), host.gpus.end(),
-                     [&](const Gpu* gpu) { return gpu->model == usual.gpus.front()->model; });
+         std::all_of(
+             host.gpus.begin(), host.gpus.end(),
+             [&](const Gpu* gpu) { return gpu->model == usual.gpus.front()->model; });
 }
 
 // "; none at 0000:c3:00.0", where the usual host has a GPU; empty: the hosts are wired differently.
@@ -87,11 +88,12 @@ Finding odd_inventory(const GpuHost& host, const GpuHost& usual, const std::stri
           .what = fmt::format("its GPUs differ from those of {}", usual_hosts),
           .evidence = fmt::format("{}{}; on {} {}{}", host.text, missing_text(host, usual),
                                   usual_hosts, usual.text, short_of_gpus(host)),
-          .fix = is_trouble ? "see whether the host has lost a GPU (lspci, and NVRM or amdgpu in the "
-                              "kernel's log), or whether CUDA_VISIBLE_DEVICES hides it; without it, "
-                              "start as many ranks there as the host has GPUs: --nproc-per-node auto"
-                            : "none if the machines are meant to differ: the job can run, at the "
-                              "pace of the slowest GPU"};
+          .fix = is_trouble
+                     ? "see whether the host has lost a GPU (lspci, and NVRM or amdgpu in the "
+                       "kernel's log), or whether CUDA_VISIBLE_DEVICES hides it; without it, "
+                       "start as many ranks there as the host has GPUs: --nproc-per-node auto"
+                     : "none if the machines are meant to differ: the job can run, at the "
+                       "pace of the slowest GPU"};
 }
 
 // Several hosts that are alike, or a host of another model, are a cluster of different machines. A

@@ -129,8 +129,8 @@ bool has_gpudirect(const Participant& host) {
 
 // Only where other hosts can: elsewhere nobody may have set it up on purpose.
 Findings without_gpudirect(const Scene& scene) {
-  const bool is_verbs = scene.layout.fabric == layout::Fabric::kInfiniband ||
-                        layout::is_roce(scene.layout.fabric);
+  const bool is_verbs =
+      scene.layout.fabric == layout::Fabric::kInfiniband || layout::is_roce(scene.layout.fabric);
   if (!is_verbs) return {};
   std::string module;  // of the others
   std::vector<std::string> able, unable;

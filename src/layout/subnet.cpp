@@ -124,9 +124,9 @@ auto worth_for_hosts(const Candidate& one) {
 }
 
 auto worth(const Candidate& one) {
-  return std::tuple_cat(std::tuple(one.holds_master, first_defaults(one),
-                                   one.only_control && one.has_launcher),
-                        worth_for_hosts(one), std::tuple(one.has_launcher));
+  return std::tuple_cat(
+      std::tuple(one.holds_master, first_defaults(one), one.only_control && one.has_launcher),
+      worth_for_hosts(one), std::tuple(one.has_launcher));
 }
 
 Family family_of(const Candidate& one) {
