@@ -69,7 +69,13 @@ std::string say_links(const Gpu& gpu) {
   return fmt::format("{} of {} down", gpu.nvlinks_down, gpu.nvlinks_up + gpu.nvlinks_down);
 }
 
+std::string say_prohibited(const Gpu& gpu) {
+  return gpu.compute_mode == "Prohibited" ? "compute mode is Prohibited" : "";
+}
+
 constexpr GpuSign kSigns[] = {
+    {kGpuLost, "a GPU is closed to all programs", say_prohibited, "open it:\n",
+     "sudo nvidia-smi -c DEFAULT"},
     {kGpuSick, "a GPU has uncorrectable memory errors; a job on it may crash", say_ecc, kDrainHost,
      "sudo nvidia-smi --gpu-reset"},
     {kGpuSick, "a GPU's memory is damaged and could not be repaired", say_remap_failed,

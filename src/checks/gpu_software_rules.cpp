@@ -8,6 +8,7 @@
 #include "checks/host_groups.hpp"
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
+#include "layout/rails.hpp"
 
 namespace muster::checks {
 namespace {
@@ -120,6 +121,35 @@ void add_failed_tool(const Scene& scene, const Participant& host, Findings& find
   }
 }
 
+// Whether the RDMA cards of the host can read and write the memory of its GPUs.
+bool has_gpudirect(const Participant& host) {
+  const facts::PeerMemory& memory = host.facts->peer_memory;
+  return !memory.module.empty() || memory.dmabuf.value_or(false);
+}
+
+// Only where other hosts can: elsewhere nobody may have set it up on purpose.
+Findings without_gpudirect(const Scene& scene) {
+  const bool is_verbs =
+      scene.layout.fabric == layout::Fabric::kInfiniband || layout::is_roce(scene.layout.fabric);
+  if (!is_verbs) return {};
+  std::string module;  // of the others
+  std::vector<std::string> able, unable;
+  for (const Participant& host : participants(scene)) {
+    if (host.facts->gpus.empty()) continue;
+    (has_gpudirect(host) ? able : unable).push_back(host.name());
+    if (module.empty()) module = host.facts->peer_memory.module;
+  }
+  if (module.empty() || unable.empty() || able.size() <= unable.size()) return {};
+  return {{.id = std::string(kNoGpudirect),
+           .severity = Severity::kWarning,
+           .hosts = unable,
+           .what = "RDMA cards may be unable to reach the GPUs' memory there (GPUDirect): NCCL "
+                   "would copy all data through the host's memory",
+           .evidence = fmt::format("the module {} is not loaded; on most hosts it is", module),
+           .fix = "load the module there, and at every boot:\n" +
+                  command_on_hosts("sudo modprobe " + module)}};
+}
+
 }  // namespace
 
 Findings find_gpu_software(const Scene& scene) {
@@ -149,6 +179,7 @@ Findings find_gpu_software(const Scene& scene) {
       differing(nccl, kNcclVersion, severity_without_gpus(scene), "version of NCCL",
                 "install the same PyTorch on all hosts: versions of NCCL that differ do not work "
                 "together"));
+  append(without_gpudirect(scene));
   return findings;
 }
 

@@ -1,6 +1,7 @@
 #include "checks/gpu_wording.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -27,11 +28,15 @@ std::string gpu_name(const facts::Gpu& gpu) {
 std::string gpus_text(const std::vector<const facts::Gpu*>& gpus,
                       const std::function<std::string(const facts::Gpu&)>& say) {
   std::vector<std::string> texts;
+  std::set<std::string> different;
   for (const facts::Gpu* const gpu : gpus) {
     const std::string said = say(*gpu);
+    different.insert(said);
     if (!said.empty()) texts.push_back(fmt::format("{}: {}", gpu_name(*gpu), said));
   }
-  return listed(texts);
+  const bool all_alike = different.size() == 1 && texts.size() > 2;
+  return all_alike ? fmt::format("all {} GPUs: {}", texts.size(), *different.begin())
+                   : listed(texts);
 }
 
 bool wants_gpus(const Scene& scene) {

@@ -17,7 +17,7 @@ namespace muster::checks {
 [[nodiscard]] std::string gpu_name(const facts::Gpu& gpu);
 
 // "GPU 3 (0000:61:00.0): 2 errors; GPU 5 (0000:c3:00.0): 1 error", of the GPUs about which `say`
-// says something. Empty: about none.
+// says something. "all 8 GPUs: ..." if it says the same of more than two. Empty: about none.
 [[nodiscard]] std::string gpus_text(const std::vector<const facts::Gpu*>& gpus,
                                     const std::function<std::string(const facts::Gpu&)>& say);
 

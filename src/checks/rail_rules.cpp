@@ -88,6 +88,11 @@ Finding rail_finding(std::string_view id, const Participant& host,
 }
 
 std::string down_text(const facts::RdmaPort& port) {
+  if (port.physical_state == "LinkUp") {
+    const bool is_infiniband = layout::fabric_of(port) == Fabric::kInfiniband;
+    return fmt::format("{} has a link, but is not active{}", port_name(port.device, port.port),
+                       is_infiniband ? "; is a subnet manager running?" : "");
+  }
   const std::string state =
       port.physical_state.empty() ? "" : fmt::format(" ({})", port.physical_state);
   return fmt::format("{} is down{}", port_name(port.device, port.port), state);

@@ -9,6 +9,7 @@
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
+#include "facts/rdma.hpp"
 #include "layout/rails.hpp"
 
 namespace muster::checks {
@@ -22,8 +23,8 @@ constexpr std::string_view kOverTcp = "the whole job will use TCP";
 std::string ports_text(const facts::Facts& facts) {
   std::vector<std::string> texts;
   for (const facts::RdmaPort& port : facts.rdma) {
-    texts.push_back(fmt::format("{} port {} ({}) is {}", port.device, port.port, port.link_layer,
-                                port.active ? "active" : "not active"));
+    texts.push_back(fmt::format("{} port {} ({}) is {}", port.device, port.port,
+                                facts::link_name(port), port.active ? "active" : "not active"));
   }
   return texts.empty() ? "no RDMA device" : listed(texts, 4);
 }

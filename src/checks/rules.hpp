@@ -116,6 +116,7 @@ inline constexpr std::string_view kMixedIsa = "mixed-cpu-isa";
 inline constexpr std::string_view kMtu = "mtu-mismatch";
 inline constexpr std::string_view kNcclVersion = "nccl-version-mismatch";
 inline constexpr std::string_view kNoCommonSubnet = "ompi-oob-no-common-interface";
+inline constexpr std::string_view kNoGpudirect = "gdr-peermem-missing";
 inline constexpr std::string_view kNofile = "nofile-limit";
 inline constexpr std::string_view kNvlinkDown = "nvlink-down";
 inline constexpr std::string_view kOtherInterface = "nccl-picks-wrong-interface";
@@ -154,6 +155,7 @@ inline constexpr std::array kFailureIds = {kActivationFailed,
                                            kMixedArchitecture,
                                            kMixedIsa,
                                            kNoCommonSubnet,
+                                           kNoGpudirect,
                                            kNofile,
                                            kOtherInterface,
                                            kOwnNameLoopback,

@@ -62,7 +62,7 @@ struct RdmaPort {
   std::string device;  // "mlx5_0"
   int port = 1;
   bool active = false;
-  std::string link_layer;  // "Ethernet", "InfiniBand"; "Unspecified": EFA
+  std::string link_layer;  // "Ethernet", "InfiniBand"; "Unknown": EFA
   std::string rate;        // "100 Gb/sec (4X EDR)"
   std::vector<Gid> gids = {};
   std::string physical_state = {};           // "LinkUp", "Polling", "Disabled"; empty: not told

@@ -56,6 +56,7 @@ struct Gpu {
   std::optional<bool> mig = std::nullopt;      // MIG mode is on
   std::vector<MigDevice> mig_devices = {};
   std::optional<bool> persistence = std::nullopt;
+  std::string compute_mode = {};  // "Default", "Exclusive_Process", "Prohibited"; empty: not told
   std::string fabric_state = {};  // of a GPU on NVSwitches: "Completed", "In Progress", ...
   std::vector<GpuProcess> processes = {};
   int nvlinks_up = -1;  // -1: not told

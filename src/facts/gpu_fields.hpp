@@ -30,6 +30,7 @@ void fields(V& v, Gpu& g) {
   v("remap_pending", g.remap_pending), v("remap_failed", g.remap_failed);
   v("retired_pages_pending", g.retired_pages_pending), v("throttled_by", g.throttled_by);
   v("mig", g.mig), v("mig_devices", g.mig_devices), v("persistence", g.persistence);
+  v("compute_mode", g.compute_mode);
   v("fabric_state", g.fabric_state), v("processes", g.processes);
   v("nvlinks_up", g.nvlinks_up), v("nvlinks_down", g.nvlinks_down), v("xids", g.xids);
 }

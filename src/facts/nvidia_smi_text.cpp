@@ -76,6 +76,7 @@ constexpr SmiField kSmiFields[] = {
     {"mig.mode.current", [](SmiRow& row, std::string_view v) { row.gpu.mig = yes_or_no(v); }},
     {"persistence_mode",
      [](SmiRow& row, std::string_view v) { row.gpu.persistence = yes_or_no(v); }},
+    {"compute_mode", [](SmiRow& row, std::string_view v) { row.gpu.compute_mode = printable(v); }},
     {"ecc.errors.uncorrected.volatile.total",
      [](SmiRow& row, std::string_view v) {
        row.gpu.ecc_uncorrected = number<std::int64_t>(v).value_or(-1);

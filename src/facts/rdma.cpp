@@ -70,6 +70,10 @@ RdmaPort read_port(const std::string& folder, const std::string& device, int num
 
 }  // namespace
 
+std::string link_name(const RdmaPort& port) {
+  return port.driver == "efa" ? "EFA" : port.link_layer;
+}
+
 std::vector<RdmaPort> read_rdma(const std::string& root) {
   std::vector<RdmaPort> ports;
   for (const std::string& device : names_in(root)) {

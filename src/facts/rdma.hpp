@@ -12,4 +12,7 @@ namespace muster::facts {
 // and a dozen for each port.
 [[nodiscard]] std::vector<RdmaPort> read_rdma(const std::string& root = "/sys/class/infiniband");
 
+// "InfiniBand", "Ethernet", "EFA": for people. The kernel calls the link layer of EFA "Unknown".
+[[nodiscard]] std::string link_name(const RdmaPort& port);
+
 }  // namespace muster::facts

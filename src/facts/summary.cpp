@@ -5,6 +5,7 @@
 #include "base/printable.hpp"
 #include "base/size_text.hpp"
 #include "facts/pseudo_file.hpp"
+#include "facts/rdma.hpp"
 
 namespace muster::facts {
 namespace {
@@ -91,7 +92,7 @@ std::string interface_text(const Interface& interface) {
 // "mlx5_0 port 1 (Ethernet, active), 100 Gb/sec (4X EDR), 4 GIDs, mlx5_core, NUMA node 0, eth2"
 std::string rdma_text(const RdmaPort& port) {
   std::string text =
-      fmt::format("{} port {} ({}, {}), {}, {} GIDs", port.device, port.port, port.link_layer,
+      fmt::format("{} port {} ({}, {}), {}, {} GIDs", port.device, port.port, link_name(port),
                   port.active ? "active" : "not active", port.rate, port.gids.size());
   if (!port.driver.empty()) text += ", " + port.driver;
   if (port.numa_node >= 0) text += fmt::format(", NUMA node {}", port.numa_node);

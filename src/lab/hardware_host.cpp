@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <grp.h>
 #include <linux/close_range.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
@@ -71,10 +72,22 @@ Parts split(Tree tree) {
   return parts;
 }
 
+// The overlay over /sys remembers the folders of interfaces that the kernel has removed since, and
+// answers ESTALE for them even after they have come back. Remounting makes it forget.
+Result<void> forget_old_interfaces() {
+  if (::mount("overlay", "/sys", nullptr, MS_REMOUNT, nullptr) == 0) return {};
+  return unexpected(system_error("cannot remount", "/sys"));
+}
+
+Result<void> rewrite_shown(const Tree& before, const Tree& wanted) {
+  MUSTER_CHECK(forget_old_interfaces());
+  return write_tree("", before, wanted);
+}
+
 // Inside, through the mounts: an overlay does not see what is changed behind its back.
 Result<void> write_inside(const Spec& spec, int host, const Tree& before, const Tree& wanted) {
   MUSTER_TRY(const int code, inside(spec, host_name(host), As::kRoot, [&] {
-               const auto written = write_tree("", before, wanted);
+               const auto written = rewrite_shown(before, wanted);
                if (!written) sys::print_err("muster: {}\n", to_text(written.error()));
                return written ? 0 : 1;
              }));

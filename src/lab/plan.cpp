@@ -74,6 +74,8 @@ void plan_common(const Spec& spec, const Machine& machine, std::vector<Operation
     plan.emplace_back(Whiteout{fmt::format("{}/ssh/ssh_host_{}_key.pub", etc, name)});
   }
   plan.emplace_back(Whiteout{common + "/root/.ssh"});
+  // Hosts are machines, even if the machine that they are on is a container.
+  plan.emplace_back(Whiteout{common + "/.dockerenv"});
   for (const char* name : {"/root/.bashrc", "/root/.profile"}) write(common + name, "");
   plan.emplace_back(WriteFile{.path = common + home + "/.bashrc", .owner = spec.uid});
 }

@@ -62,9 +62,30 @@ bool take_loopback(const Known& known, Layout& layout) {
   return true;
 }
 
+// A single host sends nothing to others. In a pod, there are other pods that it does not see.
+bool is_alone(const Job& job, const Layout& layout) {
+  return layout.placements.size() < 2 && job.pods < 2;
+}
+
+bool has_usable_gpu(const Facts* host) {
+  return std::any_of(host->gpus.begin(), host->gpus.end(),
+                     [](const facts::Gpu& gpu) { return gpu.problem.empty(); });
+}
+
+// Whether GPUs on all hosts exchange the job's data over a fabric. Without GPUs, PyTorch sends its
+// data over TCP even where there is RDMA.
+bool data_take_rdma(const Job& job, const Known& known, const Layout& layout) {
+  if (is_alone(job, layout) || job.ranks_by == "cpu") return false;
+  if (known.facts.size() != layout.placements.size()) return false;
+  if (!std::all_of(known.facts.begin(), known.facts.end(), has_usable_gpu)) return false;
+  const std::vector<std::string> any_interface(known.facts.size());
+  return choose_fabric(known.facts, any_interface).fabric != Fabric::kNone;
+}
+
 void decide_network(const Job& job, const Facts& launcher, const Known& known, Layout& layout) {
   if (take_loopback(known, layout)) return;
-  const auto subnet = choose_subnet(known.facts, launcher, parse_ip(job.master_address));
+  const auto subnet = choose_subnet(known.facts, launcher, parse_ip(job.master_address),
+                                    data_take_rdma(job, known, layout));
   if (!subnet) {
     if (!known.facts.empty()) layout.why.emplace_back("no subnet: the hosts share none");
     return;
@@ -114,8 +135,7 @@ void give_up_rdma(const Known& known, Layout& layout) {
 // The same fabric on all hosts or none: where one side speaks RDMA and the other TCP, the first
 // collective hangs. A pod does not see the others and takes the best that it has.
 void decide_fabric(const Job& job, const Known& known, Layout& layout) {
-  const bool is_alone = layout.placements.size() < 2 && job.pods < 2;
-  if (known.facts.empty() || is_alone) return;
+  if (known.facts.empty() || is_alone(job, layout)) return;
   std::vector<std::string> interfaces, names;
   for (const Placement* placement : known.placements) {
     interfaces.push_back(placement->interface);

@@ -37,6 +37,7 @@ struct Candidate {
   bool lasts = true;         // no host has only an address that may go away soon
   std::size_t defaults = 0;  // hosts whose default route leaves through it
   bool has_launcher = false;
+  bool only_control = false;  // the data take RDMA, whichever network this is
 };
 
 std::vector<Member> members_of(std::span<const Facts* const> hosts) {
@@ -111,12 +112,21 @@ std::vector<Candidate> common_networks(std::span<const Member> members) {
   return candidates;
 }
 
+// For control, the way by which the hosts are reached comes before speed: a network for storage is
+// fast too.
+std::size_t first_defaults(const Candidate& one) {
+  return one.only_control ? one.defaults : 0;
+}
+
 auto worth_for_hosts(const Candidate& one) {
-  return std::tuple(one.holds_master, one.has_rdma, one.speed_mbit, one.lasts, one.defaults);
+  return std::tuple(one.holds_master, first_defaults(one), one.has_rdma, one.speed_mbit, one.lasts,
+                    one.defaults);
 }
 
 auto worth(const Candidate& one) {
-  return std::tuple_cat(worth_for_hosts(one), std::tuple(one.has_launcher));
+  return std::tuple_cat(
+      std::tuple(one.holds_master, first_defaults(one), one.only_control && one.has_launcher),
+      worth_for_hosts(one), std::tuple(one.has_launcher));
 }
 
 Family family_of(const Candidate& one) {
@@ -143,10 +153,22 @@ bool leave_out_twins(std::vector<Candidate>& candidates) {
   return std::erase_if(candidates, has_twin) > 0;
 }
 
+// What decided between the best and the next one, where neither has to carry the data; empty:
+// something else.
+std::string advantage_for_control(const Candidate& best, const Candidate& next) {
+  if (!best.only_control) return {};
+  if (best.defaults != next.defaults) {
+    return "more hosts have their default route on it, and the GPUs' traffic takes RDMA";
+  }
+  if (best.has_launcher == next.has_launcher) return {};
+  return "this machine is in it, and the GPUs' traffic takes RDMA";
+}
+
 // What decided between the best and the next one.
 std::string advantage(const Candidate& best, const Candidate& next) {
   if (best.holds_master != next.holds_master)
     return "it contains the master address that you asked for";
+  if (std::string why = advantage_for_control(best, next); !why.empty()) return why;
   if (best.has_rdma != next.has_rdma) return "all hosts have RDMA on it";
   if (best.speed_mbit != next.speed_mbit) {
     const std::string other =
@@ -296,7 +318,7 @@ std::string default_interface(const Facts& host, Family family) {
 }
 
 std::optional<Subnet> choose_subnet(std::span<const Facts* const> hosts, const Facts& launcher,
-                                    std::optional<Ip> master) {
+                                    std::optional<Ip> master, bool only_control) {
   if (hosts.empty()) return std::nullopt;
   const std::vector<Member> members = members_of(hosts);
   std::vector<Candidate> candidates = common_networks(members);
@@ -307,6 +329,7 @@ std::optional<Subnet> choose_subnet(std::span<const Facts* const> hosts, const F
   for (Candidate& candidate : candidates) {
     candidate.holds_master = master && contains(candidate.network, *master);
     candidate.has_launcher = has_address_in(launcher, candidate.network);
+    candidate.only_control = only_control;
   }
   const bool had_twins = leave_out_twins(candidates);
   sort_by_worth(candidates);

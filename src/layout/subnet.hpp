@@ -40,11 +40,12 @@ struct Subnet {
 };
 
 // Nothing when the hosts share none. IPv4 comes before IPv6 on the same interfaces. `master` is the
-// address that the user named for rank 0, if it is one. Cost: linear in hosts, but for the
-// logarithm of their number.
+// address that the user named for rank 0, if it is one. With `only_control`, RDMA carries the data
+// of the job, and the network by which the hosts are reached comes before a faster one. Cost:
+// linear in hosts, but for the logarithm of their number.
 [[nodiscard]] std::optional<Subnet> choose_subnet(std::span<const facts::Facts* const> hosts,
                                                   const facts::Facts& launcher,
-                                                  std::optional<Ip> master);
+                                                  std::optional<Ip> master, bool only_control);
 
 // Where the launcher meets the hosts when it has no address in `chosen`: a network that it shares
 // with all of them, else that of its default route. Empty: it has one, or no network at all.

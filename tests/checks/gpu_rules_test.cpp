@@ -4,6 +4,7 @@
 
 #include "checks/judged.hpp"
 #include "layout/gpu_world.hpp"
+#include "layout/machines.hpp"
 
 namespace muster::checks {
 namespace {
@@ -49,6 +50,14 @@ TEST(GpuRules, NameTheHostAndTheGpu) {
       {gpu3([](Gpu& g) { g.pcie_width = 8; }), "gpu-pcie-width", "GPU 3 (0000:4b:00.0): x8 of x16"},
       {gpu3([](Gpu& g) { g.pcie_width = g.pcie_width_max = 8; }), "gpu-pcie-width",
        "GPU 3 (0000:4b:00.0): x8, others x16"},
+      {gpu3([](Gpu& g) { g.pcie_gen_max = 3; }), "gpu-pcie-width",
+       "GPU 3 (0000:4b:00.0): PCIe generation 3, others on the host 5"},
+      {gpu3([](Gpu& g) { g.compute_mode = "Prohibited"; }), "gpu-lost",
+       "GPU 3 (0000:4b:00.0): compute mode is Prohibited"},
+      {gpu3([](Gpu& g) { g.mig = true, g.mig_devices = {{"3g.40gb", "MIG-1"}}; }),
+       "gpus-differ-between-hosts", "GPU 3 (0000:4b:00.0): mig.mode.current is Enabled"},
+      {[](facts::Facts& h) { h.gpus.erase(h.gpus.begin() + 3); }, "gpus-differ-between-hosts",
+       "7 x NVIDIA H100 80GB HBM3; none at 0000:4b:00.0; on most hosts 8 x NVIDIA H100 80GB HBM3"},
       {gpu3([](Gpu& g) { g.nvlinks_up = 17, g.nvlinks_down = 1; }), "nvlink-down",
        "GPU 3 (0000:4b:00.0): 1 of 18 down"},
       {gpu3([](Gpu& g) { g.processes = {{.pid = 77, .user = "bob", .command = "python3"}}; }),
@@ -130,8 +139,32 @@ TEST(GpuRules, MixedHostsWork) {
     gpu.pcie_gen_max = 4;
     gpu.nvlinks_up = 12;
   }
-  ASSERT_EQ(brief(world), "warning n2 gpus-differ-between-hosts");
+  ASSERT_EQ(brief(world), "note n2 gpus-differ-between-hosts");
   EXPECT_TRUE(has(judged(world)[0].fix, "the job can run"));
+}
+
+TEST(GpuRules, FewerGpusByDesignAreOnlyNoted) {
+  World world = gpu_world(4);
+  for (int number : {3, 4}) world.host(number).gpus.resize(4);
+  EXPECT_EQ(brief(world), "note n[3-4] gpus-differ-between-hosts");
+  world.host(3).gpus = world.host(1).gpus;
+  EXPECT_EQ(brief(world), "note n4 gpus-differ-between-hosts");
+  world.job.ranks_per_host = 8;  // more than that host has
+  EXPECT_EQ(brief(world), "warning n4 gpus-differ-between-hosts");
+}
+
+TEST(GpuRules, AHostThatLacksAGpuIsNamedWhereverItStands) {
+  for (const int hosts : {2, 4}) {
+    for (const int lacking : {1, 2}) {
+      World world = gpu_world(hosts);
+      world.host(lacking).gpus.pop_back();
+      EXPECT_EQ(brief(world), fmt::format("warning n{} gpus-differ-between-hosts", lacking));
+    }
+  }
+  World other = gpu_world(4);  // a machine of another model
+  other.host(2).gpus.resize(6);
+  other.host(2).cpu.model = "another CPU";
+  EXPECT_FALSE(has(brief(other), "warning n2 gpus-differ-between-hosts")) << brief(other);
 }
 
 TEST(GpuRules, HostsOfWhichOneHasNoGpu) {
@@ -189,6 +222,68 @@ TEST(GpuRules, SayNothingAboutACardThatNobodyUses) {
   EXPECT_EQ(brief(world), "");
   world.host(1).gpus[0].problem = "";
   EXPECT_EQ(brief(world), "warning n2 gpu-lost; warning n2 gpus-differ-between-hosts");
+}
+
+// Eight InfiniBand rails on each host of a world with GPUs.
+World rail_world(int hosts) {
+  World world = gpu_world(hosts);
+  for (int number = 1; number <= hosts; ++number) {
+    facts::Facts& host = world.host(number);
+    for (int rail = 0; rail < 8; ++rail) {
+      host.rdma.push_back(layout::ib_port(fmt::format("mlx5_{}", rail), "400 Gb/sec (4X NDR)"));
+    }
+    host.peer_memory.module = "nvidia_peermem";
+  }
+  return world;
+}
+
+TEST(GpuRules, NameTheHostWithoutGpudirect) {
+  World world = rail_world(3);
+  EXPECT_EQ(brief(world), "");
+  world.host(2).peer_memory.module = "";
+  EXPECT_EQ(brief(world), "warning n2 gdr-peermem-missing");
+  EXPECT_TRUE(has(judged(world)[0].fix, "sudo modprobe nvidia_peermem"));
+  world.host(2).peer_memory.dmabuf = true;
+  EXPECT_EQ(brief(world), "");
+  for (int number : {1, 2, 3}) world.host(number).peer_memory = {};  // nobody uses it
+  EXPECT_EQ(brief(world), "");
+}
+
+// Clusters that people put together of what they have.
+TEST(MixedClusters, OneRailMoreIsNoFinding) {
+  World world = rail_world(4);
+  world.host(4).rdma.push_back(layout::ib_port("mlx5_8", "400 Gb/sec (4X NDR)"));
+  EXPECT_EQ(brief(world), "");
+}
+
+TEST(MixedClusters, SmallerMachinesAreOnlyNoted) {
+  World world = rail_world(4);
+  for (int number : {3, 4}) {
+    world.host(number).gpus.resize(4);
+    world.host(number).rdma.resize(4);
+  }
+  EXPECT_EQ(brief(world), "note n[3-4] gpus-differ-between-hosts");
+}
+
+TEST(MixedClusters, OtherGpusAndSlowerCardsAreOnlyNoted) {
+  World world = rail_world(4);
+  for (int number : {3, 4}) {
+    facts::Facts& host = world.host(number);
+    host.cpu.model = "another CPU";
+    for (Gpu& gpu : host.gpus) {
+      gpu.model = "NVIDIA A100-SXM4-80GB";
+      gpu.pcie_gen_max = 4;
+      gpu.nvlinks_up = 12;
+    }
+    for (facts::RdmaPort& port : host.rdma) port.rate = "200 Gb/sec (4X HDR)";
+  }
+  EXPECT_EQ(brief(world), "note n[3-4] gpus-differ-between-hosts");
+}
+
+TEST(MixedClusters, AnOlderPcieOfAWholeHostIsNoFinding) {
+  World world = rail_world(4);
+  for (Gpu& gpu : world.host(4).gpus) gpu.pcie_gen_max = 4;
+  EXPECT_EQ(brief(world), "");
 }
 
 TEST(GpuRules, SayThatHealthIsUnknownWithoutTheTool) {

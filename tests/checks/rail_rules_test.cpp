@@ -60,6 +60,11 @@ TEST(Rails, ThatAreDownOrMissingAreNamed) {
   EXPECT_EQ(about_rails(world), "n3 rdma-rail-lost: mlx5_5 is down (Polling)");
   world.host(3).rdma.erase(world.host(3).rdma.begin() + 5);
   EXPECT_EQ(about_rails(world), "n3 rdma-rail-lost: mlx5_5 is missing");
+  World no_manager = world_of(4, layout::make_dgx_h100);
+  no_manager.host(3).rdma[5].active = false;  // in the state INIT
+  EXPECT_EQ(
+      about_rails(no_manager),
+      "n3 rdma-rail-lost: mlx5_9 has a link, but is not active; is a subnet manager running?");
 }
 
 TEST(Rails, ThatAreFewerForNoSeenReasonAreCounted) {

@@ -84,6 +84,7 @@ class FakeGpuHost {
         {"memory.used", "4"},
         {"mig.mode.current", "Disabled"},
         {"persistence_mode", "Enabled"},
+        {"compute_mode", "Default"},
         {"ecc.errors.uncorrected.volatile.total", "0"},
         {"retired_pages.pending", "[N/A]"},
         {"remapped_rows.pending", "No"},

@@ -58,6 +58,7 @@ TEST(Gpus, of_an_h100_host) {
   EXPECT_TRUE(gpu.throttled_by.empty());    // idle is no reason
   EXPECT_EQ(gpu.mig, false);
   EXPECT_EQ(gpu.persistence, true);
+  EXPECT_EQ(gpu.compute_mode, "Default");
   EXPECT_EQ(gpu.fabric_state, "Completed");
   EXPECT_EQ(gpu.nvlinks_up, 18);
   EXPECT_EQ(gpu.nvlinks_down, 0);

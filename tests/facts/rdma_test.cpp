@@ -77,11 +77,12 @@ TEST(Rdma, efa_by_its_driver) {
   FakeTree tree;
   add_pci_device(tree, "rdmap79s0", "0000:4f:00.0", "efa");
   tree.write("class/rdmap79s0/ports/1/state", "4: ACTIVE\n");
-  tree.write("class/rdmap79s0/ports/1/link_layer", "Unspecified\n");
+  tree.write("class/rdmap79s0/ports/1/link_layer", "Unknown\n");
   const auto ports = read_rdma(tree.root() + "/class");
   ASSERT_EQ(ports.size(), 1U);
   EXPECT_EQ(ports[0].driver, "efa");
-  EXPECT_EQ(ports[0].link_layer, "Unspecified");
+  EXPECT_EQ(ports[0].link_layer, "Unknown");
+  EXPECT_EQ(link_name(ports[0]), "EFA");
   EXPECT_TRUE(ports[0].active);
 }
 

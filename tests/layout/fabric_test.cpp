@@ -43,10 +43,10 @@ TEST(Fabric, OfADgxH100IsItsEightCardsForGpus) {
           R"(RDMA over InfiniBand, faster than RoCE v2 over IPv4: 8 rails of 400 Gb/sec (mlx5_[0,3-6,9-11]) on n[1-2], without mlx5_2 (not InfiniBand), mlx5_[1,7] (a different model than the cards for GPUs)
 n1
   NCCL_IB_HCA==RAILS
-  UCX_NET_DEVICES=RAILS,ens6f1np1
+  UCX_NET_DEVICES=RAILS,eth0
 n2
   NCCL_IB_HCA==RAILS
-  UCX_NET_DEVICES=RAILS,ens6f1np1
+  UCX_NET_DEVICES=RAILS,eth0
 )"));
 }
 
@@ -62,12 +62,12 @@ n1
   NCCL_CROSS_NIC=0
   NCCL_IB_GID_INDEX=3
   NCCL_IB_HCA==RAILS
-  UCX_NET_DEVICES=RAILS,gpu0
+  UCX_NET_DEVICES=RAILS,eth0
 n2
   NCCL_CROSS_NIC=0
   NCCL_IB_GID_INDEX=3
   NCCL_IB_HCA==RAILS
-  UCX_NET_DEVICES=RAILS,gpu0
+  UCX_NET_DEVICES=RAILS,eth0
 )"));
 }
 
@@ -79,12 +79,12 @@ n1
   NCCL_CROSS_NIC=0
   NCCL_IB_ADDR_FAMILY=AF_INET
   NCCL_IB_ROCE_VERSION_NUM=2
-  UCX_NET_DEVICES=rocep1s0f0:1,roceP2p1s0f0:1,enp1s0f0np0
+  UCX_NET_DEVICES=rocep1s0f0:1,roceP2p1s0f0:1,eth0
 n2
   NCCL_CROSS_NIC=0
   NCCL_IB_ADDR_FAMILY=AF_INET
   NCCL_IB_ROCE_VERSION_NUM=2
-  UCX_NET_DEVICES=rocep1s0f0:1,roceP2p1s0f0:1,enp1s0f0np0
+  UCX_NET_DEVICES=rocep1s0f0:1,roceP2p1s0f0:1,eth0
 )");
 }
 
@@ -110,12 +110,12 @@ n1
   NCCL_CROSS_NIC=0
   NCCL_IB_GID_INDEX=3
   NCCL_IB_HCA==RAILS
-  UCX_NET_DEVICES=RAILS,benic1p1
+  UCX_NET_DEVICES=RAILS,eth0
 n2
   NCCL_CROSS_NIC=0
   NCCL_IB_GID_INDEX=3
   NCCL_IB_HCA==RAILS
-  UCX_NET_DEVICES=RAILS,benic1p1
+  UCX_NET_DEVICES=RAILS,eth0
 )"));
 }
 
@@ -125,10 +125,10 @@ TEST(Fabric, OfPodsWithMacvlanIsTheOwnGidOfEach) {
       R"(RDMA over RoCE v2 over IPv4: 1 rail of 100 Gb/sec (mlx5_bond_0, GID index 9) on n1; 1 rail of 100 Gb/sec (mlx5_bond_0, GID index 11) on n2
 n1
   NCCL_IB_GID_INDEX=9
-  UCX_NET_DEVICES=mlx5_bond_0:1,net1
+  UCX_NET_DEVICES=mlx5_bond_0:1,eth0
 n2
   NCCL_IB_GID_INDEX=11
-  UCX_NET_DEVICES=mlx5_bond_0:1,net1
+  UCX_NET_DEVICES=mlx5_bond_0:1,eth0
 )");
 }
 

@@ -115,7 +115,7 @@ inline void make_aws_p5(facts::Facts& host, int /*number*/) {
     host.rdma.push_back({.device = fmt::format("rdmap{}s0", 79 + card),
                          .port = 1,
                          .active = true,
-                         .link_layer = "Unspecified",
+                         .link_layer = "Unknown",
                          .rate = "100 Gb/sec (4X EDR)",
                          .driver = "efa"});
   }

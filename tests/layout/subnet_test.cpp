@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "layout/machines.hpp"
 #include "layout/world.hpp"
 
 namespace muster::layout {
@@ -84,6 +85,32 @@ TEST(Subnet, PrefersRdmaThenSpeedThenTheDefaultRouteThenTheLauncherThenTheLowest
 
   World untold = two_networks(2, -1);
   EXPECT_TRUE(says(untold.layout(), "compared with an unknown speed"));
+}
+
+// The storage ports of a DGX are faster than the network of the default route, and have RDMA.
+TEST(Subnet, IsTheOneByWhichHostsAreReachedIfGpusUseRdma) {
+  World world = world_of(2, make_dgx_h100);
+  EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
+  EXPECT_TRUE(says(world.layout(),
+                   "subnet 198.18.0.0/16 instead of 10.9.0.0/24: more hosts have their default "
+                   "route on it, and the GPUs' traffic takes RDMA"));
+  for (int number : {1, 2}) world.host(number).routes.clear();
+  EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
+  EXPECT_TRUE(says(world.layout(), "this machine is in it, and the GPUs' traffic takes RDMA"));
+  world.job.master_address = "10.9.0.1";
+  EXPECT_EQ(world.layout().subnet, "10.9.0.0/24");
+}
+
+TEST(Subnet, IsTheFastestIfTheDataTakeTcp) {
+  World cpus = world_of(2, make_dgx_h100);
+  cpus.job.ranks_by = "cpu";
+  EXPECT_EQ(cpus.layout().subnet, "10.9.0.0/24");
+  World unused = world_of(2, make_dgx_h100);
+  for (facts::Gpu& gpu : unused.host(2).gpus) gpu.problem = "the NVIDIA driver is not loaded";
+  EXPECT_EQ(unused.layout().subnet, "10.9.0.0/24");
+  World no_fabric = world_of(2, make_dgx_h100);
+  for (facts::RdmaPort& port : no_fabric.host(2).rdma) port.active = false;
+  EXPECT_EQ(no_fabric.layout().subnet, "10.9.0.0/24");
 }
 
 TEST(Subnet, HoldsTheMasterAddressThatWasAskedFor) {

@@ -22,8 +22,7 @@ SHOW_CPUS = "echo rank $RANK: $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /p
 
 def show_gpus(lab, host, *cpus):
     """Gives a host one NVIDIA GPU for each list of CPUs; None: on no NUMA node."""
-    script = ["rm -f /.dockerenv",  # a host, also where CI runs in a container: in a container a driver's files alone mean nothing
-              "mount -t tmpfs none /proc/driver", "mkdir -p /sys/bus/pci/devices", "mount -t tmpfs none /sys/bus/pci/devices", "mkdir -p /proc/driver/nvidia",
+    script = ["mount -t tmpfs none /proc/driver", "mkdir -p /sys/bus/pci/devices", "mount -t tmpfs none /sys/bus/pci/devices", "mkdir -p /proc/driver/nvidia",
               "echo 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023' > /proc/driver/nvidia/version"]
     for address, near in zip(ADDRESSES, cpus):
         driver, device = f"/proc/driver/nvidia/gpus/{address}", f"/sys/bus/pci/devices/{address}"
