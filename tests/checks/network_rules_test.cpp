@@ -87,24 +87,6 @@ TEST(SameAddress, MayBeAnIpv6Address) {
   EXPECT_EQ(brief(world), "error n[1-2] same-address-on-two-hosts");
 }
 
-TEST(WayBack, IsNeededByTheDaemonsOfAnMpi) {
-  World world = good_world(3);
-  world.host(2).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
-  world.host(3).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
-  ASSERT_EQ(brief(world), "error n[2-3] ompi-oob-no-common-interface");
-  EXPECT_TRUE(has(judged(world).front().what,
-                  "the host cannot connect to this machine, but the daemons of"));
-  EXPECT_EQ(judged(world).front().evidence, "198.18.0.100 port 40000: No route to host");
-}
-
-TEST(WayBack, IsNotNeededByTorchrun) {
-  World world = good_world(2);
-  world.host(2).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
-  EXPECT_TRUE(has(brief(world), "ompi-oob-no-common-interface"));
-  world.job.engine = "torchrun";
-  EXPECT_FALSE(has(brief(world), "ompi-oob-no-common-interface"));
-}
-
 TEST(Interfaces, AreNotedWhenTheirNamesDiffer) {
   World world = good_world(3);
   world.host(3).interfaces[1].name = "ens5";
