@@ -17,7 +17,7 @@ using Clock = ReachCaller::Clock;
 using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kListenAtMost{40};  // longer than any launcher waits
-constexpr milliseconds kLook{1000};                // at visitors who say nothing
+constexpr milliseconds kGlance{1000};              // at visitors who say nothing
 
 class ReachTest {
  public:
@@ -54,7 +54,7 @@ class ReachTest {
     const std::size_t of_caller = polled.size();
     if (caller_) caller_->watch(polled);
     const auto now = Clock::now();
-    const milliseconds patience = caller_ ? std::min(caller_->patience(now), kLook) : kLook;
+    const milliseconds patience = caller_ ? std::min(caller_->patience(now), kGlance) : kGlance;
     (void)::poll(polled.data(), polled.size(), static_cast<int>(patience.count()));
     if (polled[0].revents != 0) launcher_.receive();
     if (polled[1].revents != 0) launcher_.flush();

@@ -228,7 +228,7 @@ struct Request {
   std::string script = {};                  // Python code: a path, or a module's name
   bool script_is_module = false;            // the latter: python -m
   std::string folder = {};                  // where the job will start; empty: the home folder
-  int answer_within_s = 15;  // without the activation
+  int answer_within_s = 15;                 // without the activation
 };
 
 [[nodiscard]] std::string to_json(const Facts& facts);             // one line

@@ -197,7 +197,7 @@ class ReachTest {
   std::vector<Site> sites_;
   std::unordered_map<std::size_t, std::size_t> by_member_;
   agent::Report::Kind awaited_ = agent::Report::Kind::kListening;
-  std::size_t pending_ = 0;  // sites whose answer is awaited
+  std::size_t pending_ = 0;    // sites whose answer is awaited
   std::vector<sys::Fd> here_;  // where the launcher listens
 };
 

@@ -74,6 +74,20 @@ TEST(Ipv6, AnEngineThatCannotUseItIsRefused) {
   EXPECT_EQ(brief(both), "");
 }
 
+TEST(Ipv6, AddressesInsteadOfNamesAreRefusedForOpenMpi4) {
+  for (const bool only : {true, false}) {
+    World world = layout::ipv6_world(2, only);
+    world.cluster.hosts[1].name = "fd00::2";
+    world.surveys[1].host = "fd00::2";
+    EXPECT_EQ(brief(world), "");
+    const auto make_old = [](facts::Facts& host) { host.mpi.front().version = "4.1.4"; };
+    for (int number : {1, 2}) make_old(world.host(number));
+    make_old(world.launcher);
+    ASSERT_EQ(brief(world), "error fd00::2 engine-without-ipv6");
+    EXPECT_TRUE(has(judged(world).front().fix, "list the hosts by names"));
+  }
+}
+
 TEST(Ipv6, WarnsWhereGlooWouldTakeAnIpv4AddressThatTheHostsDoNotShare) {
   World world = layout::ipv6_world(2, false);
   world.host(2).interfaces[1].addresses[0] = {"192.168.7.2", 24};
