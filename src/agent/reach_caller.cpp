@@ -29,12 +29,16 @@ constexpr milliseconds kAll{15000};
 constexpr milliseconds kLook{20};  // at the progress of a call
 constexpr std::size_t kMostAtOnce = 256;
 
+constexpr int kRejections = 2;  // that count: the first may be of a route that is just changing
+
+bool is_by_network(int error) {
+  return error == EHOSTUNREACH || error == ENETUNREACH || error == EACCES || error == EPERM;
+}
+
 // What the last error of a call that never connected says; 0: nothing came back.
 Reached verdict_on(int error) {
   if (error == 0 || error == ETIMEDOUT) return Reached::kTimedOut;
-  const bool by_network =
-      error == EHOSTUNREACH || error == ENETUNREACH || error == EACCES || error == EPERM;
-  return by_network ? Reached::kNoRoute : Reached::kUntried;  // else we lack something ourselves
+  return is_by_network(error) ? Reached::kNoRoute : Reached::kUntried;  // else we lack something
 }
 
 int pending_error(const sys::Fd& socket) {
@@ -54,7 +58,13 @@ ReachCaller::ReachCaller(std::vector<Target> targets, Clock::time_point now)
 }
 
 ReachCaller::~ReachCaller() {
+  give_up();
+}
+
+void ReachCaller::give_up() {
   for (Call& call : calls_) close_at_once(std::move(call.socket));
+  calls_.clear();
+  next_ = targets_.size();
 }
 
 void ReachCaller::start_calls(Clock::time_point now) {
@@ -76,12 +86,16 @@ void ReachCaller::dial(Call& call, Clock::time_point now) {
   call.socket =
       sys::Fd(::socket(call.address->family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   const int done = ::connect(call.socket.get(), call.address->pointer(), call.address->length);
-  if (done != 0 && errno != EINPROGRESS) {
-    call.error = errno;
-    close_at_once(std::move(call.socket));  // poll would return at once
-  }
+  if (done != 0 && errno != EINPROGRESS) take_error(call, errno);
   call.retry = now + call.pause;
   call.pause *= 2;
+}
+
+// Without a socket until the next try: poll would return at once.
+void ReachCaller::take_error(Call& call, int error) {
+  call.error = error;
+  if (is_by_network(error)) ++call.rejections;
+  close_at_once(std::move(call.socket));
 }
 
 void ReachCaller::watch(std::vector<pollfd>& polled) const {
@@ -109,20 +123,14 @@ void ReachCaller::take(const pollfd* polled, Clock::time_point now) {
     if (call.target < targets_.size()) check_time(call, now);
   }
   std::erase_if(calls_, [this](const Call& call) { return call.target == targets_.size(); });
-  if (now >= end_) {
-    next_ = targets_.size();
-    calls_.clear();
-  }
+  if (now >= end_) give_up();
   start_calls(now);
 }
 
 void ReachCaller::take_connection(Call& call, Clock::time_point now) {
   const int error = pending_error(call.socket);
   if (error == ECONNREFUSED) return end(call, Reached::kRefused);
-  if (error != 0) {
-    call.error = error;
-    return close_at_once(std::move(call.socket));  // until the next try
-  }
+  if (error != 0) return take_error(call, error);
   call.connected = true;
   call.deadline = now + kToProgress;
   const int on = 1;
@@ -176,12 +184,13 @@ void ReachCaller::look_at_progress(Call& call, Clock::time_point now) {
 }
 
 void ReachCaller::check_time(Call& call, Clock::time_point now) {
-  if (!call.connected) {
-    if (now >= call.deadline) return end(call, verdict_on(call.error));
-    if (now >= call.retry) dial(call, now);
-  } else if (now >= call.deadline && call.acknowledged <= kTokenBytes) {
-    end(call, Reached::kLargeLost);
+  if (call.connected) {
+    if (now < call.deadline || call.acknowledged > kTokenBytes) return;
+    return end(call, call.acknowledged < kTokenBytes ? Reached::kTimedOut : Reached::kLargeLost);
   }
+  if (now >= call.retry && now < call.deadline) dial(call, now);
+  const bool is_over = now >= call.deadline || call.rejections >= kRejections;
+  if (is_over) end(call, verdict_on(call.error));
 }
 
 // A call that is over has no target any more.

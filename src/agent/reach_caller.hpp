@@ -43,6 +43,7 @@ class ReachCaller {
     sys::Fd socket = {};
     bool connected = false;
     int error = 0;                         // of the last try to connect
+    int rejections = 0;                    // tries that the network turned away
     std::chrono::milliseconds pause = {};  // before the next try
     Clock::time_point retry = {};          // while it is not connected
     Clock::time_point deadline = {};       // to connect; then for the next sign of progress
@@ -52,7 +53,9 @@ class ReachCaller {
   };
 
   void start_calls(Clock::time_point now);
+  void give_up();
   void dial(Call& call, Clock::time_point now);
+  static void take_error(Call& call, int error);
   void take_connection(Call& call, Clock::time_point now);
   void talk(Call& call, Clock::time_point now);
   void send_rest(Call& call);

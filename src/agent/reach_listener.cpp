@@ -15,6 +15,9 @@ namespace muster::agent {
 namespace {
 
 constexpr int kHighestPort = 65535;
+// To say the token, if others wait to be let in. Callers of the job say it as soon as they can;
+// strangers who say nothing must not keep them out.
+constexpr std::chrono::seconds kToSpeak{5};
 
 }  // namespace
 
@@ -51,32 +54,37 @@ std::vector<int> ReachListener::ports() const {
 }
 
 void ReachListener::watch(std::vector<pollfd>& polled) const {
-  const bool full = visitors_.size() >= most_visitors_;
   for (const sys::Fd& socket : listening_) {
-    polled.push_back({.fd = full ? -1 : socket.get(), .events = POLLIN, .revents = 0});
+    polled.push_back({.fd = is_full() ? -1 : socket.get(), .events = POLLIN, .revents = 0});
   }
   for (const Visitor& visitor : visitors_) {
     polled.push_back({.fd = visitor.socket.get(), .events = POLLIN, .revents = 0});
   }
 }
 
-void ReachListener::take(const pollfd* polled) {
+void ReachListener::take(const pollfd* polled, Clock::time_point now) {
+  const auto silent_since = is_full() ? now - kToSpeak : Clock::time_point::min();
   const pollfd* of_visitor = polled + listening_.size();
   for (Visitor& visitor : visitors_) {
-    if ((of_visitor++)->revents != 0) read_from(visitor);
+    const bool is_silent = visitor.bytes < kTokenBytes && visitor.since <= silent_since;
+    if ((of_visitor++)->revents != 0) {
+      read_from(visitor);
+    } else {
+      visitor.over = is_silent;
+    }
     if (visitor.over) close_at_once(std::move(visitor.socket));
   }
   std::erase_if(visitors_, [](const Visitor& visitor) { return visitor.over; });
   for (const sys::Fd& socket : listening_) {
-    if ((polled++)->revents != 0) accept_from(socket);
+    if ((polled++)->revents != 0) accept_from(socket, now);
   }
 }
 
-void ReachListener::accept_from(const sys::Fd& listening) {
-  while (visitors_.size() < most_visitors_) {
+void ReachListener::accept_from(const sys::Fd& listening, Clock::time_point now) {
+  while (!is_full()) {
     sys::Fd socket(::accept4(listening.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
     if (!socket.valid()) return;
-    visitors_.push_back({.socket = std::move(socket)});
+    visitors_.push_back({.socket = std::move(socket), .since = now});
   }
 }
 

@@ -2,6 +2,7 @@
 // of the job, and these only with the token that they sent.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -27,6 +28,8 @@ void close_at_once(sys::Fd socket);
 
 class ReachListener {
  public:
+  using Clock = std::chrono::steady_clock;
+
   ReachListener(const std::vector<Endpoint>& endpoints, std::string token);
   ReachListener(const ReachListener&) = delete;
   ReachListener& operator=(const ReachListener&) = delete;
@@ -37,17 +40,20 @@ class ReachListener {
 
   // Adds what it waits for; `take` gets the same entries after a poll.
   void watch(std::vector<pollfd>& polled) const;
-  void take(const pollfd* polled);
+  // The poll began at `now`.
+  void take(const pollfd* polled, Clock::time_point now);
 
  private:
   struct Visitor {
     sys::Fd socket;
+    Clock::time_point since;
     std::string token = {};  // as much of it as has arrived
     std::size_t bytes = 0;
     bool over = false;
   };
 
-  void accept_from(const sys::Fd& listening);
+  [[nodiscard]] bool is_full() const { return visitors_.size() >= most_visitors_; }
+  void accept_from(const sys::Fd& listening, Clock::time_point now);
   void read_from(Visitor& visitor);
 
   std::string token_;

@@ -17,6 +17,7 @@ using Clock = ReachCaller::Clock;
 using std::chrono::milliseconds;
 
 constexpr std::chrono::seconds kListenAtMost{40};  // longer than any launcher waits
+constexpr milliseconds kGlance{1000};              // at visitors who say nothing
 
 class ReachTest {
  public:
@@ -52,12 +53,12 @@ class ReachTest {
     listener_.watch(polled);
     const std::size_t of_caller = polled.size();
     if (caller_) caller_->watch(polled);
-    const auto left = std::chrono::ceil<milliseconds>(end_ - Clock::now());
-    const milliseconds patience = caller_ ? std::min(caller_->patience(Clock::now()), left) : left;
+    const auto now = Clock::now();
+    const milliseconds patience = caller_ ? std::min(caller_->patience(now), kGlance) : kGlance;
     (void)::poll(polled.data(), polled.size(), static_cast<int>(patience.count()));
     if (polled[0].revents != 0) launcher_.receive();
     if (polled[1].revents != 0) launcher_.flush();
-    listener_.take(polled.data() + 2);
+    listener_.take(polled.data() + 2, now);
     if (caller_) caller_->take(polled.data() + of_caller, Clock::now());
   }
 

@@ -16,6 +16,12 @@ namespace muster {
   return text;
 }
 
+// "fd00::1" of "[fd00::1]", as people write it in endpoints and URLs; else the address as it is.
+[[nodiscard]] inline std::string_view without_brackets(std::string_view address) {
+  const bool has_some = address.starts_with('[') && address.ends_with(']');
+  return has_some ? address.substr(1, address.size() - 2) : address;
+}
+
 [[nodiscard]] inline std::string endpoint_text(std::string_view address, int port) {
   return endpoint_text(address, std::to_string(port));
 }

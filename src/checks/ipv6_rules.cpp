@@ -34,6 +34,25 @@ Findings refuse_engine(const Scene& scene) {
                   "network"}};
 }
 
+// In any network: the address is all that the engine knows of the host.
+Findings refuse_addresses(const Scene& scene) {
+  const layout::Engine& chosen = scene.layout.engine;
+  if (chosen.major >= engines::find(chosen.kind).ipv6_hosts_since) return {};
+  std::vector<std::string> listed;
+  for (const layout::Placement& one : scene.layout.placements) {
+    if (!one.here && layout::is_ipv6(one.host)) listed.push_back(one.host);
+  }
+  if (listed.empty()) return {};
+  return {{.id = std::string(kEngineWithoutIpv6),
+           .severity = Severity::kError,
+           .hosts = listed,
+           .what = fmt::format("{} cannot start ranks on hosts that are listed by their IPv6 "
+                               "addresses: its daemons crash",
+                               engines::name_of(chosen.kind, chosen.version)),
+           .fix = "list the hosts by names from DNS, /etc/hosts or ~/.ssh/config, or use Open MPI "
+                  "5, Intel MPI or torchrun"}};
+}
+
 // Told an interface, Gloo takes its first address; the kernel lists IPv4 addresses first.
 const facts::Address* address_of_gloo(const Participant& host) {
   for (const facts::Interface& interface : host.facts->interfaces) {
@@ -69,11 +88,12 @@ Findings find_other_address(const Scene& scene) {
 }  // namespace
 
 Findings find_ipv6(const Scene& scene) {
-  if (!needs_ipv6(scene.layout)) return {};
-  Findings findings = refuse_engine(scene);
-  if (!layout::is_ipv6(scene.layout.subnet)) return findings;
-  const Findings others = find_other_address(scene);
-  findings.insert(findings.end(), others.begin(), others.end());
+  Findings findings = refuse_addresses(scene);
+  const auto add = [&](const Findings& more) {
+    findings.insert(findings.end(), more.begin(), more.end());
+  };
+  if (needs_ipv6(scene.layout)) add(refuse_engine(scene));
+  if (layout::is_ipv6(scene.layout.subnet)) add(find_other_address(scene));
   return findings;
 }
 

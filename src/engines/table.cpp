@@ -48,6 +48,7 @@ const std::vector<Kind> rows = {
      .pmi = "pmix",
      .package = "openmpi",
      .network_flag = "--mca btl_tcp_if_include",
+     .ipv6_hosts_since = 5,
      .ranks = &open_mpi_ranks,
      .variables = {"OMPI_", "OPAL_", "PMIX_", "PRTE_"},
      .processes = {"prted", "orted", "prterun", "prte", "orterun", "mpirun", "mpirun.openmpi"},

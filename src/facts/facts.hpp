@@ -216,7 +216,6 @@ struct Facts {
   std::optional<Program> program;  // when one was asked for
   std::optional<Script> script;    // likewise
   Environment environment;
-  std::string launcher_unreachable = {};  // why it cannot connect to the launcher; empty: it can
   std::vector<NotSeen> not_seen = {};
 };
 
@@ -229,9 +228,7 @@ struct Request {
   std::string script = {};                  // Python code: a path, or a module's name
   bool script_is_module = false;            // the latter: python -m
   std::string folder = {};                  // where the job will start; empty: the home folder
-  std::vector<std::string> launcher_addresses = {};  // to be tried, on this port
-  int launcher_port = 0;
-  int answer_within_s = 15;  // without the activation
+  int answer_within_s = 15;                 // without the activation
 };
 
 [[nodiscard]] std::string to_json(const Facts& facts);             // one line

@@ -136,15 +136,14 @@ void fields(V& v, Facts& f) {
   v("port_range_last", f.port_range_last), v("listeners", f.listeners);
   v("ssh_files", f.ssh_files), v("mpi", f.mpi), v("torch", f.torch), v("program", f.program);
   v("script", f.script), v("environment", f.environment);
-  v("launcher_unreachable", f.launcher_unreachable), v("not_seen", f.not_seen);
+  v("not_seen", f.not_seen);
 }
 
 template <class V>
 void fields(V& v, Request& r) {
   v("host", r.host), v("activate", r.activate), v("launchers", r.launchers);
   v("program", r.program), v("script", r.script), v("script_is_module", r.script_is_module);
-  v("folder", r.folder), v("launcher_addresses", r.launcher_addresses);
-  v("launcher_port", r.launcher_port), v("answer_within_s", r.answer_within_s);
+  v("folder", r.folder), v("answer_within_s", r.answer_within_s);
 }
 
 }  // namespace muster::facts

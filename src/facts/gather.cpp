@@ -22,7 +22,6 @@
 #include "facts/ssh_files.hpp"
 #include "facts/torch_build.hpp"
 #include "facts/users.hpp"
-#include "facts/way_back.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
 #include "sys/path_search.hpp"
@@ -157,8 +156,6 @@ Gathered gather(const Request& request) {
   read_launchers(request, environment, facts);
   facts.torch = read_torch(environment, facts.cpu);
   read_torch_build(environment, facts);
-  facts.launcher_unreachable =
-      why_unreachable(request.launcher_addresses, request.launcher_port, deadline_of_one(request));
   facts.clock_s = sys::unix_time();
   return gathered;
 }

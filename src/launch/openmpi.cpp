@@ -143,13 +143,6 @@ Result<Plan> plan_openmpi(const layout::Job& job, const layout::Layout& layout,
         .hint =
             "Open MPI splits its ssh command at spaces; use a home directory whose path has none"});
   }
-  if (layout.engine.major < 5 && names_ipv6_address(layout)) {  // its daemons crash
-    return unexpected(Error{
-        .code = ErrorCode::kUsage,
-        .what = "Open MPI 4 cannot start ranks on hosts that are listed by their IPv6 addresses",
-        .hint = "list the hosts by names from DNS, /etc/hosts or ~/.ssh/config, or use Open MPI 5, "
-                "Intel MPI or torchrun"});
-  }
   return OpenMpiWriter(job, layout, means).write();
 }
 

@@ -21,7 +21,10 @@ constexpr std::chrono::seconds kToConnect{20};  // more than the agents' own dea
 constexpr std::chrono::seconds kToClose{5};
 constexpr int kSamplePorts = 2;
 constexpr std::size_t kTokenRandom = 16;
+constexpr int kLowestPort = 1024;  // that a kernel chooses
 constexpr int kHighestPort = 65535;
+// The launcher never accepts, and the queue of a kernel before 5.4 holds 129.
+constexpr std::size_t kCallersPerPort = 100;
 
 class ReachTest {
  public:
@@ -67,8 +70,10 @@ class ReachTest {
           {.kind = agent::Order::Kind::kListen, .endpoints = site.endpoints, .token = site.token});
     }
     if (plan_.launcher.empty()) return;
-    auto here = sys::listen_tcp(plan_.launcher, 0);  // never accepts: the kernel's answer will do
-    if (here) here_ = *std::move(here);
+    for (std::size_t callers = 0; callers < sites_.size(); callers += kCallersPerPort) {
+      auto here = sys::listen_tcp(plan_.launcher, 0);  // the kernel's answer will do
+      here_.push_back(here ? *std::move(here) : sys::Fd());
+    }
   }
 
   void connect() {
@@ -78,14 +83,17 @@ class ReachTest {
       if (!sites_[i].listens || sites_[i].lost) continue;
       agent::Order order{.kind = agent::Order::Kind::kConnect};
       for (const std::size_t peer : peers[i]) add_calls(i, peer, order.targets);
-      if (here_.valid() && plan_.stations[i].calls_launcher) {
-        const int port = sys::port_of(here_);
-        order.targets.push_back({.at = {.address = plan_.launcher, .port = port}});
-        sites_[i].calls.push_back(
-            {.from = plan_.stations[i].member, .to = facts::kLauncher, .port = port});
-      }
+      if (!here_.empty() && plan_.stations[i].calls_launcher) add_launcher(i, order.targets);
       if (!order.targets.empty()) ask(i, order);
     }
+  }
+
+  void add_launcher(std::size_t from, std::vector<agent::Target>& targets) {
+    const int port = sys::port_of(here_[from / kCallersPerPort]);
+    if (port == 0) return;
+    targets.push_back({.at = {.address = plan_.launcher, .port = port}});
+    sites_[from].calls.push_back(
+        {.from = plan_.stations[from].member, .to = facts::kLauncher, .port = port});
   }
 
   void add_calls(std::size_t from, std::size_t to, std::vector<agent::Target>& targets) {
@@ -108,8 +116,12 @@ class ReachTest {
   }
 
   void await(std::chrono::seconds at_most) {
-    const auto deadline = loop_.timer(at_most, {}, [this] { loop_.stop(); });
-    if (pending_ > 0) loop_.run();
+    bool is_late = false;
+    const auto deadline = loop_.timer(at_most, {}, [&] {
+      is_late = true;
+      loop_.stop();
+    });
+    while (pending_ > 0 && !is_late) loop_.run();
     pending_ = 0;
     for (Site& site : sites_) site.pending = false;
   }
@@ -126,7 +138,8 @@ class ReachTest {
 
   // It has a say only in the ports that it was free to choose.
   static bool may_listen(const agent::Endpoint& asked, int port) {
-    return port == 0 || port == asked.port || (asked.port == 0 && port > 0 && port <= kHighestPort);
+    const bool is_chosen = port >= kLowestPort && port <= kHighestPort;
+    return port == 0 || port == asked.port || (asked.port == 0 && is_chosen);
   }
 
   static void take_ports(Site& site, const std::vector<int>& ports) {
@@ -159,6 +172,7 @@ class ReachTest {
   // A host that answers the beat has closed its ports, which the job, or the next check, may need.
   void close() {
     awaited_ = agent::Report::Kind::kBeat;
+    here_.clear();
     for (std::size_t i = 0; i < sites_.size(); ++i) {
       crew_.send(plan_.stations[i].member, {.kind = agent::Order::Kind::kClose});
       if (sites_[i].listens) ask(i, {.kind = agent::Order::Kind::kBeat});
@@ -183,8 +197,8 @@ class ReachTest {
   std::vector<Site> sites_;
   std::unordered_map<std::size_t, std::size_t> by_member_;
   agent::Report::Kind awaited_ = agent::Report::Kind::kListening;
-  std::size_t pending_ = 0;  // sites whose answer is awaited
-  sys::Fd here_;
+  std::size_t pending_ = 0;    // sites whose answer is awaited
+  std::vector<sys::Fd> here_;  // where the launcher listens
 };
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include "agent/reach_caller.hpp"
@@ -129,6 +130,18 @@ TEST(Reach, TellsAConnectionThatNobodyAnswers) {
   EXPECT_EQ(one.receive().reached, (std::vector{Reached::kTimedOut, Reached::kYes}));
 }
 
+// The kernel knows no way to this address, and says so at each try.
+TEST(Reach, TellsAnAddressThatTheNetworkRejectsAfterTheSecondTry) {
+  const auto begin = ReachCaller::Clock::now();
+  ReachCaller caller({at(9, kToken, "255.255.255.255")}, begin);
+  const pollfd nothing{.fd = -1, .events = 0, .revents = 0};
+  caller.take(&nothing, begin);
+  EXPECT_FALSE(caller.over()) << "a route may just be changing";
+  caller.take(&nothing, begin + std::chrono::milliseconds(200));
+  EXPECT_TRUE(caller.over());
+  EXPECT_EQ(caller.reached(), std::vector{Reached::kNoRoute});
+}
+
 TEST(Reach, NeedsNoAnswerOfAListenerThatNeverAccepts) {
   const auto silent = sys::listen_tcp("127.0.0.1", 0);
   ASSERT_TRUE(silent);
@@ -156,6 +169,37 @@ TEST(ReachListener, AnswersNoStranger) {
   }
   one.connect({at(one.ports[0], kToken)});
   EXPECT_EQ(one.receive().reached, std::vector{Reached::kYes});
+}
+
+// Takes what has come, as if it were `now`.
+void look(ReachListener& listener, ReachListener::Clock::time_point now) {
+  std::vector<pollfd> polled;
+  listener.watch(polled);
+  (void)::poll(polled.data(), polled.size(), 0);
+  listener.take(polled.data(), now);
+}
+
+TEST(ReachListener, LetsNobodyBeKeptOutByStrangersWhoSayNothing) {
+  rlimit usual{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &usual), 0);
+  const rlimit few{.rlim_cur = 64, .rlim_max = usual.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &few), 0);
+  ReachListener listener({{.address = "127.0.0.1"}}, kToken);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &usual), 0);
+  const int port = listener.ports()[0];
+  std::vector<sys::Fd> strangers;
+  for (int i = 0; i < 40; ++i) strangers.push_back(connected_to(port));
+  const sys::Fd caller = connected_to(port);
+  const std::string said = kToken + std::string(kBurstBytes, 'x');
+  ASSERT_EQ(::send(caller.get(), said.data(), said.size(), MSG_NOSIGNAL), said.size());
+  const auto begin = ReachListener::Clock::now();
+  const auto is_answered = [&](ReachListener::Clock::time_point now) {
+    for (int i = 0; i < 20; ++i) look(listener, now);
+    pollfd watched{caller.get(), POLLIN, 0};
+    return ::poll(&watched, 1, 0) == 1;
+  };
+  EXPECT_FALSE(is_answered(begin)) << "there is room for 32";
+  EXPECT_TRUE(is_answered(begin + std::chrono::seconds(10)));
 }
 
 TEST(ReachListener, ClosesWhenItIsToldToAndWhenTheLauncherIsGone) {

@@ -74,6 +74,20 @@ TEST(Ipv6, AnEngineThatCannotUseItIsRefused) {
   EXPECT_EQ(brief(both), "");
 }
 
+TEST(Ipv6, AddressesInsteadOfNamesAreRefusedForOpenMpi4) {
+  for (const bool only : {true, false}) {
+    World world = layout::ipv6_world(2, only);
+    world.cluster.hosts[1].name = "fd00::2";
+    world.surveys[1].host = "fd00::2";
+    EXPECT_EQ(brief(world), "");
+    const auto make_old = [](facts::Facts& host) { host.mpi.front().version = "4.1.4"; };
+    for (int number : {1, 2}) make_old(world.host(number));
+    make_old(world.launcher);
+    ASSERT_EQ(brief(world), "error fd00::2 engine-without-ipv6");
+    EXPECT_TRUE(has(judged(world).front().fix, "list the hosts by names"));
+  }
+}
+
 TEST(Ipv6, WarnsWhereGlooWouldTakeAnIpv4AddressThatTheHostsDoNotShare) {
   World world = layout::ipv6_world(2, false);
   world.host(2).interfaces[1].addresses[0] = {"192.168.7.2", 24};
@@ -85,24 +99,6 @@ TEST(SameAddress, MayBeAnIpv6Address) {
   World world = layout::ipv6_world(3, true);
   world.host(2).interfaces[1].addresses[0].ip = "fd00::1";
   EXPECT_EQ(brief(world), "error n[1-2] same-address-on-two-hosts");
-}
-
-TEST(WayBack, IsNeededByTheDaemonsOfAnMpi) {
-  World world = good_world(3);
-  world.host(2).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
-  world.host(3).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
-  ASSERT_EQ(brief(world), "error n[2-3] ompi-oob-no-common-interface");
-  EXPECT_TRUE(has(judged(world).front().what,
-                  "the host cannot connect to this machine, but the daemons of"));
-  EXPECT_EQ(judged(world).front().evidence, "198.18.0.100 port 40000: No route to host");
-}
-
-TEST(WayBack, IsNotNeededByTorchrun) {
-  World world = good_world(2);
-  world.host(2).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
-  EXPECT_TRUE(has(brief(world), "ompi-oob-no-common-interface"));
-  world.job.engine = "torchrun";
-  EXPECT_FALSE(has(brief(world), "ompi-oob-no-common-interface"));
 }
 
 TEST(Interfaces, AreNotedWhenTheirNamesDiffer) {

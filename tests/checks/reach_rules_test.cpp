@@ -150,7 +150,7 @@ TEST(LargeLost, AroundOneHostIsOneFinding) {
   EXPECT_EQ(told(findings), "n5: small packets pass between this host and the others\n");
 }
 
-TEST(WayBackTrial, CountsForAnMpiOnly) {
+TEST(WayBack, IsNeededByTheDaemonsOfAnMpi) {
   World world = good_world(3);
   const std::vector<Trial> trials = {
       {.from = 1, .to = facts::kLauncher, .port = 40000, .how = Reached::kRefused},
@@ -159,21 +159,15 @@ TEST(WayBackTrial, CountsForAnMpiOnly) {
   ASSERT_EQ(findings.size(), 1);
   EXPECT_EQ(findings[0].id, "ompi-oob-no-common-interface");
   EXPECT_EQ(findings[0].hosts, std::vector<std::string>{"n2"});
+  EXPECT_TRUE(has(findings[0].what, "the host cannot connect to this machine, but the daemons of"));
   EXPECT_EQ(findings[0].evidence, "connections to 198.18.0.250 are refused");
+  world.job.engine = "torchrun";
+  EXPECT_EQ(told(found(world, trials)), "");
+  world.job.engine.clear();
   findings = found(world, {{.from = 1, .to = facts::kLauncher, .how = Reached::kLargeLost}});
   ASSERT_EQ(findings.size(), 1);
   EXPECT_EQ(findings[0].id, "mtu-mismatch");
   EXPECT_TRUE(has(findings[0].what, "cannot send large packets to this machine"));
-}
-
-// 5 % loss deceives the probe of the facts in one check of a hundred.
-TEST(WayBackTrial, CountsMoreThanTheFacts) {
-  World world = good_world(2);
-  for (int host : {1, 2}) world.host(host).launcher_unreachable = "no answer within 3 s";
-  const auto findings = found(world, {{.from = 0, .to = facts::kLauncher, .how = Reached::kYes}});
-  ASSERT_EQ(findings.size(), 1);
-  EXPECT_EQ(findings[0].hosts, std::vector<std::string>{"n2"});
-  EXPECT_EQ(findings[0].evidence, "no answer within 3 s");
 }
 
 TEST(ReachGroups, HoldEveryFailedPairOnce) {

@@ -30,6 +30,24 @@ TEST(Packet, TellsANewConnectionFromAnAnswer) {
   EXPECT_FALSE(parse_packet(frame('\x12'))->opens_port);
 }
 
+// From fd00::1 port 4660 to fd00::2 port 29500, without data.
+std::string ipv6_frame(char flags) {
+  std::string bytes(12, '\x02');
+  bytes += std::string("\x86\xdd\x60\x00\x00\x00\x00\x14\x06\x40", 10);
+  for (const char last : {'\x01', '\x02'}) bytes += "\xfd" + std::string(14, '\0') + last;
+  return bytes + frame(flags).substr(34);
+}
+
+TEST(Packet, MayCarryIpv6) {
+  const auto packet = parse_packet(ipv6_frame('\x02'));
+  ASSERT_TRUE(packet);
+  EXPECT_EQ(packet->bytes, 60);
+  EXPECT_EQ(packet->opens_port, 29500);
+  EXPECT_FALSE(parse_packet(ipv6_frame('\x12'))->opens_port);
+  EXPECT_FALSE(parse_packet(ipv6_frame('\x02').substr(0, 60))->opens_port);
+  EXPECT_FALSE(parse_packet(ipv6_frame('\x02').substr(0, 53)));
+}
+
 TEST(Packet, IsNothingWhereTheFrameIsAnotherOrTooShort) {
   std::string arp = frame('\x02');
   arp[13] = '\x06';

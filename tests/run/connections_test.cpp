@@ -1,5 +1,7 @@
 // The launcher's side of the connection test: who is asked to listen and to connect, and what is
 // made of answers that are late, missing or made up.
+#include <map>
+
 #include <gtest/gtest.h>
 
 #include "fake_hosts.hpp"
@@ -125,10 +127,35 @@ TEST_F(Connections, OfAHostWhoseSessionEndsSayNothing) {
   EXPECT_LE(loop_.elapsed(), 5);
 }
 
+// On kernels before 5.4 the queue of a listener that never accepts holds 129, and drops the rest.
+TEST(ConnectionsToTheLauncher, AreSpreadOverPorts) {
+  constexpr int kMany = 250;
+  FakeLoop loop;
+  FakeHosts hosts(loop, kMany);
+  Crew crew(loop, hosts, hosts.names(),
+            {.deadline = std::chrono::seconds(15), .for_facts = std::chrono::seconds(15)});
+  ReachPlan plan{.launcher = "127.0.0.1"};
+  std::map<int, int> callers;
+  for (std::size_t i = 0; i < kMany; ++i) {
+    plan.stations.push_back({.member = i, .address = "198.18.0.1", .calls_launcher = true});
+    hosts[i].behaviour.answer = [&](const Order& order) -> std::optional<Report> {
+      for (const agent::Target& target : order.targets) ++callers[target.at.port];
+      return Report{.kind = order.kind == Order::Kind::kListen ? Report::Kind::kListening
+                                                               : Report::Kind::kConnected,
+                    .ports = {0, 0},
+                    .reached = {Reached::kYes}};
+    };
+  }
+  (void)crew.survey();
+  EXPECT_EQ(test_reach(loop, crew, plan).size(), kMany);
+  EXPECT_EQ(callers.size(), 3);
+  for (const auto& [port, count] : callers) EXPECT_LE(count, 128);
+}
+
 // A host that could name any port could send all others there.
 TEST_F(Connections, ToAPortThatAHostMadeUpAreNotTried) {
   for (const std::vector<int>& ports : std::vector<std::vector<int>>{
-           {22, -1}, {70000, 40000}, {40001}, {40001, 40002, 40003}, {}}) {
+           {22, 40002}, {40001, -1}, {70000, 40000}, {40001}, {40001, 40002, 40003}, {}}) {
     hosts_[1].behaviour.answer = [&](const Order&) {
       return Report{.kind = Report::Kind::kListening, .ports = ports};
     };
