@@ -14,8 +14,8 @@ namespace {
 using facts::Gpu;
 
 constexpr const char* kDrainHost =
-    "leave the host out with --exclude until the GPU has been reset or the host rebooted: a reset "
-    "needs all programs to leave the GPU first:\n";
+    "leave the host out with --exclude until the GPU has been reset or the host rebooted; to reset "
+    "it, first end all programs on the GPU, then run:\n";
 // More than an idle driver or a desktop takes.
 constexpr std::int64_t kMuchMemory = std::int64_t{2} << 30;
 constexpr double kRecent = 24 * 3600;  // seconds

@@ -95,7 +95,7 @@ std::string down_text(const facts::RdmaPort& port) {
   }
   const std::string state =
       port.physical_state.empty() ? "" : fmt::format(" ({})", port.physical_state);
-  return fmt::format("{} is down{}", port_name(port.device, port.port), state);
+  return fmt::format("{} is not active{}", port_name(port.device, port.port), state);
 }
 
 // Whether it would be a rail but for its rate.
@@ -105,7 +105,7 @@ bool is_slow(const facts::RdmaPort& port, const Peers& peers) {
 }
 
 struct Faults {
-  std::vector<std::string> lost;  // down or missing
+  std::vector<std::string> lost;  // not active or missing
   std::vector<std::string> slow;
   std::vector<std::string> without_gid;
 };
@@ -164,8 +164,8 @@ void add_findings(const Participant& host, const Peers& peers, const Faults& fau
   if (!faults.lost.empty()) {
     findings.push_back(rail_finding(
         kRailLost, host, faults.lost,
-        "check the cable, the switch port and the output of ibstat or rdma link on the host; or "
-        "leave the host out with --exclude"));
+        "check the cable, the switch port, the subnet manager (InfiniBand) and the output of "
+        "ibstat or rdma link on the host; or leave the host out with --exclude"));
     findings.back().evidence = most;
   }
   if (!faults.slow.empty()) {

@@ -113,8 +113,9 @@ std::string wrong_gid(const Participant& host, const PortFilter& filter, int ind
     const std::string name = layout::port_name(port.device, port.port);
     if (gid == port.gids.end()) return fmt::format("{} has no GID of that index", name);
     if (layout::is_usable_gid(*host.facts, *gid)) continue;
-    return fmt::format("this GID of {} is {} ({}), which RoCE v2 cannot use", name, gid->gid,
-                       gid->type);
+    return fmt::format(
+        "this GID of {} is {} ({}), and not a RoCE v2 GID for a routable address of the host", name,
+        gid->gid, gid->type);
   }
   return "";
 }

@@ -91,9 +91,9 @@ std::string interface_text(const Interface& interface) {
 
 // "mlx5_0 port 1 (Ethernet, active), 100 Gb/sec (4X EDR), 4 GIDs, mlx5_core, NUMA node 0, eth2"
 std::string rdma_text(const RdmaPort& port) {
-  std::string text =
-      fmt::format("{} port {} ({}, {}), {}, {} GIDs", port.device, port.port, link_name(port),
-                  port.active ? "active" : "not active", port.rate, port.gids.size());
+  std::string text = fmt::format("{} port {} ({}, {}), {}, {} GID{}", port.device, port.port,
+                                 link_name(port), port.active ? "active" : "not active", port.rate,
+                                 port.gids.size(), port.gids.size() == 1 ? "" : "s");
   if (!port.driver.empty()) text += ", " + port.driver;
   if (port.numa_node >= 0) text += fmt::format(", NUMA node {}", port.numa_node);
   if (!port.interfaces.empty()) text += fmt::format(", {}", fmt::join(port.interfaces, ", "));

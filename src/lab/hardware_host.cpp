@@ -226,8 +226,10 @@ Result<void> need_profile(const Spec& spec, int host) {
   return unexpected(
       Error{.code = ErrorCode::kUsage,
             .what = spec.like.empty() ? "the hosts of this lab show no hardware"
-                                      : "the launcher shows no hardware; the other hosts do",
-            .hint = "create the lab like a machine: muster lab up --hosts 4 --like dgx-h100"});
+                                      : "the launcher shows no hardware",
+            .hint = spec.like.empty()
+                        ? "create the lab like a machine: muster lab up --hosts 4 --like dgx-h100"
+                        : "name one of the other hosts, such as n2"});
 }
 
 }  // namespace

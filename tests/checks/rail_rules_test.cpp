@@ -57,7 +57,7 @@ TEST(Rails, ThatAreDownOrMissingAreNamed) {
   World world = world_of(4, layout::make_hgx_roce);
   world.host(3).rdma[5].active = false;
   world.host(3).rdma[5].physical_state = "Polling";
-  EXPECT_EQ(about_rails(world), "n3 rdma-rail-lost: mlx5_5 is down (Polling)");
+  EXPECT_EQ(about_rails(world), "n3 rdma-rail-lost: mlx5_5 is not active (Polling)");
   world.host(3).rdma.erase(world.host(3).rdma.begin() + 5);
   EXPECT_EQ(about_rails(world), "n3 rdma-rail-lost: mlx5_5 is missing");
   World no_manager = world_of(4, layout::make_dgx_h100);
@@ -123,8 +123,8 @@ TEST(RailVariables, ThatTheUserSetAreComparedWithEachHost) {
                                                  "mlx5_0 has no GID of that index");
   EXPECT_EQ(finds("NCCL_IB_GID_INDEX", "1"),
             "n[1-2] roce-wrong-gid: NCCL_IB_GID_INDEX=1" + passed +
-                "this GID of mlx5_0 is fe80:0000:0000:0000:0000:0000:0000:0001 (RoCE v2), which "
-                "RoCE v2 cannot use");
+                "this GID of mlx5_0 is fe80:0000:0000:0000:0000:0000:0000:0001 (RoCE v2), and not "
+                "a RoCE v2 GID for a routable address of the host");
 }
 
 TEST(RailVariables, DoNotMatterWhereNothingReadsThem) {
