@@ -41,6 +41,7 @@ def everything_shown(lab, host):
 
 def test_a_host_looks_like_the_machine_and_breaks_like_it(lab_up):
     lab = lab_up(hosts=2, like="dgx-h100")
+    assert lab.exec("n1", "test", "-e", "/.dockerenv").returncode == 1  # a machine, even if the lab is in a container
     # As nvidia-smi, ls and cat show it.
     gpus = smi(lab, "n1", "index,name,memory.total,gpu_bus_id,pcie.link.width.current,remapped_rows.pending")
     assert gpus[0] == ("0", "NVIDIA H100 80GB HBM3", "81559", "00000000:1B:00.0", "16", "No") and len(gpus) == 8
