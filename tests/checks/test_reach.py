@@ -70,7 +70,7 @@ def test_each_fault_is_named_with_both_hosts_and_the_direction(lab):
     lab.command("link", "launcher", "--only-ssh", "--between", "n2")
     reject(lab, "n1", "rst", "n3")
     try:
-        back, large, dead, *one_way = sorted(check(lab), key=lambda finding: (finding[0] != OPEN_MPI, finding[0] == FILTERED, len(finding[1]) < 2))
+        back, large, dead, *one_way = sorted(check(lab), key=lambda finding: (finding[0] != OPEN_MPI, finding[0] == FILTERED, len(finding[1]) < 2, finding[1]))
     finally:
         stop_rejecting(lab, "n1")
     (id, hosts, what, evidence) = back
@@ -99,7 +99,7 @@ def test_a_job_between_firewalls_is_not_started(lab):
     assert "ufw allow from 198.18.0.0/16" in ended.stderr
 
 
-BEYOND = "n[1-2],beyond,n[4-16]"  # n3 by another name, to which ssh goes through n1
+BEYOND = "n[1-2],beyond,n[4-16]"  # n3 by another name, which ssh reaches through n1, on a connection of its own
 SIXTEEN = [
     ("nothing", [], []),
     ("one direction", [("link", "n7", "--only-ssh", "--between", "n3")], [(FILTERED, ["n7"], "n3 cannot connect to n7")]),
@@ -122,7 +122,7 @@ SIXTEEN = [
 def sixteen(module_lab_up):
     lab = module_lab_up(hosts=16)
     lab.open_doors()
-    lab.shell("launcher", "printf 'Host beyond\\n  HostName n3\\n  HostKeyAlias n3\\n  ProxyJump n1\\nHost *\\n' | cat - ~/.ssh/config > ~/.ssh/new; mv ~/.ssh/new ~/.ssh/config")
+    lab.shell("launcher", f"printf 'Host beyond\\n  HostName {address_of(lab, 'n3')}\\n  HostKeyAlias n3\\n  ProxyJump n1\\nHost *\\n' | cat - ~/.ssh/config > ~/.ssh/new; mv ~/.ssh/new ~/.ssh/config")
     for hosts in ("n[1-16]", BEYOND):
         assert check(lab, hosts=hosts) == []  # opens the connections
     return lab
