@@ -2,9 +2,11 @@
 import json
 import os
 import re
+import shlex
 
 import pytest
-from tests.run.launchers import LAUNCHERS
+from tests.docs.pages import take
+from tests.run.launchers import LAUNCHERS, MPI, SYSTEM_PATH
 
 pytestmark = pytest.mark.lab
 
@@ -15,6 +17,9 @@ CPUS = sorted(os.sched_getaffinity(0))
 FIRST, LAST = CPUS[0], CPUS[-1]
 ADDRESSES = ("0000:1b:00.0", "0000:9d:00.0", "0000:c3:00.0")
 SHOW_CPUS = "echo rank $RANK: $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
+
+
+(NEAR_GPUS,) = take("docs/run.md", "muster run -H n[1-4] --nproc-per-node gpu ")
 
 
 def show_gpus(lab, host, *cpus):
@@ -57,3 +62,15 @@ def test_a_tool_that_hangs_is_reported_in_time(cluster):
     found = {one["id"]: one for one in map(json.loads, checked.stdout.splitlines())}
     assert checked.returncode == 0 and found["gpu-tool-fails"]["hosts"] == ["n1"], checked.stdout + checked.stderr
     assert found["gpu-tool-fails"]["evidence"] == "nvidia-smi gave no answer within 2 s"
+
+
+@pytest.mark.skipif(len(CPUS) < 2, reason="one CPU cannot be told from another")
+def test_the_command_of_the_page(cluster):
+    """On two hosts instead of four."""
+    for host in ("launcher", "n1", "n2"):
+        cluster.lab.shell(host, "cat > train.py", input="import os\nprint('rank', os.environ['RANK'], sorted(os.sched_getaffinity(0)))\n")
+    assert "n[1-4]" in NEAR_GPUS
+    run = cluster.launch(["env", f"PATH={MPI['openmpi5']}/bin:{SYSTEM_PATH}", *shlex.split(NEAR_GPUS.replace("n[1-4]", "n[1-2]"))])
+    assert run.end(60) == 0, run.said()
+    seen = dict(re.findall(r"rank (\d) (.*)", "\n".join(run.out)))
+    assert len(seen) == 5 and (seen["0"], seen["1"]) == (f"[{LAST}]", f"[{FIRST}]"), run.said()
