@@ -2,7 +2,6 @@
 // the pace.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -48,31 +47,16 @@ std::string short_of_gpus(const GpuHost& host) {
   return gpus > 0 && ranks > gpus ? fmt::format("; {} ranks are to run there", ranks) : "";
 }
 
-std::set<std::string> models(const GpuHost& host) {
-  std::set<std::string> models;
-  for (const Gpu* const gpu : host.gpus) models.insert(gpu->model);
-  return models;
-}
-
-// Fewer GPUs of the same model hint at a fault. Hosts with other models are mixed on purpose.
-Severity severity_of_difference(const GpuHost& host, const GpuHost& usual) {
-  const bool is_other_kind = !host.gpus.empty() && models(host) != models(usual);
-  return is_other_kind && short_of_gpus(host).empty() ? Severity::kNote : Severity::kWarning;
-}
-
 Findings odd_inventories(const std::vector<GpuHost>& hosts) {
   HostGroups groups;
   for (const GpuHost& host : hosts) groups.add(host.text, host.host.name());
   Findings findings;
   const std::string usual = groups.usual_hosts();
-  const auto usual_host = std::find_if(hosts.begin(), hosts.end(), [&](const GpuHost& host) {
-    return host.text == groups.usual().key;
-  });
   for (const GpuHost& host : hosts) {
     if (host.text == groups.usual().key) continue;
     findings.push_back(
         {.id = std::string(kGpusDiffer),
-         .severity = severity_of_difference(host, *usual_host),
+         .severity = Severity::kWarning,
          .hosts = {host.host.name()},
          .what = fmt::format("its GPUs differ from those of {}", usual),
          .evidence = fmt::format("{}; on {} {}{}", host.text, usual, groups.usual().key,

@@ -108,35 +108,4 @@ Findings find_rdma(const Scene& scene) {
   return findings;
 }
 
-// Hosts are only compared: on some machines no host can do it, by design. AMD's driver needs no
-// module.
-Findings find_peer_memory(const Scene& scene) {
-  const Fabric fabric = scene.layout.fabric;
-  if (fabric != Fabric::kInfiniband && !layout::is_roce(fabric)) return {};
-  std::size_t having = 0;
-  std::vector<const Participant*> lacking_it;
-  const std::vector<Participant> hosts = participants(scene);
-  for (const Participant& host : hosts) {
-    const facts::PeerMemory& memory = host.facts->peer_memory;
-    if (host.facts->gpu_drivers.nvidia.empty()) continue;
-    if (!memory.module.empty() || memory.dmabuf == true) ++having;
-    if (memory.module.empty() && memory.dmabuf == false) lacking_it.push_back(&host);
-  }
-  Findings findings;
-  if (having == 0) return findings;
-  for (const Participant* host : lacking_it) {
-    findings.push_back(
-        {.id = std::string(kPeerMemory),
-         .severity = Severity::kWarning,
-         .hosts = {host->name()},
-         .what =
-             "its RDMA cards cannot reach the memory of its GPUs directly, while those of other "
-             "hosts can; the job may be much slower",
-         .evidence = "nvidia_peermem is not loaded, and the kernel or the driver has no dmabuf",
-         .fix = "load the module, and list it in /etc/modules-load.d:\n" +
-                command_on_hosts("sudo modprobe nvidia_peermem")});
-  }
-  return findings;
-}
-
 }  // namespace muster::checks

@@ -29,7 +29,6 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_rail_faults(const Scene& scene);
 [[nodiscard]] Findings find_rail_mtu(const Scene& scene);
 [[nodiscard]] Findings find_rail_variables(const Scene& scene);
-[[nodiscard]] Findings find_peer_memory(const Scene& scene);
 
 [[nodiscard]] Findings find_engine(const Scene& scene);
 [[nodiscard]] Findings find_libmpi(const Scene& scene);
@@ -80,7 +79,6 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"rail-faults", find_rail_faults},
                                       Rule{"rail-mtu", find_rail_mtu},
                                       Rule{"rail-variables", find_rail_variables},
-                                      Rule{"peer-memory", find_peer_memory},
                                       Rule{"memlock", find_memlock},
                                       Rule{"gpu-health", find_gpu_health},
                                       Rule{"gpu-peers", find_gpu_peers},
@@ -129,7 +127,6 @@ inline constexpr std::string_view kPortEphemeral = "master-port-ephemeral-collis
 inline constexpr std::string_view kPortInUse = "master-port-in-use";
 inline constexpr std::string_view kPortsFiltered = "ephemeral-ports-filtered";
 inline constexpr std::string_view kProgramDiffers = "program-differs-between-hosts";
-inline constexpr std::string_view kPeerMemory = "gdr-peermem-missing";
 inline constexpr std::string_view kProgramMissing = "remote-exe-not-found";
 inline constexpr std::string_view kRailLost = "rdma-rail-lost";
 inline constexpr std::string_view kRailSlow = "rdma-rail-slow";
@@ -192,7 +189,6 @@ inline constexpr std::array kFailureIds = {kActivationFailed,
                                            kNvlinkDown,
                                            kTorchWithoutCuda,
                                            kMtu,
-                                           kPeerMemory,
                                            kRailLost,
                                            kRailSlow,
                                            kPathMtu,

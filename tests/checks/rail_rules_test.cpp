@@ -33,27 +33,6 @@ TEST(Rails, OfHealthyMachinesAreNotFaulted) {
   EXPECT_EQ(about_rails(good_world(4)), "");
 }
 
-TEST(PeerMemory, ThatOnlyOneHostLacksIsMissed) {
-  World world = world_of(3, layout::make_dgx_h100);
-  const auto missed = [&] {
-    std::string hosts;
-    for (const Finding& finding : judged(world)) {
-      if (finding.id == kPeerMemory) hosts += hosts::fold(finding.hosts) + " ";
-    }
-    return hosts;
-  };
-  for (int number : {1, 2, 3}) {
-    world.host(number).gpu_drivers.nvidia = "535.129.03";
-    world.host(number).peer_memory = {.module = "", .dmabuf = false};
-  }
-  EXPECT_EQ(missed(), "");  // no host has it
-  world.host(1).peer_memory.module = "nvidia_peermem";
-  world.host(3).peer_memory.dmabuf.reset();  // not known
-  EXPECT_EQ(missed(), "n2 ");
-  world.host(2).peer_memory.dmabuf = true;
-  EXPECT_EQ(missed(), "");
-}
-
 TEST(Rails, OfDifferentMachinesMayDiffer) {
   World world = world_of(4, layout::make_hgx_roce);
   for (int number : {3, 4}) {  // machines with four GPUs and four slower cards
