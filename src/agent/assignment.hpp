@@ -20,7 +20,7 @@ struct Assignment {
   int ranks = 0;       // on this host; 0: not known
   int all_ranks = 0;
   bool bind_to_gpu = false;           // each rank runs on the CPUs near its GPU
-  std::vector<facts::Gpu> gpus = {};  // of this host, if so
+  std::vector<facts::Gpu> gpus = {};  // of this host, if so or if a GPU is in MIG mode
 
   friend bool operator==(const Assignment&, const Assignment&) = default;
 };

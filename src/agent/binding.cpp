@@ -49,7 +49,7 @@ Result<cpu_set_t> parse_cpu_list(std::string_view text) {
 std::string bind_near_gpu(std::span<const facts::Gpu> gpus, const rankenv::Environment& environment,
                           int local_rank) {
   const facts::Gpu* const gpu = facts::gpu_of_rank(gpus, environment, local_rank);
-  if (gpu == nullptr) return not_bound("there is no GPU for it");
+  if (gpu == nullptr) return not_bound("there is no GPU for it, or muster cannot tell which it is");
   if (gpu->cpus.empty()) {
     return not_bound(fmt::format("the NUMA node of its GPU {} is not known", gpu->pci));
   }

@@ -90,6 +90,17 @@ std::map<std::string, std::string> network_variables(
   return variables;
 }
 
+void leave_gids_to_user(const std::map<std::string, std::string>& environment,
+                        std::map<std::string, std::string>& variables) {
+  for (const char* choice :
+       {"NCCL_IB_HCA", "NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VERSION_NUM"}) {
+    if (!environment.contains(choice)) continue;
+    variables.erase("NCCL_IB_GID_INDEX");
+    variables.erase("NCCL_IB_ADDR_RANGE");
+    return;
+  }
+}
+
 std::map<std::string, std::string> ipv6_variables(const std::string& interface) {
   return {{"NCCL_SOCKET_FAMILY", "AF_INET6"},
           {"UCX_TCP_AF_PRIO", "inet6,inet"},

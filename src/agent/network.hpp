@@ -25,6 +25,12 @@ struct AddressRange {
 [[nodiscard]] std::map<std::string, std::string> network_variables(
     const std::string& interface, const std::map<std::string, std::string>& rails = {});
 
+// Takes out what would overrule the user's own choice of ports or GIDs in `environment`: an index
+// and a range of addresses are right only for the ports that muster chose, and NCCL prefers an
+// index to all other ways to choose a GID.
+void leave_gids_to_user(const std::map<std::string, std::string>& environment,
+                        std::map<std::string, std::string>& variables);
+
 // Beyond these, for a job whose network is IPv6: on hosts that have both, IPv4 would come first.
 [[nodiscard]] std::map<std::string, std::string> ipv6_variables(const std::string& interface);
 

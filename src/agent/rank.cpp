@@ -33,6 +33,7 @@
 #include "agent/work_folder.hpp"
 #include "base/environment.hpp"
 #include "base/exit_code.hpp"
+#include "facts/visible_gpus.hpp"
 #include "rankenv/rank.hpp"
 
 namespace muster::agent {
@@ -86,6 +87,7 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
                 .restarts = options.restarts,
                 .join_store = options.confine_store,
                 .unbuffered = !has_terminals()};
+  std::vector<facts::Gpu> gpus;
   if (const auto placement = files.placement()) {
     take_place(*placement, inherited, wishes.rank);
     prepared.rank = wishes.rank;
@@ -95,6 +97,7 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
       wishes.network = network_variables(placement->interface, placement->variables);
     }
     if (placement->bind_to_gpu) prepared.near_gpu = placement->gpus;
+    gpus = placement->gpus;
   } else if (!options.subnet.empty()) {
     const auto interface = interface_in(options.subnet);
     if (interface) wishes.network = network_variables(*interface);
@@ -107,8 +110,12 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
   if (handed.activated) {
     inherited = lay_over(*std::move(handed.activated), inherited, prepared.rank);
   }
+  leave_gids_to_user(inherited, wishes.network);
   Composed composed = compose(std::move(inherited), wishes);
   prepared.environment = std::move(composed.environment);
+  const std::string device =
+      facts::own_device(gpus, prepared.environment, prepared.rank.local_rank);
+  if (!device.empty()) prepared.environment.insert_or_assign("CUDA_VISIBLE_DEVICES", device);
   if (prepared.rank.rank == 0 && !composed.kept.empty()) {
     prepared.remarks.push_back(
         fmt::format("already set in the environment, so muster did not change it: {}",

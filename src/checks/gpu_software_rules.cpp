@@ -91,7 +91,9 @@ void add_torch_without_gpus(const Participant& host, Findings& findings) {
 // The tools' failures that are more than a fact that could not be gathered.
 void add_failed_tool(const Scene& scene, const Participant& host, Findings& findings) {
   for (const facts::NotSeen& one : host.facts->not_seen) {
-    if (one.what != "gpus.nvidia-smi" && one.what != "gpus.amd-smi") continue;
+    if (one.what != "gpus.nvidia-smi" && one.what != "gpus.amd-smi" &&
+        one.what != "gpus.mig_devices")
+      continue;
     if (one.why.find("not installed") != std::string::npos) {
       findings.push_back({.id = std::string(kFactsNotGathered),
                           .severity = Severity::kNote,

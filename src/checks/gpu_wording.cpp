@@ -14,6 +14,7 @@ std::vector<const facts::Gpu*> gpus_of_ranks(const Scene& scene, const Participa
   std::vector<const facts::Gpu*> gpus;
   const auto variables = layout::gpu_variables_of_ranks(scene.job, *host.facts);
   for (const facts::VisibleGpu& one : facts::visible_gpus(host.facts->gpus, variables)) {
+    if (one.gpu == nullptr) continue;
     if (gpus.empty() || gpus.back() != one.gpu) gpus.push_back(one.gpu);
   }
   return gpus;

@@ -188,9 +188,14 @@ Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::s
   return plan;
 }
 
-void add_gpus(const facts::Survey& survey, agent::Assignment& told) {
-  told.bind_to_gpu = true;
-  if (survey.facts) told.gpus = survey.facts->gpus;
+// Ranks need to know their host's GPUs to be bound near one, and to get one MIG device each.
+void add_gpus(const facts::Survey& survey, bool bind, agent::Assignment& told) {
+  told.bind_to_gpu = bind;
+  if (!survey.facts) return;
+  const std::vector<facts::Gpu>& gpus = survey.facts->gpus;
+  const bool has_mig = std::any_of(gpus.begin(), gpus.end(),
+                                   [](const facts::Gpu& gpu) { return !gpu.mig_devices.empty(); });
+  if (bind || has_mig) told.gpus = gpus;
 }
 
 void tell_placements(Surveyed& all, const launch::Plan& plan) {
@@ -214,7 +219,7 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
                            .first_rank = placement.first_rank,
                            .ranks = placement.ranks,
                            .all_ranks = all.layout.ranks};
-    if (all.layout.bind_to == layout::kBindToGpu) add_gpus(all.surveys[member->second], told);
+    add_gpus(all.surveys[member->second], all.layout.bind_to == layout::kBindToGpu, told);
     all.crew->send(member->second,
                    {.kind = agent::Order::Kind::kPlace, .placement = told, .variables = variables});
   }

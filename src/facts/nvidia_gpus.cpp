@@ -49,10 +49,12 @@ std::vector<DriversGpu> gpus_of_driver(const GpuSources& sources) {
     std::string model = information(text, "Model:");
     if (model.empty()) model = "NVIDIA GPU";
     const std::string pci = pci_address(name);
+    std::string uuid = information(text, "GPU UUID:");
+    if (uuid.find('?') != std::string::npos) uuid.clear();  // the driver has not read it yet
     gpus.push_back({.gpu = {.vendor = "NVIDIA",
                             .model = std::move(model),
                             .pci = pci.empty() ? name : pci,
-                            .uuid = information(text, "GPU UUID:")},
+                            .uuid = std::move(uuid)},
                     .minor = information(text, "Device Minor:")});
   }
   // The names are hexadecimal, and so not in the order of names_in.
@@ -109,7 +111,10 @@ Gpu combined(const GpuSources& sources, const Gpu& driver, const Gpu* smi) {
   gpu.numa_node = place.numa_node;
   gpu.cpus = place.cpus;
   if (gpu.pcie_width == 0) gpu.pcie_width = place.pcie_width;
-  if (gpu.pcie_width_max == 0) gpu.pcie_width_max = place.pcie_width_max;
+  // nvidia-smi may tell what the GPU could do in another slot.
+  if (gpu.pcie_width_max == 0 ||
+      (place.pcie_width_max > 0 && place.pcie_width_max < gpu.pcie_width_max))
+    gpu.pcie_width_max = place.pcie_width_max;
   if (gpu.pcie_gen_max == 0) gpu.pcie_gen_max = place.pcie_gen_max;
   return gpu;
 }
@@ -148,7 +153,9 @@ std::optional<bool> fabric_manager_runs(const GpuSources& sources) {
     // The kernel cuts the name off after 15 letters.
     if (first_line(sources.proc + "/" + name + "/comm").starts_with("nv-fabricmanage")) return true;
   }
-  return sources.in_container ? std::nullopt : std::optional(false);
+  // Mounted with hidepid, /proc shows a user no processes of root.
+  const bool sees_all = !first_line(sources.proc + "/1/comm").empty();
+  return sources.in_container || !sees_all ? std::nullopt : std::optional(false);
 }
 
 void add_xids(const GpuSources& sources, GpuReport& report) {

@@ -78,14 +78,17 @@ void ask_the_rest(const std::string& tool, const SmiFields& fields, SmiClock::ti
   }
   if (has_mig) questions.push_back({"-L"});
   if (questions.empty()) return;
-  const auto answers = ask_tool(tool, questions, time_left(end));
-  for (const auto& answer : answers) {
-    if (!answer || !answer->ok()) continue;
-    if (!has_remaps && &answer == &answers.front()) {
-      take_remapped_rows(answer->out, smi.gpus);
-    } else {
-      take_mig_devices(answer->out, smi.gpus);
-    }
+  const milliseconds left = time_left(end);
+  const auto answers = ask_tool(tool, questions, left);
+  if (!has_remaps && answers.front() && answers.front()->ok()) {
+    take_remapped_rows(answers.front()->out, smi.gpus);
+  }
+  if (!has_mig) return;
+  const std::string why = tool_failure(kTool, answers.back(), left);
+  if (why.empty()) {
+    take_mig_devices(answers.back()->out, smi.gpus);
+  } else {
+    smi.not_seen.push_back({.what = "gpus.mig_devices", .why = why});
   }
 }
 

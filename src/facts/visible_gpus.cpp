@@ -13,6 +13,8 @@ constexpr std::array<std::string_view, 8> kGpuVariables = {
     "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "SLURM_GPUS_PER_TASK",
     "SLURM_GPUS_ON_NODE",   "SLURM_JOB_GPUS",      "SLURM_STEP_GPUS",      "SLURM_TRES_PER_TASK"};
 
+constexpr std::size_t kMostMigDevices = 7;  // of one GPU
+
 using Visible = std::vector<VisibleGpu>;
 
 const std::string* value_of_variable(const GpuVariables& variables, const char* name) {
@@ -43,9 +45,10 @@ const VisibleGpu* by_number(const Visible& all, std::string_view entry) {
   std::size_t count = 0;
   const Gpu* last = nullptr;
   for (const VisibleGpu& one : all) {
-    if (one.gpu != last && last != nullptr) ++count;
+    const bool is_of_last = !one.mig.empty() && one.gpu == last;
+    if (!is_of_last) ++count;
     last = one.gpu;
-    if (count == *wanted && (*skipped)-- == 0) return &one;
+    if (count == *wanted + 1 && (*skipped)-- == 0) return &one;
   }
   return nullptr;
 }
@@ -54,6 +57,7 @@ const VisibleGpu* by_number(const Visible& all, std::string_view entry) {
 const VisibleGpu* by_name(const Visible& all, std::string_view entry) {
   const std::string wanted = lower_case(entry);
   for (const VisibleGpu& one : all) {
+    if (one.gpu == nullptr) continue;
     const std::string own = lower_case(one.mig.empty() ? one.gpu->uuid : one.mig);
     if (own.starts_with(wanted)) return &one;
     // "MIG-GPU-UUID/1/0", as older drivers name a MIG device
@@ -64,16 +68,28 @@ const VisibleGpu* by_name(const Visible& all, std::string_view entry) {
   return nullptr;
 }
 
+// Whether a name may belong to one of these GPUs although none is known by it: without nvidia-smi,
+// the driver's files do not always tell UUIDs, and never tell MIG devices.
+bool may_be_unknown(const Visible& all, std::string_view name) {
+  const bool is_mig = name.starts_with("MIG-");
+  return std::any_of(all.begin(), all.end(), [&](const VisibleGpu& one) {
+    if (one.gpu == nullptr) return true;
+    return is_mig ? one.mig.empty() && !one.gpu->mig : one.gpu->uuid.empty();
+  });
+}
+
 // As CUDA does it: the first entry that names none ends the list.
 Visible selected(const Visible& all, const std::string* list) {
   if (list == nullptr) return all;
+  const std::size_t most = kMostMigDevices * all.size();
   Visible chosen;
   for (const std::string_view part : split(*list, ',')) {
     const std::string_view entry = trimmed(part);
     const bool is_name = entry.starts_with("GPU-") || entry.starts_with("MIG-");
     const VisibleGpu* const found = is_name ? by_name(all, entry) : by_number(all, entry);
-    if (found == nullptr) break;
-    chosen.push_back(*found);
+    const bool is_unknown = found == nullptr && is_name && may_be_unknown(all, entry);
+    if ((found == nullptr && !is_unknown) || chosen.size() == most) break;
+    chosen.push_back(is_unknown ? VisibleGpu{} : *found);
   }
   return chosen;
 }
@@ -139,6 +155,18 @@ const Gpu* gpu_of_rank(std::span<const Gpu> gpus, const GpuVariables& variables,
   }
   if (visible.size() == 1) wanted = 0;  // a wrapper gave each rank its own, or all share it
   return wanted < visible.size() ? visible[wanted].gpu : nullptr;
+}
+
+std::string own_device(std::span<const Gpu> gpus, const GpuVariables& variables, int local_rank) {
+  const Visible visible = visible_gpus(gpus, variables);
+  const bool has_mig = std::any_of(visible.begin(), visible.end(),
+                                   [](const VisibleGpu& one) { return !one.mig.empty(); });
+  const auto wanted = static_cast<std::size_t>(std::max(local_rank, 0));
+  if (!has_mig || visible.size() < 2 || wanted >= visible.size()) return {};
+  if (gpus_per_task(variables) > 0) return {};  // Slurm's to give
+  const VisibleGpu& own = visible[wanted];
+  if (!own.mig.empty()) return own.mig;
+  return own.gpu == nullptr ? std::string() : own.gpu->uuid;
 }
 
 }  // namespace muster::facts

@@ -35,10 +35,10 @@ void set_for_engine(Plan& plan, const Means& means, const std::string& name,
 [[nodiscard]] std::vector<std::string> rank_words(const layout::Job& job,
                                                   const layout::Layout& layout, const Means& means);
 
-// Whether all ranks run on this machine, so that nothing needs ssh.
 // Whether the daemons or the ranks connect over IPv6.
 [[nodiscard]] bool is_ipv6(const layout::Layout& layout);
 
+// Whether all ranks run on this machine, so that nothing needs ssh.
 [[nodiscard]] bool all_here(const layout::Layout& layout);
 
 // The host's name for the engine, which is localhost for this machine.

@@ -153,8 +153,6 @@ void decide_fabric(const Job& job, const Known& known, Layout& layout) {
     Placement& placement = *known.placements[i];
     placement.rails = choice.hosts[i].rails;
     placement.variables = rail_variables(*known.facts[i], placement, choice.fabric, separate);
-    // On ports that the user has chosen, the GID of that index may be another one.
-    if (job.env_values.contains("NCCL_IB_HCA")) placement.variables.erase("NCCL_IB_GID_INDEX");
   }
 }
 

@@ -59,13 +59,16 @@ Network range_of_rails(const Placement& placement) {
 // choose a GID per port. NCCL_IB_ADDR_RANGE is one network: NCCL ignores what follows the first.
 void add_gids(const facts::Facts& host, const Placement& placement, Fabric fabric,
               Variables& variables) {
+  const bool ipv4 = fabric == Fabric::kRoceIpv4;
+  // IPv4 is NCCL's default. Without this, it would fail on ports that the user chose: ranks get no
+  // index then.
+  if (!ipv4) variables["NCCL_IB_ADDR_FAMILY"] = "AF_INET6";
   if (have_one_index(placement)) {
     variables["NCCL_IB_GID_INDEX"] = std::to_string(placement.rails.front().gid_index);
     return;
   }
-  const bool ipv4 = fabric == Fabric::kRoceIpv4;
   variables["NCCL_IB_ROCE_VERSION_NUM"] = "2";
-  variables["NCCL_IB_ADDR_FAMILY"] = ipv4 ? "AF_INET" : "AF_INET6";
+  if (ipv4) variables["NCCL_IB_ADDR_FAMILY"] = "AF_INET";
   if (finds_gids(host, placement, ipv4, std::nullopt)) return;
   const Network range = range_of_rails(placement);
   if (finds_gids(host, placement, ipv4, range)) variables["NCCL_IB_ADDR_RANGE"] = to_text(range);
@@ -77,10 +80,10 @@ std::map<std::string, std::string> rail_variables(const facts::Facts& host,
                                                   const Placement& placement, Fabric fabric,
                                                   bool separate) {
   Variables variables;
-  if (placement.rails.empty()) return variables;
+  // NCCL's plugin for EFA finds the cards and takes libfabric's provider "efa" by itself. To name
+  // that provider to all would stop an MPI whose own libfabric does not have it.
+  if (placement.rails.empty() || fabric == Fabric::kEfa) return variables;
   if (separate) variables["NCCL_CROSS_NIC"] = "0";
-  // The OFI plugin finds the cards itself; UCX uses TCP there, on the job's interface.
-  if (fabric == Fabric::kEfa) return {{"FI_PROVIDER", "efa"}};
   std::vector<std::string> names = device_names(placement);
   const bool has_more = nccl_would_take_more(host, placement);
   if (has_more) variables["NCCL_IB_HCA"] = fmt::format("={}", fmt::join(names, ","));
@@ -98,7 +101,7 @@ int index_that_nccl_takes(const facts::RdmaPort& port, bool ipv4,
   for (const facts::Gid& gid : port.gids) {
     const auto ip = ip_of_gid(gid.gid);
     if (!ip || (ip->family == Family::kIpv4) != ipv4 || !is_roce_v2_address(gid, *ip)) continue;
-    if (!range || contains(*range, *ip)) return gid.index;
+    if (gid.index == 0 || !range || contains(*range, *ip)) return gid.index;
   }
   return -1;
 }

@@ -17,8 +17,9 @@ namespace muster::layout {
                                                                 const Placement& placement,
                                                                 Fabric fabric, bool separate);
 
-// The GID index that NCCL 2.21 or later takes on a RoCE port by itself, given an address family and
-// a range: the first valid RoCE v2 GID, whether it is the host's own or not. -1: none.
+// The GID index that NCCL takes on a RoCE port by itself, given an address family and a range: the
+// first valid RoCE v2 GID in the range, whether it is the host's own or not. NCCL begins with index
+// 0, and does not ask whether that one is in the range. -1: none.
 [[nodiscard]] int index_that_nccl_takes(const facts::RdmaPort& port, bool ipv4,
                                         const std::optional<Network>& range);
 

@@ -57,6 +57,21 @@ TEST(NetworkVariables, HoldWhatWasDecidedAboutTheRails) {
   EXPECT_EQ(all.at("UCX_NET_DEVICES"), "mlx5_0:1,mlx5_1:1,eth1");
 }
 
+TEST(NetworkVariables, LeaveTheChoiceOfGidsToTheUser) {
+  using Variables = std::map<std::string, std::string>;
+  const Variables all = {{"NCCL_IB_ADDR_FAMILY", "AF_INET"},
+                         {"NCCL_IB_ADDR_RANGE", "10.0.0.0/24"},
+                         {"NCCL_IB_GID_INDEX", "3"}};
+  for (const char* choice : {"NCCL_IB_HCA", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ADDR_FAMILY"}) {
+    Variables variables = all;
+    leave_gids_to_user({{choice, "x"}}, variables);
+    EXPECT_EQ(variables, (Variables{{"NCCL_IB_ADDR_FAMILY", "AF_INET"}})) << choice;
+  }
+  Variables variables = all;
+  leave_gids_to_user({{"NCCL_DEBUG", "INFO"}, {"NCCL_IB_GID_INDEX", "1"}}, variables);
+  EXPECT_EQ(variables, all);
+}
+
 TEST(InterfaceIn, NeverTakesLoopback) {
   EXPECT_FALSE(interface_in("127.0.0.0/8"));
   EXPECT_FALSE(interface_in("203.0.113.0/24"));

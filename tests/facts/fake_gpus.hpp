@@ -36,6 +36,7 @@ class FakeGpuHost {
   std::string listed = {};  // -L
   std::string remaps = {};
   int code = 0;
+  int listed_code = 0;
   bool has_tool = true;
 
   [[nodiscard]] std::string pci(std::size_t gpu) const {
@@ -142,8 +143,9 @@ if asked.startswith("--query-gpu="):
     sys.exit({1})
 files = {{"--query-compute-apps": "apps", "nvlink": "links", "-L": "listed", "--query-remapped-rows": "remaps"}}
 print(text(files[asked.split("=")[0]]), end="")
+sys.exit({2} if asked == "-L" else 0)
 )",
-                           answers, code),
+                           answers, code, listed_code),
                0755);
   }
 

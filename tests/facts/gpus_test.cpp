@@ -110,6 +110,32 @@ TEST(Gpus, mig_devices_belong_to_their_gpu) {
   EXPECT_TRUE(report.gpus[1].mig_devices.empty());
 }
 
+TEST(Gpus, mig_devices_that_cannot_be_read_are_not_passed_over) {
+  FakeGpuHost host;
+  make_h100_host(host);
+  host.cell(0, "mig.mode.current") = "Enabled";
+  host.listed_code = 9;
+  EXPECT_EQ(not_seen_text(host.read()), "gpus.mig_devices: nvidia-smi failed with exit code 9\n");
+}
+
+TEST(Gpus, one_in_a_narrow_slot_has_the_lanes_of_the_slot) {
+  FakeGpuHost host;
+  make_h100_host(host);
+  host.cell(1, "pcie.link.width.current") = "8";
+  host.tree.write(host.folder(1) + "/max_link_width", "8\n");
+  EXPECT_EQ(host.read().gpus.at(1).pcie_width_max, 8);
+}
+
+TEST(Gpus, one_that_the_driver_has_not_looked_at_has_no_uuid) {
+  FakeGpuHost host;
+  make_h100_host(host);
+  host.has_tool = false;
+  host.tree.write(
+      "proc/driver/nvidia/gpus/" + host.pci(0) + "/information",
+      "Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-" + std::string(36, '?') + "\n");
+  EXPECT_EQ(host.read().gpus.at(0).uuid, "");
+}
+
 TEST(Gpus, one_that_fell_off_the_bus_is_named_and_the_others_count_on) {
   FakeGpuHost host;
   make_h100_host(host);
@@ -225,10 +251,12 @@ TEST(Gpus, errors_in_the_kernels_log_belong_to_their_gpu) {
   EXPECT_EQ(report.gpus[6].xids[0].code, 63);
 }
 
-TEST(Gpus, the_fabric_manager_of_a_host_cannot_be_seen_from_a_container) {
+TEST(Gpus, the_fabric_manager_cannot_be_seen_from_a_container_or_with_hidepid) {
   FakeGpuHost host;
   make_h100_host(host);
   std::filesystem::remove_all(host.tree.root() + "/proc/4242");
+  EXPECT_FALSE(host.read().drivers.fabric_manager);  // nothing of root's: hidepid
+  host.tree.write("proc/1/comm", "systemd\n");
   EXPECT_EQ(host.read().drivers.fabric_manager, false);
   GpuSources sources = host.sources();
   sources.in_container = true;

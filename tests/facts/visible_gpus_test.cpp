@@ -19,7 +19,7 @@ std::vector<Gpu> four(const char* vendor) {
 std::string visible(const std::vector<Gpu>& gpus, const GpuVariables& variables) {
   std::string text;
   for (const VisibleGpu& one : visible_gpus(gpus, variables)) {
-    text += (text.empty() ? "" : " ") + one.gpu->pci;
+    text += (text.empty() ? "" : " ") + (one.gpu == nullptr ? "?" : one.gpu->pci);
     if (!one.mig.empty()) text += "/" + one.mig;
   }
   return text;
@@ -62,6 +62,41 @@ TEST(VisibleGpus, count_a_mig_device_as_one) {
   EXPECT_EQ(visible(gpus, {{"CUDA_VISIBLE_DEVICES", "0:1"}}), "0/MIG-2b");
   EXPECT_EQ(visible(gpus, {{"CUDA_VISIBLE_DEVICES", "MIG-GPU-a0000000/7/0"}}), "0/MIG-1a");
   EXPECT_EQ(count_gpus(gpus, {}), 4);
+}
+
+// Where nvidia-smi does not answer, a list of names still says how many ranks there are to be.
+TEST(VisibleGpus, may_have_names_that_the_host_cannot_look_up) {
+  std::vector<Gpu> gpus = four("NVIDIA");
+  for (Gpu& gpu : gpus) gpu.uuid.clear();
+  EXPECT_EQ(visible(gpus, {{"CUDA_VISIBLE_DEVICES", "GPU-c,GPU-a"}}), "? ?");
+  EXPECT_EQ(visible(gpus, {{"CUDA_VISIBLE_DEVICES", "MIG-1,MIG-2,MIG-3,x"}}), "? ? ?");
+  EXPECT_EQ(visible(gpus, {{"CUDA_VISIBLE_DEVICES", "none,GPU-a"}}), "");
+  EXPECT_EQ(gpu_of_rank(gpus, {{"CUDA_VISIBLE_DEVICES", "GPU-c,GPU-a"}}, 1), nullptr);
+  std::string endless = "GPU-0";
+  for (int i = 0; i < 1000; ++i) endless += ",GPU-0";
+  EXPECT_EQ(count_gpus(gpus, {{"CUDA_VISIBLE_DEVICES", endless}}), 28);
+  for (Gpu& gpu : gpus) gpu.mig = false;
+  EXPECT_EQ(visible(gpus, {{"CUDA_VISIBLE_DEVICES", "MIG-1"}}), "");
+  std::vector<Gpu> amd = four("AMD");
+  amd[0].uuid.clear();
+  EXPECT_EQ(visible(amd, {{"ROCR_VISIBLE_DEVICES", "GPU-z,GPU-y,3"}, {"HIP_VISIBLE_DEVICES", "1"}}),
+            "?");
+  EXPECT_EQ(visible(amd, {{"ROCR_VISIBLE_DEVICES", "GPU-z"}, {"HIP_VISIBLE_DEVICES", "GPU-z"}}),
+            "?");
+}
+
+TEST(OwnDevice, is_given_to_each_rank_where_cuda_shows_only_the_first) {
+  std::vector<Gpu> gpus = four("NVIDIA");
+  EXPECT_EQ(own_device(gpus, {}, 1), "");  // whole GPUs: the program chooses
+  gpus[0].mig = true;
+  gpus[0].mig_devices = {{"1g.10gb", "MIG-1a"}, {"1g.10gb", "MIG-2b"}};
+  EXPECT_EQ(own_device(gpus, {}, 1), "MIG-2b");
+  EXPECT_EQ(own_device(gpus, {}, 2), "GPU-b0000000");
+  EXPECT_EQ(own_device(gpus, {}, 5), "");
+  EXPECT_EQ(own_device(gpus, {{"CUDA_VISIBLE_DEVICES", "MIG-2b,MIG-1a"}}, 1), "MIG-1a");
+  EXPECT_EQ(own_device(gpus, {{"CUDA_VISIBLE_DEVICES", "MIG-2b"}}, 1), "");  // it has its own
+  EXPECT_EQ(own_device(gpus, {{"CUDA_VISIBLE_DEVICES", "1,2"}}, 1), "");
+  EXPECT_EQ(own_device(gpus, {{"SLURM_GPUS_PER_TASK", "1"}}, 1), "");
 }
 
 TEST(CountGpus, is_what_slurm_grants) {

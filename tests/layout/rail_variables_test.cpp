@@ -49,6 +49,28 @@ TEST(RailVariables, GiveTheRangeIfNcclWouldTakeAnotherGid) {
   EXPECT_FALSE(told(host, Fabric::kRoceIpv4).contains("NCCL_IB_ADDR_RANGE"));
 }
 
+TEST(RailVariables, GiveNoRangeThatNcclDoesNotLookAt) {
+  facts::Facts host = good_host("n1", 1);
+  add_roce(host, "mlx5_0", "gpu0", "10.40.0.5", 5, "400 Gb/sec");
+  add_roce(host, "mlx5_1", "gpu1", "10.40.1.5", 7, "400 Gb/sec");
+  host.rdma[0].gids[0] = {0, gid_text("172.16.0.9"), "RoCE v2", ""};  // not the host's
+  EXPECT_EQ(index_that_nccl_takes(host.rdma[0], true, parse_network("10.40.0.0/23")), 0);
+  EXPECT_FALSE(told(host, Fabric::kRoceIpv4).contains("NCCL_IB_ADDR_RANGE"));
+}
+
+TEST(RailVariables, TellNcclTheFamilyThatIsNotItsDefault) {
+  facts::Facts host = good_host("n1", 1);
+  add_roce(host, "mlx5_0", "gpu0", "fd00:1::1", 3, "400 Gb/sec", 64);
+  EXPECT_EQ(told(host, Fabric::kRoceIpv6).at("NCCL_IB_ADDR_FAMILY"), "AF_INET6");
+  EXPECT_EQ(told(host, Fabric::kRoceIpv6).at("NCCL_IB_GID_INDEX"), "3");
+}
+
+TEST(RailVariables, AreNoneWithEfa) {
+  facts::Facts host = good_host("n1", 1);
+  make_aws_p5(host, 1);
+  EXPECT_TRUE(told(host, Fabric::kEfa, true).empty());
+}
+
 TEST(RailVariables, AreNoneWithoutRails) {
   EXPECT_TRUE(told(good_host("n1", 1), Fabric::kRoceIpv4, true).empty());
 }

@@ -52,6 +52,31 @@ def test_each_rank_runs_on_the_cpus_near_its_gpu(cluster, launcher):
     assert "muster did not bind this rank to CPUs: the NUMA node of its GPU 0000:c3:00.0 is not known" in run.errors, run.said()
 
 
+# Two MIG devices on the first GPU; it does not list the second.
+MIG_TOOL = r"""#!/bin/sh
+case "$1" in
+--query-gpu=*)
+    for field in $(echo "${1#*=}" | tr , ' '); do
+        case $field in pci.bus_id) value=00000000:1B:00.0 ;; uuid) value=GPU-1 ;; mig.mode.current) value=Enabled ;; *) value='[N/A]' ;; esac
+        line="$line${line:+, }$value"
+    done
+    echo "$line" ;;
+-L) printf 'GPU 0: NVIDIA H100 (UUID: GPU-1)\n  MIG 3g.40gb     Device  0: (UUID: MIG-a)\n  MIG 3g.40gb     Device  1: (UUID: MIG-b)\n' ;;
+esac
+"""
+
+
+def test_each_rank_gets_its_own_mig_device(cluster):
+    """CUDA shows a program only the first MIG device that it is given."""
+    tool = "/usr/local/bin/nvidia-smi"
+    cluster.lab.shell("n1", f"cat > {tool} <<'END'\n{MIG_TOOL}END\nchmod 755 {tool}", root=True)
+    (launcher,) = (one for one in LAUNCHERS if one.name == "openmpi5")
+    run = cluster.run(launcher, "--engine", "openmpi", "--nproc-per-node", "gpu", "--", "sh", "-c", "echo rank $RANK: $CUDA_VISIBLE_DEVICES", hosts="n1", within=60)
+    cluster.lab.shell("n1", f"rm {tool}", root=True)
+    assert run.code == 0, run.said()
+    assert dict(re.findall(r"rank (\d): (\S+)", "\n".join(run.out))) == {"0": "MIG-a", "1": "MIG-b"}, run.said()
+
+
 def test_a_tool_that_hangs_is_reported_in_time(cluster):
     """nvidia-smi waits for a sick GPU; the host is examined all the same."""
     cluster.lab.shell("n1", "printf '#!/bin/sh\\nexec sleep 1000\\n' > /usr/local/bin/nvidia-smi && chmod 755 /usr/local/bin/nvidia-smi", root=True)
