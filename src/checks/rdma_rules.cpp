@@ -102,10 +102,11 @@ Findings find_rdma(const Scene& scene) {
     findings.push_back(has_active_port(*host->facts) ? without_gid(*host, !hosts_by_fabric.empty())
                                                      : lacking(*host, having, hosts.size()));
   }
-  if (without.empty()) {
-    std::erase_if(hosts_by_fabric, [](const auto& entry) { return entry.second.empty(); });
-    if (hosts_by_fabric.size() > 1) findings.push_back(different_fabrics(hosts_by_fabric));
-  }
+  // If these hosts share a fabric, it is unused because of hosts about which nothing is known.
+  const bool share_one =
+      std::any_of(hosts_by_fabric.begin(), hosts_by_fabric.end(),
+                  [&](const auto& entry) { return entry.second.size() == hosts.size(); });
+  if (without.empty() && !share_one) findings.push_back(different_fabrics(hosts_by_fabric));
   return findings;
 }
 

@@ -136,6 +136,21 @@ TEST(RailVariables, DoNotMatterWhereNothingReadsThem) {
   EXPECT_EQ(about_rails(tcp), "");
 }
 
+TEST(Rdma, OfOneKindIsNotFaultedIfAHostDoesNotAnswer) {
+  World world = world_of(4, layout::make_dgx_h100);  // which have InfiniBand and RoCE
+  world.lose(2, "ssh-connect-refused-or-timeout", {.what = "it does not answer"});
+  EXPECT_EQ(about_rails(world), "");
+}
+
+TEST(Rdma, OfDifferentKindsIsNamed) {
+  World world = world_of(2, layout::make_dgx_h100);
+  std::erase_if(world.host(1).rdma,
+                [](const facts::RdmaPort& port) { return port.link_layer == "Ethernet"; });
+  std::erase_if(world.host(2).rdma,
+                [](const facts::RdmaPort& port) { return port.link_layer != "Ethernet"; });
+  EXPECT_TRUE(has(about_rails(world), "the hosts have different kinds of RDMA fabric"));
+}
+
 TEST(Rdma, PortsThatNoHostCanUseAreOnlyNoted) {
   World world = good_world(2);
   for (int number : {1, 2}) {
