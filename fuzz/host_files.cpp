@@ -7,16 +7,24 @@
 #include <sys/socket.h>
 
 #include "facts/activation.hpp"
+#include "facts/amd_smi.hpp"
 #include "facts/cpu.hpp"
 #include "facts/elf.hpp"
+#include "facts/gpus.hpp"
 #include "facts/host_values.hpp"
 #include "facts/interpreter.hpp"
 #include "facts/libraries.hpp"
 #include "facts/listeners.hpp"
 #include "facts/mpi_identity.hpp"
 #include "facts/netlink.hpp"
+#include "facts/nvidia_smi.hpp"
+#include "facts/pci.hpp"
 #include "facts/python_imports.hpp"
+#include "facts/pytorch.hpp"
+#include "facts/torch_build.hpp"
 #include "facts/users.hpp"
+#include "facts/visible_gpus.hpp"
+#include "facts/xids.hpp"
 #include "remote/ignore.hpp"
 #include "require.hpp"
 #include "sys/process_stat.hpp"
@@ -103,9 +111,64 @@ void check_ignore_file(std::string_view text) {
   (void)remote::is_ignored(path, false, std::span(&file, 1));
 }
 
-constexpr std::array<Check, 9> kChecks = {check_activation,  check_elf,    check_answer_of_mpi,
-                                          check_netlink,     check_loader, check_listeners,
-                                          check_small_files, check_script, check_ignore_file};
+void require_sound(const facts::Gpu& gpu) {
+  require(gpu.pci.empty() || facts::pci_address(gpu.pci) == gpu.pci, "an address has one form");
+  for (const std::string& text : {gpu.model, gpu.uuid, gpu.fabric_state}) {
+    require(is_printable(text), "what a tool says is printable");
+  }
+  require(gpu.memory_bytes >= -1 && gpu.memory_used_bytes >= -1, "memory is not negative");
+  require(gpu.pcie_width >= 0 && gpu.pcie_width <= 64, "a link has a few lanes");
+}
+
+std::vector<facts::Gpu> two_gpus() {
+  std::vector<facts::Gpu> gpus(2);
+  gpus[0] = {.vendor = "NVIDIA", .model = "m", .pci = "0000:1b:00.0", .uuid = "GPU-0"};
+  gpus[1] = {.vendor = "AMD", .model = "m", .pci = "0000:43:00.0", .uuid = "GPU-1"};
+  return gpus;
+}
+
+void check_nvidia(std::string_view text) {
+  const std::string refused = facts::refused_field(text);
+  const facts::SmiFields fields = facts::without_field(facts::wanted_fields(), refused);
+  for (const facts::SmiRow& row : facts::parse_smi_rows(fields, text)) require_sound(row.gpu);
+  for (const auto& [pci, said] : facts::parse_lost_gpus(text)) {
+    require(is_printable(said), "what a tool says is printable");
+  }
+  for (const facts::SmiProcess& one : facts::parse_smi_processes(text)) {
+    require(one.process.pid > 0, "a process has a number");
+  }
+  std::vector<facts::Gpu> gpus = two_gpus();
+  facts::take_remapped_rows(text, gpus);
+  facts::take_nvlinks(text, gpus);
+  facts::take_mig_devices(text, gpus);
+  for (const auto& [pci, xids] : facts::parse_xids(text, 100)) {
+    require(facts::pci_address(pci) == pci && !xids.empty(), "an error has a place");
+  }
+  (void)facts::nvidia_driver_version(text);
+  const facts::GpuVariables variables = {{"CUDA_VISIBLE_DEVICES", std::string(text)},
+                                         {"SLURM_GPUS_PER_TASK", std::string(text)}};
+  require(facts::count_gpus(gpus, variables) >= 0, "a count is not negative");
+  (void)facts::gpu_of_rank(gpus, variables, 1);
+}
+
+void check_amd(std::string_view text) {
+  std::vector<facts::Gpu> gpus = two_gpus();
+  facts::AmdNumbers numbers;
+  (void)facts::take_amd_static(text, gpus, numbers);
+  numbers.pci.emplace_back(0, "0000:43:00.0");
+  (void)facts::take_amd_metric(text, numbers, gpus);
+  (void)facts::take_amd_processes(text, numbers, gpus);
+  for (const facts::Gpu& gpu : gpus) require_sound(gpu);
+  require(is_printable(numbers.driver), "what a tool says is printable");
+  (void)facts::nccl_version_in_header(text);
+  (void)facts::version_behind(text, "NCCL version ");
+  (void)facts::value_in_version_py(text, "cuda");
+}
+
+constexpr std::array<Check, 11> kChecks = {check_activation,  check_elf,    check_answer_of_mpi,
+                                           check_netlink,     check_loader, check_listeners,
+                                           check_small_files, check_script, check_ignore_file,
+                                           check_nvidia,      check_amd};
 
 }  // namespace
 }  // namespace muster::fuzz

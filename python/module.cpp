@@ -37,7 +37,8 @@ py::dict begun() {
   py::dict result;
   result["version"] = progress->library().version();
   result["thread_level"] = kLevels[static_cast<int>(process_thread_level())];
-  result["cuda_aware"] = progress->library().cuda_aware();
+  result["cuda_messages"] = progress->library().cuda().messages;
+  result["cuda_collectives"] = progress->library().cuda().collectives;
   result["rank"] = progress->world()->rank;
   result["size"] = progress->world()->size();
   return result;

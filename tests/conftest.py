@@ -47,7 +47,7 @@ def locked(name: str, how=fcntl.LOCK_EX, within=3000):
 
 # Tests that need more than muster itself come last, so that CI can build the rest while the others run: MUSTER_BUILDING names a
 # folder in which CI leaves the file `done`, or `failed`, when the whole build is over.
-NEED_THE_WHOLE_BUILD = ("bench", "docs/test_training_pages.py", "mpi", "python", "torch", "train")
+NEED_THE_WHOLE_BUILD = ("bench", "docs/test_training_pages.py", "mpi", "python", "run/test_ipv6.py", "torch", "train")
 
 
 def needs_the_whole_build(item) -> bool:

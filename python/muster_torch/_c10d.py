@@ -64,7 +64,7 @@ def find() -> dict:
 
 @functools.lru_cache(None)
 def begin() -> dict:
-    """MPI as it runs here: version, thread_level, cuda_aware, rank, size. Initialises it. Collective the first time."""
+    """MPI as it runs here: version, thread_level, cuda_messages, cuda_collectives, rank, size. Initialises it. Collective the first time."""
     mpi = backend_module().begin()
     # What follows an operation may be Python, which is gone when the process exits.
     atexit.register(backend_module().settle)

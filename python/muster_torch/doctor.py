@@ -57,7 +57,8 @@ def _about_library(found: dict) -> None:
 def _about_mpi(mpi: dict) -> None:
     _line("MPI", mpi["version"])
     _line("thread level", mpi["thread_level"])
-    cuda = "yes" if mpi["cuda_aware"] else "no: CUDA tensors are rejected unless MUSTER_MPI_STAGE_CUDA=1 copies them through the host's memory"
+    rejected = "CUDA tensors are rejected unless MUSTER_MPI_STAGE_CUDA=1 copies them through the host's memory"
+    cuda = "yes" if mpi["cuda_collectives"] else f"only send and recv: in collectives, {rejected}" if mpi["cuda_messages"] else f"no: {rejected}"
     _line("CUDA-aware", cuda)
 
 

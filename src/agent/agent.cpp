@@ -20,6 +20,7 @@
 #include "agent/last_clean_up.hpp"
 #include "agent/leftovers.hpp"
 #include "agent/protocol.hpp"
+#include "agent/reach_test.hpp"
 #include "agent/warden.hpp"
 #include "base/exit_code.hpp"
 #include "facts/gather.hpp"
@@ -149,6 +150,10 @@ Result<std::optional<Order>> await_decision(Channel& launcher, const std::string
   while (auto order = await_order(launcher)) {
     if (order->kind == Order::Kind::kBeat) {
       send_all(launcher, to_line(Report{.kind = Report::Kind::kBeat, .clock_s = sys::unix_time()}));
+    } else if (order->kind == Order::Kind::kListen) {
+      test_reach(launcher, *order);
+    } else if (order->kind == Order::Kind::kConnect || order->kind == Order::Kind::kClose) {
+      continue;  // too late: the test's own deadline has passed
     } else if (order->kind != Order::Kind::kPlace) {
       return std::optional<Order>(*std::move(order));
     } else if (!folder.empty()) {

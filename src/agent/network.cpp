@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <memory>
+#include <optional>
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -74,8 +75,8 @@ Result<AddressRange> parse_range(const std::string& text) {
             .hint = "write it as 198.18.0.0/16"});
 }
 
-std::map<std::string, std::string> network_variables(const std::string& interface,
-                                                     const std::optional<RdmaDevice>& rdma) {
+std::map<std::string, std::string> network_variables(
+    const std::string& interface, const std::map<std::string, std::string>& rails) {
   std::map<std::string, std::string> variables = {
       {"GLOO_SOCKET_IFNAME", interface},
       {"NCCL_SOCKET_IFNAME", "=" + interface},  // without '=' it is a prefix, and eth1 is eth10 too
@@ -83,14 +84,29 @@ std::map<std::string, std::string> network_variables(const std::string& interfac
       {"FI_TCP_IFACE", interface},
       {"FI_SOCKETS_IFACE", interface},
       {"CCL_KVS_IFACE", interface},
+      {"UCX_NET_DEVICES", interface},
   };
-  if (!rdma) {
-    variables["UCX_NET_DEVICES"] = interface;  // with RDMA this would rule out the device
-  } else if (rdma->is_only) {
-    variables["NCCL_IB_HCA"] = "=" + rdma->port;
-    if (rdma->gid_index) variables["NCCL_IB_GID_INDEX"] = std::to_string(*rdma->gid_index);
-  }
+  for (const auto& [name, value] : rails) variables.insert_or_assign(name, value);
   return variables;
+}
+
+void leave_gids_to_user(const std::map<std::string, std::string>& environment,
+                        std::map<std::string, std::string>& variables) {
+  for (const char* choice :
+       {"NCCL_IB_HCA", "NCCL_IB_ADDR_FAMILY", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ROCE_VERSION_NUM"}) {
+    if (!environment.contains(choice)) continue;
+    variables.erase("NCCL_IB_GID_INDEX");
+    variables.erase("NCCL_IB_ADDR_RANGE");
+    return;
+  }
+}
+
+std::map<std::string, std::string> ipv6_variables(const std::string& interface) {
+  return {{"NCCL_SOCKET_FAMILY", "AF_INET6"},
+          {"UCX_TCP_AF_PRIO", "inet6,inet"},
+          // Open MPI takes an IPv4 subnet for all hosts, but of IPv6 only each host's interface.
+          {"OMPI_MCA_btl_tcp_if_include", interface},
+          {"OMPI_MCA_btl_tcp_disable_family", "4"}};
 }
 
 Result<std::string> interface_in(const std::string& subnet) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,15 +20,19 @@ struct AddressRange {
 // "198.18.0.0/16", "fd00::/64".
 [[nodiscard]] Result<AddressRange> parse_range(const std::string& text);
 
-struct RdmaDevice {
-  std::string port;                   // "mlx5_0:1"
-  std::optional<int> gid_index = {};  // none: native InfiniBand
-  bool is_only = true;                // if not, NCCL chooses: naming one would exclude the others
-};
-
-// The variables that tell Gloo, NCCL, TensorPipe, UCX, libfabric and oneCCL which interface to use.
+// The variables that tell Gloo, NCCL, TensorPipe, UCX, libfabric and oneCCL which interface to use,
+// and those that were decided about the host's rails (Assignment::variables), which replace them.
 [[nodiscard]] std::map<std::string, std::string> network_variables(
-    const std::string& interface, const std::optional<RdmaDevice>& rdma);
+    const std::string& interface, const std::map<std::string, std::string>& rails = {});
+
+// Takes out what would overrule the user's own choice of ports or GIDs in `environment`: an index
+// and a range of addresses are right only for the ports that muster chose, and NCCL prefers an
+// index to all other ways to choose a GID.
+void leave_gids_to_user(const std::map<std::string, std::string>& environment,
+                        std::map<std::string, std::string>& variables);
+
+// Beyond these, for a job whose network is IPv6: on hosts that have both, IPv4 would come first.
+[[nodiscard]] std::map<std::string, std::string> ipv6_variables(const std::string& interface);
 
 // The first interface of this host in that subnet that is up and not loopback; for a rank that no
 // Layout was made for. An Error when there is none.

@@ -17,22 +17,40 @@ static auto texts_of(Stream) {
 
 }  // namespace muster::sys
 
+namespace muster::facts {
+
+static auto texts_of(Reached) {
+  return std::array{std::pair(Reached::kYes, "yes"),
+                    std::pair(Reached::kRefused, "refused"),
+                    std::pair(Reached::kTimedOut, "timed out"),
+                    std::pair(Reached::kNoRoute, "no route"),
+                    std::pair(Reached::kCutOff, "cut off"),
+                    std::pair(Reached::kLargeLost, "large lost"),
+                    std::pair(Reached::kUntried, "untried")};
+}
+
+}  // namespace muster::facts
+
 namespace muster::agent {
 
 static auto texts_of(Order::Kind) {
   using Kind = Order::Kind;
-  return std::array{std::pair(Kind::kHello, "hello"), std::pair(Kind::kPlace, "place"),
-                    std::pair(Kind::kBegin, "begin"), std::pair(Kind::kBeat, "beat"),
-                    std::pair(Kind::kEnd, "end"),     std::pair(Kind::kBye, "bye"),
-                    std::pair(Kind::kLook, "look"),   std::pair(Kind::kTaken, "taken")};
+  return std::array{std::pair(Kind::kHello, "hello"),   std::pair(Kind::kPlace, "place"),
+                    std::pair(Kind::kBegin, "begin"),   std::pair(Kind::kBeat, "beat"),
+                    std::pair(Kind::kEnd, "end"),       std::pair(Kind::kBye, "bye"),
+                    std::pair(Kind::kLook, "look"),     std::pair(Kind::kTaken, "taken"),
+                    std::pair(Kind::kListen, "listen"), std::pair(Kind::kConnect, "connect"),
+                    std::pair(Kind::kClose, "close")};
 }
 
 static auto texts_of(Report::Kind) {
   using Kind = Report::Kind;
-  return std::array{std::pair(Kind::kFacts, "facts"), std::pair(Kind::kReady, "ready"),
-                    std::pair(Kind::kBeat, "beat"),   std::pair(Kind::kEvent, "event"),
-                    std::pair(Kind::kDone, "done"),   std::pair(Kind::kFailed, "failed"),
-                    std::pair(Kind::kLooks, "looks"), std::pair(Kind::kOutput, "output")};
+  return std::array{
+      std::pair(Kind::kFacts, "facts"),         std::pair(Kind::kReady, "ready"),
+      std::pair(Kind::kBeat, "beat"),           std::pair(Kind::kEvent, "event"),
+      std::pair(Kind::kDone, "done"),           std::pair(Kind::kFailed, "failed"),
+      std::pair(Kind::kLooks, "looks"),         std::pair(Kind::kOutput, "output"),
+      std::pair(Kind::kListening, "listening"), std::pair(Kind::kConnected, "connected")};
 }
 
 template <class V>
@@ -43,6 +61,16 @@ void fields(V& v, Taken& t) {
 template <class V>
 void fields(V& v, RankLook& l) {
   v("rank", l.rank), v("state", l.state), v("waits_in", l.waits_in), v("cpu_s", l.cpu_s);
+}
+
+template <class V>
+void fields(V& v, Endpoint& e) {
+  v("address", e.address), v("port", e.port);
+}
+
+template <class V>
+void fields(V& v, Target& t) {
+  v("at", t.at), v("token", t.token);
 }
 
 template <class V>
@@ -67,6 +95,13 @@ void fields(V& v, Order& o) {
     case Order::Kind::kBye:
       v("keep", o.keep);
       break;
+    case Order::Kind::kListen:
+      v("endpoints", o.endpoints), v("token", o.token);
+      break;
+    case Order::Kind::kConnect:
+      v("targets", o.targets);
+      break;
+    case Order::Kind::kClose:
     case Order::Kind::kBeat:
     case Order::Kind::kLook:
       break;
@@ -97,6 +132,12 @@ void fields(V& v, Report& r) {
       break;
     case Report::Kind::kOutput:  // the bytes follow the line
       v("rank", r.piece.rank), v("stream", r.piece.stream), v("at", r.piece.at);
+      break;
+    case Report::Kind::kListening:
+      v("ports", r.ports);
+      break;
+    case Report::Kind::kConnected:
+      v("reached", r.reached);
       break;
     case Report::Kind::kReady:
       break;

@@ -5,6 +5,12 @@
 //   hello (run id, request)   ->    ends what earlier attempts left, makes the run's folder, runs
 //                                   the activation, gathers
 //                             <-    beat at once, then facts
+//   listen (endpoints, token) ->    listens there, at addresses of the job's network
+//                             <-    listening (ports)
+//   connect (targets)         ->    connects to the other hosts
+//                             <-    connected (how each connection ended)
+//   close                     ->    stops listening, as it does when the launcher goes and after a
+//                                   deadline
 //   (closes: the agent ends)        a check ends here, and a run that is not started; its folder
 //                                   is removed unless bye (keep) was said: then it gets files with
 //                                   the environment, for a run that is started by hand
@@ -38,6 +44,7 @@
 #include "agent/record.hpp"
 #include "base/error.hpp"
 #include "facts/facts.hpp"
+#include "facts/reach.hpp"
 #include "sys/loop.hpp"
 
 namespace muster::agent {
@@ -61,8 +68,36 @@ struct Piece {
   std::string bytes = {};
 };
 
+// Where a host listens while connections are tried.
+struct Endpoint {
+  std::string address;
+  int port = 0;  // 0: the kernel chooses
+
+  friend bool operator==(const Endpoint&, const Endpoint&) = default;
+};
+
+// What a host connects to.
+struct Target {
+  Endpoint at;
+  std::string token = {};  // what the listener there answers to; empty: it never answers
+
+  friend bool operator==(const Target&, const Target&) = default;
+};
+
 struct Order {
-  enum class Kind { kHello, kPlace, kBegin, kBeat, kEnd, kBye, kLook, kTaken };
+  enum class Kind {
+    kHello,
+    kPlace,
+    kBegin,
+    kBeat,
+    kEnd,
+    kBye,
+    kLook,
+    kTaken,
+    kListen,
+    kConnect,
+    kClose
+  };
   Kind kind = Kind::kBeat;
   std::string run_id = {};                // hello; empty: no run, facts only
   std::optional<facts::Request> request;  // hello; nothing: no facts are wanted
@@ -73,10 +108,24 @@ struct Order {
   std::vector<Taken> taken = {};          // begin, taken
   double grace_s = 2;                     // end: from SIGTERM to SIGKILL
   bool keep = false;                      // bye
+  std::vector<Endpoint> endpoints = {};   // listen
+  std::string token = {};                 // listen
+  std::vector<Target> targets = {};       // connect
 };
 
 struct Report {
-  enum class Kind { kFacts, kReady, kBeat, kEvent, kDone, kFailed, kLooks, kOutput };
+  enum class Kind {
+    kFacts,
+    kReady,
+    kBeat,
+    kEvent,
+    kDone,
+    kFailed,
+    kLooks,
+    kOutput,
+    kListening,
+    kConnected
+  };
   Kind kind = Kind::kBeat;
   double clock_s = 0;  // beat: Unix time there
   facts::Facts facts = {};
@@ -84,7 +133,9 @@ struct Report {
   int ended = 0;          // done: how many processes had to be ended
   std::string text = {};  // failed: why
   std::vector<RankLook> looks = {};
-  Piece piece = {};  // output
+  Piece piece = {};             // output
+  std::vector<int> ports = {};  // listening: of each endpoint; 0: it cannot listen there
+  std::vector<facts::Reached> reached = {};  // connected: of each target
 };
 
 [[nodiscard]] std::string to_line(const Order& order);    // with its newline

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/binding.hpp"
 #include "agent/descendants.hpp"
 #include "agent/descriptors.hpp"
 #include "agent/network.hpp"
@@ -32,6 +33,7 @@
 #include "agent/work_folder.hpp"
 #include "base/environment.hpp"
 #include "base/exit_code.hpp"
+#include "facts/visible_gpus.hpp"
 #include "rankenv/rank.hpp"
 
 namespace muster::agent {
@@ -46,16 +48,8 @@ struct Prepared {
   std::string host;
   Environment environment;
   std::vector<std::string> remarks = {};
+  std::optional<std::vector<facts::Gpu>> near_gpu = {};  // bind it to the CPUs of one of these
 };
-
-std::map<std::string, std::string> decided_network(const Assignment& placement) {
-  std::optional<RdmaDevice> rdma;
-  if (!placement.rdma.empty()) {
-    rdma = RdmaDevice{.port = placement.rdma, .is_only = !placement.several_rdma_ports};
-  }
-  if (rdma && placement.gid_index >= 0) rdma->gid_index = placement.gid_index;
-  return network_variables(placement.interface, rdma);
-}
 
 // torchrun numbers the hosts as it likes; where all of them came, the ranks are where they were
 // meant to be. Only while its agent holds the store: a rank 0 that holds it is bound to its host.
@@ -93,22 +87,35 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
                 .restarts = options.restarts,
                 .join_store = options.confine_store,
                 .unbuffered = !has_terminals()};
+  std::vector<facts::Gpu> gpus;
   if (const auto placement = files.placement()) {
     take_place(*placement, inherited, wishes.rank);
     prepared.rank = wishes.rank;
     wishes.rank.host_rank = placement->host_rank;
     wishes.rank.host_count = placement->host_count;
-    if (!placement->interface.empty()) wishes.network = decided_network(*placement);
+    if (!placement->interface.empty()) {
+      wishes.network = network_variables(placement->interface, placement->variables);
+    }
+    if (placement->bind_to_gpu) prepared.near_gpu = placement->gpus;
+    gpus = placement->gpus;
   } else if (!options.subnet.empty()) {
     const auto interface = interface_in(options.subnet);
-    if (interface) wishes.network = network_variables(*interface, std::nullopt);
+    if (interface) wishes.network = network_variables(*interface);
     if (!interface) prepared.remarks.push_back(interface.error().what);
+  }
+  if (const auto range = parse_range(options.subnet); range && range->family == AF_INET6) {
+    const auto interface = wishes.network.find("GLOO_SOCKET_IFNAME");
+    if (interface != wishes.network.end()) wishes.network.merge(ipv6_variables(interface->second));
   }
   if (handed.activated) {
     inherited = lay_over(*std::move(handed.activated), inherited, prepared.rank);
   }
+  leave_gids_to_user(inherited, wishes.network);
   Composed composed = compose(std::move(inherited), wishes);
   prepared.environment = std::move(composed.environment);
+  const std::string device =
+      facts::own_device(gpus, prepared.environment, prepared.rank.local_rank);
+  if (!device.empty()) prepared.environment.insert_or_assign("CUDA_VISIBLE_DEVICES", device);
   if (prepared.rank.rank == 0 && !composed.kept.empty()) {
     prepared.remarks.push_back(
         fmt::format("already set in the environment, so muster did not change it: {}",
@@ -133,6 +140,11 @@ Result<std::unique_ptr<RankVoice>> find_voice(const RankOptions& options, const 
                                 const SignalGuard& guard, int front) {
   (void)::setpgid(0, 0);
   (void)::prctl(PR_SET_NAME, "muster-rank");
+  if (prepared.near_gpu) {
+    const std::string remark =
+        bind_near_gpu(*prepared.near_gpu, prepared.environment, prepared.rank.local_rank);
+    if (!remark.empty()) prepared.remarks.push_back(remark);
+  }
   auto voice = find_voice(options, files, prepared);
   Result<int> status = unexpected(Error{});
   if (voice) {

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <thread>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -14,8 +13,10 @@
 
 #include "agent/processes.hpp"
 #include "agent/program.hpp"
+#include "base/endpoint.hpp"
 #include "base/printable.hpp"
 #include "sys/file.hpp"
+#include "sys/socket_address.hpp"
 
 namespace muster::agent {
 namespace {
@@ -36,23 +37,6 @@ while True:
     signal.pause()
 )";
 
-struct Address {
-  sockaddr_storage bytes = {};
-  socklen_t length = 0;  // 0: none
-};
-
-Address parse_address(const std::string& text, std::uint16_t port) {
-  Address address;
-  sockaddr_in v4{.sin_family = AF_INET, .sin_port = htons(port)};
-  sockaddr_in6 v6{.sin6_family = AF_INET6, .sin6_port = htons(port)};
-  if (::inet_pton(AF_INET, text.c_str(), &v4.sin_addr) == 1) {
-    std::memcpy(&address.bytes, &v4, address.length = sizeof v4);
-  } else if (::inet_pton(AF_INET6, text.c_str(), &v6.sin6_addr) == 1) {
-    std::memcpy(&address.bytes, &v6, address.length = sizeof v6);
-  }
-  return address;
-}
-
 std::string value_of(const Environment& environment, const std::string& name) {
   const auto found = environment.find(name);
   return found == environment.end() ? "" : found->second;
@@ -62,20 +46,20 @@ std::string value_of(const Environment& environment, const std::string& name) {
 Result<sys::Fd> listen_at(const std::string& address, const std::string& port_text) {
   std::uint16_t port = 0;
   (void)std::from_chars(port_text.data(), port_text.data() + port_text.size(), port);
-  const Address at = parse_address(address, port);
+  const auto at = sys::parse_socket_address(address, port);
   const auto failed = [&](const std::string& why) {
     return unexpected(
-        Error{.what = fmt::format("PyTorch's store cannot listen at {}:{} only: {}",
-                                  printable(address), printable(port_text), why),
+        Error{.what = fmt::format("PyTorch's store cannot listen at {} only: {}",
+                                  printable(endpoint_text(address, port_text)), why),
               .hint = "leave out --confine-store, or name an address of rank 0's host with "
                       "--master-addr and a free port with --master-port"});
   };
-  if (at.length == 0 || port == 0) return failed("this is not an address and a port");
-  sys::Fd socket(::socket(at.bytes.ss_family, SOCK_STREAM, 0));
+  if (!at || port == 0) return failed("this is not an address and a port");
+  sys::Fd socket(::socket(at->family(), SOCK_STREAM, 0));
   const int on = 1;
   if (!socket.valid() ||
       ::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
-      ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&at.bytes), at.length) != 0 ||
+      ::bind(socket.get(), at->pointer(), at->length) != 0 ||
       ::listen(socket.get(), SOMAXCONN) != 0) {
     return failed(std::strerror(errno));
   }

@@ -148,6 +148,9 @@ void Warden::obey(const Order& order) {
     case Order::Kind::kHello:
     case Order::Kind::kPlace:
     case Order::Kind::kBeat:
+    case Order::Kind::kListen:
+    case Order::Kind::kConnect:
+    case Order::Kind::kClose:
       return;
   }
 }

@@ -9,6 +9,7 @@
 
 #include "base/size_text.hpp"
 #include "bench/numbers.hpp"
+#include "bench/suspects.hpp"
 
 namespace muster::bench {
 namespace {
@@ -23,7 +24,7 @@ double tcp_share(int mtu) {
   return (mtu - 52.0) / (mtu + 38.0);
 }
 
-// "mlx5_0:1, 100 Gb/sec (4X EDR)" -> bits a second.
+// "mlx5_0, 100 Gb/sec (4X EDR)" -> bits a second.
 double rdma_rate(const std::string& text) {
   const std::size_t comma = text.find(", ");
   if (comma == std::string::npos) return 0;
@@ -173,6 +174,14 @@ Judgement judge_correctness(const Results& results) {
   return verdict;
 }
 
+// Of two hosts: with nothing to compare with, neither is a suspect, but loss needs no comparison.
+const Pair* only_link_with_loss(const Results& results) {
+  if (results.hosts.size() != 2) return nullptr;
+  const auto found = std::find_if(results.pairs.begin(), results.pairs.end(),
+                                  [](const Pair& pair) { return pair.resent > kLeastLoss; });
+  return found == results.pairs.end() ? nullptr : &*found;
+}
+
 Judgement judge_pairs(const Results& results, const LinkExpectation& link) {
   std::vector<double> rates;
   for (const Pair& pair : results.pairs) {
@@ -196,6 +205,12 @@ Judgement judge_pairs(const Results& results, const LinkExpectation& link) {
     verdict.outcome = Judgement::Outcome::kFail;
     verdict.text =
         fmt::format("slower than the others, also when measured again: {}", fmt::join(named, ", "));
+  } else if (const Pair* link_with_loss = only_link_with_loss(results)) {
+    verdict.outcome = Judgement::Outcome::kFail;
+    verdict.text = fmt::format(
+        "the link between {} and {} loses frames: {} of TCP's segments had to be sent again. Check "
+        "the cables, the switch ports and the error counters of both interfaces (ip -s link)",
+        link_with_loss->one, link_with_loss->other, percent(link_with_loss->resent));
   } else if (rates.empty()) {
     verdict.text = "no pair was measured";
   } else if (!results.cut_short.empty()) {

@@ -116,7 +116,7 @@ struct HostFacts {
   std::string address = {};
   int mtu = 0;
   int speed_mbit = -1;    // -1: not told
-  std::string rdma = {};  // "mlx5_0:1, 100 Gb/sec (4X EDR)"; empty: none is used
+  std::string rdma = {};  // "mlx5_0, 100 Gb/sec (4X EDR)"; empty: none is used
 };
 
 struct Results {

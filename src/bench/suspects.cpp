@@ -53,7 +53,6 @@ class Usual {
     }
     reference_ = ranked(typical, 0.5);
     if (aspect == Aspect::kLatency) find_latency_limit(all);
-    constexpr double kLeastLoss = 0.01;  // a full queue loses some, and nobody is to blame
     constexpr double kLossFactor = 5;
     loss_limit_ = std::max(kLeastLoss, kLossFactor * (1 - ranked(all, 0.5)));
   }

@@ -18,6 +18,9 @@ namespace muster::bench {
 constexpr double kSlowShare = 0.6;
 // Above this multiple of what is usual, and beyond the noise of them all, a latency is.
 constexpr double kSlowLatency = 3;
+// Above this share of segments that had to be sent again, a link loses frames. A full queue loses
+// some, and nobody is to blame.
+constexpr double kLeastLoss = 0.01;
 
 // Needs 3 hosts: of two nobody can tell who is slow.
 [[nodiscard]] std::vector<Suspect> find_suspects(std::span<const Pair> pairs);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "facts/facts.hpp"
+#include "facts/reach.hpp"
 #include "hosts/cluster.hpp"
 #include "layout/layout.hpp"
 
@@ -30,6 +31,7 @@ struct Scene {
   std::span<const facts::Survey> surveys;  // one a host of the cluster, in its order
   const facts::Facts& launcher;
   const layout::Layout& layout;
+  std::span<const facts::Trial> trials = {};  // connections between hosts; empty: none was tried
 };
 
 struct Rule {

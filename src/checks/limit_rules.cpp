@@ -121,7 +121,7 @@ Findings find_memlock(const Scene& scene) {
   if (scene.layout.placements.size() < 2) return findings;
   for (const Participant& host : participants(scene)) {
     const facts::Limit& limit = host.facts->limits.memlock;
-    if (!host.placement->rdma || !is_known(limit) || limit.soft < 0) continue;
+    if (host.placement->rails.empty() || !is_known(limit) || limit.soft < 0) continue;
     Finding finding = raised_limit(kMemlock, host.name(), "memlock", "unlimited");
     finding.severity = limit.soft < kLeastLocked ? Severity::kError : Severity::kWarning;
     finding.what = "RDMA needs locked memory, but the limit for a rank is too low";

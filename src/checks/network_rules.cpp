@@ -21,8 +21,8 @@ namespace muster::checks {
 namespace {
 
 bool is_loopback(const std::string& address) {
-  const auto ip = layout::parse_ipv4(address);
-  return address == "::1" || (ip && layout::is_loopback(*ip));
+  const auto ip = layout::parse_ip(address);
+  return ip && layout::is_loopback(*ip);
 }
 
 std::string own_name_fix(const Participant& host) {
@@ -49,7 +49,7 @@ Reach reach_of(std::span<const Participant> hosts) {
 std::string networks_of(const facts::Facts& facts) {
   std::vector<std::string> texts;
   for (const layout::Door& door : layout::doors(facts)) {
-    texts.push_back(fmt::format("{}/{} ({})", layout::ipv4_text(door.address), door.network.prefix,
+    texts.push_back(fmt::format("{}/{} ({})", layout::to_text(door.address), door.network.prefix,
                                 door.interface->name));
   }
   return texts.empty() ? "no network that leads out of the host" : listed(texts, 4);
@@ -107,7 +107,7 @@ std::vector<std::string> avoidable(const facts::Facts& facts, const SharedAddres
                             interface.kind == facts::InterfaceKind::kTunnel;
     if (!interface.up || !is_avoided) continue;
     for (const facts::Address& address : interface.addresses) {
-      const auto ip = layout::parse_ipv4(address.ip);
+      const auto ip = layout::parse_ip(address.ip);
       if (!ip || layout::is_link_local(*ip) || layout::is_loopback(*ip)) continue;
       if (shared.contains(*ip)) continue;
       texts.push_back(interface.name);
@@ -139,27 +139,6 @@ Findings find_own_name(const Scene& scene) {
   return findings;
 }
 
-// The daemons of an MPI's mpirun connect to it; torchrun's agents and Slurm's daemons do not.
-Findings find_no_way_back(const Scene& scene) {
-  const layout::Engine& engine = scene.layout.engine;
-  if (!engines::find(engine.kind).is_mpi) return {};
-  Findings findings;
-  for (const Participant& host : participants(scene)) {
-    if (host.facts->launcher_unreachable.empty()) continue;
-    findings.push_back(
-        {.id = std::string(kNoCommonSubnet),
-         .severity = Severity::kError,
-         .hosts = {host.name()},
-         .what = fmt::format(
-             "the host cannot connect to this machine, but the daemons of {} must be able to",
-             engines::name_of(engine.kind, engine.version)),
-         .evidence = host.facts->launcher_unreachable,
-         .fix = "make this machine reachable from the host (route, firewall, NAT), start muster on "
-                "one of the hosts, or use --engine torchrun"});
-  }
-  return findings;
-}
-
 Findings find_no_subnet(const Scene& scene) {
   const std::vector<Participant> hosts = participants(scene);
   if (!scene.layout.subnet.empty() || hosts.size() < 2) return {};
@@ -172,8 +151,8 @@ Findings find_no_subnet(const Scene& scene) {
                   .what = "the hosts have no network in common",
                   .evidence = shared_evidence(reach),
                   .fix =
-                      "connect these hosts to the network of the others ('ip -4 addr' and 'ip "
-                      "route' show what they have), or leave them out with --exclude"};
+                      "connect these hosts to the network of the others ('ip addr' and 'ip route' "
+                      "show what they have), or leave them out with --exclude"};
   std::vector<std::string> texts;
   for (const Participant* host : out) {
     finding.hosts.push_back(host->name());

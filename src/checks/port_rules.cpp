@@ -51,9 +51,8 @@ std::vector<std::string> without_free_port(std::span<const Participant> hosts) {
 std::vector<std::string> ways_from_outside(const facts::Facts& host, const std::string& subnet) {
   const auto own = layout::parse_network(subnet);
   const auto is_outside = [&](const facts::Address& address) {
-    const auto ip = layout::parse_ipv4(address.ip);
-    if (!ip) return !address.ip.starts_with("fe80:");
-    return !layout::is_link_local(*ip) && !(own && layout::contains(*own, *ip));
+    const auto ip = layout::parse_ip(address.ip);
+    return ip && !layout::is_link_local(*ip) && !(own && layout::contains(*own, *ip));
   };
   std::vector<std::string> ways;
   for (const facts::Interface& interface : host.interfaces) {

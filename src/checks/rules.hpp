@@ -1,4 +1,5 @@
-// The rules, each of which finds one kind of trouble. None is quadratic in hosts.
+// The rules, each of which finds one kind of trouble. None is quadratic in hosts, but
+// those that look at pairs.
 #pragma once
 
 #include <array>
@@ -17,11 +18,17 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_own_name(const Scene& scene);
 [[nodiscard]] Findings find_no_subnet(const Scene& scene);
 [[nodiscard]] Findings find_no_way_back(const Scene& scene);
+[[nodiscard]] Findings find_blocked(const Scene& scene);
+[[nodiscard]] Findings find_large_lost(const Scene& scene);
+[[nodiscard]] Findings find_ipv6(const Scene& scene);
 [[nodiscard]] Findings find_interfaces(const Scene& scene);
 [[nodiscard]] Findings find_interface_variables(const Scene& scene);
 [[nodiscard]] Findings find_same_address(const Scene& scene);
 [[nodiscard]] Findings find_port(const Scene& scene);
 [[nodiscard]] Findings find_rdma(const Scene& scene);
+[[nodiscard]] Findings find_rail_faults(const Scene& scene);
+[[nodiscard]] Findings find_rail_mtu(const Scene& scene);
+[[nodiscard]] Findings find_rail_variables(const Scene& scene);
 
 [[nodiscard]] Findings find_engine(const Scene& scene);
 [[nodiscard]] Findings find_libmpi(const Scene& scene);
@@ -38,6 +45,9 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_nofile(const Scene& scene);
 [[nodiscard]] Findings find_memlock(const Scene& scene);
 [[nodiscard]] Findings find_clock(const Scene& scene);
+[[nodiscard]] Findings find_gpu_health(const Scene& scene);
+[[nodiscard]] Findings find_gpu_peers(const Scene& scene);
+[[nodiscard]] Findings find_gpu_software(const Scene& scene);
 [[nodiscard]] Findings find_not_seen(const Scene& scene);
 
 // In the order in which their findings are shown.
@@ -47,6 +57,9 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"own-name", find_own_name},
                                       Rule{"no-subnet", find_no_subnet},
                                       Rule{"way-back", find_no_way_back},
+                                      Rule{"blocked", find_blocked},
+                                      Rule{"large-lost", find_large_lost},
+                                      Rule{"ipv6", find_ipv6},
                                       Rule{"same-address", find_same_address},
                                       Rule{"interfaces", find_interfaces},
                                       Rule{"interface-variables", find_interface_variables},
@@ -63,7 +76,13 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"shm", find_shm},
                                       Rule{"nofile", find_nofile},
                                       Rule{"rdma", find_rdma},
+                                      Rule{"rail-faults", find_rail_faults},
+                                      Rule{"rail-mtu", find_rail_mtu},
+                                      Rule{"rail-variables", find_rail_variables},
                                       Rule{"memlock", find_memlock},
+                                      Rule{"gpu-health", find_gpu_health},
+                                      Rule{"gpu-peers", find_gpu_peers},
+                                      Rule{"gpu-software", find_gpu_software},
                                       Rule{"clock", find_clock},
                                       Rule{"not-seen", find_not_seen}};
 
@@ -72,25 +91,46 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
 inline constexpr std::string_view kActivationFailed = "remote-python-env-missing";
 inline constexpr std::string_view kAllRanksZero = "all-ranks-zero";
 inline constexpr std::string_view kClockSkew = "clock-skew-elastic";
+inline constexpr std::string_view kDriverMismatch = "nvml-driver-library-mismatch";
+inline constexpr std::string_view kDriverTooOld = "driver-too-old";
 inline constexpr std::string_view kEnvironmentDiffers = "nccl-env-differs-per-host";
 inline constexpr std::string_view kEngineMissing = "remote-daemon-not-in-path";
+inline constexpr std::string_view kEngineWithoutIpv6 = "engine-without-ipv6";
 inline constexpr std::string_view kEngineVersion = "ompi-version-mismatch";
+inline constexpr std::string_view kFabricManager = "fabric-manager-802";
 inline constexpr std::string_view kFactsNotGathered = "facts-not-gathered";
 inline constexpr std::string_view kFolderMissing = "remote-cwd-missing";
+inline constexpr std::string_view kGlooFirstAddress = "gloo-takes-first-address";
+inline constexpr std::string_view kGpuDriverDiffers = "gpu-driver-differs";
+inline constexpr std::string_view kGpuLost = "gpu-lost";
+inline constexpr std::string_view kGpuPcieWidth = "gpu-pcie-width";
+inline constexpr std::string_view kGpuSick = "gpu-ecc-xid";
+inline constexpr std::string_view kGpuTaken = "gpu-in-use";
+inline constexpr std::string_view kGpuThrottled = "gpu-throttled";
+inline constexpr std::string_view kGpuToolFails = "gpu-tool-fails";
+inline constexpr std::string_view kGpusDiffer = "gpus-differ-between-hosts";
 inline constexpr std::string_view kLibraryMissing = "remote-shared-library-missing";
 inline constexpr std::string_view kMemlock = "rdma-memlock";
 inline constexpr std::string_view kMixedArchitecture = "mixed-endian-or-arch";
 inline constexpr std::string_view kMixedIsa = "mixed-cpu-isa";
+inline constexpr std::string_view kMtu = "mtu-mismatch";
+inline constexpr std::string_view kNcclVersion = "nccl-version-mismatch";
 inline constexpr std::string_view kNoCommonSubnet = "ompi-oob-no-common-interface";
+inline constexpr std::string_view kNoGpudirect = "gdr-peermem-missing";
 inline constexpr std::string_view kNofile = "nofile-limit";
+inline constexpr std::string_view kNvlinkDown = "nvlink-down";
 inline constexpr std::string_view kOtherInterface = "nccl-picks-wrong-interface";
 inline constexpr std::string_view kOwnNameLoopback = "hostname-resolves-to-loopback";
 inline constexpr std::string_view kOwnNameUnknown = "hostname-unresolvable-gloo-fallback";
 inline constexpr std::string_view kOversubscribed = "omp-threads-oversubscribed";
+inline constexpr std::string_view kPathMtu = "mtu-mismatch";
 inline constexpr std::string_view kPortEphemeral = "master-port-ephemeral-collision";
 inline constexpr std::string_view kPortInUse = "master-port-in-use";
+inline constexpr std::string_view kPortsFiltered = "ephemeral-ports-filtered";
 inline constexpr std::string_view kProgramDiffers = "program-differs-between-hosts";
 inline constexpr std::string_view kProgramMissing = "remote-exe-not-found";
+inline constexpr std::string_view kRailLost = "rdma-rail-lost";
+inline constexpr std::string_view kRailSlow = "rdma-rail-slow";
 inline constexpr std::string_view kRdmaMissing = "ib-device-not-found-silent-tcp";
 inline constexpr std::string_view kRendezvousOpen = "torchrun-rendezvous-open";
 inline constexpr std::string_view kRoceGid = "roce-wrong-gid";
@@ -101,15 +141,61 @@ inline constexpr std::string_view kSshKeyMode = "ssh-private-key-perms";
 inline constexpr std::string_view kSshStrictModes = "ssh-strictmodes-perms";
 inline constexpr std::string_view kStoreOpen = "torch-store-open";
 inline constexpr std::string_view kTorchVersion = "torch-version-skew";
+inline constexpr std::string_view kTorchWithoutCuda = "torch-without-cuda";
 
-inline constexpr std::array kFailureIds = {
-    kActivationFailed, kAllRanksZero,      kClockSkew,        kEnvironmentDiffers,
-    kEngineMissing,    kEngineVersion,     kFactsNotGathered, kLibraryMissing,
-    kMemlock,          kMixedArchitecture, kMixedIsa,         kNoCommonSubnet,
-    kNofile,           kOtherInterface,    kOwnNameLoopback,  kOwnNameUnknown,
-    kPortEphemeral,    kPortInUse,         kProgramDiffers,   kProgramMissing,
-    kRdmaMissing,      kRoceGid,           kSameAddress,      kSameVirtualAddress,
-    kShmSmall,         kSshKeyMode,        kSshStrictModes,   kFolderMissing,
-    kOversubscribed,   kTorchVersion,      kRendezvousOpen,   kStoreOpen};
+inline constexpr std::array kFailureIds = {kActivationFailed,
+                                           kAllRanksZero,
+                                           kClockSkew,
+                                           kEnvironmentDiffers,
+                                           kEngineMissing,
+                                           kEngineVersion,
+                                           kFactsNotGathered,
+                                           kLibraryMissing,
+                                           kMemlock,
+                                           kMixedArchitecture,
+                                           kMixedIsa,
+                                           kNoCommonSubnet,
+                                           kNoGpudirect,
+                                           kNofile,
+                                           kOtherInterface,
+                                           kOwnNameLoopback,
+                                           kOwnNameUnknown,
+                                           kPortEphemeral,
+                                           kPortInUse,
+                                           kProgramDiffers,
+                                           kProgramMissing,
+                                           kRdmaMissing,
+                                           kRoceGid,
+                                           kSameAddress,
+                                           kSameVirtualAddress,
+                                           kShmSmall,
+                                           kSshKeyMode,
+                                           kSshStrictModes,
+                                           kFolderMissing,
+                                           kOversubscribed,
+                                           kTorchVersion,
+                                           kRendezvousOpen,
+                                           kStoreOpen,
+                                           kDriverMismatch,
+                                           kDriverTooOld,
+                                           kFabricManager,
+                                           kGpuDriverDiffers,
+                                           kGpuLost,
+                                           kGpuPcieWidth,
+                                           kGpuSick,
+                                           kGpuTaken,
+                                           kGpuThrottled,
+                                           kGpuToolFails,
+                                           kGpusDiffer,
+                                           kNcclVersion,
+                                           kNvlinkDown,
+                                           kTorchWithoutCuda,
+                                           kMtu,
+                                           kRailLost,
+                                           kRailSlow,
+                                           kPathMtu,
+                                           kPortsFiltered,
+                                           kEngineWithoutIpv6,
+                                           kGlooFirstAddress};
 
 }  // namespace muster::checks

@@ -77,11 +77,11 @@ Finding on_a_bridge(const std::string& address, const Uses& uses, const layout::
 // engines, this machine may be in another network that uses the same addresses.
 Findings find_addresses_of_this_machine(const Scene& scene, std::span<const Participant> hosts) {
   if (!engines::find(scene.layout.engine.kind).is_mpi) return {};
-  std::set<std::uint32_t> own;
+  std::set<layout::Ip> own;
   for (const layout::Door& door : layout::doors(scene.launcher)) own.insert(door.address);
   Findings findings;
   for (const Participant& host : hosts) {
-    const auto ip = layout::parse_ipv4(host.placement->address);
+    const auto ip = layout::parse_ip(host.placement->address);
     const bool is_here = host.placement->here || host.facts->hostname == scene.launcher.hostname;
     if (is_here || !ip || !own.contains(*ip)) continue;
     findings.push_back({.id = std::string(kSameAddress),
@@ -105,7 +105,7 @@ Findings find_same_address(const Scene& scene) {
   const auto subnet = layout::parse_network(scene.layout.subnet);
   Findings findings = find_addresses_of_this_machine(scene, hosts);
   for (const auto& [ip, uses] : shared.all()) {
-    const std::string address = layout::ipv4_text(ip);
+    const std::string address = layout::to_text(ip);
     const auto ports = std::count_if(uses.begin(), uses.end(), leads_out);
     if (ports == 0) {
       findings.push_back(on_a_bridge(address, uses, scene.layout));

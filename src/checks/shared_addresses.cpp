@@ -1,7 +1,5 @@
 #include "checks/shared_addresses.hpp"
 
-#include "layout/network.hpp"
-
 namespace muster::checks {
 
 SharedAddresses::SharedAddresses(std::span<const Participant> hosts) {
@@ -9,7 +7,7 @@ SharedAddresses::SharedAddresses(std::span<const Participant> hosts) {
     for (const facts::Interface& interface : host.facts->interfaces) {
       if (!interface.up || interface.kind == facts::InterfaceKind::kLoopback) continue;
       for (const facts::Address& address : interface.addresses) {
-        const auto ip = layout::parse_ipv4(address.ip);
+        const auto ip = layout::parse_ip(address.ip);
         if (!ip || layout::is_loopback(*ip) || layout::is_link_local(*ip)) continue;
         auto& uses = uses_[*ip];
         if (uses.empty() || uses.back().host != &host) uses.push_back({&host, &interface});

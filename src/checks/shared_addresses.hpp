@@ -1,13 +1,13 @@
-// IPv4 addresses that more than one host has.
+// Addresses that more than one host has.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <span>
 #include <vector>
 
 #include "checks/participant.hpp"
 #include "facts/facts.hpp"
+#include "layout/network.hpp"
 
 namespace muster::checks {
 
@@ -22,11 +22,11 @@ class SharedAddresses {
   // Cost: n log n in addresses.
   explicit SharedAddresses(std::span<const Participant> hosts);
 
-  [[nodiscard]] bool contains(std::uint32_t address) const { return uses_.contains(address); }
-  [[nodiscard]] const std::map<std::uint32_t, std::vector<Use>>& all() const { return uses_; }
+  [[nodiscard]] bool contains(const layout::Ip& address) const { return uses_.contains(address); }
+  [[nodiscard]] const std::map<layout::Ip, std::vector<Use>>& all() const { return uses_; }
 
  private:
-  std::map<std::uint32_t, std::vector<Use>> uses_;  // one a host
+  std::map<layout::Ip, std::vector<Use>> uses_;  // one a host
 };
 
 }  // namespace muster::checks

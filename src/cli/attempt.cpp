@@ -188,6 +188,16 @@ Result<launch::Plan> prepare(const Surveyed& all, const Turn& turn, const std::s
   return plan;
 }
 
+// Ranks need to know their host's GPUs to be bound near one, and to get one MIG device each.
+void add_gpus(const facts::Survey& survey, bool bind, agent::Assignment& told) {
+  told.bind_to_gpu = bind;
+  if (!survey.facts) return;
+  const std::vector<facts::Gpu>& gpus = survey.facts->gpus;
+  const bool has_mig = std::any_of(gpus.begin(), gpus.end(),
+                                   [](const facts::Gpu& gpu) { return !gpu.mig_devices.empty(); });
+  if (bind || has_mig) told.gpus = gpus;
+}
+
 void tell_placements(Surveyed& all, const launch::Plan& plan) {
   std::vector<std::string> variables = carried_variables(plan);
   // libmuster lets only those take part who know it. In pods, each muster would make another.
@@ -201,6 +211,7 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
     const auto member = members.find(placement.host);
     if (member == members.end()) continue;
     agent::Assignment told{.interface = placement.interface,
+                           .variables = placement.variables,
                            .host_rank = number++,
                            .host_count = all.job.pods > 0
                                              ? all.job.pods
@@ -208,11 +219,7 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
                            .first_rank = placement.first_rank,
                            .ranks = placement.ranks,
                            .all_ranks = all.layout.ranks};
-    if (placement.rdma) {
-      told.rdma = fmt::format("{}:{}", placement.rdma->device, placement.rdma->port);
-      told.gid_index = placement.rdma->gid_index;
-      told.several_rdma_ports = placement.rdma->active_ports > 1;
-    }
+    add_gpus(all.surveys[member->second], all.layout.bind_to == layout::kBindToGpu, told);
     all.crew->send(member->second,
                    {.kind = agent::Order::Kind::kPlace, .placement = told, .variables = variables});
   }

@@ -13,6 +13,8 @@
 #include "cli/attempt.hpp"
 #include "cli/reach.hpp"
 #include "cli/run_command.hpp"
+#include "hosts/fold.hpp"
+#include "layout/rails.hpp"
 #include "run/folder.hpp"
 #include "sys/print.hpp"
 
@@ -34,12 +36,21 @@ std::string duration_text(double seconds) {
   return fmt::format(", about {:.0f} min left", seconds / 60);
 }
 
+// "mlx5_0, 100 Gb/sec (4X EDR)", or of several rails the sum that so many ranks can use: a rank is
+// expected to fill one. Without rails, the first active port; the job does not use it.
 std::string rdma_text(const facts::Facts& facts, const layout::Placement& placement) {
+  const std::vector<layout::Rail>& rails = placement.rails;
+  if (rails.size() == 1) return fmt::format("{}, {}", rails[0].device, rails[0].rate);
+  if (rails.size() > 1) {
+    std::vector<std::string> names;
+    for (const layout::Rail& rail : rails) names.push_back(rail.device);
+    const std::size_t used = std::min(rails.size(), static_cast<std::size_t>(placement.ranks));
+    return fmt::format("{}, {} Gb/sec ({} of {} rails)", hosts::fold(names),
+                       static_cast<double>(used) * layout::gbit_of(rails[0].rate), used,
+                       rails.size());
+  }
   for (const facts::RdmaPort& port : facts.rdma) {
-    const bool chosen =
-        placement.rdma ? port.device == placement.rdma->device && port.port == placement.rdma->port
-                       : port.active;
-    if (chosen) return fmt::format("{}:{}, {}", port.device, port.port, port.rate);
+    if (port.active) return fmt::format("{}, {}", port.device, port.rate);
   }
   return "";
 }

@@ -92,11 +92,12 @@ Result<Words> exported(const Habit& habit, const Given& given) {
   return variable_names(habit, given);
 }
 
-// HOST or HOST:PORT.
+// HOST or HOST:PORT; an IPv6 address with a port stands in brackets.
 Result<Words> endpoint(const Habit&, const Given& given) {
   const std::string& value = given.values.front();
   const std::size_t colon = value.rfind(':');
-  const bool address_alone = colon == std::string::npos || value.ends_with(']');
+  const bool is_bare_ipv6 = value.find(':') != colon && !value.starts_with('[');
+  const bool address_alone = colon == std::string::npos || value.ends_with(']') || is_bare_ipv6;
   Words words = {"--master-addr", address_alone ? value : value.substr(0, colon)};
   if (!address_alone) words.insert(words.end(), {"--master-port", value.substr(colon + 1)});
   return words;

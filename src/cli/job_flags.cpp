@@ -181,8 +181,9 @@ constexpr JobRow kJobFlags[] = {
       .value = "WHAT",
       .group = kRanks,
       .foreign = "--cpu-bind",
-      .help = "Pin each rank to CPUs: core, socket or another value of the engine's own flag; "
-              "default: no pinning"},
+      .help =
+          "Pin each rank to CPUs: gpu (the CPUs of its GPU's NUMA node, under every engine), core, "
+          "socket or another value of the engine's own flag; default: no pinning"},
      [](const Adder& flag, JobOptions& to) { return flag.value(to.job.bind_to); }},
     {{.names = "--map-by",
       .value = "WHAT",

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/endpoint.hpp"
 #include "base/environment.hpp"
 #include "cli/python_program.hpp"
 #include "engines/kind.hpp"
@@ -103,6 +104,7 @@ Result<layout::Job> read_job(const JobOptions& options, const Program& program) 
   layout::Job job = options.job;
   MUSTER_TRY(job.program, program_words(options, program));
   job.mpi_word = mpi_word_of(job.program);
+  job.master_address = std::string(without_brackets(job.master_address));
   std::error_code error;
   job.folder = std::filesystem::current_path(error);
   if (!job.launcher.empty()) job.launcher = std::filesystem::absolute(job.launcher, error);

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +13,9 @@
 #include "cli/command.hpp"
 #include "hosts/expression.hpp"
 #include "lab/breakage.hpp"
+#include "lab/damage.hpp"
 #include "lab/fault.hpp"
+#include "lab/hardware.hpp"
 #include "lab/lab.hpp"
 #include "lab/lock.hpp"
 #include "lab/node.hpp"
@@ -30,6 +33,8 @@ struct LabOptions {
   std::string rate;
   std::string delay;
   std::string loss;
+  bool only_ssh = false;
+  std::size_t largest = 0;
   std::string between;
   int nic = 0;
   bool root = false;
@@ -169,11 +174,19 @@ Result<int> lab_link(const LabOptions& options) {
   if (!options.loss.empty()) {
     MUSTER_TRY(shape.loss, lab::parse_loss(options.loss));
   }
+  shape.only_ssh = options.only_ssh;
+  shape.largest = options.largest;
   if ((shape == lab::Shape{}) != options.clear) {
     return unexpected(
         Error{.code = ErrorCode::kUsage,
               .what = "muster lab link needs to know what to change",
-              .hint = "pass --rate 1gbit, --delay 2ms or --loss 1%, or only --clear"});
+              .hint = "pass --rate 1gbit, --delay 2ms, --loss 1%, --only-ssh or --largest 1400, or "
+                      "only --clear"});
+  }
+  if (!options.between.empty() && shape.loss == 0 && !shape.only_ssh && shape.largest == 0) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "--between needs to know what to lose",
+                            .hint = "add --loss 1%, --only-ssh or --largest 1400"});
   }
   return on_hosts(options, [&](const lab::Spec& spec, int host) -> Result<void> {
     std::optional<int> peer;
@@ -203,29 +216,47 @@ CLI::App* add(CLI::App& lab, const Options& options, Action& action, const char*
 }
 
 void add_up(CLI::App& lab, const Options& options, Action& action) {
+  constexpr const char* kHosts = "What the hosts are like";
   CLI::App* up = add(lab, options, action, "up",
                      "Create a lab: hosts n1 to nN, and a host 'launcher' to work from",
                      "  muster lab up --hosts 3\n"
-                     "  muster lab up --hosts 2 --nics 2 --share /data",
+                     "  muster lab up --hosts 4 --like dgx-h100",
                      lab_up);
   up->add_option("--hosts", options->spec.hosts, "Number of hosts besides the launcher")
-      ->required();
-  up->add_option("--nics", options->spec.nics, "Networks per host, 1 or 2")->capture_default_str();
+      ->required()
+      ->group(kHosts);
+  up->add_option("--nics", options->spec.nics, "Networks per host, 1 or 2")
+      ->capture_default_str()
+      ->group(kHosts);
   up->add_option(
         "--nic-names", options->spec.nic_names,
         "Comma-separated names for the hosts' first interface, assigned in turn: eth0,ens5,eno1")
-      ->delimiter(',');
+      ->delimiter(',')
+      ->group(kHosts);
+  up->add_option("--ip", options->spec.ip,
+                 "Addresses of the hosts: 4 (IPv4), 6 (IPv6 only) or both")
+      ->capture_default_str()
+      ->group(kHosts);
+  up->add_option("--like", options->spec.like,
+                 fmt::format("Show the GPUs and network cards of this machine: {}",
+                             fmt::join(lab::profile_names(), ", ")))
+      ->type_name("MACHINE")
+      ->group(kHosts);
   up->add_option("--user", options->spec.user, "Name of the ordinary user on every host")
-      ->capture_default_str();
+      ->capture_default_str()
+      ->group(kHosts);
   up->add_option("--root", options->spec.root,
                  "Root file system of the hosts, except the launcher; default: this machine's")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->group(kHosts);
   up->add_option("--share", options->spec.shares,
                  "Directory of this machine that all hosts share, as over NFS; may be repeated")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->group(kHosts);
   up->add_option("--launcher-lacks", options->spec.launcher_lacks,
                  "Directory of this machine that is empty on the host 'launcher'; may be repeated")
-      ->type_name("PATH");
+      ->type_name("PATH")
+      ->group(kHosts);
   up->add_flag("-n,--dry-run", options->dry_run, "Print what muster would do, without doing it");
 }
 
@@ -256,7 +287,7 @@ void add_faults(CLI::App& lab, const Options& options, Action& action) {
   };
   constexpr Fault kFaults[] = {
       {"cut", "Drop all network frames to and from a host; its interfaces stay up", lab::cut},
-      {"mend", "Undo cut", lab::mend},
+      {"mend", "Undo cut, and repair the hardware that break has broken", lab::mend},
       {"kill", "Kill all processes of a host; other hosts see their connections close", lab::kill},
       {"crash", "Simulate a power loss: the host stops without closing its connections",
        lab::crash},
@@ -274,7 +305,7 @@ void add_faults(CLI::App& lab, const Options& options, Action& action) {
 
 void add_link(CLI::App& lab, const Options& options, Action& action) {
   CLI::App* link =
-      add(lab, options, action, "link", "Make a host's network link slow, delayed or lossy",
+      add(lab, options, action, "link", "Make a host's network link slow, lossy or filtered",
           "  muster lab link n2 --rate 1gbit --delay 2ms\n"
           "  muster lab link n2 --clear",
           lab_link);
@@ -282,37 +313,52 @@ void add_link(CLI::App& lab, const Options& options, Action& action) {
   link->add_option("--rate", options->rate, "Speed in each direction, such as 1gbit");
   link->add_option("--delay", options->delay, "Added round-trip time, such as 2ms")
       ->type_name("TIME");
-  CLI::Option* loss = link->add_option("--loss", options->loss,
-                                       "Share of frames lost in each direction, such as 1%")
-                          ->type_name("PERCENT");
+  link->add_option("--loss", options->loss, "Share of frames lost in each direction, such as 1%")
+      ->type_name("PERCENT");
+  link->add_flag("--only-ssh", options->only_ssh,
+                 "Drop new TCP connections to the host except to port 22, as a firewall would");
+  link->add_option("--largest", options->largest,
+                   "Drop larger IP packets without notice, as a path with a smaller MTU would")
+      ->type_name("BYTES");
   link->add_option("--between", options->between,
-                   "Lose only frames to and from this other host, as on one bad network path")
-      ->type_name("HOST")
-      ->needs(loss);
+                   "Lose or drop only what travels to and from this other host")
+      ->type_name("HOST");
   link->add_option("--nic", options->nic, "Number of the network, 0 or 1")->capture_default_str();
   link->add_flag("--clear", options->clear, "Remove all limits");
 }
 
 void add_break(CLI::App& lab, const Options& options, Action& action) {
   CLI::App* command = add(lab, options, action, "break",
-                          "Break one thing on a host, such as its ssh key or a limit", "",
+                          "Break one thing on a host, such as a limit, a GPU or a network port", "",
                           [](const LabOptions& given) {
+                            std::string what = given.what, argument = given.argument;
+                            const std::size_t equals = what.find('=');
+                            if (argument.empty() && equals != std::string::npos) {
+                              argument = what.substr(equals + 1);
+                              what.resize(equals);
+                            }
                             return on_hosts(given, [&](const lab::Spec& spec, int host) {
-                              return lab::break_host(spec, host, given.what, given.argument);
+                              return lab::break_host(spec, host, what, argument);
                             });
                           });
   command->add_option("HOSTS", options->hosts, "Hosts, such as n2 or n[1-3]")->required();
   std::string known = "WHAT is one of:";
-  for (const lab::Breakage& breakage : lab::breakages()) {
-    known += fmt::format("\n  {:<23} {}", fmt::format("{} {}", breakage.name, breakage.argument),
-                         breakage.what);
-  }
+  const auto add_row = [&](std::string_view name, std::string_view argument,
+                           std::string_view what) {
+    known += fmt::format("\n  {:<23} {}", fmt::format("{} {}", name, argument), what);
+  };
+  for (const lab::Breakage& row : lab::breakages()) add_row(row.name, row.argument, row.what);
+  known +=
+      "\n\nOn hosts that show hardware (lab up --like), WHAT may also be one of these.\n"
+      "GPUs and rails are counted from 0; a rail may also be named: rail=mlx5_3.";
+  for (const lab::Damage& row : lab::damages()) add_row(row.name, row.argument, row.what);
   command->add_option("WHAT", options->what, "What to break; see below")->required();
-  command->add_option("ARGUMENT", options->argument, "Argument of WHAT, if it takes one");
+  command->add_option("ARGUMENT", options->argument,
+                      "Argument of WHAT, if it takes one; WHAT=ARGUMENT means the same");
   command->footer(known +
                   "\n\nExamples:\n"
                   "  muster lab break n2 docker0\n"
-                  "  muster lab break n2 limit nofile=256");
+                  "  muster lab break n2 rail=3");
 }
 
 }  // namespace

@@ -9,12 +9,14 @@
 
 #include <fmt/format.h>
 
+#include "base/endpoint.hpp"
 #include "base/exit_code.hpp"
 #include "base/printable.hpp"
 #include "cli/attempt.hpp"
 #include "cli/kept_command.hpp"
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
+#include "layout/rails.hpp"
 #include "run/attempts.hpp"
 #include "run/folder.hpp"
 #include "run/pause.hpp"
@@ -23,15 +25,29 @@
 namespace muster::cli {
 namespace {
 
+// " (TCP, although n[1-2] have RDMA)"; empty: no RDMA is left unused.
+std::string unused_rdma(const Surveyed& all, const std::vector<std::string>& names) {
+  if (!all.layout.rdma_given_up) return "";
+  const std::set<std::string_view> members(names.begin(), names.end());
+  std::vector<std::string> having;
+  for (const facts::Survey& survey : all.surveys) {
+    if (!survey.facts || !members.contains(survey.host)) continue;
+    if (layout::has_active_port(*survey.facts)) having.push_back(survey.host);
+  }
+  return fmt::format(" (TCP, although {} {} RDMA)", hosts::fold(having),
+                     having.size() == 1 ? "has" : "have");
+}
+
 // One line that says what was understood, so that a surprise shows before the job does.
 std::string understood(const Surveyed& all, const std::string& run_id) {
   std::vector<std::string> names;
   for (const auto& placement : all.layout.placements) names.push_back(placement.host);
-  return fmt::format("muster: run {}: {} rank{} on {}, {}, network {}, master {}:{}\n", run_id,
+  return fmt::format("muster: run {}: {} rank{} on {}, {}, network {}{}, master {}\n", run_id,
                      all.layout.ranks, all.layout.ranks == 1 ? "" : "s", hosts::fold(names),
                      printable(engine_name(all.layout.engine)),
                      all.layout.subnet.empty() ? "not known" : all.layout.subnet,
-                     all.layout.master_address, all.layout.master_port);
+                     unused_rdma(all, names),
+                     endpoint_text(all.layout.master_address, all.layout.master_port));
 }
 
 // A program that is not there, or cannot be run, has codes of its own.

@@ -5,18 +5,13 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "cli/project_sync.hpp"
 #include "cli/reach.hpp"
 #include "engines/kind.hpp"
 #include "facts/gather.hpp"
-#include "facts/interfaces.hpp"
-#include "layout/network.hpp"
 #include "layout/python.hpp"
-#include "sys/file.hpp"
+#include "run/reach_test.hpp"
 #include "sys/path_search.hpp"
 
 namespace muster::cli {
@@ -58,42 +53,6 @@ facts::Request request_for(const layout::Job& job) {
           .script = code.word,
           .script_is_module = code.is_module,
           .folder = job.folder};
-}
-
-// A port of this machine that is held so that nobody listens on it, and the addresses at which
-// hosts may try to connect to it.
-struct HeldPort {
-  sys::Fd socket;
-  int number = 0;
-  std::vector<std::string> addresses;
-};
-
-std::vector<std::string> addresses_to_reach() {
-  std::vector<std::string> addresses;
-  for (const facts::Interface& interface :
-       facts::read_interfaces().value_or(std::vector<facts::Interface>{})) {
-    if (!facts::leads_out(interface)) continue;
-    for (const facts::Address& address : interface.addresses) {
-      const auto ip = layout::parse_ipv4(address.ip);
-      if (ip && !layout::is_link_local(*ip)) addresses.push_back(address.ip);
-    }
-  }
-  return addresses;
-}
-
-// Port 0 where none can be had.
-HeldPort hold_port() {
-  HeldPort port{.socket = sys::Fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0))};
-  sockaddr_in own{.sin_family = AF_INET};
-  socklen_t bytes = sizeof own;
-  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast): what bind() takes
-  auto* const address = reinterpret_cast<sockaddr*>(&own);
-  if (::bind(port.socket.get(), address, bytes) == 0 &&
-      ::getsockname(port.socket.get(), address, &bytes) == 0) {
-    port.number = ::ntohs(own.sin_port);
-    port.addresses = addresses_to_reach();
-  }
-  return port;
 }
 
 std::vector<std::string> names(const hosts::Cluster& cluster) {
@@ -224,10 +183,8 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   request.answer_within_s = options.answer_within_s;
   const bool activates = !all->job.activate.empty();
   const bool may_be_mpi = all->job.engine.empty() || engines::find(all->job.engine).is_mpi;
-  const HeldPort port = may_be_mpi ? hold_port() : HeldPort{};
   const auto look_here = [&] {
     facts::Request here = request;
-    here.launcher_addresses.clear();
     if (!may_be_mpi) here.program.clear();  // only read to learn which MPI it needs
     all->launcher = facts::gather(here).facts;
   };
@@ -237,8 +194,6 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
     if (!all->launcher.mpi.empty()) request.launchers.clear();
     for (const facts::Mpi& mpi : all->launcher.mpi) request.launchers.push_back(mpi.launcher);
   }
-  request.launcher_addresses = port.addresses;
-  request.launcher_port = port.number;
   const std::chrono::seconds patience(options.answer_within_s);
   const std::chrono::seconds activation = activates ? kActivationTakes : std::chrono::seconds(0);
   all->loop = std::make_unique<sys::UvLoop>();
@@ -259,11 +214,14 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   }
   look_at_launchers_of_hosts(*all);
   MUSTER_TRY(all->layout, layout::decide(all->job, all->cluster, all->surveys, all->launcher));
+  const std::vector<facts::Trial> trials = run::test_reach(
+      *all->loop, *all->crew, run::plan_reach(all->layout, all->cluster, all->surveys));
   all->findings = checks::judge({.job = all->job,
                                  .cluster = all->cluster,
                                  .surveys = all->surveys,
                                  .launcher = all->launcher,
-                                 .layout = all->layout});
+                                 .layout = all->layout,
+                                 .trials = trials});
   return all;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/printable.hpp"
 #include "facts/pseudo_file.hpp"
+#include "facts/visible_gpus.hpp"
 #include "sys/hash.hpp"
 #include "sys/path_search.hpp"
 #include "sys/process.hpp"
@@ -129,10 +130,12 @@ std::map<std::string, std::string> changed_digest(const Variables& before, const
 
 std::map<std::string, std::string> seen_values(const Variables& environment) {
   std::map<std::string, std::string> seen;
-  for (const char* name : kFolders) {
+  const auto take = [&](const std::string& name) {
     const auto found = environment.find(name);
     if (found != environment.end()) seen.insert(*found);
-  }
+  };
+  for (const char* name : kFolders) take(name);
+  for (const std::string_view name : gpu_variables()) take(std::string(name));
   return seen;
 }
 

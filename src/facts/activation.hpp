@@ -33,7 +33,7 @@ struct Activation {
 [[nodiscard]] std::map<std::string, std::string> changed_digest(const Variables& before,
                                                                 const Variables& after);
 
-// The values of the variables that name folders.
+// The values of the variables that name folders and GPUs.
 [[nodiscard]] std::map<std::string, std::string> seen_values(const Variables& environment);
 
 }  // namespace muster::facts

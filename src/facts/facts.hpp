@@ -5,15 +5,24 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/error.hpp"
+#include "facts/gpu.hpp"
 
 namespace muster::facts {
 
+// What the kernel may say of an IPv6 address.
+inline constexpr std::string_view kTemporary = "temporary";    // a privacy address, soon replaced
+inline constexpr std::string_view kDeprecated = "deprecated";  // its network is going away
+inline constexpr std::string_view kTentative = "tentative";    // not usable yet
+inline constexpr std::string_view kDuplicate = "duplicate";    // another host has it: not usable
+
 struct Address {
-  std::string ip;  // "198.18.0.11" or "fd00::1", without a zone
-  int prefix = 0;  // bits
+  std::string ip;           // "198.18.0.11" or "fd00::1", without a zone
+  int prefix = 0;           // bits
+  std::string caveat = {};  // one of the above; empty: none
 
   friend bool operator==(const Address&, const Address&) = default;
 };
@@ -36,7 +45,7 @@ struct Interface {
 };
 
 struct Route {
-  std::string destination;  // "198.18.0.0/16"; "0.0.0.0/0" is the default
+  std::string destination;  // "198.18.0.0/16"; "0.0.0.0/0" and "::/0" are the defaults
   std::string interface;
   std::string gateway = {};  // empty: directly connected
   int metric = 0;
@@ -53,9 +62,22 @@ struct RdmaPort {
   std::string device;  // "mlx5_0"
   int port = 1;
   bool active = false;
-  std::string link_layer;  // "Ethernet", "InfiniBand"
+  std::string link_layer;  // "Ethernet", "InfiniBand"; "Unknown": EFA
   std::string rate;        // "100 Gb/sec (4X EDR)"
   std::vector<Gid> gids = {};
+  std::string physical_state = {};           // "LinkUp", "Polling", "Disabled"; empty: not told
+  std::string driver = {};                   // of its PCI device: "mlx5_core", "bnxt_en", "efa"
+  std::string pci_address = {};              // "0000:1a:00.0"; empty: it is a software device
+  int numa_node = -1;                        // -1: not told
+  std::vector<std::string> interfaces = {};  // network devices of the same port, sorted
+  std::string firmware = {};
+  std::string board = {};  // the card's model: "MT_0000000838"
+};
+
+// What lets an RDMA card read and write a GPU's memory.
+struct PeerMemory {
+  std::string module = {};                    // "nvidia_peermem"; empty: no such module is loaded
+  std::optional<bool> dmabuf = std::nullopt;  // whether kernel and driver can; none: not known
 };
 
 struct Cpu {
@@ -113,6 +135,13 @@ struct Torch {
   std::string torchrun;  // in PATH after activation, absolute; empty: it is not there
   std::string version;   // "2.13.0+cpu" of the torch beside it; empty: not found
   int threads = 0;       // that torch takes for itself: OMP_NUM_THREADS, else the cores it may use
+  // Of the torch that the program imports, or else of the one beside torchrun.
+  std::optional<bool> uses_gpus = std::nullopt;  // built for CUDA or ROCm; nothing: not known
+  std::string cuda = {};                         // that it was built for: "12.4"; empty: none
+  std::string rocm = {};                         // likewise: "6.2.41134"
+  // The rest only on hosts with GPUs.
+  std::string nccl = {};        // version of NCCL or RCCL
+  std::string ofi_plugin = {};  // version of NCCL's plugin for libfabric, or its path
 };
 
 struct Program {
@@ -128,6 +157,7 @@ struct Program {
   bool only_in_folder =
       false;               // a name that is not in PATH, but the job's folder holds such a file
   std::string torch = {};  // the version it would import, if it is Python or a Python script
+  std::string torch_folder = {};  // where it is
 };
 
 // The Python code that the program runs, with the modules that it imports from its own folder.
@@ -170,7 +200,9 @@ struct Facts {
   std::vector<std::string> own_name_resolves_to =
       {};  // addresses that the host finds for its own name
   std::vector<RdmaPort> rdma = {};
-  std::vector<std::string> gpus = {};
+  PeerMemory peer_memory = {};
+  std::vector<Gpu> gpus = {};
+  GpuDrivers gpu_drivers = {};
   Limits limits;
   std::int64_t shm_bytes = -1;  // size of /dev/shm; -1: there is none
   std::int64_t shm_free_bytes = -1;
@@ -184,7 +216,6 @@ struct Facts {
   std::optional<Program> program;  // when one was asked for
   std::optional<Script> script;    // likewise
   Environment environment;
-  std::string launcher_unreachable = {};  // why it cannot connect to the launcher; empty: it can
   std::vector<NotSeen> not_seen = {};
 };
 
@@ -197,9 +228,7 @@ struct Request {
   std::string script = {};                  // Python code: a path, or a module's name
   bool script_is_module = false;            // the latter: python -m
   std::string folder = {};                  // where the job will start; empty: the home folder
-  std::vector<std::string> launcher_addresses = {};  // to be tried, on this port
-  int launcher_port = 0;
-  int answer_within_s = 15;  // without the activation
+  int answer_within_s = 15;                 // without the activation
 };
 
 [[nodiscard]] std::string to_json(const Facts& facts);             // one line

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "facts/facts.hpp"
+#include "facts/gpu_fields.hpp"
 #include "facts/summary.hpp"
 
 namespace muster::facts {
@@ -19,7 +20,7 @@ inline auto texts_of(InterfaceKind) {
 
 template <class V>
 void fields(V& v, Address& a) {
-  v("ip", a.ip), v("prefix", a.prefix);
+  v("ip", a.ip), v("prefix", a.prefix), v.maybe("caveat", a.caveat);
 }
 
 template <class V>
@@ -42,7 +43,14 @@ void fields(V& v, Gid& g) {
 template <class V>
 void fields(V& v, RdmaPort& p) {
   v("device", p.device), v("port", p.port), v("active", p.active), v("link_layer", p.link_layer);
-  v("rate", p.rate), v("gids", p.gids);
+  v("rate", p.rate), v("gids", p.gids), v("physical_state", p.physical_state);
+  v("driver", p.driver), v("pci_address", p.pci_address), v("numa_node", p.numa_node);
+  v("interfaces", p.interfaces), v("firmware", p.firmware), v("board", p.board);
+}
+
+template <class V>
+void fields(V& v, PeerMemory& p) {
+  v("module", p.module), v("dmabuf", p.dmabuf);
 }
 
 template <class V>
@@ -85,6 +93,8 @@ void fields(V& v, Mpi& m) {
 template <class V>
 void fields(V& v, Torch& t) {
   v("torchrun", t.torchrun), v("version", t.version), v("threads", t.threads);
+  v("uses_gpus", t.uses_gpus), v("cuda", t.cuda), v("rocm", t.rocm), v("nccl", t.nccl);
+  v("ofi_plugin", t.ofi_plugin);
 }
 
 template <class V>
@@ -93,7 +103,7 @@ void fields(V& v, Program& p) {
   v("libmpi", p.libmpi), v("libmpi_kind", p.libmpi_kind), v("libmpi_version", p.libmpi_version);
   v("missing_libraries", p.missing_libraries);
   v("missing_interpreter", p.missing_interpreter), v("only_in_folder", p.only_in_folder);
-  v("torch", p.torch);
+  v("torch", p.torch), v("torch_folder", p.torch_folder);
 }
 
 template <class V>
@@ -119,20 +129,21 @@ void fields(V& v, Facts& f) {
   v("kernel", f.kernel), v("cpu", f.cpu), v("memory_bytes", f.memory_bytes);
   v("interfaces", f.interfaces), v("routes", f.routes);
   v("own_name_resolves_to", f.own_name_resolves_to), v("rdma", f.rdma), v("gpus", f.gpus);
+  v("peer_memory", f.peer_memory);
+  v("gpu_drivers", f.gpu_drivers);
   v("limits", f.limits), v("shm_bytes", f.shm_bytes), v("shm_free_bytes", f.shm_free_bytes);
   v("clock_s", f.clock_s), v("port_range_first", f.port_range_first);
   v("port_range_last", f.port_range_last), v("listeners", f.listeners);
   v("ssh_files", f.ssh_files), v("mpi", f.mpi), v("torch", f.torch), v("program", f.program);
   v("script", f.script), v("environment", f.environment);
-  v("launcher_unreachable", f.launcher_unreachable), v("not_seen", f.not_seen);
+  v("not_seen", f.not_seen);
 }
 
 template <class V>
 void fields(V& v, Request& r) {
   v("host", r.host), v("activate", r.activate), v("launchers", r.launchers);
   v("program", r.program), v("script", r.script), v("script_is_module", r.script_is_module);
-  v("folder", r.folder), v("launcher_addresses", r.launcher_addresses);
-  v("launcher_port", r.launcher_port), v("answer_within_s", r.answer_within_s);
+  v("folder", r.folder), v("answer_within_s", r.answer_within_s);
 }
 
 }  // namespace muster::facts

@@ -14,13 +14,14 @@
 #include "facts/interfaces.hpp"
 #include "facts/listeners.hpp"
 #include "facts/mpi.hpp"
+#include "facts/peer_memory.hpp"
 #include "facts/program.hpp"
 #include "facts/pytorch.hpp"
 #include "facts/rdma.hpp"
 #include "facts/script.hpp"
 #include "facts/ssh_files.hpp"
+#include "facts/torch_build.hpp"
 #include "facts/users.hpp"
-#include "facts/way_back.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
 #include "sys/path_search.hpp"
@@ -41,6 +42,14 @@ std::chrono::milliseconds deadline_of_one(const Request& request) {
   return std::chrono::milliseconds(std::chrono::seconds(request.answer_within_s)) / 5;
 }
 
+// Their tools are slow where the driver is not kept loaded, and hang if a GPU is sick.
+void read_gpus_within(std::chrono::milliseconds deadline, Facts& facts) {
+  GpuReport report = read_gpus(gpu_sources(deadline));
+  facts.gpus = std::move(report.gpus);
+  facts.gpu_drivers = std::move(report.drivers);
+  facts.not_seen.insert(facts.not_seen.end(), report.not_seen.begin(), report.not_seen.end());
+}
+
 void read_system(const Request& request, Facts& facts) {
   read_host_values(facts);
   facts.cpu = read_cpu();
@@ -49,7 +58,8 @@ void read_system(const Request& request, Facts& facts) {
   facts.own_name_resolves_to =
       take(resolve(facts.hostname, deadline_of_one(request)), "own_name", facts);
   facts.rdma = read_rdma();
-  facts.gpus = read_gpus();
+  if (!facts.rdma.empty()) facts.peer_memory = read_peer_memory(facts.kernel);
+  read_gpus_within(deadline_of_one(request) * 2, facts);
 }
 
 // The home folder of the user.
@@ -145,8 +155,7 @@ Gathered gather(const Request& request) {
   }
   read_launchers(request, environment, facts);
   facts.torch = read_torch(environment, facts.cpu);
-  facts.launcher_unreachable =
-      why_unreachable(request.launcher_addresses, request.launcher_port, deadline_of_one(request));
+  read_torch_build(environment, facts);
   facts.clock_s = sys::unix_time();
   return gathered;
 }

@@ -6,6 +6,7 @@
 
 #include <linux/ethtool.h>
 #include <linux/if.h>
+#include <linux/if_addr.h>
 #include <linux/if_arp.h>
 #include <linux/if_link.h>
 #include <linux/rtnetlink.h>
@@ -91,6 +92,13 @@ int speed_of(int socket, const std::string& name) {
   return speed == 0 || speed >= 0xFFFF'FFFFU || speed == 0xFFFFU ? -1 : static_cast<int>(speed);
 }
 
+// An IPv4 address has the flag of a temporary one if it is not the first of its network.
+std::string_view read_caveat(const Message& message, const ifaddrmsg& fixed) {
+  if (fixed.ifa_family != AF_INET6) return {};
+  const std::string_view flags = bytes_of(message.attributes, IFA_FLAGS);
+  return caveat_of(flags.empty() ? fixed.ifa_flags : value_of<std::uint32_t>(flags));
+}
+
 Result<void> add_addresses(const std::vector<Link>& links, std::vector<Interface>& interfaces) {
   MUSTER_TRY(const Answers answers, ask_kernel(RTM_GETADDR, AF_UNSPEC, sizeof(ifaddrmsg)));
   for (const Message& message : answers.messages) {
@@ -102,7 +110,9 @@ Result<void> add_addresses(const std::vector<Link>& links, std::vector<Interface
     std::string ip = ip_text(fixed.ifa_family, bytes);
     for (std::size_t i = 0; i < links.size() && !ip.empty(); ++i) {
       if (links[i].index != static_cast<int>(fixed.ifa_index)) continue;
-      interfaces[i].addresses.push_back({.ip = std::move(ip), .prefix = fixed.ifa_prefixlen});
+      interfaces[i].addresses.push_back({.ip = std::move(ip),
+                                         .prefix = fixed.ifa_prefixlen,
+                                         .caveat = std::string(read_caveat(message, fixed))});
       break;
     }
   }
@@ -110,6 +120,13 @@ Result<void> add_addresses(const std::vector<Link>& links, std::vector<Interface
 }
 
 }  // namespace
+
+std::string_view caveat_of(std::uint32_t flags) {
+  if ((flags & IFA_F_DADFAILED) != 0) return kDuplicate;
+  if ((flags & IFA_F_TENTATIVE) != 0 && (flags & IFA_F_OPTIMISTIC) == 0) return kTentative;
+  if ((flags & IFA_F_DEPRECATED) != 0) return kDeprecated;
+  return (flags & IFA_F_TEMPORARY) != 0 ? kTemporary : std::string_view();
+}
 
 std::vector<InterfaceKind> kinds_of(const std::vector<Link>& links) {
   std::vector<InterfaceKind> kinds;

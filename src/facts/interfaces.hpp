@@ -1,7 +1,9 @@
-// Network interfaces and IPv4 routes, as the kernel tells them.
+// Network interfaces and routes, as the kernel tells them.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "facts/facts.hpp"
@@ -25,10 +27,13 @@ struct Link {
 // Up, and traffic leaves the host through it: not loopback, not a bridge inside the host.
 [[nodiscard]] bool leads_out(const Interface& interface);
 
+// What the flags of an IPv6 address (IFA_F_*) mean for its use, as Address::caveat.
+[[nodiscard]] std::string_view caveat_of(std::uint32_t flags);
+
 // Cost: two questions to the kernel, and one for each interface's speed.
 [[nodiscard]] Result<std::vector<Interface>> read_interfaces();
 
-// The main table's IPv4 routes; one for each way of a multipath route.
+// The main table's routes; one for each way of a multipath route. None to link-local addresses.
 [[nodiscard]] Result<std::vector<Route>> read_routes();
 
 }  // namespace muster::facts

@@ -28,12 +28,13 @@ Result<sys::Fd> send_question(std::uint16_t type, std::uint8_t family) {
   (void)::setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   struct {
     nlmsghdr header;
-    rtmsg body;  // begins with the family, as ifinfomsg and ifaddrmsg do
+    rtgenmsg body;  // for every type of question; a longer one makes the kernel log a complaint
+    char padding[3];
   } question{};
   question.header.nlmsg_len = sizeof question;
   question.header.nlmsg_type = type;
   question.header.nlmsg_flags = NLM_F_REQUEST | NLM_F_DUMP;
-  question.body.rtm_family = family;
+  question.body.rtgen_family = family;
   if (::send(fd.get(), &question, sizeof question, 0) < 0) {
     return unexpected(system_error("cannot ask the kernel for its network"));
   }

@@ -41,11 +41,12 @@ void add_torch(const std::string& python, const Variables& environment,
                std::chrono::milliseconds deadline, Program& program,
                std::vector<NotSeen>& not_seen) {
   if (!is_python(python)) return;
-  auto version = torch_of(python, environment, deadline);
-  if (version) {
-    program.torch = *std::move(version);
+  auto folder = torch_folder_of(python, environment, deadline);
+  if (folder) {
+    program.torch_folder = *std::move(folder);
+    if (!program.torch_folder.empty()) program.torch = torch_version_in(program.torch_folder);
   } else {
-    not_seen.push_back({.what = "program.torch", .why = to_text(version.error())});
+    not_seen.push_back({.what = "program.torch", .why = to_text(folder.error())});
   }
 }
 

@@ -13,19 +13,6 @@
 namespace muster::facts {
 namespace {
 
-// PREFIX/bin/torchrun belongs to PREFIX/lib/python3.N/site-packages; Debian's own to dist-packages.
-std::string version_beside(const std::string& torchrun) {
-  const std::string prefix = std::filesystem::path(torchrun).parent_path().parent_path();
-  for (const std::string& name : names_in(prefix + "/lib")) {
-    if (!name.starts_with("python")) continue;
-    for (const char* packages : {"/site-packages", "/dist-packages"}) {
-      const auto text = read_start(prefix + "/lib/" + name + packages + "/torch/version.py");
-      if (text) return torch_version(*text);
-    }
-  }
-  return {};
-}
-
 // Leaves out the folder that Python is started in, which is not the job's.
 constexpr const char* kFindTorch = R"(
 import sys
@@ -37,8 +24,21 @@ print("\nmuster:" + (torch.origin or "" if torch else ""))
 
 }  // namespace
 
-Result<std::string> torch_of(const std::string& python, const Variables& environment,
-                             std::chrono::milliseconds deadline) {
+// PREFIX/bin/torchrun belongs to PREFIX/lib/python3.N/site-packages; Debian's own to dist-packages.
+std::string torch_folder_beside(const std::string& torchrun) {
+  const std::string prefix = std::filesystem::path(torchrun).parent_path().parent_path();
+  for (const std::string& name : names_in(prefix + "/lib")) {
+    if (!name.starts_with("python")) continue;
+    for (const char* packages : {"/site-packages", "/dist-packages"}) {
+      std::string folder = prefix + "/lib/" + name + packages + "/torch";
+      if (read_start(folder + "/version.py")) return folder;
+    }
+  }
+  return {};
+}
+
+Result<std::string> torch_folder_of(const std::string& python, const Variables& environment,
+                                    std::chrono::milliseconds deadline) {
   sys::Command command{.argv = {python, "-c", kFindTorch}, .deadline = deadline};
   for (const auto& [name, value] : environment) command.env.push_back(name + "=" + value);
   MUSTER_TRY(const sys::Ended ended, sys::run(command));
@@ -49,21 +49,31 @@ Result<std::string> torch_of(const std::string& python, const Variables& environ
   }
   const std::filesystem::path origin(
       trimmed(std::string_view(ended.out).substr(at + kMark.size())));
-  if (origin.empty()) return std::string();
-  return torch_version(read_start(origin.parent_path() / "version.py").value_or(""));
+  return origin.parent_path().string();
 }
 
-std::string torch_version(std::string_view version_py) {
-  constexpr std::string_view kKey = "__version__";
+std::string torch_version_in(const std::string& folder) {
+  return torch_version(read_start(folder + "/version.py").value_or(""));
+}
+
+std::optional<std::string> value_in_version_py(std::string_view version_py, std::string_view name) {
   for (std::string_view line : split(version_py, '\n')) {
-    if (!line.starts_with(kKey)) continue;
+    if (!line.starts_with(name)) continue;
+    const std::string_view rest = line.substr(name.size());
+    if (rest.empty() || std::string_view(" :=").find(rest.front()) == std::string_view::npos)
+      continue;
+    if (trimmed(line).ends_with("None")) return std::string();
     const std::size_t open = line.find_first_of("'\"");
     const std::size_t close =
         open == std::string_view::npos ? open : line.find(line[open], open + 1);
     if (close == std::string_view::npos) continue;
     return std::string(line.substr(open + 1, close - open - 1));
   }
-  return {};
+  return std::nullopt;
+}
+
+std::string torch_version(std::string_view version_py) {
+  return value_in_version_py(version_py, "__version__").value_or("");
 }
 
 Torch read_torch(const Variables& environment, const Cpu& cpu) {
@@ -71,7 +81,7 @@ Torch read_torch(const Variables& environment, const Cpu& cpu) {
   if (path == environment.end()) return {};
   Torch torch{.torchrun = sys::find_in_path("torchrun", path->second)};
   if (torch.torchrun.empty()) return torch;
-  torch.version = version_beside(torch.torchrun);
+  torch.version = torch_version_in(torch_folder_beside(torch.torchrun));
   torch.threads = std::min(std::max(cpu.cores, 1), std::max(cpu.usable, 1));
   const auto asked = environment.find("OMP_NUM_THREADS");
   if (asked != environment.end()) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 #include "facts/facts.hpp"
 #include "facts/mpi.hpp"
@@ -11,10 +12,22 @@ namespace muster::facts {
 // The torch beside the torchrun in PATH. Looks at files only: importing torch takes seconds.
 [[nodiscard]] Torch read_torch(const Variables& environment, const Cpu& cpu);
 
-// The version of the torch that this Python would import, also through .pth files and PYTHONPATH;
+// The folder of the torch beside this torchrun; empty: not found.
+[[nodiscard]] std::string torch_folder_beside(const std::string& torchrun);
+
+// The folder of the torch that this Python would import, also through .pth files and PYTHONPATH;
 // empty: none. Asks the interpreter where torch is, without importing it.
-[[nodiscard]] Result<std::string> torch_of(const std::string& python, const Variables& environment,
-                                           std::chrono::milliseconds deadline);
+[[nodiscard]] Result<std::string> torch_folder_of(const std::string& python,
+                                                  const Variables& environment,
+                                                  std::chrono::milliseconds deadline);
+
+// The version of the torch in this folder; empty: it does not tell.
+[[nodiscard]] std::string torch_version_in(const std::string& folder);
+
+// The text that torch/version.py gives to a name: "12.4" for `cuda: Optional[str] = '12.4'`.
+// Nothing: no such line; empty: None.
+[[nodiscard]] std::optional<std::string> value_in_version_py(std::string_view version_py,
+                                                             std::string_view name);
 
 // "2.13.0+cpu" out of torch/version.py; empty: it does not tell.
 [[nodiscard]] std::string torch_version(std::string_view version_py);

@@ -5,6 +5,7 @@
 #include "base/printable.hpp"
 #include "base/size_text.hpp"
 #include "facts/pseudo_file.hpp"
+#include "facts/rdma.hpp"
 
 namespace muster::facts {
 namespace {
@@ -27,6 +28,38 @@ std::string limit_text(const Limit& limit, bool is_bytes) {
                                   : fmt::format("{} (hard {})", one(limit.soft), one(limit.hard));
 }
 
+std::string gpu_text(const Gpu& gpu) {
+  std::string text = gpu.problem.empty() ? fmt::format("{}: {}", gpu.index, gpu.model) : gpu.model;
+  if (!gpu.pci.empty()) text += ", " + gpu.pci;
+  if (!gpu.problem.empty()) return text + ": " + gpu.problem;
+  if (gpu.numa_node >= 0) text += fmt::format(", NUMA node {} (CPUs {})", gpu.numa_node, gpu.cpus);
+  if (gpu.memory_bytes > 0) text += ", " + memory_text(gpu.memory_bytes);
+  if (gpu.pcie_width > 0) text += fmt::format(", PCIe x{}", gpu.pcie_width);
+  if (gpu.nvlinks_up >= 0) {
+    text += fmt::format(", {} of {} NVLinks up", gpu.nvlinks_up, gpu.nvlinks_up + gpu.nvlinks_down);
+  }
+  if (gpu.mig.value_or(false)) text += fmt::format(", {} MIG devices", gpu.mig_devices.size());
+  for (const GpuProcess& process : gpu.processes) {
+    text += fmt::format(", used by process {} ({} of {})", process.pid,
+                        process.command.empty() ? "?" : process.command,
+                        process.user.empty() ? "?" : process.user);
+  }
+  return text;
+}
+
+void add_gpus(std::string& lines, const Facts& facts) {
+  for (const Gpu& gpu : facts.gpus) add(lines, "GPU", gpu_text(gpu));
+  const GpuDrivers& drivers = facts.gpu_drivers;
+  if (!drivers.nvidia.empty()) {
+    add(lines, "GPU driver",
+        fmt::format("NVIDIA {}, CUDA {}", drivers.nvidia,
+                    drivers.cuda.empty() ? "version not known" : drivers.cuda));
+  }
+  if (!drivers.amd.empty() || !drivers.rocm.empty()) {
+    add(lines, "GPU driver", fmt::format("amdgpu {}, ROCm {}", drivers.amd, drivers.rocm));
+  }
+}
+
 void add_machine(std::string& lines, const Facts& facts) {
   add(lines, "host", fmt::format("{}, user {} ({})", facts.hostname, facts.user, facts.uid));
   add(lines, "system", fmt::format("{}, Linux {}", facts.os, facts.kernel));
@@ -39,7 +72,7 @@ void add_machine(std::string& lines, const Facts& facts) {
   add(lines, "memory",
       fmt::format("{}; /dev/shm {}, {} free", memory_or_none(facts.memory_bytes),
                   memory_or_none(facts.shm_bytes), memory_or_none(facts.shm_free_bytes)));
-  for (const std::string& gpu : facts.gpus) add(lines, "GPU", gpu);
+  add_gpus(lines, facts);
   add(lines, "limits",
       fmt::format("{} open files, {} locked memory, {} processes",
                   limit_text(facts.limits.nofile, false), limit_text(facts.limits.memlock, true),
@@ -56,6 +89,24 @@ std::string interface_text(const Interface& interface) {
   return text;
 }
 
+// "mlx5_0 port 1 (Ethernet, active), 100 Gb/sec (4X EDR), 4 GIDs, mlx5_core, NUMA node 0, eth2"
+std::string rdma_text(const RdmaPort& port) {
+  std::string text = fmt::format("{} port {} ({}, {}), {}, {} GID{}", port.device, port.port,
+                                 link_name(port), port.active ? "active" : "not active", port.rate,
+                                 port.gids.size(), port.gids.size() == 1 ? "" : "s");
+  if (!port.driver.empty()) text += ", " + port.driver;
+  if (port.numa_node >= 0) text += fmt::format(", NUMA node {}", port.numa_node);
+  if (!port.interfaces.empty()) text += fmt::format(", {}", fmt::join(port.interfaces, ", "));
+  return text;
+}
+
+std::string peer_memory_text(const PeerMemory& memory) {
+  return fmt::format(
+      "{}; dmabuf: {}",
+      memory.module.empty() ? "no peer memory module is loaded" : memory.module + " is loaded",
+      !memory.dmabuf ? "not known" : (*memory.dmabuf ? "yes" : "no"));
+}
+
 void add_network(std::string& lines, const Facts& facts) {
   for (const Interface& interface : facts.interfaces) {
     add(lines, "interface", interface_text(interface));
@@ -70,10 +121,9 @@ void add_network(std::string& lines, const Facts& facts) {
           ? "not known"
           : fmt::format("{}", fmt::join(facts.own_name_resolves_to, ", ")));
   for (const RdmaPort& port : facts.rdma) {
-    add(lines, "RDMA",
-        fmt::format("{} port {} ({}, {}), {}, {} GIDs", port.device, port.port, port.link_layer,
-                    port.active ? "active" : "not active", port.rate, port.gids.size()));
+    add(lines, "RDMA", rdma_text(port));
   }
+  if (!facts.rdma.empty()) add(lines, "GPUDirect", peer_memory_text(facts.peer_memory));
   for (const Listener& listener : facts.listeners) {
     const std::string owner = listener.pid == 0 ? listener.user
                                                 : fmt::format("{} ({}, process {})", listener.user,

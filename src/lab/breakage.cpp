@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "lab/hardware_host.hpp"
 #include "lab/interfaces.hpp"
 #include "lab/node.hpp"
 #include "sys/file.hpp"
@@ -156,9 +157,13 @@ Result<void> other_cpu(const Spec& spec, int host, const std::string& /*argument
 Result<void> duplicate_address(const Spec& spec, int host, const std::string& other) {
   MUSTER_TRY(const int owner, host_number(spec, other));
   const int nic = spec.nics - 1;
-  return shell(spec, host,
-               fmt::format("ip addr flush dev {0}\nip addr add {1}/{2} dev {0}\n",
-                           nic_name(spec, host, nic), address(owner, nic), prefix_length(nic)));
+  const std::string interface = nic_name(spec, host, nic);
+  std::string script = fmt::format("ip addr flush dev {}\n", interface);
+  for (const HostAddress& one : addresses(spec, owner, nic)) {
+    script += fmt::format("ip addr add {}/{} dev {}{}\n", one.ip, one.prefix_length, interface,
+                          one.ip.find(':') == std::string::npos ? "" : " nodad");
+  }
+  return shell(spec, host, script);
 }
 
 constexpr std::array<Breakage, 11> kBreakages = {{
@@ -182,8 +187,24 @@ std::span<const Breakage> breakages() {
   return kBreakages;
 }
 
+namespace {
+
+Error wrong_use(std::string_view name, std::string_view argument) {
+  return {.code = ErrorCode::kUsage,
+          .what = argument.empty() ? fmt::format("'{}' takes no argument", name)
+                                   : fmt::format("'{}' needs its argument {}", name, argument)};
+}
+
+}  // namespace
+
 Result<void> break_host(const Spec& spec, int host, std::string_view name,
                         const std::string& argument) {
+  if (const Damage* damage = find_damage(name)) {
+    if (damage->argument.empty() == argument.empty()) {
+      return damage_host(spec, host, *damage, argument);
+    }
+    return unexpected(wrong_use(name, damage->argument));
+  }
   std::string known;
   for (const Breakage& breakage : kBreakages) {
     if (breakage.name != name) {
@@ -191,12 +212,9 @@ Result<void> break_host(const Spec& spec, int host, std::string_view name,
       continue;
     }
     if (breakage.argument.empty() == argument.empty()) return breakage.apply(spec, host, argument);
-    return unexpected(
-        Error{.code = ErrorCode::kUsage,
-              .what = breakage.argument.empty()
-                          ? fmt::format("'{}' takes no argument", name)
-                          : fmt::format("'{}' needs its argument {}", name, breakage.argument)});
+    return unexpected(wrong_use(name, breakage.argument));
   }
+  for (const Damage& damage : damages()) known += fmt::format(" {}", damage.name);
   return unexpected(Error{.code = ErrorCode::kUsage,
                           .what = fmt::format("muster lab break does not know '{}'", name),
                           .hint = "one of:" + known});

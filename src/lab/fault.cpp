@@ -5,6 +5,7 @@
 #include <arpa/inet.h>
 #include <fmt/format.h>
 
+#include "lab/hardware_host.hpp"
 #include "lab/node.hpp"
 #include "lab/sweep.hpp"
 #include "lab/wire.hpp"
@@ -88,13 +89,16 @@ Result<void> start_wire(const Spec& spec, int host, int nic, const Ends& ends, c
   return in_switch(spec.name, fmt::format("link set {} master {} up\n", outer, bridge_name(nic)));
 }
 
-// Whether the cable hangs in no bridge.
-Result<bool> cut_off(const Spec& spec, int host, int nic, const Ends& ends) {
-  const std::string port = bridge_port(spec, host, nic);
-  MUSTER_TRY(const sys::Ended shown,
-             sys::run({.argv = in_network_of(ends.switch_pid,
-                                             {"ip", "-o", "link", "show", "dev", port})}));
-  return shown.out.find(" master ") == std::string::npos;
+// Whether the cable hangs in no bridge, neither by its port nor by a wire's end. The end of a wire
+// whose process has died is still there.
+Result<bool> cut_off(int host, int nic, const Ends& ends) {
+  for (const std::string& name : {wire_outer_name(host, nic), ends.port}) {
+    MUSTER_TRY(const sys::Ended shown,
+               sys::run({.argv = in_network_of(ends.switch_pid,
+                                               {"ip", "-o", "link", "show", "dev", name})}));
+    if (shown.out.find(" master ") != std::string::npos) return false;
+  }
+  return true;
 }
 
 Result<void> unshape(const Spec& spec, int host, int nic, const Ends& ends) {
@@ -108,11 +112,21 @@ Result<void> unshape(const Spec& spec, int host, int nic, const Ends& ends) {
       spec.name, fmt::format("link set {} master {} up\n", port_name(host, nic), bridge_name(nic)));
 }
 
+// The cards of the profile whose cable is in the switch on a healthy host.
+std::vector<RailInterface> cabled_rails(const Spec& spec, int host) {
+  std::vector<RailInterface> rails = rails_of(spec, host);
+  std::erase_if(rails, [](const RailInterface& rail) { return !rail.in_switch; });
+  return rails;
+}
+
 Result<void> remove_cables(const Spec& spec, int host) {
   std::string lines;
   for (int nic = 0; nic < spec.nics; ++nic) {
     MUSTER_CHECK(stop_wire(spec, host, nic));
     lines += fmt::format("link del {}\n", port_name(host, nic));
+  }
+  for (const RailInterface& rail : rails_of(spec, host)) {
+    lines += fmt::format("link del {}\n", rail_port_name(host, rail.number));
   }
   try_in_switch(spec.name, lines);
   return {};
@@ -127,16 +141,26 @@ Result<void> cut(const Spec& spec, int host) {
   for (int nic = 0; nic < spec.nics; ++nic) {
     lines += fmt::format("link set {} nomaster\n", bridge_port(spec, host, nic));
   }
+  std::string rail_lines;
+  for (const RailInterface& rail : cabled_rails(spec, host)) {
+    rail_lines += fmt::format("link set {} nomaster\n", rail_port_name(host, rail.number));
+  }
+  if (!rail_lines.empty()) try_in_switch(spec.name, rail_lines);  // `break` removes cards
   return in_switch(spec.name, lines);
 }
 
 Result<void> mend(const Spec& spec, int host) {
   MUSTER_TRY(const pid_t pid, first_process(spec, host_name(host)));
   (void)pid;
+  MUSTER_CHECK(mend_hardware(spec, host));
   std::string lines;
   for (int nic = 0; nic < spec.nics; ++nic) {
     lines +=
         fmt::format("link set {} master {} up\n", bridge_port(spec, host, nic), bridge_name(nic));
+  }
+  for (const RailInterface& rail : cabled_rails(spec, host)) {
+    lines += fmt::format("link set {} master {} up\n", rail_port_name(host, rail.number),
+                         rail_bridge_name(rail.number));
   }
   return in_switch(spec.name, lines);
 }
@@ -157,12 +181,18 @@ Result<void> crash(const Spec& spec, int host) {
 Result<void> restart(const Spec& spec, int host) {
   if (const auto pid = node_pid(spec.name, host_name(host))) MUSTER_CHECK(end_process(*pid));
   MUSTER_CHECK(remove_cables(spec, host));  // also when the host ended by itself
+  MUSTER_CHECK(mend_hardware(spec, host));
   return start_hosts(spec, {&host, 1});
 }
 
 Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,
                   std::optional<int> lossy_peer) {
   Shape shape = wanted;
+  if (lossy_peer && spec.ip != "4") {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "--between knows only IPv4, and the lab's hosts have IPv6",
+                            .hint = "leave out --between, or use a lab without IPv6"});
+  }
   if (lossy_peer) {
     in_addr parsed{};
     (void)::inet_pton(AF_INET, address(*lossy_peer, nic).c_str(), &parsed);
@@ -177,7 +207,7 @@ Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,
   const auto switch_pid = node_pid(spec.name, kSwitch);
   if (!switch_pid) return unexpected(Error{.what = "the lab's network switch is not running"});
   const Ends ends{host_pid, *switch_pid, nic_name(spec, host, nic), port_name(host, nic)};
-  MUSTER_TRY(const bool is_cut, cut_off(spec, host, nic, ends));
+  MUSTER_TRY(const bool is_cut, cut_off(host, nic, ends));
   if (is_cut) {
     return unexpected(Error{.code = ErrorCode::kUsage,
                             .what = "the host's links are cut",
@@ -186,7 +216,10 @@ Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,
   }
   MUSTER_CHECK(unshape(spec, host, nic, ends));
   if (shape.bits_per_second > 0) MUSTER_CHECK(limit_rate(spec, ends, shape.bits_per_second));
-  if (shape.delay_us == 0 && shape.loss == 0) return {};
+  Shape only_rate;
+  only_rate.bits_per_second = shape.bits_per_second;
+  only_rate.lossy_peer = shape.lossy_peer;
+  if (shape == only_rate) return {};
   auto started = start_wire(spec, host, nic, ends, shape);
   if (!started) (void)unshape(spec, host, nic, ends);
   return started;

@@ -11,6 +11,8 @@ namespace muster::lab {
 
 // Frames vanish both ways; the host sees no loss of carrier, as behind a dead switch.
 [[nodiscard]] Result<void> cut(const Spec& spec, int host);
+
+// Undoes `cut`, and whatever `break` has done to the hardware.
 [[nodiscard]] Result<void> mend(const Spec& spec, int host);
 
 // All processes die at once; the kernel still closes their connections, so peers are told.
@@ -23,7 +25,7 @@ namespace muster::lab {
 [[nodiscard]] Result<void> restart(const Spec& spec, int host);
 
 // Gives the cable of one network a shape; a default Shape gives it back as it was. With a peer,
-// only frames to and from that host are lost.
+// only frames to and from that host are lost or dropped.
 [[nodiscard]] Result<void> link(const Spec& spec, int host, int nic, const Shape& wanted,
                                 std::optional<int> lossy_peer);
 

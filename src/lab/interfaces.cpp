@@ -5,10 +5,13 @@
 #include <sstream>
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <linux/ipv6.h>
 #include <net/if.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "sys/file.hpp"
 
@@ -24,27 +27,59 @@ void set_address(ifreq& request, in_addr address) {
   std::memcpy(&request.ifr_addr, &socket_address, sizeof socket_address);
 }
 
-}  // namespace
+unexpected<Error> failed(const char* what, const std::string& name) {
+  return unexpected(system_error(fmt::format("cannot {} of {}", what, name)));
+}
 
-Result<void> bring_up(const std::string& name, const std::string& address, int prefix_length) {
-  const sys::Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+ifreq request_for(const std::string& name) {
   ifreq request{};
   name.copy(request.ifr_name, IFNAMSIZ - 1);
-  const auto failed = [&](const char* what) {
-    return unexpected(system_error(fmt::format("{} of {}", what, name)));
-  };
-  if (!address.empty()) {
-    in_addr number{};
-    ::inet_pton(AF_INET, address.c_str(), &number);
-    set_address(request, number);
-    if (::ioctl(socket.get(), SIOCSIFADDR, &request) != 0) return failed("cannot set the address");
-    number.s_addr = ::htonl(~std::uint32_t{0} << (32 - prefix_length));
-    set_address(request, number);
-    if (::ioctl(socket.get(), SIOCSIFNETMASK, &request) != 0) return failed("cannot set the mask");
+  return request;
+}
+
+Result<void> add_ipv4(int socket, const std::string& name, const HostAddress& address) {
+  ifreq request = request_for(name);
+  in_addr number{};
+  ::inet_pton(AF_INET, address.ip.c_str(), &number);
+  set_address(request, number);
+  if (::ioctl(socket, SIOCSIFADDR, &request) != 0) return failed("set the address", name);
+  number.s_addr = ::htonl(~std::uint32_t{0} << (32 - address.prefix_length));
+  set_address(request, number);
+  if (::ioctl(socket, SIOCSIFNETMASK, &request) != 0) return failed("set the mask", name);
+  return {};
+}
+
+// An address whose uniqueness is being checked could not be used for a second or two.
+Result<void> trust_addresses(const std::string& name) {
+  const std::string path = fmt::format("/proc/sys/net/ipv6/conf/{}/accept_dad", name);
+  const sys::Fd file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (::write(file.get(), "0", 1) == 1) return {};
+  return unexpected(system_error("this machine's kernel has no IPv6, or it is switched off", path));
+}
+
+Result<void> add_ipv6(const std::string& name, const HostAddress& address) {
+  MUSTER_CHECK(trust_addresses(name));
+  const sys::Fd socket(::socket(AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  in6_ifreq request{};
+  ::inet_pton(AF_INET6, address.ip.c_str(), &request.ifr6_addr);
+  request.ifr6_prefixlen = static_cast<std::uint32_t>(address.prefix_length);
+  request.ifr6_ifindex = static_cast<int>(::if_nametoindex(name.c_str()));
+  if (::ioctl(socket.get(), SIOCSIFADDR, &request) != 0) return failed("set the address", name);
+  return {};
+}
+
+}  // namespace
+
+Result<void> bring_up(const std::string& name, std::span<const HostAddress> addresses) {
+  const sys::Fd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  for (const HostAddress& address : addresses) {
+    const bool is_ipv6 = address.ip.find(':') != std::string::npos;
+    MUSTER_CHECK(is_ipv6 ? add_ipv6(name, address) : add_ipv4(socket.get(), name, address));
   }
-  if (::ioctl(socket.get(), SIOCGIFFLAGS, &request) != 0) return failed("cannot read the flags");
+  ifreq request = request_for(name);
+  if (::ioctl(socket.get(), SIOCGIFFLAGS, &request) != 0) return failed("read the flags", name);
   request.ifr_flags = static_cast<short>(request.ifr_flags | IFF_UP);
-  if (::ioctl(socket.get(), SIOCSIFFLAGS, &request) != 0) return failed("cannot set the flags");
+  if (::ioctl(socket.get(), SIOCSIFFLAGS, &request) != 0) return failed("set the flags", name);
   return {};
 }
 

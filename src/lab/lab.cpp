@@ -14,6 +14,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "lab/hardware_host.hpp"
 #include "lab/lock.hpp"
 #include "lab/node.hpp"
 #include "lab/plan.hpp"
@@ -57,6 +58,7 @@ Result<Machine> look_at_machine(const Spec& spec) {
   machine.password_hash = hash_password(spec.password);
   for (int host = 0; host <= spec.hosts; ++host) {
     machine.machine_ids.push_back(random_text(32, "0123456789abcdef"));
+    if (!spec.like.empty()) machine.hardware.push_back(healthy_files(spec, host));
   }
   return machine;
 }
@@ -131,10 +133,19 @@ Result<void> settle_hidden(std::vector<std::string>& folders) {
   return {};
 }
 
+// The first interface of each host is called as on that machine, unless --nic-names says otherwise.
+Result<void> settle_profile(Spec& spec) {
+  if (spec.like.empty()) return {};
+  MUSTER_TRY(const Hardware hardware, load_profile(spec.like));
+  if (spec.nic_names == Spec{}.nic_names) spec.nic_names = {hardware.management};
+  return {};
+}
+
 // Completes the spec with what is chosen here, and looks at what the plan needs of the machine.
 Result<Machine> prepare(Spec& spec) {
   if (spec.password.empty()) spec.password = random_text(12, kPasswordLetters);
   MUSTER_CHECK(settle_root(spec.root));
+  MUSTER_CHECK(settle_profile(spec));
   MUSTER_CHECK(validate(spec));
   MUSTER_CHECK(check_programs());
   MUSTER_CHECK(settle_shares(spec.shares));
@@ -277,13 +288,20 @@ Result<Status> status(std::string_view lab) {
     HostStatus entry{.name = host_name(host), .connected = true};
     entry.up = node_pid(lab, entry.name).has_value();
     for (int nic = 0; nic < spec.nics; ++nic) {
-      entry.addresses.push_back(address(host, nic));
-      entry.interfaces.push_back(nic_name(spec, host, nic));
+      for (const HostAddress& one : addresses(spec, host, nic)) {
+        entry.addresses.push_back(one.ip);
+        entry.interfaces.push_back(nic_name(spec, host, nic));
+      }
       const std::string port = port_name(host, nic);
       const std::string wire = wire_outer_name(host, nic);
       const bool wired = port_is(wire, "");
       entry.shaped = entry.shaped || wired || port_is(port, " qdisc tbf ");
       entry.connected = entry.connected && port_is(wired ? wire : port, " master ");
+    }
+    for (const RailInterface& rail : rails_of(spec, host)) {
+      if (rail.address.empty()) continue;
+      entry.addresses.push_back(rail.address);
+      entry.interfaces.push_back(rail.interface);
     }
     result.hosts.push_back(std::move(entry));
   }

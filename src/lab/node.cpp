@@ -15,12 +15,14 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/exit_code.hpp"
+#include "lab/hardware_host.hpp"
 #include "lab/interfaces.hpp"
 #include "sys/file.hpp"
 #include "sys/path_search.hpp"
@@ -101,20 +103,31 @@ Result<sys::Fd> open_init() {
   ::_exit(kExitNotFound);
 }
 
+// As where RDMA is set up: sshd hands its limits on to logins. In a container that may not raise a
+// limit, the container's limit stays.
+void allow_locked_memory() {
+  const rlimit unlimited{RLIM_INFINITY, RLIM_INFINITY};
+  (void)::setrlimit(RLIMIT_MEMLOCK, &unlimited);
+}
+
 Result<void> become_host(const Spec& spec, int host, int go) {
   const std::string name = host_name(host);
   if (::sethostname(name.c_str(), name.size()) != 0) {
     return unexpected(system_error("cannot set the host name"));
   }
+  if (!spec.like.empty() && host != 0) allow_locked_memory();
   MUSTER_CHECK(replay(plan_root(spec, host), mark(spec.name)));
   MUSTER_CHECK(pivot_into(host_folder(spec.name, name) + "/root"));
   char byte = 0;
   if (::read(go, &byte, 1) != 1) ::_exit(1);  // our parent died before the cables were laid
-  MUSTER_CHECK(bring_up("lo", "", 0));
+  MUSTER_CHECK(bring_up("lo", {}));
   for (int nic = 0; nic < spec.nics; ++nic) {
-    MUSTER_CHECK(bring_up(nic_name(spec, host, nic), address(host, nic), prefix_length(nic)));
+    MUSTER_CHECK(bring_up(nic_name(spec, host, nic), addresses(spec, host, nic)));
   }
-  return {};
+  for (const RailInterface& rail : rails_of(spec, host)) {
+    if (rail.up) MUSTER_CHECK(bring_up(rail.interface, rail.addresses()));
+  }
+  return boot_hardware(spec, host);
 }
 
 struct Pipe {

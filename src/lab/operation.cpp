@@ -7,6 +7,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "sys/file.hpp"
@@ -47,6 +48,16 @@ Result<void> apply(const MakeMountPoint& step) {
 
 Result<void> apply(const WriteFile& step) {
   return put(step.path, step.content, step.mode, step.owner);
+}
+
+Result<void> apply(const WriteTree& step) {
+  return write_tree(step.folder, {}, step.tree);
+}
+
+Result<void> apply(const HideBelow& step) {
+  MUSTER_CHECK(sys::make_folders(step.path, 0755));
+  if (::setxattr(step.path.c_str(), "trusted.overlay.opaque", "y", 1, 0) == 0) return {};
+  return unexpected(system_error("cannot hide what is below", step.path));
 }
 
 Result<void> apply(const CopyFile& step) {
@@ -140,6 +151,13 @@ struct ToText {
   std::string operator()(const WriteFile& s) const {
     return fmt::format("write {} ({} bytes, mode {:04o})", sys::quote(s.path), s.content.size(),
                        s.mode);
+  }
+  std::string operator()(const WriteTree& s) const {
+    return fmt::format("write {} files below {}: {}", s.tree.size(), sys::quote(s.folder), s.what);
+  }
+  std::string operator()(const HideBelow& s) const {
+    return fmt::format("mkdir -p {0}; setfattr -n trusted.overlay.opaque -v y {0}",
+                       sys::quote(s.path));
   }
   std::string operator()(const CopyFile& s) const {
     return fmt::format("install -m {:04o} {} {}", s.mode, sys::quote(s.from), sys::quote(s.to));

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "base/error.hpp"
+#include "lab/tree.hpp"
 
 namespace muster::lab {
 
@@ -26,6 +27,16 @@ struct WriteFile {
   std::string content;
   mode_t mode = 0644;
   uid_t owner = 0;
+};
+// Many files and links, by their paths below `folder`.
+struct WriteTree {
+  std::string folder;
+  std::string what;  // for people
+  Tree tree;
+};
+// Hides what the layer below has in this folder of an overlay's upper layer.
+struct HideBelow {
+  std::string path;
 };
 struct CopyFile {
   std::string from;
@@ -51,8 +62,8 @@ struct MakeHostKey {
   std::string comment;
 };
 
-using Operation = std::variant<MakeFolder, MakeMountPoint, WriteFile, CopyFile, Link, Whiteout,
-                               Mount, MakeHostKey>;
+using Operation = std::variant<MakeFolder, MakeMountPoint, WriteFile, WriteTree, HideBelow,
+                               CopyFile, Link, Whiteout, Mount, MakeHostKey>;
 
 // Carries them out in order and stops at the first that fails. Host keys are made in parallel once
 // their run in the list begins. `environment` goes to every process started.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "lab/hardware_tree.hpp"
+
 namespace muster::lab {
 namespace {
 
@@ -26,8 +28,11 @@ constexpr std::string_view kProfile = "PATH=/usr/local/bin:/usr/bin:/bin\nexport
 std::string hosts_file(const Spec& spec) {
   std::string text = "127.0.0.1 localhost\n::1 localhost ip6-localhost\n";
   for (int host = 0; host <= spec.hosts; ++host) {
-    text += fmt::format("{} {}\n", address(host, 0), host_name(host));
-    if (spec.nics > 1) text += fmt::format("{} {}-b\n", address(host, 1), host_name(host));
+    for (int nic = 0; nic < spec.nics; ++nic) {
+      for (const HostAddress& one : addresses(spec, host, nic)) {
+        text += fmt::format("{} {}{}\n", one.ip, host_name(host), nic == 0 ? "" : "-b");
+      }
+    }
   }
   return text;
 }
@@ -69,8 +74,33 @@ void plan_common(const Spec& spec, const Machine& machine, std::vector<Operation
     plan.emplace_back(Whiteout{fmt::format("{}/ssh/ssh_host_{}_key.pub", etc, name)});
   }
   plan.emplace_back(Whiteout{common + "/root/.ssh"});
+  // Hosts are machines, even if the machine that they are on is a container.
+  plan.emplace_back(Whiteout{common + "/.dockerenv"});
   for (const char* name : {"/root/.bashrc", "/root/.profile"}) write(common + name, "");
   plan.emplace_back(WriteFile{.path = common + home + "/.bashrc", .owner = spec.uid});
+}
+
+void plan_hardware(const Spec& spec, const Machine& machine, int host,
+                   std::vector<Operation>& plan) {
+  const HardwareFiles& files = machine.hardware[static_cast<std::size_t>(host)];
+  const std::string folder = host_folder(spec.name, host_name(host));
+  plan.emplace_back(MakeFolder{.path = folder + "/hardware/work"});
+  plan.emplace_back(MakeFolder{.path = folder + "/hardware/proc/driver"});
+  for (const std::string& hidden : hidden_folders()) {
+    plan.emplace_back(HideBelow{folder + "/hardware" + hidden});
+  }
+  plan.emplace_back(WriteTree{folder + "/hardware", "hardware of " + spec.like, files.mounted});
+  plan.emplace_back(WriteTree{folder + "/upper", "tools of " + spec.like, files.on_disk});
+}
+
+// The profile over /sys, and beside what the kernel shows there.
+void plan_hardware_mounts(const std::string& folder, const std::string& root,
+                          std::vector<Operation>& plan) {
+  const std::string hardware = folder + "/hardware";
+  plan.emplace_back(Mount{
+      "overlay", "overlay", root + "/sys",
+      fmt::format("lowerdir={}/sys,upperdir={}/sys,workdir={}/work", root, hardware, hardware)});
+  plan.emplace_back(Mount{"bind", hardware + "/proc/driver", root + "/proc/driver"});
 }
 
 void plan_host(const Spec& spec, const Machine& machine, int host, std::vector<Operation>& plan) {
@@ -89,6 +119,7 @@ void plan_host(const Spec& spec, const Machine& machine, int host, std::vector<O
       WriteFile{.path = folder + "/boot_id",
                 .content = fmt::format("{}-{}-{}-{}-{}\n", id.substr(0, 8), id.substr(8, 4),
                                        id.substr(12, 4), id.substr(16, 4), id.substr(20))});
+  if (!spec.like.empty() && host != 0) plan_hardware(spec, machine, host, plan);
   if (host == 0) {
     plan.emplace_back(MakeFolder{.path = folder + "/upper/usr/local/bin"});
     plan.emplace_back(
@@ -162,6 +193,7 @@ std::vector<Operation> plan_root(const Spec& spec, int host) {
   plan_dev(root, plan);
   plan.emplace_back(Mount{"proc", "proc", root + "/proc"});
   plan.emplace_back(Mount{"sysfs", "sysfs", root + "/sys"});
+  if (!spec.like.empty() && host != 0) plan_hardware_mounts(folder, root, plan);
   plan.emplace_back(Mount{"bind", folder + "/boot_id", root + "/proc/sys/kernel/random/boot_id"});
   plan.emplace_back(Mount{"tmpfs", "tmpfs", root + "/tmp", "mode=1777"});
   for (const std::string& share : spec.shares) {
@@ -182,7 +214,21 @@ std::string plan_bridges(const Spec& spec) {
     lines += fmt::format("link add {0} type bridge stp_state 0 mcast_snooping 0\nlink set {0} up\n",
                          bridge_name(nic));
   }
+  for (const RailInterface& rail : rails_of(spec, 1)) {
+    if (!rail.in_switch) continue;
+    lines += fmt::format("link add {0} type bridge stp_state 0 mcast_snooping 0\nlink set {0} up\n",
+                         rail_bridge_name(rail.number));
+  }
   return lines;
+}
+
+std::string plan_rail_cable(const Cable& cable, const RailInterface& rail) {
+  const std::string port = rail_port_name(cable.host, rail.number);
+  std::string lines =
+      fmt::format("link add {0} mtu {1} type veth peer name {2} mtu {1} address {3} netns {4}\n",
+                  port, rail.mtu, rail.interface, rail.mac, cable.pid);
+  if (!rail.in_switch) return lines;
+  return lines + fmt::format("link set {} master {} up\n", port, rail_bridge_name(rail.number));
 }
 
 std::string plan_cables(const Spec& spec, std::span<const Cable> cables) {
@@ -193,6 +239,9 @@ std::string plan_cables(const Spec& spec, std::span<const Cable> cables) {
       lines += fmt::format("link add {} type veth peer name {} address {} netns {}\n", port,
                            nic_name(spec, cable.host, nic), mac(cable.host, nic), cable.pid);
       lines += fmt::format("link set {} master {} up\n", port, bridge_name(nic));
+    }
+    for (const RailInterface& rail : rails_of(spec, cable.host)) {
+      lines += plan_rail_cable(cable, rail);
     }
   }
   return lines;

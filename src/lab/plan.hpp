@@ -6,10 +6,17 @@
 #include <string_view>
 #include <vector>
 
+#include "lab/hardware.hpp"
 #include "lab/operation.hpp"
 #include "lab/spec.hpp"
 
 namespace muster::lab {
+
+// What shows a host's hardware: mounted over its /sys and /proc, and on its disk.
+struct HardwareFiles {
+  Tree mounted;
+  Tree on_disk;
+};
 
 // What a plan must know of the machine.
 struct Machine {
@@ -20,6 +27,8 @@ struct Machine {
   std::string muster;         // path of this binary, put on the launcher
   // One for each host including the launcher: 32 hexadecimal digits, never equal.
   std::vector<std::string> machine_ids;
+  // The hosts' /sys, /proc and tools of the profile; empty: the lab has none. By host, as above.
+  std::vector<HardwareFiles> hardware;
 };
 
 // The lowest uid from 1000 on that neither passwd nor group has.
@@ -39,5 +48,8 @@ struct Cable {
 };
 [[nodiscard]] std::string plan_bridges(const Spec& spec);
 [[nodiscard]] std::string plan_cables(const Spec& spec, std::span<const Cable> cables);
+
+// The cable of one card of the profile, from the host to the card's own bridge.
+[[nodiscard]] std::string plan_rail_cable(const Cable& cable, const RailInterface& rail);
 
 }  // namespace muster::lab

@@ -1,6 +1,7 @@
 #include "lab/spec.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -21,6 +22,13 @@ bool is_word(std::string_view text, std::size_t max_size) {
          std::all_of(text.begin(), text.end(), good);
 }
 
+// Letters of either case, as in enP7s7.
+bool is_interface_name(std::string name) {
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return is_word(name, kMaxInterfaceName - 1) && name != "lo";
+}
+
 unexpected<Error> refuse(std::string what, std::string hint = {}) {
   return unexpected(
       Error{.code = ErrorCode::kUsage, .what = std::move(what), .hint = std::move(hint)});
@@ -37,12 +45,16 @@ Result<void> validate(const Spec& spec) {
     return refuse(fmt::format("a lab has 1 to {} hosts, not {}", kMaxHosts, spec.hosts));
   }
   if (spec.nics < 1 || spec.nics > 2) return refuse("a lab has 1 or 2 networks (--nics)");
+  if (spec.ip != "4" && spec.ip != "6" && spec.ip != "both") {
+    return refuse(fmt::format("the hosts' addresses cannot be of kind '{}'", spec.ip),
+                  "pass --ip 4, --ip 6 or --ip both");
+  }
   if (!is_word(spec.user, 32) || spec.user == "root") {
     return refuse(fmt::format("'{}' cannot be the name of the lab's ordinary user", spec.user));
   }
   if (spec.nic_names.empty()) return refuse("--nic-names is empty");
   for (const std::string& name : spec.nic_names) {
-    if (!is_word(name, kMaxInterfaceName - 1) || name == "lo") {
+    if (!is_interface_name(name)) {
       return refuse(fmt::format("'{}' cannot be the name of a network interface", name));
     }
   }
@@ -54,6 +66,9 @@ Result<void> validate(const Spec& spec) {
     if (folder.empty() || folder.front() != '/') {
       return refuse(fmt::format("--share needs an absolute path, not '{}'", folder));
     }
+  }
+  if (!spec.like.empty() && spec.hosts > kMaxHostsWithRails) {
+    return refuse(fmt::format("a lab with --like has at most {} hosts", kMaxHostsWithRails));
   }
   return {};
 }
@@ -86,6 +101,18 @@ int prefix_length(int nic) {
   return nic == 0 ? 16 : 17;
 }
 
+std::string ipv6_address(int host, int nic) {
+  if (host == 0) return fmt::format("fd00:198:{}::1", 18 + nic);
+  return fmt::format("fd00:198:{}::{}:{}", 18 + nic, (host - 1) / 250 + 1, (host - 1) % 250 + 1);
+}
+
+std::vector<HostAddress> addresses(const Spec& spec, int host, int nic) {
+  std::vector<HostAddress> all;
+  if (spec.ip != "6") all.push_back({address(host, nic), prefix_length(nic)});
+  if (spec.ip != "4") all.push_back({ipv6_address(host, nic), 64});
+  return all;
+}
+
 std::string mac(int host, int nic) {
   return fmt::format("02:00:00:{:02x}:{:02x}:{:02x}", nic, host >> 8, host & 255);
 }
@@ -116,6 +143,14 @@ std::string bridge_name(int nic) {
   return fmt::format("br{}", nic);
 }
 
+std::string rail_port_name(int host, int rail) {
+  return fmt::format("r{}h{}", rail, host);
+}
+
+std::string rail_bridge_name(int rail) {
+  return fmt::format("rail{}", rail);
+}
+
 std::string lab_folder(std::string_view lab) {
   return fmt::format("{}/{}", kRoot, lab);
 }
@@ -135,8 +170,9 @@ std::string mark(std::string_view lab) {
 template <class V>
 void fields(V& v, Spec& s) {
   v("name", s.name), v("hosts", s.hosts), v("nics", s.nics), v("nic_names", s.nic_names);
+  v("ip", s.ip);
   v("root", s.root), v("user", s.user), v("uid", s.uid), v("password", s.password);
-  v("shares", s.shares), v("launcher_lacks", s.launcher_lacks);
+  v("shares", s.shares), v("launcher_lacks", s.launcher_lacks), v("like", s.like);
 }
 
 std::string to_json(const Spec& spec) {

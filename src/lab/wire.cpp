@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstddef>
 #include <cstring>
 #include <deque>
 #include <random>
@@ -12,11 +11,12 @@
 #include <fmt/format.h>
 #include <linux/if_ether.h>
 #include <linux/if_packet.h>
-#include <linux/ip.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+
+#include "lab/packet.hpp"
 
 namespace muster::lab {
 namespace {
@@ -28,6 +28,7 @@ constexpr std::size_t kMaxFrame = 65600;
 constexpr std::size_t kMaxQueued = 8192;  // frames a direction; a real port drops too
 constexpr int kFramesAtOnce = 64;
 constexpr int kSocketBuffer = 8 << 20;
+constexpr int kSshPort = 22;
 constexpr int kHurry = -15;  // of the process that carries, as nice(1) counts
 
 struct Frame {
@@ -39,6 +40,7 @@ struct Frame {
 struct Lane {
   int from = -1;
   int to = -1;
+  bool to_host = false;
   std::deque<Frame> queue = {};
 };
 
@@ -80,20 +82,18 @@ void accept_frame(Lane& lane, const Shape& shape, std::string_view bytes, Clock:
   lane.queue.push_back({.due = due, .bytes = std::string(bytes)});
 }
 
-bool is_lossy(const Shape& shape, std::string_view frame) {
-  if (shape.loss == 0) return false;
-  if (shape.lossy_peer == 0) return true;
-  const auto address_at = [&](std::size_t offset) {
-    std::uint32_t address = 0;
-    std::memcpy(&address, frame.data() + offset, sizeof address);
-    return ::ntohl(address);
-  };
-  if (frame.size() < sizeof(ethhdr) + sizeof(iphdr)) return false;
-  std::uint16_t protocol = 0;
-  std::memcpy(&protocol, frame.data() + offsetof(ethhdr, h_proto), sizeof protocol);
-  if (::ntohs(protocol) != ETH_P_IP) return false;
-  return address_at(sizeof(ethhdr) + offsetof(iphdr, saddr)) == shape.lossy_peer ||
-         address_at(sizeof(ethhdr) + offsetof(iphdr, daddr)) == shape.lossy_peer;
+// What the cable lets through is still subject to chance.
+bool is_dropped(const Shape& shape, const Packet& packet, bool to_host) {
+  const bool is_knock = to_host && packet.opens_port && *packet.opens_port != kSshPort;
+  return (shape.only_ssh && is_knock) || (shape.largest > 0 && packet.bytes > shape.largest);
+}
+
+bool is_lost(const Shape& shape, std::string_view frame, bool to_host, double chance) {
+  const auto packet = parse_packet(frame);
+  const std::uint32_t peer = shape.lossy_peer;
+  const bool concerned = peer == 0 || (packet && (packet->from == peer || packet->to == peer));
+  if (!concerned) return false;
+  return (packet && is_dropped(shape, *packet, to_host)) || chance < shape.loss;
 }
 
 void receive(Lane& lane, const Shape& shape, std::mt19937_64& random) {
@@ -103,7 +103,7 @@ void receive(Lane& lane, const Shape& shape, std::mt19937_64& random) {
     const ssize_t size = ::recv(lane.from, buffer, sizeof buffer, 0);
     if (size <= 0) return;
     const std::string_view frame(buffer, static_cast<std::size_t>(size));
-    if (is_lossy(shape, frame) && chance(random) < shape.loss) continue;
+    if (is_lost(shape, frame, lane.to_host, chance(random))) continue;
     accept_frame(lane, shape, frame, Clock::now());
   }
 }
@@ -128,7 +128,7 @@ void Wire::carry() {
   // A cable does not wait for its turn. Who may not ask for this has a slower one.
   ::setpriority(PRIO_PROCESS, 0, kHurry);
   Lane lanes[2] = {{.from = ends_[0].get(), .to = ends_[1].get()},
-                   {.from = ends_[1].get(), .to = ends_[0].get()}};
+                   {.from = ends_[1].get(), .to = ends_[0].get(), .to_host = true}};
   std::mt19937_64 random(std::random_device{}());
   while (true) {
     Clock::time_point now = Clock::now();

@@ -12,7 +12,8 @@ namespace muster::lab {
 
 class Wire {
  public:
-  // The shape's rate is the kernel's to keep. The interfaces are of the calling process's network
+  // `one` leads to the host, `other` to the network. The shape's rate is the kernel's to keep. The
+  // interfaces are of the calling process's network
   // namespace.
   [[nodiscard]] static Result<Wire> open(const std::string& one, const std::string& other,
                                          const Shape& shape);

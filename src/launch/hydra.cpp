@@ -165,6 +165,7 @@ done
                                      : Flag{"-localhost", "HYDRA_IFACE", {"-iface"}};
     const std::string& ours = intel_ ? layout_.launcher_interface : layout_.launcher_address;
     if (!ours.empty()) set(by_interface, ours);
+    if (intel_ && is_ipv6(layout_) && is_ours({"-v6"})) add({"-v6"});
   }
 
   void add_hosts() {
@@ -187,15 +188,16 @@ done
   }
 
   void add_binding() {
+    const std::string bind_to = engine_binding(layout_);
     if (!intel_) {
-      if (!layout_.bind_to.empty()) set({"-bind-to", "HYDRA_BINDING"}, layout_.bind_to);
+      if (!bind_to.empty()) set({"-bind-to", "HYDRA_BINDING"}, bind_to);
       if (!layout_.map_by.empty()) set({"-map-by", "HYDRA_MAPPING"}, layout_.map_by);
       if (layout_.oversubscribed) set_variable("MPIR_CVAR_POLLS_BEFORE_YIELD", "1");
       return;
     }
-    const bool binds = !layout_.bind_to.empty() && layout_.bind_to != "none";
+    const bool binds = !bind_to.empty() && bind_to != "none";
     set_variable("I_MPI_PIN", binds ? "1" : "0");
-    if (binds) set_variable("I_MPI_PIN_DOMAIN", layout_.bind_to);
+    if (binds) set_variable("I_MPI_PIN_DOMAIN", bind_to);
     if (!layout_.map_by.empty()) set_variable("I_MPI_PIN_ORDER", layout_.map_by);
     if (layout_.oversubscribed) set_variable("I_MPI_THREAD_YIELD", "2");
   }

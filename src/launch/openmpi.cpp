@@ -1,8 +1,12 @@
+#include <algorithm>
+#include <set>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "launch/engine_plans.hpp"
 #include "launch/words.hpp"
+#include "layout/network.hpp"
 
 namespace muster::launch {
 namespace {
@@ -20,6 +24,13 @@ constexpr OpenMpiDialect kPrrte = {"--prtemca",       "plm_ssh_agent", "plm_ssh_
                                    "prte_if_include", "PRTE_MCA_",     "ssh"};
 constexpr OpenMpiDialect kOrte = {
     "--mca", "plm_rsh_agent", "plm_rsh_no_tree_spawn", "oob_tcp_if_include", "OMPI_MCA_", "rsh"};
+
+// --host takes what follows a colon for a number of ranks; a host file does not.
+bool names_ipv6_address(const layout::Layout& layout) {
+  return std::any_of(
+      layout.placements.begin(), layout.placements.end(),
+      [](const layout::Placement& one) { return !one.here && layout::is_ipv6(one.host); });
+}
 
 class OpenMpiWriter : CommandWriter {
  public:
@@ -71,10 +82,26 @@ class OpenMpiWriter : CommandWriter {
 
   void add_network() {
     if (layout_.subnet.empty()) return;
-    std::string meeting = layout_.subnet;
-    if (!layout_.launcher_subnet.empty()) meeting += "," + layout_.launcher_subnet;
-    if (!all_here(layout_)) set_launcher(dialect_.interfaces, meeting);  // mpirun rejects loopback
-    set_mpi("btl_tcp_if_include", layout_.subnet);
+    if (!all_here(layout_)) add_meeting();  // mpirun rejects loopback
+    // Of an IPv6 network, the shim tells each rank the name of its interface.
+    if (!layout::is_ipv6(layout_.subnet)) set_mpi("btl_tcp_if_include", layout_.subnet);
+  }
+
+  // Where mpirun and its daemons meet.
+  void add_meeting() {
+    if (is_ipv6(layout_)) return add_ipv6_meeting();
+    const std::string& other = layout_.launcher_subnet;
+    set_launcher(dialect_.interfaces,
+                 other.empty() ? layout_.subnet : fmt::format("{},{}", layout_.subnet, other));
+  }
+
+  // Open MPI takes no IPv6 subnet but names of interfaces, and version 5 crashes where a host does
+  // not have one of them. Without IPv4 it leaves the bridges of containers alone.
+  void add_ipv6_meeting() {
+    set_launcher("oob_tcp_disable_ipv4_family", "1");
+    std::set<std::string> names = {layout_.launcher_interface};
+    for (const layout::Placement& one : layout_.placements) names.insert(one.interface);
+    if (names.size() == 1 && !names.contains("")) set_launcher(dialect_.interfaces, *names.begin());
   }
 
   void add_hosts() {
@@ -82,7 +109,7 @@ class OpenMpiWriter : CommandWriter {
     for (const layout::Placement& placement : layout_.placements) {
       hosts.push_back(fmt::format("{}:{}", engine_host(placement), placement.ranks));
     }
-    if (hosts.size() <= kMostInline) {
+    if (hosts.size() <= kMostInline && !names_ipv6_address(layout_)) {
       add({"--host", fmt::format("{}", fmt::join(hosts, ","))});
     } else {
       PlanFile file{.path = means_.folder + "/hosts", .content = {}};
@@ -97,7 +124,8 @@ class OpenMpiWriter : CommandWriter {
 
   void add_binding() {
     if (!layout_.map_by.empty()) add({"--map-by", layout_.map_by});
-    if (!layout_.bind_to.empty()) add({"--bind-to", layout_.bind_to});
+    const std::string bind_to = engine_binding(layout_);
+    if (!bind_to.empty()) add({"--bind-to", bind_to});
     if (layout_.oversubscribed) set_mpi("mpi_yield_when_idle", "1");
   }
 

@@ -19,7 +19,7 @@ class SlurmWriter : CommandWriter {
     add_hosts();
     if (!layout_.engine.pmi.empty()) set("--mpi", {}, layout_.engine.pmi);
     set("--input", "-i", "0");
-    set("--cpu-bind", {}, layout_.bind_to);
+    set("--cpu-bind", {}, engine_binding(layout_));
     set("--kill-on-bad-exit", "-K", "1");
     // The step gets our environment, as everywhere with Slurm; no value stands in argv.
     set("--export", {}, "ALL");
@@ -68,11 +68,12 @@ class SlurmWriter : CommandWriter {
       set_for_engine(plan_, means_, name, value);
     };
     if (layout_.engine.mpi == "openmpi") {
-      if (!layout_.subnet.empty()) set_mpi("OMPI_MCA_btl_tcp_if_include", layout_.subnet);
+      if (!layout_.subnet.empty() && !is_ipv6(layout_))
+        set_mpi("OMPI_MCA_btl_tcp_if_include", layout_.subnet);
       if (layout_.oversubscribed) set_mpi("OMPI_MCA_mpi_yield_when_idle", "1");
     } else if (layout_.engine.mpi == "intel") {
       set_mpi("I_MPI_PMI_LIBRARY", "libpmi2.so.0");  // Slurm's, by the hosts' own library path
-      if (layout_.bind_to == "none") set_mpi("I_MPI_PIN", "0");
+      if (engine_binding(layout_) == "none") set_mpi("I_MPI_PIN", "0");
       if (layout_.oversubscribed) set_mpi("I_MPI_THREAD_YIELD", "2");
     }
   }

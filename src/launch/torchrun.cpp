@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/endpoint.hpp"
 #include "launch/engine_plans.hpp"
 #include "launch/words.hpp"
 #include "sys/quote.hpp"
@@ -63,8 +64,7 @@ class TorchrunWriter {
                               : std::to_string(hosts));
     set(words, "--nproc-per-node", std::to_string(placement.ranks));
     set(words, "--rdzv-backend", is_elastic() ? "c10d" : "static");
-    set(words, "--rdzv-endpoint",
-        fmt::format("{}:{}", layout_.master_address, layout_.master_port));
+    set(words, "--rdzv-endpoint", endpoint_text(layout_.master_address, layout_.master_port));
     set(words, "--rdzv-id", means_.run_id);
     if (is_elastic()) {
       set(words, "--rdzv-conf", index == 0 ? "is_host=1" : "is_host=0");
@@ -87,8 +87,7 @@ class TorchrunWriter {
     set(words, "--master-port", std::to_string(layout_.master_port));
     // The platform's PET_RDZV_* would win over the two above.
     set(words, "--rdzv-backend", "static");
-    set(words, "--rdzv-endpoint",
-        fmt::format("{}:{}", layout_.master_address, layout_.master_port));
+    set(words, "--rdzv-endpoint", endpoint_text(layout_.master_address, layout_.master_port));
     set(words, "--max-restarts", std::to_string(layout_.max_restarts));
     return words;
   }

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/endpoint.hpp"
+#include "layout/network.hpp"
+
 namespace muster::launch {
 
 std::string stays_as_variable(std::string_view name) {
@@ -39,7 +42,7 @@ Variables add_variables(const layout::Job& job, const layout::Layout& layout, co
     set_default(name, "1");
     if (!means.user_env.contains(name)) {
       plan.notes.push_back("muster sets " + name +
-                           "=1: not every host has usable RDMA, so NCCL uses TCP");
+                           "=1: the hosts share no RDMA fabric, so NCCL uses TCP");
     }
   }
   auto& forwarded = variables.forwarded;
@@ -66,7 +69,7 @@ std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout
   if (!layout.subnet.empty()) words.insert(words.end(), {"--subnet", layout.subnet});
   if (!layout.master_address.empty()) {
     words.insert(words.end(),
-                 {"--master", fmt::format("{}:{}", layout.master_address, layout.master_port)});
+                 {"--master", endpoint_text(layout.master_address, layout.master_port)});
   }
   if (means.restarts_most >= 0) {
     words.insert(words.end(),
@@ -78,6 +81,10 @@ std::vector<std::string> rank_words(const layout::Job& job, const layout::Layout
   return words;
 }
 
+bool is_ipv6(const layout::Layout& layout) {
+  return layout::is_ipv6(layout.subnet) || layout::is_ipv6(layout.launcher_subnet);
+}
+
 bool all_here(const layout::Layout& layout) {
   return std::all_of(layout.placements.begin(), layout.placements.end(),
                      [](const layout::Placement& placement) { return placement.here; });
@@ -85,6 +92,10 @@ bool all_here(const layout::Layout& layout) {
 
 std::string engine_host(const layout::Placement& placement) {
   return placement.here ? "localhost" : placement.host;
+}
+
+std::string engine_binding(const layout::Layout& layout) {
+  return layout.bind_to == layout::kBindToGpu ? "none" : layout.bind_to;
 }
 
 // torchrun takes --nproc_per_node for --nproc-per-node.

@@ -35,11 +35,17 @@ void set_for_engine(Plan& plan, const Means& means, const std::string& name,
 [[nodiscard]] std::vector<std::string> rank_words(const layout::Job& job,
                                                   const layout::Layout& layout, const Means& means);
 
+// Whether the daemons or the ranks connect over IPv6.
+[[nodiscard]] bool is_ipv6(const layout::Layout& layout);
+
 // Whether all ranks run on this machine, so that nothing needs ssh.
 [[nodiscard]] bool all_here(const layout::Layout& layout);
 
 // The host's name for the engine, which is localhost for this machine.
 [[nodiscard]] std::string engine_host(const layout::Placement& placement);
+
+// How the engine is to bind ranks, in its own words.
+[[nodiscard]] std::string engine_binding(const layout::Layout& layout);
 
 // Notes on what the user has set, which takes the place of ours.
 [[nodiscard]] std::string stays_as_variable(std::string_view name);

@@ -7,11 +7,13 @@
 #include "engines/kind.hpp"
 #include "hosts/fold.hpp"
 #include "layout/engine.hpp"
+#include "layout/fabric.hpp"
+#include "layout/gpus.hpp"
 #include "layout/layout.hpp"
 #include "layout/master_port.hpp"
 #include "layout/network.hpp"
+#include "layout/rail_variables.hpp"
 #include "layout/ranks.hpp"
-#include "layout/rdma.hpp"
 #include "layout/subnet.hpp"
 
 namespace muster::layout {
@@ -52,7 +54,7 @@ bool take_loopback(const Known& known, Layout& layout) {
   if (!loopback) return false;
   Placement& placement = layout.placements.front();
   placement.interface = loopback->interface->name;
-  placement.address = ipv4_text(loopback->address);
+  placement.address = to_text(loopback->address);
   layout.subnet = to_text(loopback->network);
   layout.launcher_interface = placement.interface;
   layout.launcher_address = placement.address;
@@ -60,9 +62,30 @@ bool take_loopback(const Known& known, Layout& layout) {
   return true;
 }
 
+// A single host sends nothing to others. In a pod, there are other pods that it does not see.
+bool is_alone(const Job& job, const Layout& layout) {
+  return layout.placements.size() < 2 && job.pods < 2;
+}
+
+bool has_usable_gpu(const Facts* host) {
+  return std::any_of(host->gpus.begin(), host->gpus.end(),
+                     [](const facts::Gpu& gpu) { return gpu.problem.empty(); });
+}
+
+// Whether GPUs on all hosts exchange the job's data over a fabric. Without GPUs, PyTorch sends its
+// data over TCP even where there is RDMA.
+bool data_take_rdma(const Job& job, const Known& known, const Layout& layout) {
+  if (is_alone(job, layout) || job.ranks_by == "cpu") return false;
+  if (known.facts.size() != layout.placements.size()) return false;
+  if (!std::all_of(known.facts.begin(), known.facts.end(), has_usable_gpu)) return false;
+  const std::vector<std::string> any_interface(known.facts.size());
+  return choose_fabric(known.facts, any_interface).fabric != Fabric::kNone;
+}
+
 void decide_network(const Job& job, const Facts& launcher, const Known& known, Layout& layout) {
   if (take_loopback(known, layout)) return;
-  const auto subnet = choose_subnet(known.facts, launcher, parse_ipv4(job.master_address));
+  const auto subnet = choose_subnet(known.facts, launcher, parse_ip(job.master_address),
+                                    data_take_rdma(job, known, layout));
   if (!subnet) {
     if (!known.facts.empty()) layout.why.emplace_back("no subnet: the hosts share none");
     return;
@@ -71,7 +94,7 @@ void decide_network(const Job& job, const Facts& launcher, const Known& known, L
   layout.why.push_back(subnet->why);
   for (std::size_t i = 0; i < known.placements.size(); ++i) {
     known.placements[i]->interface = subnet->members[i].interface->name;
-    known.placements[i]->address = ipv4_text(subnet->members[i].address);
+    known.placements[i]->address = to_text(subnet->members[i].address);
   }
   layout.launcher_subnet = launcher_subnet(known.facts, launcher, subnet->network);
   if (!layout.launcher_subnet.empty()) {
@@ -81,61 +104,56 @@ void decide_network(const Job& job, const Facts& launcher, const Known& known, L
   const Network meeting = parse_network(layout.launcher_subnet).value_or(subnet->network);
   if (const auto door = door_in(launcher, meeting)) {
     layout.launcher_interface = door->interface->name;
-    layout.launcher_address = ipv4_text(door->address);
+    layout.launcher_address = to_text(door->address);
   }
 }
 
-// "RDMA: mlx5_0 port 1, GID index 3 on n[1-3]; mlx5_1 port 1, GID index 5 on n4"
-std::string rdma_text(const Known& known) {
-  std::vector<std::pair<std::string, std::vector<std::string>>> ports;
+// Why the job uses TCP; `having` hosts have an active RDMA port.
+std::string tcp_text(std::size_t having, std::size_t all) {
+  if (having == 0) return "no RDMA on any host: traffic goes over TCP";
+  return fmt::format(
+      "no RDMA: {} of {} hosts have an active port, but not all hosts have the same kind of "
+      "fabric; "
+      "traffic goes over TCP",
+      having, all);
+}
+
+void give_up_rdma(const Known& known, Layout& layout) {
+  std::size_t having = 0;
+  bool has_efa = false;
+  for (const Facts* host : known.facts) {
+    having += has_active_port(*host) ? 1 : 0;
+    has_efa = has_efa || !find_rails(*host, Fabric::kEfa, "").rails.empty();
+  }
+  layout.rdma_given_up = having > 0;
+  layout.why.push_back(tcp_text(having, layout.placements.size()));
+  if (!has_efa) return;
+  // NCCL_IB_DISABLE, which the engines pass on, does not stop the plugin for EFA.
+  for (Placement* placement : known.placements) placement->variables["NCCL_NET"] = "Socket";
+}
+
+// The same fabric on all hosts or none: where one side speaks RDMA and the other TCP, the first
+// collective hangs. A pod does not see the others and takes the best that it has.
+void decide_fabric(const Job& job, const Known& known, Layout& layout) {
+  if (known.facts.empty() || is_alone(job, layout)) return;
+  std::vector<std::string> interfaces, names;
   for (const Placement* placement : known.placements) {
-    if (!placement->rdma) continue;
-    const Rdma& rdma = *placement->rdma;
-    const std::string text =
-        rdma.active_ports > 1
-            ? fmt::format("{} active ports, from which NCCL chooses,", rdma.active_ports)
-        : rdma.gid_index < 0 ? fmt::format("{} port {} (InfiniBand)", rdma.device, rdma.port)
-                             : fmt::format("{} port {}, GID index {} (RoCE v2, IPv4)", rdma.device,
-                                           rdma.port, rdma.gid_index);
-    auto at = std::find_if(ports.begin(), ports.end(),
-                           [&](const auto& one) { return one.first == text; });
-    if (at == ports.end()) at = ports.insert(ports.end(), {text, {}});
-    at->second.push_back(placement->host);
+    interfaces.push_back(placement->interface);
+    names.push_back(placement->host);
   }
-  std::string result = "RDMA:";
-  for (const auto& [text, names] : ports) {
-    result += fmt::format("{} {} on {}", result.back() == ':' ? "" : ";", text, hosts::fold(names));
+  FabricChoice choice;
+  if (known.facts.size() == layout.placements.size()) {
+    choice = choose_fabric(known.facts, interfaces);
   }
-  return result;
-}
-
-// All hosts or none: where one side speaks RDMA and the other TCP, the first collective hangs.
-void decide_rdma(const Known& known, Layout& layout) {
-  std::size_t native = 0;
-  std::size_t roce = 0;
-  for (std::size_t i = 0; i < known.facts.size(); ++i) {
-    auto& rdma = known.placements[i]->rdma;
-    rdma = choose_rdma(*known.facts[i], known.placements[i]->interface);
-    if (rdma) ++(rdma->gid_index < 0 ? native : roce);
+  if (choice.fabric == Fabric::kNone) return give_up_rdma(known, layout);
+  layout.fabric = choice.fabric;
+  layout.why.push_back(to_text(choice, names));
+  const bool separate = are_separate(known.facts, choice.hosts);
+  for (std::size_t i = 0; i < known.placements.size(); ++i) {
+    Placement& placement = *known.placements[i];
+    placement.rails = choice.hosts[i].rails;
+    placement.variables = rail_variables(*known.facts[i], placement, choice.fabric, separate);
   }
-  if (known.facts.empty() || layout.placements.size() < 2) return;
-  layout.rdma_given_up = std::max(native, roce) < layout.placements.size() &&
-                         std::any_of(
-                             known.facts.begin(), known.facts.end(),
-                             [](const Facts* host) { return has_active_port(*host); });
-  if (native + roce == 0) {
-    layout.why.emplace_back("no RDMA on any host: traffic goes over TCP");
-    return;
-  }
-  if (std::max(native, roce) == layout.placements.size()) {
-    layout.why.push_back(rdma_text(known));
-    return;
-  }
-  for (Placement* placement : known.placements) placement->rdma.reset();
-  layout.why.push_back(
-      fmt::format("no RDMA: {} of {} hosts have InfiniBand and {} have RoCE v2, but all hosts need "
-                  "the same kind; traffic goes over TCP",
-                  native, layout.placements.size(), roce));
 }
 
 void decide_master(const Job& job, const Known& known, Layout& layout) {
@@ -171,6 +189,22 @@ void decide_master(const Job& job, const Known& known, Layout& layout) {
   }
 }
 
+// The hosts on which some rank has no GPU, or one without a NUMA node.
+void say_unbound(const Job& job, const Known& known, Layout& layout) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < known.facts.size(); ++i) {
+    const Placement& placement = *known.placements[i];
+    if (!all_ranks_have_cpus(job, *known.facts[i], placement.ranks)) {
+      names.push_back(placement.host);
+    }
+  }
+  if (names.empty()) return;
+  layout.why.push_back(fmt::format(
+      "some ranks on {} are not bound: they have no GPU, or the NUMA node of their GPU is not "
+      "known",
+      hosts::fold(names)));
+}
+
 void decide_cpus(const Job& job, const Known& known, Layout& layout) {
   std::optional<int> share;
   for (std::size_t i = 0; i < known.facts.size(); ++i) {
@@ -190,6 +224,7 @@ void decide_cpus(const Job& job, const Known& known, Layout& layout) {
   layout.why.push_back(job.bind_to.empty()
                            ? "bind to none: so that the threads of a rank do not share one core"
                            : fmt::format("bind to {}: you asked for it", job.bind_to));
+  if (layout.bind_to == kBindToGpu) say_unbound(job, known, layout);
   layout.map_by = job.map_by;
   if (!job.map_by.empty()) {
     layout.why.push_back(
@@ -262,7 +297,7 @@ Result<Layout> decide(const Job& job, const hosts::Cluster& cluster,
   layout.why.push_back(std::move(choice.why));
   MUSTER_CHECK(leave_restarts(job, layout));
   decide_network(job, launcher, known, layout);
-  decide_rdma(known, layout);
+  decide_fabric(job, known, layout);
   decide_master(job, known, layout);
   decide_cpus(job, known, layout);
   return layout;

@@ -13,21 +13,32 @@
 
 namespace muster::layout {
 
-struct Rdma {
+// Each rank to the CPUs near its GPU. The rank itself does it, not the engine.
+inline constexpr const char* kBindToGpu = "gpu";
+
+// A kind of network for RDMA. Two hosts can use it only if both have it.
+enum class Fabric { kNone, kEfa, kInfiniband, kRoceIpv4, kRoceIpv6 };
+
+// A port of a host that carries the job's traffic.
+struct Rail {
   std::string device;  // "mlx5_0"
   int port = 1;
-  int gid_index = -1;    // -1: native InfiniBand needs none
-  int active_ports = 1;  // of the host; if there are several, NCCL chooses
+  std::string rate = {};       // as facts::RdmaPort::rate
+  std::string interface = {};  // the network device of the same port; empty: not known
+  int gid_index = -1;          // of RoCE; -1: the fabric needs none
+  std::string address = {};    // of RoCE: that of the GID
+  std::string network = {};    // RoCE: its subnet; InfiniBand: the GID's prefix; empty: not known
 };
 
 struct Placement {
   std::string host;
   int first_rank = 0;
   int ranks = 0;
-  std::string interface = {};  // the one in the job's subnet
-  std::string address = {};    // its address
-  std::optional<Rdma> rdma = std::nullopt;
-  bool here = false;  // as hosts::Host::here
+  std::string interface = {};                         // the one in the job's subnet
+  std::string address = {};                           // its address
+  std::vector<Rail> rails = {};                       // empty: the job uses TCP
+  std::map<std::string, std::string> variables = {};  // about the rails, for the host's ranks
+  bool here = false;                                  // as hosts::Host::here
 };
 
 struct Engine {
@@ -53,10 +64,11 @@ struct Layout {
   std::string launcher_address = {};    // its address
   std::string master_address = {};
   int master_port = 0;
-  int threads = 1;  // OMP_NUM_THREADS
-  std::string bind_to = {};
+  int threads = 1;           // OMP_NUM_THREADS
+  std::string bind_to = {};  // kBindToGpu, or in the engine's words
   std::string map_by = {};
-  bool rdma_given_up = false;         // some hosts have it and others cannot use it
+  Fabric fabric = Fabric::kNone;      // of the rails
+  bool rdma_given_up = false;         // some hosts have RDMA, but all hosts share no fabric
   bool oversubscribed = false;        // more ranks than usable CPUs on some host
   std::vector<std::string> why = {};  // one sentence a decision, for people
 };

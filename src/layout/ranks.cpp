@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "layout/gpus.hpp"
+
 namespace muster::layout {
 namespace {
 
@@ -45,10 +47,11 @@ using FactsByHost = std::unordered_map<std::string_view, const facts::Facts*>;
 Result<int> count_on(const Job& job, const hosts::Host& host, const FactsByHost& known) {
   const auto found = known.find(host.name);
   if (found == known.end()) return 1;
-  const int gpus = static_cast<int>(found->second->gpus.size());
+  const int gpus = gpus_for_ranks(job, *found->second);
   if (job.ranks_by == "gpu" && gpus == 0) {
     return refused(
-        fmt::format("you asked for one rank per GPU, but {} has no GPU", host.name),
+        fmt::format("you asked for one rank per GPU, but {} {}", host.name,
+                    found->second->gpus.empty() ? "has no GPU" : "has no GPU that ranks can use"),
         "pass --nproc-per-node auto, which uses the CPUs of a host without GPUs, or pass a number");
   }
   return job.ranks_by == "cpu" || gpus == 0 ? std::max(found->second->cpu.usable, 1) : gpus;

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "layout/rdma.hpp"
+#include "layout/rails.hpp"
 
 namespace muster::layout {
 namespace {
@@ -16,12 +16,16 @@ namespace {
 using facts::Facts;
 using facts::InterfaceKind;
 
-constexpr int kWidestCover = 8;  // bits: a wider network than that says nothing
+// Bits: a wider network than that says nothing.
+int widest_cover(Family family) {
+  return family == Family::kIpv4 ? 8 : 32;
+}
 
 struct Member {
   const Facts* host = nullptr;
   std::vector<Door> doors;
-  std::string default_interface;
+  std::string default_interface;       // for IPv4, or where there is none for IPv6
+  std::string default_interface_ipv6;  // empty: there is none
 };
 
 struct Candidate {
@@ -30,14 +34,21 @@ struct Candidate {
   bool holds_master = false;
   bool has_rdma = true;      // on all hosts
   int speed_mbit = 0;        // the slowest host's; -1: not told
+  bool lasts = true;         // no host has only an address that may go away soon
   std::size_t defaults = 0;  // hosts whose default route leaves through it
   bool has_launcher = false;
+  bool only_control = false;  // the data take RDMA, whichever network this is
 };
 
 std::vector<Member> members_of(std::span<const Facts* const> hosts) {
   std::vector<Member> members;
   members.reserve(hosts.size());
-  for (const Facts* host : hosts) members.push_back({host, doors(*host), default_interface(*host)});
+  for (const Facts* host : hosts) {
+    Member member{host, doors(*host), default_interface(*host, Family::kIpv4),
+                  default_interface(*host, Family::kIpv6)};
+    if (member.default_interface.empty()) member.default_interface = member.default_interface_ipv6;
+    members.push_back(std::move(member));
+  }
   return members;
 }
 
@@ -47,12 +58,12 @@ bool has_address_in(const Facts& host, const Network& network) {
                      [&](const Door& door) { return contains(network, door.address); });
 }
 
-using Uses = std::unordered_map<std::uint32_t, int>;  // on how many hosts an address is
+using Uses = std::unordered_map<Ip, int, IpHash>;  // on how many hosts an address is
 
 Uses uses_in(const Network& network, std::span<const Member> members) {
   Uses uses;
   for (const Member& member : members) {
-    std::unordered_set<std::uint32_t> once;
+    std::unordered_set<Ip, IpHash> once;
     for (const Door& door : member.doors) {
       if (door.network == network && once.insert(door.address).second) ++uses[door.address];
     }
@@ -83,6 +94,7 @@ std::optional<Candidate> evaluate(const Network& network, std::span<const Member
     const int speed = door->interface->speed_mbit;
     candidate.speed_mbit =
         candidate.members.empty() ? speed : std::min(candidate.speed_mbit, speed);
+    candidate.lasts = candidate.lasts && door->lasts;
     candidate.has_rdma = candidate.has_rdma && has_rdma(*member.host, *door->interface);
     if (door->interface->name == member.default_interface) ++candidate.defaults;
     candidate.members.push_back(*door);
@@ -100,44 +112,99 @@ std::vector<Candidate> common_networks(std::span<const Member> members) {
   return candidates;
 }
 
+// For control, the way by which the hosts are reached comes before speed: a network for storage is
+// fast too.
+std::size_t first_defaults(const Candidate& one) {
+  return one.only_control ? one.defaults : 0;
+}
+
+auto worth_for_hosts(const Candidate& one) {
+  return std::tuple(one.holds_master, first_defaults(one), one.has_rdma, one.speed_mbit, one.lasts,
+                    one.defaults);
+}
+
 auto worth(const Candidate& one) {
-  return std::tuple(one.holds_master, one.has_rdma, one.speed_mbit, one.defaults, one.has_launcher);
+  return std::tuple_cat(
+      std::tuple(one.holds_master, first_defaults(one), one.only_control && one.has_launcher),
+      worth_for_hosts(one), std::tuple(one.has_launcher));
+}
+
+Family family_of(const Candidate& one) {
+  return one.network.base.family;
+}
+
+bool same_interfaces(const Candidate& one, const Candidate& two) {
+  return std::equal(
+      one.members.begin(), one.members.end(), two.members.begin(), two.members.end(),
+      [](const Door& left, const Door& right) { return left.interface == right.interface; });
+}
+
+// Leaves out IPv6 networks on the interfaces of an IPv4 network that is worth as much: every engine
+// can use IPv4. True: there were some.
+bool leave_out_twins(std::vector<Candidate>& candidates) {
+  const std::vector<Candidate> all = candidates;
+  const auto has_twin = [&](const Candidate& one) {
+    return family_of(one) == Family::kIpv6 &&
+           std::any_of(all.begin(), all.end(), [&](const Candidate& other) {
+             return family_of(other) == Family::kIpv4 && same_interfaces(one, other) &&
+                    worth_for_hosts(other) >= worth_for_hosts(one);
+           });
+  };
+  return std::erase_if(candidates, has_twin) > 0;
+}
+
+// What decided between the best and the next one, where neither has to carry the data; empty:
+// something else.
+std::string advantage_for_control(const Candidate& best, const Candidate& next) {
+  if (!best.only_control) return {};
+  if (best.defaults != next.defaults) {
+    return "more hosts have their default route on it, and the GPUs' traffic takes RDMA";
+  }
+  if (best.has_launcher == next.has_launcher) return {};
+  return "this machine is in it, and the GPUs' traffic takes RDMA";
 }
 
 // What decided between the best and the next one.
 std::string advantage(const Candidate& best, const Candidate& next) {
   if (best.holds_master != next.holds_master)
     return "it contains the master address that you asked for";
+  if (std::string why = advantage_for_control(best, next); !why.empty()) return why;
   if (best.has_rdma != next.has_rdma) return "all hosts have RDMA on it";
   if (best.speed_mbit != next.speed_mbit) {
     const std::string other =
         next.speed_mbit < 0 ? "an unknown speed" : fmt::format("{} Mbit/s", next.speed_mbit);
     return fmt::format("{} Mbit/s on the slowest host, compared with {}", best.speed_mbit, other);
   }
+  if (best.lasts != next.lasts) return "the other has temporary or deprecated addresses";
   if (best.defaults != next.defaults) return "more hosts have their default route on it";
   if (best.has_launcher != next.has_launcher) return "this machine is in it";
+  if (family_of(best) != family_of(next)) return "every engine can use IPv4";
   return "its address is the lowest";
 }
 
-std::string reason(std::span<const Candidate> sorted) {
+// `kind` is "IPv4 " where IPv6 networks on the same interfaces were left out.
+std::string reason(std::span<const Candidate> sorted, std::string_view kind) {
   const Candidate& best = sorted.front();
   const std::string name = to_text(best.network);
   if (best.members.size() == 1 && sorted.size() == 1) {
-    return fmt::format("subnet {}: the host's only network", name);
+    return fmt::format("subnet {}: the host's only {}network", name, kind);
   }
   if (sorted.size() == 1) {
-    return fmt::format("subnet {}: the only network that all {} hosts share", name,
+    return fmt::format("subnet {}: the only {}network that all {} hosts share", name, kind,
                        best.members.size());
   }
   return fmt::format("subnet {} instead of {}: {}", name, to_text(sorted[1].network),
                      advantage(best, sorted[1]));
 }
 
-// The host's one IPv4 address behind its default route, where it is a port's.
-std::optional<Door> way_out(const Member& member) {
+// The host's one address of the family behind its default route, where it is a port's.
+std::optional<Door> way_out(const Member& member, Family family) {
+  const std::string& interface =
+      family == Family::kIpv4 ? member.default_interface : member.default_interface_ipv6;
   std::optional<Door> found;
   for (const Door& door : member.doors) {
-    if (door.interface->name != member.default_interface) continue;
+    if (door.address.family != family || door.interface->name != interface) continue;
+    if (found && !door.lasts) continue;  // it comes behind those that last
     if (found || door.interface->kind != InterfaceKind::kPort) return std::nullopt;
     found = door;
   }
@@ -149,7 +216,7 @@ bool is_ambiguous(const Network& network, const Member& member, const Door& door
   for (const facts::Interface& interface : member.host->interfaces) {
     if (!interface.up || interface.name == door.interface->name) continue;
     for (const facts::Address& address : interface.addresses) {
-      const auto ip = parse_ipv4(address.ip);
+      const auto ip = parse_ip(address.ip);
       if (ip && contains(network, *ip)) return true;
     }
   }
@@ -157,24 +224,22 @@ bool is_ambiguous(const Network& network, const Member& member, const Door& door
 }
 
 // For clouds that give every host a /32, or each zone its own prefix.
-std::optional<Subnet> covering(std::span<const Member> members) {
+std::optional<Subnet> covering(std::span<const Member> members, Family family) {
   Subnet subnet;
-  std::vector<std::uint32_t> addresses;
+  std::vector<Ip> addresses;
   for (const Member& member : members) {
-    const auto door = way_out(member);
+    const auto door = way_out(member, family);
     if (!door) return std::nullopt;
     subnet.members.push_back(*door);
     addresses.push_back(door->address);
   }
   const bool first_private = is_private(addresses.front());
-  for (const std::uint32_t address : addresses) {
+  for (const Ip& address : addresses) {
     if (is_private(address) != first_private) return std::nullopt;
   }
-  if (std::unordered_set(addresses.begin(), addresses.end()).size() != addresses.size()) {
-    return std::nullopt;
-  }
+  if (std::set(addresses.begin(), addresses.end()).size() != addresses.size()) return std::nullopt;
   subnet.network = cover(addresses);
-  if (subnet.network.prefix < kWidestCover) return std::nullopt;
+  if (subnet.network.prefix < widest_cover(family)) return std::nullopt;
   for (std::size_t i = 0; i < members.size(); ++i) {
     if (is_ambiguous(subnet.network, members[i], subnet.members[i])) return std::nullopt;
   }
@@ -183,6 +248,13 @@ std::optional<Subnet> covering(std::span<const Member> members) {
       "of their default routes",
       to_text(subnet.network));
   return subnet;
+}
+
+// Leaves out doors of the other family, unless there are no others.
+void keep_family(std::vector<Door>& doors, Family family) {
+  const auto is_wanted = [&](const Door& door) { return door.address.family == family; };
+  if (std::none_of(doors.begin(), doors.end(), is_wanted)) return;
+  std::erase_if(doors, [&](const Door& door) { return !is_wanted(door); });
 }
 
 void sort_by_worth(std::vector<Candidate>& candidates) {
@@ -201,13 +273,17 @@ std::vector<Door> doors(const Facts& host) {
     if (!interface.up || !leads_out) continue;
     for (const facts::Address& address : interface.addresses) {
       const auto network = network_of(address);
-      const auto ip = parse_ipv4(address.ip);
+      const auto ip = parse_ip(address.ip);
       if (!network || !ip || is_loopback(*ip) || is_link_local(*ip)) continue;
-      if (!can_be_a_hosts(*network, *ip)) continue;
+      if (!can_be_a_hosts(*network, *ip) || address.caveat == facts::kDuplicate) continue;
       if (network->prefix == 0) continue;  // the whole world is no network
-      all.push_back({.network = *network, .address = *ip, .interface = &interface});
+      all.push_back({.network = *network,
+                     .address = *ip,
+                     .interface = &interface,
+                     .lasts = address.caveat.empty()});
     }
   }
+  std::stable_partition(all.begin(), all.end(), [](const Door& door) { return door.lasts; });
   return all;
 }
 
@@ -223,7 +299,7 @@ std::optional<Door> loopback_of(const Facts& host) {
     if (interface.kind != InterfaceKind::kLoopback || !interface.up) continue;
     for (const facts::Address& address : interface.addresses) {
       const auto network = network_of(address);
-      const auto ip = parse_ipv4(address.ip);
+      const auto ip = parse_ip(address.ip);
       if (!network || !ip || !is_loopback(*ip)) continue;
       return Door{.network = *network, .address = *ip, .interface = &interface};
     }
@@ -231,27 +307,33 @@ std::optional<Door> loopback_of(const Facts& host) {
   return std::nullopt;
 }
 
-std::string default_interface(const Facts& host) {
+std::string default_interface(const Facts& host, Family family) {
+  const std::string_view destination = family == Family::kIpv4 ? "0.0.0.0/0" : "::/0";
   const facts::Route* best = nullptr;
   for (const facts::Route& route : host.routes) {
-    if (route.destination != "0.0.0.0/0") continue;
+    if (route.destination != destination) continue;
     if (best == nullptr || route.metric < best->metric) best = &route;
   }
   return best == nullptr ? std::string() : best->interface;
 }
 
 std::optional<Subnet> choose_subnet(std::span<const Facts* const> hosts, const Facts& launcher,
-                                    std::optional<std::uint32_t> master) {
+                                    std::optional<Ip> master, bool only_control) {
   if (hosts.empty()) return std::nullopt;
   const std::vector<Member> members = members_of(hosts);
   std::vector<Candidate> candidates = common_networks(members);
-  if (candidates.empty()) return covering(members);
+  if (candidates.empty()) {
+    auto subnet = covering(members, Family::kIpv4);
+    return subnet ? subnet : covering(members, Family::kIpv6);
+  }
   for (Candidate& candidate : candidates) {
     candidate.holds_master = master && contains(candidate.network, *master);
     candidate.has_launcher = has_address_in(launcher, candidate.network);
+    candidate.only_control = only_control;
   }
+  const bool had_twins = leave_out_twins(candidates);
   sort_by_worth(candidates);
-  std::string why = reason(candidates);
+  std::string why = reason(candidates, had_twins ? "IPv4 " : "");
   return Subnet{candidates.front().network, std::move(candidates.front().members), std::move(why)};
 }
 
@@ -260,7 +342,8 @@ std::string launcher_subnet(std::span<const Facts* const> hosts, const Facts& la
   if (has_address_in(launcher, chosen)) return {};
   std::vector<const Facts*> all = {&launcher};
   all.insert(all.end(), hosts.begin(), hosts.end());
-  const std::vector<Member> members = members_of(all);
+  std::vector<Member> members = members_of(all);
+  keep_family(members.front().doors, chosen.base.family);
   std::vector<Candidate> candidates = common_networks(members);
   sort_by_worth(candidates);
   if (!candidates.empty()) return to_text(candidates.front().network);

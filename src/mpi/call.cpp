@@ -219,13 +219,16 @@ at::Tensor Call::reach(const at::Tensor& tensor, bool& is_copy) {
       !tensor.is_conj() && !tensor.is_neg(), "MPI: ", name,
       ": a tensor has a lazy conjugation or negation; pass tensor.resolve_conj().resolve_neg()");
   if (tensor.is_cpu()) return tensor;
-  const bool reaches_device = tensor.is_cuda() && backend_.progress_.library().cuda_aware();
-  TORCH_CHECK_VALUE(reaches_device || backend_.options_.stage_cuda, "MPI: ", name,
-                    ": a tensor is on ", tensor.device(), ", whose memory this MPI (",
-                    backend_.progress_.library().version(),
-                    ") cannot access; use a CUDA-aware MPI, use tensors on the CPU, or set "
-                    "MUSTER_MPI_STAGE_CUDA=1 to copy through the host's memory");
-  if (reaches_device) return tensor;
+  const Library& library = backend_.progress_.library();
+  const Way way = way_from_device(library.cuda(), tensor.is_cuda(), how_.collective,
+                                  backend_.options_.stage_cuda);
+  TORCH_CHECK_VALUE(
+      way != Way::kRefuse, "MPI: ", name, ": a tensor is on ", tensor.device(),
+      ", whose memory this MPI (", library.version(), ") cannot access",
+      library.cuda().messages && how_.collective ? " in a non-blocking collective" : "",
+      "; use a CUDA-aware MPI that can, use tensors on the CPU, or set "
+      "MUSTER_MPI_STAGE_CUDA=1 to copy through the host's memory");
+  if (way == Way::kDirect) return tensor;
   is_copy = true;
   return tensor.to(at::kCPU);
 }

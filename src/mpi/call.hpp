@@ -35,6 +35,7 @@ class Call {
   // for the average of `results`.
   Reduction reduction(const c10d::ReduceOp& reduce_op, const at::Tensor& memory,
                       const std::vector<at::Tensor>& results);
+  // Before memory is read or written.
   void only_with(int peer, bool collective);
   c10::intrusive_ptr<c10d::Work> begin(std::vector<at::Tensor> outputs, Post post);
 

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "mpi/device_memory.hpp"
+
 namespace muster::mpi {
 
 // MPI's handles, which are integers in one ABI and pointers in the other.
@@ -59,7 +61,7 @@ class Library {
 
   [[nodiscard]] virtual std::string version() const = 0;
   [[nodiscard]] virtual std::string error_text(int error) const = 0;
-  [[nodiscard]] virtual bool cuda_aware() const = 0;
+  [[nodiscard]] virtual CudaSupport cuda() const = 0;
 
   [[nodiscard]] virtual bool initialised() const = 0;
   [[nodiscard]] virtual bool finalised() const = 0;

@@ -211,10 +211,15 @@ class Plugin final : public Library {
     return {text, static_cast<std::size_t>(length)};
   }
 
-  [[nodiscard]] bool cuda_aware() const override {
+  [[nodiscard]] CudaSupport cuda() const override {
     // An extension that not every MPI has.
     auto* query = reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "MPIX_Query_cuda_support"));
-    return query != nullptr && query() == 1;
+#ifdef OMPI_MAJOR_VERSION
+    constexpr bool kIsOpenMpi = true;
+#else
+    constexpr bool kIsOpenMpi = false;
+#endif
+    return cuda_support(kIsOpenMpi, query != nullptr && query() == 1);
   }
 
   [[nodiscard]] bool initialised() const override {

@@ -33,8 +33,8 @@ Error too_slow(const std::string& host, std::chrono::milliseconds deadline) {
               std::chrono::duration<double>(deadline).count()),
           .where = {.host = host},
           .hint =
-              "perhaps the activation waits for something, or a file system hangs; to give the "
-              "host more time: --answer-within SECONDS"};
+              "perhaps the activation waits for something, a file system hangs, or the network "
+              "loses large packets (MTU); to give the host more time: --answer-within SECONDS"};
 }
 
 Error misread(const std::string& host, const std::string& why) {

@@ -173,6 +173,8 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
     case agent::Report::Kind::kOutput:
       return take_output(index, report.piece);
     case agent::Report::Kind::kFacts:
+    case agent::Report::Kind::kListening:
+    case agent::Report::Kind::kConnected:
       return;
   }
 }

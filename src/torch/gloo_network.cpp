@@ -18,12 +18,23 @@
 namespace muster::gloo {
 namespace {
 
+using Addresses = std::unique_ptr<ifaddrs, void (*)(ifaddrs*)>;
+
+// Of all interfaces; null if the kernel does not tell.
+Addresses addresses_here() {
+  ifaddrs* list = nullptr;
+  if (::getifaddrs(&list) != 0) list = nullptr;
+  return {list, [](ifaddrs* one) {
+            if (one != nullptr) ::freeifaddrs(one);
+          }};
+}
+
 std::set<std::string> interfaces_here() {
   std::set<std::string> names;
-  ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return names;
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> owner(list, &::freeifaddrs);
-  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) names.insert(one->ifa_name);
+  const Addresses all = addresses_here();
+  for (const ifaddrs* one = all.get(); one != nullptr; one = one->ifa_next) {
+    names.insert(one->ifa_name);
+  }
   return names;
 }
 
@@ -77,6 +88,17 @@ std::vector<std::string> named_interfaces() {
         "; interface names may differ between hosts: muster run sets the right one on each host");
   }
   return names;
+}
+
+bool has_address(const std::string& interface, const std::string& address) {
+  const Addresses all = addresses_here();
+  for (const ifaddrs* one = all.get(); one != nullptr; one = one->ifa_next) {
+    if (one->ifa_addr == nullptr || interface != one->ifa_name) continue;
+    const bool is_ipv6 = one->ifa_addr->sa_family == AF_INET6;
+    const socklen_t length = is_ipv6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+    if (text_of(one->ifa_addr, length) == address) return true;
+  }
+  return false;
 }
 
 bool is_loopback(const std::string& address) {

@@ -11,6 +11,9 @@ namespace muster::gloo {
 // host has no such interface, and says which it has.
 [[nodiscard]] std::vector<std::string> named_interfaces();
 
+// Whether the interface has this address, written as address_towards() writes it.
+[[nodiscard]] bool has_address(const std::string& interface, const std::string& address);
+
 // "localhost", 127.x.y.z, ::1: whoever is told this is on the master's host.
 [[nodiscard]] bool is_loopback(const std::string& address);
 

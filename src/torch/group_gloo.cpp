@@ -20,13 +20,21 @@ std::string own_address(const Job& job) {
   return gloo::address_towards(job.master->address, job.master->port);
 }
 
+// Whether Gloo is to be told our address and not the interface, of which it takes the first
+// address: on a host with both, that is IPv4.
+bool is_towards_ipv6(const Job& job, const std::vector<std::string>& interfaces) {
+  if (!job.master || job.master->address.find(':') == std::string::npos) return false;
+  return interfaces.size() == 1 && gloo::has_address(interfaces.front(), own_address(job));
+}
+
 // The device's kind is in a header of Gloo's; only its factory is used.
 void add_devices(const Job& job, ProcessGroupGloo::Options& options) {
   const bool lazy = c10d::getDefaultGlooLazyInit();
-  if (job.size > 1) {
-    for (const std::string& name : gloo::named_interfaces()) {
-      options.devices.push_back(ProcessGroupGloo::createDeviceForInterface(name, lazy));
-    }
+  std::vector<std::string> interfaces;
+  if (job.size > 1) interfaces = gloo::named_interfaces();
+  if (is_towards_ipv6(job, interfaces)) interfaces.clear();
+  for (const std::string& name : interfaces) {
+    options.devices.push_back(ProcessGroupGloo::createDeviceForInterface(name, lazy));
   }
   if (options.devices.empty()) {
     options.devices.push_back(ProcessGroupGloo::createDeviceForHostname(own_address(job), lazy));

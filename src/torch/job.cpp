@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "base/endpoint.hpp"
 #include "base/environment.hpp"
 #include "rankenv/rank.hpp"
 
@@ -93,7 +94,7 @@ std::string Job::describe() const {
     text += ", " + std::to_string(*host_count) + (*host_count == 1 ? " host" : " hosts");
   }
   text += ", according to " + told_by;
-  if (master) text += "; master " + master->address + ":" + std::to_string(master->port);
+  if (master) text += "; master " + endpoint_text(master->address, master->port);
   return text;
 }
 

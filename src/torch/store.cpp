@@ -11,6 +11,7 @@
 #include <torch/csrc/distributed/c10d/PrefixStore.hpp>
 #include <torch/csrc/distributed/c10d/TCPStore.hpp>
 
+#include "base/endpoint.hpp"
 #include "torch/master_socket.hpp"
 #include "torch/membership.hpp"
 
@@ -42,7 +43,7 @@ std::runtime_error no_master(const Job& job) {
 
 std::runtime_error no_store(const Job& job, bool serves, std::chrono::milliseconds timeout,
                             const std::string& why) {
-  const std::string where = job.master->address + ":" + std::to_string(job.master->port);
+  const std::string where = endpoint_text(job.master->address, job.master->port);
   const std::string server = job.agent_store ? "torchrun's agent" : "rank 0";
   if (serves) {
     return std::runtime_error("rank 0 cannot listen for the other ranks at " + where + ": " + why +

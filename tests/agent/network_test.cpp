@@ -42,15 +42,34 @@ TEST(AddressRange, RefusesWhatIsNone) {
 }
 
 TEST(NetworkVariables, NameTheInterfaceInEveryLayersWords) {
-  const auto tcp = network_variables("eth1", std::nullopt);
+  const auto tcp = network_variables("eth1");
   EXPECT_EQ(tcp.at("GLOO_SOCKET_IFNAME"), "eth1");
   EXPECT_EQ(tcp.at("NCCL_SOCKET_IFNAME"), "=eth1");
   EXPECT_EQ(tcp.at("UCX_NET_DEVICES"), "eth1");
   EXPECT_FALSE(tcp.contains("NCCL_IB_HCA"));
-  const auto rdma = network_variables("eth1", RdmaDevice{.port = "mlx5_1:1", .gid_index = 3});
-  EXPECT_EQ(rdma.at("NCCL_IB_HCA"), "=mlx5_1:1");
-  EXPECT_EQ(rdma.at("NCCL_IB_GID_INDEX"), "3");
-  EXPECT_FALSE(rdma.contains("UCX_NET_DEVICES"));
+}
+
+TEST(NetworkVariables, HoldWhatWasDecidedAboutTheRails) {
+  const auto all = network_variables(
+      "eth1", {{"NCCL_IB_GID_INDEX", "3"}, {"UCX_NET_DEVICES", "mlx5_0:1,mlx5_1:1,eth1"}});
+  EXPECT_EQ(all.at("NCCL_SOCKET_IFNAME"), "=eth1");
+  EXPECT_EQ(all.at("NCCL_IB_GID_INDEX"), "3");
+  EXPECT_EQ(all.at("UCX_NET_DEVICES"), "mlx5_0:1,mlx5_1:1,eth1");
+}
+
+TEST(NetworkVariables, LeaveTheChoiceOfGidsToTheUser) {
+  using Variables = std::map<std::string, std::string>;
+  const Variables all = {{"NCCL_IB_ADDR_FAMILY", "AF_INET"},
+                         {"NCCL_IB_ADDR_RANGE", "10.0.0.0/24"},
+                         {"NCCL_IB_GID_INDEX", "3"}};
+  for (const char* choice : {"NCCL_IB_HCA", "NCCL_IB_ADDR_RANGE", "NCCL_IB_ADDR_FAMILY"}) {
+    Variables variables = all;
+    leave_gids_to_user({{choice, "x"}}, variables);
+    EXPECT_EQ(variables, (Variables{{"NCCL_IB_ADDR_FAMILY", "AF_INET"}})) << choice;
+  }
+  Variables variables = all;
+  leave_gids_to_user({{"NCCL_DEBUG", "INFO"}, {"NCCL_IB_GID_INDEX", "1"}}, variables);
+  EXPECT_EQ(variables, all);
 }
 
 TEST(InterfaceIn, NeverTakesLoopback) {
@@ -59,26 +78,15 @@ TEST(InterfaceIn, NeverTakesLoopback) {
   EXPECT_FALSE(interface_in("nonsense"));
 }
 
-TEST(NetworkVariables, NameNoRdmaDeviceWhereThereAreSeveral) {
-  const auto several =
-      network_variables("eth1", RdmaDevice{.port = "mlx5_1:1", .gid_index = 3, .is_only = false});
-  EXPECT_FALSE(several.contains("NCCL_IB_HCA"));
-  EXPECT_FALSE(several.contains("NCCL_IB_GID_INDEX"));
-  EXPECT_FALSE(several.contains("UCX_NET_DEVICES"));
-}
-
-TEST(NetworkVariables, NativeInfinibandNeedsNoGidIndex) {
-  const auto native = network_variables("ib0", RdmaDevice{.port = "mlx5_0:1"});
-  EXPECT_EQ(native.at("NCCL_IB_HCA"), "=mlx5_0:1");
-  EXPECT_FALSE(native.contains("NCCL_IB_GID_INDEX"));
-  EXPECT_FALSE(native.contains("UCX_NET_DEVICES"));
+TEST(NetworkVariables, OfAnIpv6NetworkNameTheFamily) {
+  const auto ipv6 = ipv6_variables("eth1");
+  EXPECT_EQ(ipv6.at("NCCL_SOCKET_FAMILY"), "AF_INET6");
+  EXPECT_EQ(ipv6.at("OMPI_MCA_btl_tcp_if_include"), "eth1");
 }
 
 TEST(Assignment, IsReadBackAndHostileTextIsNot) {
   const Assignment placement{.interface = "ens5",
-                             .rdma = "mlx5_0:1",
-                             .gid_index = 3,
-                             .several_rdma_ports = true,
+                             .variables = {{"NCCL_IB_GID_INDEX", "3"}},
                              .host_rank = 1,
                              .host_count = 2};
   EXPECT_EQ(parse_placement(to_json(placement)), placement);

@@ -36,6 +36,32 @@ TEST(Protocol, OrdersAreReadBack) {
   EXPECT_TRUE(parse_order(to_line(bye))->keep);
 }
 
+TEST(Protocol, TheConnectionTestIsReadBack) {
+  const Order listen{.kind = Order::Kind::kListen,
+                     .endpoints = {{.address = "198.18.0.1", .port = 29500}},
+                     .token = "secret"};
+  EXPECT_EQ(parse_order(to_line(listen))->endpoints, listen.endpoints);
+  EXPECT_EQ(parse_order(to_line(listen))->token, "secret");
+  const Order connect{
+      .kind = Order::Kind::kConnect,
+      .targets = {{.at = {.address = "fd00::1", .port = 40000}, .token = "secret"}}};
+  EXPECT_EQ(parse_order(to_line(connect))->targets, connect.targets);
+  const Report listening{.kind = Report::Kind::kListening, .ports = {40000, 0}};
+  EXPECT_EQ(read_back(listening)->ports, listening.ports);
+  using facts::Reached;
+  const Report connected{
+      .kind = Report::Kind::kConnected,
+      .reached = {Reached::kYes, Reached::kRefused, Reached::kTimedOut, Reached::kNoRoute,
+                  Reached::kCutOff, Reached::kLargeLost, Reached::kUntried}};
+  EXPECT_EQ(read_back(connected)->reached, connected.reached);
+  for (const char* wrong :
+       {R"({"report":"connected","reached":["maybe"]})", R"({"report":"connected","reached":[1]})",
+        R"({"report":"listening","ports":["22"]})",
+        R"({"report":"listening","ports":[99999999999]})"}) {
+    EXPECT_FALSE(parse_report({.line = wrong})) << wrong;
+  }
+}
+
 TEST(Protocol, ReportsAreReadBack) {
   Report facts{.kind = Report::Kind::kFacts};
   facts.facts.hostname = "n\"1";

@@ -114,7 +114,7 @@ def test_stale_rank_is_overwritten_and_the_users_setting_wins(place):
     user = {"RANK": "9", "LOCAL_RANK": "9", "MASTER_PORT": "1234", "GLOO_SOCKET_IFNAME": "mine"}
     rank0 = place.ENGINE | {"OMPI_COMM_WORLD_RANK": "0", "PMIX_RANK": "0", "OMPI_COMM_WORLD_LOCAL_RANK": "0"}
     flags = ["--master", "10.0.0.1:29511"]
-    decided = {"interface": "ens5", "rdma": "mlx5_0:1", "gid_index": 3, "several_rdma_ports": False, "host_rank": 4, "host_count": 9, "first_rank": 0, "ranks": 1, "all_ranks": 2}
+    decided = {"interface": "ens5", "variables": {"NCCL_IB_HCA": "=mlx5_0:1", "NCCL_IB_GID_INDEX": "3"}, "host_rank": 4, "host_count": 9, "first_rank": 0, "ranks": 1, "all_ranks": 2, "bind_to_gpu": False, "gpus": []}
     (place.folder / "placement").write_text(json.dumps(decided))
     variables = seen(place, *flags, env=rank0 | user, rank=0)
     assert (variables["RANK"], variables["LOCAL_RANK"]) == ("0", "0")

@@ -167,5 +167,20 @@ TEST(Judgement, ASlowHostFailsThePairs) {
   EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Judgement::Outcome::kFail);
 }
 
+TEST(Judgement, TheOnlyLinkFailsIfItLosesFramesEvenWithoutAnExpectation) {
+  Results results = two_hosts(0);
+  results.kind = "pairs";
+  results.measurements.clear();
+  results.hosts[0].rdma = "rxe0:1, 2.5 Gb/sec (1X SDR)";
+  results.pairs = {{.one = "n1", .other = "n2", .forward = 1e6, .backward = 1e6, .resent = 0.009}};
+  EXPECT_EQ(about(judge(results, 0), "1 pairs").outcome, Judgement::Outcome::kUnknown);
+  results.pairs[0].resent = 0.052;
+  const auto verdicts = judge(results, 0);
+  const Judgement& verdict = about(verdicts, "1 pairs");
+  EXPECT_EQ(verdict.outcome, Judgement::Outcome::kFail);
+  EXPECT_NE(verdict.text.find("the link between n1 and n2 loses frames: 5.2 %"), std::string::npos)
+      << verdict.text;
+}
+
 }  // namespace
 }  // namespace muster::bench

@@ -53,22 +53,52 @@ TEST(NoSubnet, NamesAllWhereNoTwoMeet) {
   EXPECT_EQ(brief(alone), "");
 }
 
-TEST(WayBack, IsNeededByTheDaemonsOfAnMpi) {
-  World world = good_world(3);
-  world.host(2).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
-  world.host(3).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
-  ASSERT_EQ(brief(world), "error n[2-3] ompi-oob-no-common-interface");
-  EXPECT_TRUE(has(judged(world).front().what,
-                  "the host cannot connect to this machine, but the daemons of"));
-  EXPECT_EQ(judged(world).front().evidence, "198.18.0.100 port 40000: No route to host");
+TEST(Ipv6, IsANetworkLikeAnyOther) {
+  EXPECT_EQ(brief(layout::ipv6_world(3, true)), "");
+  EXPECT_EQ(brief(layout::ipv6_world(3, false)), "");
+  World lost = layout::ipv6_world(3, true);
+  lost.host(2).interfaces[1].addresses[0].ip = "fd99::2";
+  ASSERT_EQ(brief(lost), "error n2 ompi-oob-no-common-interface");
+  EXPECT_EQ(judged(lost).front().evidence, "fd00::/64 on n[1,3]; n2 has fd99::2/64 (eth0)");
 }
 
-TEST(WayBack, IsNotNeededByTorchrun) {
-  World world = good_world(2);
-  world.host(2).launcher_unreachable = "198.18.0.100 port 40000: No route to host";
-  EXPECT_TRUE(has(brief(world), "ompi-oob-no-common-interface"));
-  world.job.engine = "torchrun";
-  EXPECT_FALSE(has(brief(world), "ompi-oob-no-common-interface"));
+TEST(Ipv6, AnEngineThatCannotUseItIsRefused) {
+  World world = layout::ipv6_world(2, true);
+  for (int number : {1, 2}) world.host(number).mpi.front().kind = "mpich";
+  world.launcher.mpi.front().kind = "mpich";
+  ASSERT_EQ(brief(world), "error all engine-without-ipv6");
+  EXPECT_TRUE(has(judged(world).front().fix, "--engine torchrun"));
+  World both = layout::ipv6_world(2, false);
+  for (int number : {1, 2}) both.host(number).mpi.front().kind = "mpich";
+  both.launcher.mpi.front().kind = "mpich";
+  EXPECT_EQ(brief(both), "");
+}
+
+TEST(Ipv6, AddressesInsteadOfNamesAreRefusedForOpenMpi4) {
+  for (const bool only : {true, false}) {
+    World world = layout::ipv6_world(2, only);
+    world.cluster.hosts[1].name = "fd00::2";
+    world.surveys[1].host = "fd00::2";
+    EXPECT_EQ(brief(world), "");
+    const auto make_old = [](facts::Facts& host) { host.mpi.front().version = "4.1.4"; };
+    for (int number : {1, 2}) make_old(world.host(number));
+    make_old(world.launcher);
+    ASSERT_EQ(brief(world), "error fd00::2 engine-without-ipv6");
+    EXPECT_TRUE(has(judged(world).front().fix, "list the hosts by names"));
+  }
+}
+
+TEST(Ipv6, WarnsWhereGlooWouldTakeAnIpv4AddressThatTheHostsDoNotShare) {
+  World world = layout::ipv6_world(2, false);
+  world.host(2).interfaces[1].addresses[0] = {"192.168.7.2", 24};
+  EXPECT_EQ(brief(world),
+            "warning n1 gloo-takes-first-address; warning n2 gloo-takes-first-address");
+}
+
+TEST(SameAddress, MayBeAnIpv6Address) {
+  World world = layout::ipv6_world(3, true);
+  world.host(2).interfaces[1].addresses[0].ip = "fd00::1";
+  EXPECT_EQ(brief(world), "error n[1-2] same-address-on-two-hosts");
 }
 
 TEST(Interfaces, AreNotedWhenTheirNamesDiffer) {

@@ -383,7 +383,7 @@ def test_rdma_is_for_all_hosts_or_none(open_up):
     found = check(lab)
     assert found.seen == [("rdma-memlock", "error", ALL)], found.findings
     assert "ulimit -l is 64 KiB" in found.evidence
-    assert "RDMA: mlx5_bond_0 port 1, GID index 3 (RoCE v2, IPv4) on n[1-3]\n" in check_text(lab, code=3)
+    assert "RDMA over RoCE v2 over IPv4: 1 rail of 100 Gb/sec (mlx5_bond_0, GID index 3) on n[1-3]\n" in check_text(lab, code=3)
     types = "/sys/class/infiniband/mlx5_bond_0/ports/1/gid_attrs/types/3"
     lab.shell("n2", f"echo IB/RoCE v1 > /run/type; mount --bind /run/type {types}", root=True)
     found = check(lab)

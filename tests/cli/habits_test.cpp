@@ -97,6 +97,7 @@ constexpr Row kRows[] = {
     {"--rdzv-endpoint n1:29400", "--master-addr n1 --master-port 29400"},
     {"--rdzv-endpoint=n1", "--master-addr n1"},
     {"--rdzv-endpoint [::1]:5", "--master-addr [::1] --master-port 5"},
+    {"--rdzv-endpoint fd00::1", "--master-addr fd00::1"},
     {"--rdzv-id 77", ""},
     {"-iface eth1", "! --master-addr"},
     // the environment

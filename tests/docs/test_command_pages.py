@@ -32,7 +32,8 @@ HABITS = take("docs/habits.md", "$ muster run ")
 EXPRESSION, HOST_FILE, CONFIGURATION = take("docs/hosts.md", "muster hosts -H ")
 MIXED = take("docs/hosts.md", "muster: hosts.txt:3:3: ")
 YAML = take("docs/hosts.md", "hosts: ")
-LAB_UP, LAB_SHELL, LAB_EXEC, LAB_STATUS, LAB_DOWN = take("docs/lab.md", "muster lab up ")
+LAB_UP, LAB_SHELL, LAB_EXEC, LAB_STATUS, LAB_DOWN = take("docs/lab.md", "muster lab up --hosts 4")
+LIKE_UP, LIKE_SEE, LIKE_BREAK, LIKE_MEND = take("docs/lab.md", "muster lab up --hosts 2 --like ")
 DEBIAN, DEBIAN_UP = take("docs/lab.md", "mmdebstrap ")
 LOST = take("README.md", "muster: host node2 was lost ")
 (RUN,) = take("docs/run.md", "muster run -H n[1-3] --nproc-per-node 2 ")
@@ -394,6 +395,16 @@ def test_a_lab(named):
     named(LAB_DOWN)
     with pytest.raises(AssertionError, match="no lab"):
         named(LAB_STATUS)
+
+
+def test_a_lab_like_a_machine(named):
+    state = "muster lab exec n2 -- cat /sys/class/infiniband/mlx5_5/ports/1/state"
+    named(LIKE_UP)
+    assert named(LIKE_SEE).count("NVIDIA H100") == 8
+    named(LIKE_BREAK)
+    assert named(state) == "1: DOWN\n"
+    named(LIKE_MEND)
+    assert named(state) == "4: ACTIVE\n"
 
 
 def test_a_lab_with_another_root(named, bare_root):

@@ -40,7 +40,15 @@ Facts full() {
                  .link_layer = "Ethernet",
                  .rate = "100",
                  .gids = {{.index = 3, .gid = "fe80::", .type = "RoCE v2", .interface = "eth0"}}}};
-  facts.gpus = {"A100"};
+  facts.gpus = {{.index = 0, .vendor = "NVIDIA", .model = "A100", .pci = "0000:07:00.0"}};
+  facts.gpus[0].remap_pending = false;
+  facts.gpus[0].throttled_by = {"hw_slowdown"};
+  facts.gpus[0].mig_devices = {{.profile = "1g.5gb", .uuid = "MIG-1"}};
+  facts.gpus[0].processes = {{.pid = 4, .user = "bob", .command = "python", .memory_bytes = 5}};
+  facts.gpus[0].xids = {{.code = 79, .count = 2, .seconds_ago = 1.5}};
+  facts.gpu_drivers = {.nvidia = "535.129.03", .cuda = "12.2", .fabric_manager = true};
+  facts.torch.uses_gpus = true;
+  facts.torch.nccl = "2.21.5";
   facts.limits.memlock = {.soft = -1, .hard = -1};
   facts.shm_bytes = 5;
   facts.shm_free_bytes = 4;
@@ -99,7 +107,7 @@ TEST(FactsJson, of_a_host_that_knows_nothing_can_be_read) {
 
 TEST(FactsJson, text_that_is_no_utf8_is_replaced) {
   Facts facts;
-  facts.gpus = {"a\xff"};
+  facts.gpus = {{.model = "a\xff"}};
   EXPECT_TRUE(parse_facts(to_json(facts)));
 }
 
@@ -143,8 +151,10 @@ TEST(FactsJson, names_the_field_that_is_wrong) {
       {R"("folder_exists":false)", R"("folder_exists":0)", "folder_exists is neither"},
       {R"("up":true)", R"("up":1)", "interfaces.up is neither true nor false"},
       {R"("hostname":"node")", R"("hostname":null)", "hostname is not text"},
-      {R"("gpus":["A100"])", R"("gpus":{"0":"A100"})", "gpus is not a list"},
-      {R"("gpus":["A100"])", R"("gpus":["A100",7])", "gpus is not text"},
+      {R"("gpus":[{)", R"("gpus":7,"was":[{)", "gpus is not a list"},
+      {R"("gpus":[{)", R"("gpus":["A100",{)", "gpus is not an object"},
+      {R"("model":"A100")", R"("model":7)", "gpus.model is not text"},
+      {R"("remap_pending":false)", R"("remap_pending":0)", "gpus.remap_pending is neither"},
       {R"("seen":{"PATH":"/bin"})", R"("seen":["PATH"])", "environment.seen is not an object"},
       {R"("cpu":{)", R"("cpu":7,"was":{)", "cpu is not an object"},
       {R"("clock_s":1794715709.25)", R"("clock_s":"now")", "clock_s is not a number"},
@@ -167,9 +177,9 @@ TEST(FactsJson, refuses_what_is_none) {
 
 TEST(FactsJson, bounds_lists_and_texts) {
   Facts facts;
-  facts.gpus.assign(65537, "x");
+  facts.own_name_resolves_to.assign(65537, "x");
   EXPECT_FALSE(parse_facts(to_json(facts)));
-  facts.gpus = {std::string(300'000, 'x')};
+  facts.own_name_resolves_to = {std::string(300'000, 'x')};
   EXPECT_FALSE(parse_facts(to_json(facts)));
 }
 

@@ -1,6 +1,7 @@
 #include "facts/interfaces.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/if_addr.h>
 #include <linux/if_arp.h>
 
 namespace muster::facts {
@@ -67,6 +68,15 @@ TEST(Interfaces, of_this_machine_have_a_loopback) {
   }
   EXPECT_TRUE(has_loopback);
   EXPECT_TRUE(read_routes());
+}
+
+TEST(Caveats, of_ipv6_addresses) {
+  EXPECT_EQ(caveat_of(IFA_F_PERMANENT), "");
+  EXPECT_EQ(caveat_of(IFA_F_TEMPORARY | IFA_F_MANAGETEMPADDR), "temporary");
+  EXPECT_EQ(caveat_of(IFA_F_TEMPORARY | IFA_F_DEPRECATED), "deprecated");
+  EXPECT_EQ(caveat_of(IFA_F_TENTATIVE), "tentative");
+  EXPECT_EQ(caveat_of(IFA_F_TENTATIVE | IFA_F_OPTIMISTIC), "");
+  EXPECT_EQ(caveat_of(IFA_F_TENTATIVE | IFA_F_DADFAILED), "duplicate");
 }
 
 }  // namespace

@@ -44,7 +44,9 @@ TEST(Torch, is_found_through_a_pth_file) {
   std::filesystem::create_symlink("/usr/bin/python3", python);
   const std::string real = std::filesystem::canonical(python).filename();  // "python3.11"
   tree.write("venv/lib/" + real + "/site-packages/other.pth", elsewhere + "\n");
-  EXPECT_EQ(torch_of(python, {}, kDeadline), "9.2");
+  const auto folder = torch_folder_of(python, {}, kDeadline);
+  ASSERT_TRUE(folder) << to_text(folder.error());
+  EXPECT_EQ(torch_version_in(*folder), "9.2");
 }
 
 TEST(Torch, that_could_not_be_asked_for_is_not_taken_for_none) {

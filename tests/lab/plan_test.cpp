@@ -99,5 +99,17 @@ TEST(Plan, WithoutAShareNothingIsShared) {
   EXPECT_EQ(binds({.hosts = 1, .shares = {"/data"}}).back(), "/data");
 }
 
+TEST(Plan, EachRailHasItsOwnBridgeAndTheLauncherHasNone) {
+  const Spec spec{.hosts = 2, .like = "hgx-roce"};
+  const Cable cables[] = {{.host = 0, .pid = 10}, {.host = 2, .pid = 12}};
+  const std::string lines = plan_cables(spec, cables);
+  EXPECT_NE(plan_bridges(spec).find("link add rail9 type bridge"), std::string::npos);
+  EXPECT_NE(lines.find("link add r0h2 mtu 9000 type veth peer name enp24s0np0 mtu 9000"),
+            std::string::npos);
+  EXPECT_NE(lines.find("link set r0h2 master rail0 up"), std::string::npos);
+  EXPECT_EQ(lines.find("master rail5"), std::string::npos);  // mlx5_5 has no cable
+  EXPECT_EQ(lines.find("r0h0"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace muster::lab

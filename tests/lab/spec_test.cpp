@@ -32,6 +32,23 @@ TEST(Spec, EveryHostHasItsOwnAddressAndMacInsideTheTestRange) {
   EXPECT_EQ(address(kMaxHosts, 1), "198.19.17.96");  // well inside 198.19.0.0/17
 }
 
+TEST(Spec, HostsHaveAddressesOfTheFamiliesAskedFor) {
+  const auto texts = [](const char* ip, int host) {
+    std::string text;
+    for (const HostAddress& one : addresses(Spec{.hosts = 2, .ip = ip}, host, 0)) {
+      text += one.ip + "/" + std::to_string(one.prefix_length) + " ";
+    }
+    return text;
+  };
+  EXPECT_EQ(texts("4", 2), "198.18.1.2/16 ");
+  EXPECT_EQ(texts("6", 2), "fd00:198:18::1:2/64 ");
+  EXPECT_EQ(texts("both", 0), "198.18.0.1/16 fd00:198:18::1/64 ");
+  EXPECT_FALSE(validate(Spec{.hosts = 1, .ip = "5"}).has_value());
+  std::set<std::string> seen;
+  for (int host = 0; host <= kMaxHosts; ++host)
+    EXPECT_TRUE(seen.insert(ipv6_address(host, 1)).second);
+}
+
 TEST(Spec, DealsInterfaceNamesOutInTurn) {
   const Spec spec{.hosts = 3, .nics = 2, .nic_names = {"eth0", "ens5", "eno1"}};
   EXPECT_EQ(nic_name(spec, 1, 0), "ens5");
@@ -68,6 +85,16 @@ TEST(Spec, RefusesWhatWouldLeaveItsFolder) {
   EXPECT_FALSE(validate(Spec{.hosts = 1, .nic_names = {"lo"}}).has_value());
   EXPECT_FALSE(validate(Spec{.hosts = 1, .root = "/a,upperdir=/etc"}).has_value());
   EXPECT_TRUE(validate(Spec{.hosts = 1}).has_value());
+}
+
+TEST(Spec, KeepsTheMachineThatItIsLike) {
+  const Spec spec{.hosts = 4, .like = "dgx-h100"};
+  const auto read = from_json(to_json(spec));
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->like, "dgx-h100");
+  EXPECT_TRUE(validate(Spec{.hosts = 250, .like = "dgx-h100"}));
+  EXPECT_FALSE(validate(Spec{.hosts = 251, .like = "dgx-h100"}));  // a rail has a /24
+  EXPECT_TRUE(validate(Spec{.hosts = 1, .nic_names = {"enP7s7"}}));
 }
 
 }  // namespace

@@ -201,6 +201,27 @@ def test_loss_between_two_hosts_leaves_the_others_alone(lab_up):
     assert lab.exec("n1", "sh", "-c", ping.format("n3")).returncode == 0
 
 
+def test_a_filtered_link_passes_ssh_and_small_packets(lab_up):
+    """A firewall in front of n2 and a narrow path to n1, over both families."""
+    lab = lab_up(hosts=2, ip="both")
+    addresses = {host["name"]: host["addresses"] for host in lab.status()["hosts"]}
+    lab.command("link", "n2", "--only-ssh")
+    lab.command("link", "n1", "--largest", "1300")
+    knock = "import socket, sys; socket.create_connection((sys.argv[1], int(sys.argv[2])), timeout=float(sys.argv[3]))"
+    with start(lab, "n2", "python3", "-c", "import socket; s = socket.create_server(('::', 5000), family=socket.AF_INET6, dualstack_ipv6=True); print('listening', flush=True); input()") as server:
+        assert server.stdout.readline() == "listening\n"
+        assert len(addresses["n2"]) == 2, addresses
+        for address in addresses["n2"]:
+            assert lab.exec("launcher", "python3", "-c", knock, address, "22", "30").returncode == 0
+            refused = lab.exec("launcher", "python3", "-c", knock, address, "5000", "1")
+            assert "TimeoutError" in refused.stderr or "timed out" in refused.stderr, refused
+        server.stdin.close()
+    for address in addresses["n1"]:
+        headers = 48 if ":" in address else 28
+        assert lab.exec("n2", "ping", "-Mdo", "-c3", "-i0.2", "-W2", "-s", str(1300 - headers), address).returncode == 0
+        assert lab.exec("n2", "ping", "-Mdo", "-c1", "-W1", "-s", str(1301 - headers), address).returncode == 1
+
+
 def test_loss_loses_about_its_share(lab_up):
     lab = lab_up(hosts=2)
     lab.command("link", "n2", "--loss", "20%")

@@ -157,6 +157,16 @@ TEST(Hydra, BindingIsTheUsersOrNone) {
       value_of(pinned, "-genvlist").ends_with(",I_MPI_PIN,I_MPI_PIN_DOMAIN,I_MPI_PIN_ORDER"));
 }
 
+TEST(Hydra, LeavesBindingToGpusToTheRanks) {
+  auto mpich = three_hosts("mpich");
+  auto intel = three_hosts("intel");
+  mpich.bind_to = intel.bind_to = "gpu";
+  EXPECT_EQ(value_of(*plan_hydra(job(), mpich, means()), "-bind-to"), "none");
+  const Plan plan = *plan_hydra(job(), intel, means());
+  EXPECT_TRUE(has(plan.env, "I_MPI_PIN=0"));
+  EXPECT_FALSE(has(plan.env, "I_MPI_PIN_DOMAIN=gpu"));
+}
+
 TEST(Hydra, TooManyRanksForTheCoresGiveWay) {
   auto layout = three_hosts("intel");
   layout.oversubscribed = true;
@@ -204,6 +214,13 @@ TEST(Hydra, SettingsInTheUsersEnvironmentStayAndReachTheRanks) {
   const Plan mpich = *plan_hydra(job(), three_hosts("mpich"), with_settings);
   EXPECT_TRUE(has(mpich.carried, "MPIR_CVAR_DEBUG"));
   EXPECT_FALSE(has(mpich.carried, "I_MPI_DEBUG"));
+}
+
+TEST(Hydra, IntelIsToldToUseIpv6) {
+  layout::Layout layout = three_hosts("intel");
+  EXPECT_FALSE(has(*plan_hydra(job(), layout, means()), "-v6"));
+  layout.subnet = "fd00::/64";
+  EXPECT_TRUE(has(*plan_hydra(job(), layout, means()), "-v6"));
 }
 
 }  // namespace

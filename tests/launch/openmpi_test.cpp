@@ -62,6 +62,14 @@ TEST(OpenMpi, OnlyRootIsAllowedToRunAsRoot) {
   EXPECT_FALSE(has(*plan_openmpi(job(), three_hosts("5.0.11", 5), means()), "--allow-run-as-root"));
 }
 
+TEST(OpenMpi, LeavesBindingToGpusToTheRanks) {
+  auto layout = three_hosts("5.0.11", 5);
+  layout.bind_to = "gpu";
+  const auto plan = plan_openmpi(job(), layout, means());
+  EXPECT_TRUE(has(*plan, "none"));
+  EXPECT_FALSE(has(*plan, "gpu"));
+}
+
 TEST(OpenMpi, ALauncherOnAnotherNetworkMeetsTheHostsThere) {
   auto layout = three_hosts("5.0.11", 5);
   layout.launcher_subnet = "192.168.7.0/24";
@@ -136,7 +144,7 @@ TEST(OpenMpi, NcclsRdmaIsNeverSwitchedOffSilently) {
   const Plan plan = *plan_openmpi(job(), layout, means());
   EXPECT_TRUE(has(plan, "NCCL_IB_DISABLE"));
   EXPECT_EQ(plan.env.at(1), "NCCL_IB_DISABLE=1");
-  EXPECT_EQ(plan.notes, (Words{"muster sets NCCL_IB_DISABLE=1: not every host has usable RDMA, so "
+  EXPECT_EQ(plan.notes, (Words{"muster sets NCCL_IB_DISABLE=1: the hosts share no RDMA fabric, so "
                                "NCCL uses TCP"}));
   Means set = means();
   set.user_env = {"NCCL_IB_DISABLE"};
@@ -169,6 +177,41 @@ TEST(OpenMpi, InAnAllocationGoesOverSshAllTheSame) {
   EXPECT_EQ(value(*five, "plm"), "ssh");
   EXPECT_EQ(value(*four, "plm"), "rsh");
   EXPECT_EQ(value(*four, "ras"), "^slurm");
+}
+
+// It would refuse fd00::/64, and version 5 crashes if it gets the name of a missing interface.
+TEST(OpenMpi, IsToldTheNameOfTheInterfaceInAnIpv6NetworkIfAllHostsHaveIt) {
+  for (const int major : {4, 5}) {
+    auto layout = three_hosts("", major);
+    layout.subnet = "fd00::/64";
+    layout.launcher_interface = "eth0";
+    for (auto& placement : layout.placements) placement.interface = "eth0";
+    const auto same = plan_openmpi(job(), layout, means());
+    EXPECT_TRUE(has(*same, "eth0"));
+    EXPECT_TRUE(has(*same, "oob_tcp_disable_ipv4_family"));
+    EXPECT_FALSE(has(*same, "btl_tcp_if_include"));  // the shim tells each rank its own
+    layout.placements[2].interface = "ens5";
+    const auto different = plan_openmpi(job(), layout, means());
+    EXPECT_FALSE(has(*different, "eth0"));
+    EXPECT_TRUE(has(*different, "oob_tcp_disable_ipv4_family"));
+  }
+}
+
+TEST(OpenMpi, ALauncherWithIpv6OnlyChangesNothingForTheRanks) {
+  auto layout = three_hosts("5.0.11", 5);
+  layout.launcher_subnet = "fd00::/64";
+  const auto plan = plan_openmpi(job(), layout, means());
+  EXPECT_TRUE(has(*plan, "oob_tcp_disable_ipv4_family"));
+  EXPECT_TRUE(has(*plan, "btl_tcp_if_include"));
+  EXPECT_TRUE(has(*plan, "198.18.0.0/16"));
+}
+
+TEST(OpenMpi, HostsListedByIpv6AddressesStandInAFile) {
+  auto layout = three_hosts("5.0.11", 5);
+  layout.placements[1].host = "fd00::2";
+  const auto plan = plan_openmpi(job(), layout, means());
+  EXPECT_TRUE(has(*plan, "--hostfile"));
+  EXPECT_EQ(plan->files.at(0).content, "n1 slots=2\nfd00::2 slots=2\nn3 slots=2\n");
 }
 
 }  // namespace

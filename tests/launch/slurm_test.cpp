@@ -93,6 +93,12 @@ TEST(Slurm, AFlagGivenToTheEngineIsNotGivenTwice) {
   EXPECT_EQ(plan->notes.size(), 2U);
 }
 
+TEST(Slurm, LeavesBindingToGpusToTheRanks) {
+  auto layout = three_hosts("", "");
+  layout.bind_to = "gpu";
+  EXPECT_TRUE(has(*plan_slurm(job(), layout, means()), "--cpu-bind=none"));
+}
+
 TEST(Slurm, BindingAndMappingAreTheUsersWords) {
   auto layout = three_hosts("", "");
   layout.bind_to = "cores";

@@ -47,6 +47,15 @@ TEST(Torchrun, RunsOnEveryHostAndMeetsAtTheChosenAddress) {
   EXPECT_NE(plan->commands[1].argv.back().find("--node-rank 1 "), std::string::npos);
 }
 
+TEST(Torchrun, TakesAnIpv6AddressInBrackets) {
+  layout::Layout layout = two_hosts();
+  layout.master_address = "fd00::1";
+  const auto plan = plan_torchrun(job(), layout, means());
+  const std::string& words = plan->commands[1].argv.back();
+  EXPECT_NE(words.find("--rdzv-endpoint '[fd00::1]:29500' "), std::string::npos) << words;
+  EXPECT_NE(words.find("--master '[fd00::1]:29500' "), std::string::npos) << words;
+}
+
 TEST(Torchrun, NeedsNoSshOnThisMachine) {
   layout::Layout layout = two_hosts();
   layout.placements[0].here = true;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "layout/gpu_world.hpp"
 #include "layout/master_port.hpp"
 #include "layout/world.hpp"
 
@@ -20,7 +21,7 @@ TEST(Decide, LaysOutAGoodCluster) {
   EXPECT_EQ(layout.bind_to, "none");
   EXPECT_FALSE(layout.oversubscribed);
   EXPECT_EQ(layout.engine.kind, "openmpi");
-  EXPECT_FALSE(layout.placements[0].rdma);
+  EXPECT_TRUE(layout.placements[0].rails.empty());
 }
 
 TEST(Decide, GivesHostsWithoutFactsTheirRanksAndNoAddress) {
@@ -88,32 +89,31 @@ bool says(const World& world, std::string_view line) {
 TEST(Decide, UsesRdmaOnAllHostsOrNone) {
   World world = good_world(2);
   for (int number : {1, 2}) world.host(number).rdma = {roce("mlx5_0", "eth0", number)};
-  EXPECT_EQ(world.layout().placements[1].rdma->gid_index, 3);
-  EXPECT_TRUE(says(world, "RDMA: mlx5_0 port 1, GID index 3 (RoCE v2, IPv4) on n[1-2]"));
+  EXPECT_EQ(world.layout().placements[1].rails.at(0).gid_index, 3);
+  EXPECT_TRUE(says(world,
+                   "RDMA over RoCE v2 over IPv4: 1 rail of 100 Gb/sec (mlx5_0, GID index 3) on "
+                   "n[1-2]"));
   world.host(2).rdma[0].device = "mlx5_7";
   EXPECT_TRUE(says(world,
-                   "RDMA: mlx5_0 port 1, GID index 3 (RoCE v2, IPv4) on n1; mlx5_7 port 1, GID "
-                   "index 3 (RoCE v2, IPv4) on n2"));
+                   "RDMA over RoCE v2 over IPv4: 1 rail of 100 Gb/sec (mlx5_0, GID index 3) on n1; "
+                   "1 rail of 100 Gb/sec (mlx5_7, GID index 3) on n2"));
   world.host(2).rdma = {infiniband("mlx5_0")};
-  EXPECT_FALSE(world.layout().placements[0].rdma);
+  EXPECT_TRUE(world.layout().placements[0].rails.empty());
   world.host(2).rdma.clear();
-  EXPECT_FALSE(world.layout().placements[0].rdma);
+  EXPECT_TRUE(world.layout().placements[0].rails.empty());
   world.host(1).rdma.clear();
   EXPECT_TRUE(says(world, "no RDMA on any host: traffic goes over TCP"));
 }
 
-TEST(Decide, LeavesNcclTheChoiceAmongSeveralPorts) {
+TEST(Decide, UsesAllActivePortsOfAHost) {
   World world = good_world(2);
   for (int number : {1, 2}) {
     world.host(number).rdma = {infiniband("mlx5_0"), infiniband("mlx5_1"), infiniband("mlx5_2")};
   }
   world.host(2).rdma[2].active = false;
-  EXPECT_EQ(world.layout().placements[0].rdma->active_ports, 3);
-  EXPECT_TRUE(says(world,
-                   "RDMA: 3 active ports, from which NCCL chooses, on n1; 2 active ports, from "
-                   "which NCCL chooses, on n2"));
-  world.host(2).rdma[1].active = false;
-  EXPECT_EQ(world.layout().placements[1].rdma->active_ports, 1);
+  EXPECT_TRUE(
+      says(world, "RDMA over InfiniBand: 3 rails (mlx5_[0-2]) on n1; 2 rails (mlx5_[0-1]) on n2"));
+  EXPECT_FALSE(world.layout().placements[1].variables.contains("NCCL_IB_HCA"));
 }
 
 TEST(Decide, GivesUpRdmaOnlyWhereThereIsSome) {
@@ -194,7 +194,7 @@ TEST(LayoutJson, HoldsEveryDecision) {
   EXPECT_EQ(text.find('\n'), std::string::npos);
   const auto value = nlohmann::json::parse(text);
   EXPECT_EQ(value["subnet"], "198.18.0.0/16");
-  EXPECT_EQ(value["placements"][1]["rdma"]["gid_index"], 3);
+  EXPECT_EQ(value["placements"][1]["rails"][0]["gid_index"], 3);
   EXPECT_EQ(value["engine"]["major"], 5);
   EXPECT_EQ(value["why"].size(), world.layout().why.size());
   world.host(1).mpi.clear();
@@ -211,6 +211,21 @@ TEST(Decide, CopesWithTenThousandHosts) {
   const Layout layout = world.layout();
   EXPECT_EQ(layout.subnet, "10.0.0.0/16");
   EXPECT_EQ(layout.placements[9999].address, "10.0.40.1");
+}
+
+TEST(Decide, BindsToGpusAndSaysWhereItCannot) {
+  World world = gpu_world(3);
+  world.job.ranks_per_host = 8;
+  world.job.bind_to = "gpu";
+  Layout layout = world.layout();
+  EXPECT_EQ(layout.bind_to, kBindToGpu);
+  EXPECT_EQ(fmt::format("{}", fmt::join(layout.why, "\n")).find("not bound"), std::string::npos);
+  world.host(2).gpus[7].cpus = "";  // as in a virtual machine
+  world.host(3).gpus.pop_back();
+  layout = world.layout();
+  EXPECT_NE(
+      fmt::format("{}", fmt::join(layout.why, "\n")).find("some ranks on n[2-3] are not bound"),
+      std::string::npos);
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ Layout full() {
                           .ranks = 2,
                           .interface = "ib0",
                           .address = "198.18.0.1",
-                          .rdma = Rdma{.device = "mlx5_0", .port = 2, .gid_index = 3},
+                          .rails = {{.device = "mlx5_0", .port = 2, .gid_index = 3}},
+                          .variables = {{"NCCL_IB_GID_INDEX", "3"}},
                           .here = true},
                          {.host = "n2", .first_rank = 2, .ranks = 1}},
           .ranks = 3,
@@ -32,21 +33,22 @@ Layout full() {
           .threads = 4,
           .bind_to = "core",
           .map_by = "slot",
+          .fabric = Fabric::kRoceIpv4,
           .rdma_given_up = true,
           .oversubscribed = true,
           .why = {"because"}};
 }
 
-// Runs that exist already have files like this one.
 constexpr const char* kFile =
     R"({"bind_to":"core","engine":{"kind":"slurm","launcher":"/usr/bin/srun","major":23,)"
-    R"("mpi":"openmpi","pmi":"pmix","version":"23.11"},"launcher_address":"10.0.0.1",)"
+    R"("mpi":"openmpi","pmi":"pmix","version":"23.11"},"fabric":"roce-ipv4","launcher_address":"10.0.0.1",)"
     R"("launcher_interface":"eth1","launcher_subnet":"10.0.0.0/8","map_by":"slot",)"
     R"("master_address":"198.18.0.1","master_port":29500,"oversubscribed":true,)"
     R"("placements":[{"address":"198.18.0.1","first_rank":0,"here":true,"host":"n1",)"
-    R"("interface":"ib0","ranks":2,"rdma":{"active_ports":1,"device":"mlx5_0","gid_index":3,)"
-    R"("port":2}},{"address":"","first_rank":2,"here":false,"host":"n2","interface":"",)"
-    R"("ranks":1}],"ranks":3,"rdma_given_up":true,"subnet":"198.18.0.0/16","threads":4,)"
+    R"("interface":"ib0","rails":[{"address":"","device":"mlx5_0","gid_index":3,"interface":"",)"
+    R"("network":"","port":2,"rate":""}],"ranks":2,"variables":{"NCCL_IB_GID_INDEX":"3"}},)"
+    R"({"address":"","first_rank":2,"here":false,"host":"n2","interface":"","rails":[],)"
+    R"("ranks":1,"variables":{}}],"ranks":3,"rdma_given_up":true,"subnet":"198.18.0.0/16","threads":4,)"
     R"("why":["because"]})";
 
 TEST(LayoutJson, IsReadBack) {
@@ -54,7 +56,7 @@ TEST(LayoutJson, IsReadBack) {
   const auto read = parse_layout(kFile);
   ASSERT_TRUE(read) << to_text(read.error());
   EXPECT_EQ(to_json(*read), kFile);
-  EXPECT_FALSE(read->placements.at(1).rdma);
+  EXPECT_TRUE(read->placements.at(1).rails.empty());
   EXPECT_TRUE(parse_layout(to_json(Layout{})));
 }
 

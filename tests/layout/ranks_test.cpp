@@ -74,7 +74,8 @@ TEST(PlaceRanks, OversubscribedHostsShareWhatTheyLackEvenly) {
 TEST(PlaceRanks, FollowsGpusOrCpus) {
   std::vector<facts::Survey> surveys;
   for (const char* name : {"n1", "n2"}) surveys.push_back({.host = name, .facts = facts::Facts{}});
-  surveys[0].facts->gpus = {"a GPU", "a GPU"};
+  surveys[0].facts->gpus = {{.vendor = "NVIDIA", .model = "a GPU"},
+                            {.vendor = "NVIDIA", .model = "a GPU"}};
   surveys[0].facts->cpu.usable = 8;
   surveys[1].facts->cpu.usable = 3;
   const hosts::Cluster cluster{.hosts = hosts::parse_expression("n1:16,n2,n3").value()};
@@ -88,6 +89,34 @@ TEST(PlaceRanks, FollowsGpusOrCpus) {
   EXPECT_EQ(counts("auto"), (std::vector{2, 3, 1}));
   EXPECT_EQ(place_ranks({.ranks_by = "gpu"}, cluster, surveys).error().what,
             "you asked for one rank per GPU, but n2 has no GPU");
+}
+
+TEST(PlaceRanks, CountsTheGpusThatRanksCanUse) {
+  std::vector<facts::Survey> surveys = {{.host = "n1", .facts = facts::Facts{}}};
+  facts::Facts& host = *surveys[0].facts;
+  host.cpu.usable = 32;
+  for (int i = 0; i < 4; ++i) host.gpus.push_back({.vendor = "NVIDIA", .model = "a GPU"});
+  const hosts::Cluster cluster{.hosts = hosts::parse_expression("n1").value()};
+  Job job{.ranks_by = "auto"};
+  const auto count = [&] { return place_ranks(job, cluster, surveys).value().front().ranks; };
+  EXPECT_EQ(count(), 4);
+  host.environment.seen["CUDA_VISIBLE_DEVICES"] = "0,2";  // after activation
+  EXPECT_EQ(count(), 2);
+  job.env_values["CUDA_VISIBLE_DEVICES"] = "3";  // -x
+  EXPECT_EQ(count(), 1);
+  job.env_values = {};
+  host.environment.seen = {{"SLURM_STEP_GPUS", "4,5,6"}};
+  EXPECT_EQ(count(), 3);
+  host.environment.seen = {};
+  host.gpus[0].problem = "lost";
+  host.gpus[1].mig = true;
+  host.gpus[1].mig_devices.resize(3);
+  EXPECT_EQ(count(), 5);  // three MIG devices and two GPUs
+  for (facts::Gpu& gpu : host.gpus) gpu.problem = "lost";
+  EXPECT_EQ(count(), 32);
+  job.ranks_by = "gpu";
+  EXPECT_EQ(place_ranks(job, cluster, surveys).error().what,
+            "you asked for one rank per GPU, but n1 has no GPU that ranks can use");
 }
 
 TEST(PlaceRanks, RefusesAnEmptyClusterAndASumThatOverflows) {

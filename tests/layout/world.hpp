@@ -111,6 +111,22 @@ inline World good_world(int hosts) {
   return world;
 }
 
+// The same hosts in fd00::/64: beside IPv4 or, as `only`, instead of it.
+inline World ipv6_world(int hosts, bool only) {
+  World world = good_world(hosts);
+  const auto change = [&](facts::Facts& host, int number) {
+    auto& addresses = host.interfaces[1].addresses;
+    if (only) addresses.clear();
+    addresses.push_back({fmt::format("fd00::{}", number), 64});
+    addresses.push_back({fmt::format("fe80::{}", number), 64});
+    if (only) host.own_name_resolves_to = {fmt::format("fd00::{}", number)};
+    if (only) host.routes = {{"fd00::/64", "eth0"}, {"::/0", "eth0", "fe80::1"}};
+  };
+  for (int number = 1; number <= hosts; ++number) change(world.host(number), number);
+  change(world.launcher, 250);
+  return world;
+}
+
 // The same with a program that all hosts have.
 inline World good_world_with_program(int hosts) {
   World world = good_world(hosts);

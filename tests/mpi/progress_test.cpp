@@ -38,7 +38,7 @@ class FakeMpi final : public Library {
   [[nodiscard]] std::string error_text(int error) const override {
     return "error " + std::to_string(error);
   }
-  [[nodiscard]] bool cuda_aware() const override { return false; }
+  [[nodiscard]] CudaSupport cuda() const override { return {}; }
   [[nodiscard]] bool initialised() const override { return true; }
   [[nodiscard]] bool finalised() const override { return is_finalised; }
   [[nodiscard]] int initialise(ThreadLevel& /*provided*/) override { return 0; }

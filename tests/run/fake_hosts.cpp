@@ -90,6 +90,10 @@ void FakeHost::receive(FakeSession& session, const std::string& bytes) {
     if (kind == "hello") {
       session_ = session.weak;
       hello(line.find("\"request\"") != std::string::npos);
+    } else if (kind == "listen" || kind == "connect") {
+      const auto said = behaviour.answer ? behaviour.answer(agent::parse_order(line).value())
+                                         : std::optional<agent::Report>();
+      if (said) send(*said);
     } else {
       obey(session, kind);
     }

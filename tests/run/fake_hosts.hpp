@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -54,6 +55,8 @@ struct Behaviour {
   std::string program_missing = {};  // why the binary cannot be started there
   int shell_code = 0;  // with which the line that starts the agent ends; 0: it is started
   bool ignores_looks = false;
+  // What it says to an order that has to do with the connection test; empty: nothing.
+  std::function<std::optional<agent::Report>(const agent::Order&)> answer = {};
 };
 
 class FakeHosts;

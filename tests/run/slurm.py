@@ -62,7 +62,8 @@ class Slurm:
         address = {host["name"]: host["addresses"][0] for host in lab.status()["hosts"]}
         nodes = "\n".join(f"NodeName={host} NodeAddr={address[host]} CPUs={cpus} Sockets=1 CoresPerSocket={cpus} RealMemory=1000 State=UNKNOWN"
                           for host in lab.hosts)
-        self._write(shared / "slurm.conf", SLURM_CONF.format(nodes=nodes).encode())
+        ipv6 = "CommunicationParameters=EnableIPv6\n" if ":" in address["launcher"] else ""
+        self._write(shared / "slurm.conf", SLURM_CONF.format(nodes=ipv6 + nodes).encode())
         for host in ["launcher", *lab.hosts]:
             self.start(host, shared)
         self.wait_idle()

@@ -113,6 +113,26 @@ def test_variables_counts_and_activation_reach_the_ranks(cluster, engine):
     assert said == [f"[n{i // 2 + 1}:{i}] n{i // 2 + 1} INFO {i}/5" for i in range(5)]
 
 
+def test_ranks_are_told_of_rails_or_the_first_line_says_tcp(cluster, engine):
+    """The card carries no traffic: the ranks use none here, and only show what they were told."""
+    show = ["--force", "--", "sh", "-c", "echo $NCCL_IB_DISABLE/$NCCL_IB_GID_INDEX/$NCCL_IB_HCA/$UCX_NET_DEVICES"]
+    try:
+        cluster.lab.command("break", "n[1-2]", "fake-rdma")
+        tcp = cluster.run(engine, *show)
+        assert tcp.code == 0, tcp.said()
+        (first,) = [line for line in tcp.err if line.startswith("muster: run ")]
+        assert "network 198.18.0.0/16 (TCP, although n[1-2] have RDMA), master" in first
+        assert sorted(tcp.out) == [f"[n{i + 1}:{i}] 1///eth0" for i in range(3)]
+        cluster.lab.command("break", "n3", "fake-rdma")
+        rails = cluster.run(engine, *show)
+        assert rails.code == 0, rails.said()
+        assert "network 198.18.0.0/16, master" in rails.said()
+        assert sorted(rails.out) == [f"[n{i + 1}:{i}] /3//mlx5_bond_0:1,eth0" for i in range(3)]
+    finally:
+        for host in cluster.lab.hosts:
+            cluster.lab.shell(host, "! mountpoint -q /sys/class || umount /sys/class", root=True)
+
+
 def test_standard_input_reaches_rank_0(cluster, engine):
     run = cluster.start(engine, "--", "sh", "-c", "read line; echo got $line", stdin=subprocess.PIPE)
     run.process.stdin.write(b"a line\n")

@@ -42,8 +42,8 @@ def set_facts(*changes):
 
 # What the findings are about, so that no change hides another: a host without a network gets no further.
 GROUPS = {
-    "machine": ("host", "hostname", "user", "home", "os", "kernel", "cpu", "routes", "own_name_resolves_to", "rdma", "listeners", "ssh_files", "not_seen"),
-    "programs": ("mpi", "torch", "program", "script", "environment", "launcher_unreachable"),
+    "machine": ("host", "hostname", "user", "home", "os", "kernel", "cpu", "routes", "own_name_resolves_to", "rdma", "peer_memory", "listeners", "ssh_files", "not_seen"),
+    "programs": ("mpi", "torch", "program", "script", "environment"),
     "interfaces": ("interfaces",),
 }
 EACH_TEXT = [pytest.param([one], id="-".join(map(str, one[0])), marks=pytest.mark.campaign) for one in texts()]

@@ -1,0 +1,245 @@
+// GPUs that are sick, slow or taken.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "checks/gpu_wording.hpp"
+#include "checks/rules.hpp"
+#include "checks/wording.hpp"
+
+namespace muster::checks {
+namespace {
+
+using facts::Gpu;
+
+constexpr const char* kDrainHost =
+    "leave the host out with --exclude until the GPU has been reset or the host rebooted; to reset "
+    "it, first end all programs on the GPU, then run:\n";
+// More than an idle driver or a desktop takes.
+constexpr std::int64_t kMuchMemory = std::int64_t{2} << 30;
+constexpr double kRecent = 24 * 3600;  // seconds
+
+// What is wrong with one GPU, in words; empty: nothing of this kind.
+struct GpuSign {
+  std::string_view id;
+  const char* what;
+  std::string (*say)(const Gpu& gpu);
+  const char* fix;
+  const char* command = nullptr;  // for the end of the fix
+};
+
+std::string counted_errors(std::int64_t count) {
+  return fmt::format("{} error{}", count, count == 1 ? "" : "s");
+}
+
+std::string say_ecc(const Gpu& gpu) {
+  return gpu.ecc_uncorrected > 0 ? counted_errors(gpu.ecc_uncorrected) : "";
+}
+
+std::string say_remap_failed(const Gpu& gpu) {
+  return gpu.remap_failed.value_or(false) ? "a row could not be remapped" : "";
+}
+
+std::string say_pending(const Gpu& gpu) {
+  if (gpu.remap_pending.value_or(false)) return "a row remap is pending";
+  return gpu.retired_pages_pending.value_or(false) ? "a page retirement is pending" : "";
+}
+
+// Clocks that the power limit lowers under load are as they should be.
+std::string say_throttled(const Gpu& gpu) {
+  constexpr std::array<std::string_view, 8> kBad = {
+      "hw_slowdown", "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown",
+      "prochot",     "socket_thermal",      "vr_thermal",          "hbm_thermal"};
+  std::vector<std::string> reasons;
+  for (const std::string& reason : gpu.throttled_by) {
+    if (std::find(kBad.begin(), kBad.end(), reason) != kBad.end()) reasons.push_back(reason);
+  }
+  return listed(reasons);
+}
+
+std::string say_narrow(const Gpu& gpu) {
+  const bool narrow = gpu.pcie_width > 0 && gpu.pcie_width < gpu.pcie_width_max;
+  return narrow ? fmt::format("x{} of x{}", gpu.pcie_width, gpu.pcie_width_max) : "";
+}
+
+std::string say_links(const Gpu& gpu) {
+  // A card without a bridge has links, and all of them are down.
+  if (gpu.nvlinks_down <= 0 || gpu.nvlinks_up <= 0) return {};
+  return fmt::format("{} of {} down", gpu.nvlinks_down, gpu.nvlinks_up + gpu.nvlinks_down);
+}
+
+std::string say_prohibited(const Gpu& gpu) {
+  return gpu.compute_mode == "Prohibited" ? "compute mode is Prohibited" : "";
+}
+
+constexpr GpuSign kSigns[] = {
+    {kGpuLost, "a GPU is closed to all programs", say_prohibited, "open it:\n",
+     "sudo nvidia-smi -c DEFAULT"},
+    {kGpuSick, "a GPU has uncorrectable memory errors; a job on it may crash", say_ecc, kDrainHost,
+     "sudo nvidia-smi --gpu-reset"},
+    {kGpuSick, "a GPU's memory is damaged and could not be repaired", say_remap_failed,
+     "leave the host out with --exclude, and have the GPU replaced"},
+    {kGpuSick, "a GPU has bad memory that it will stop using only after a reset", say_pending,
+     kDrainHost, "sudo nvidia-smi --gpu-reset"},
+    {kGpuThrottled, "a GPU runs slower than it could, because of heat or power", say_throttled,
+     "check the host's cooling and power supplies; all ranks wait for the slowest GPU"},
+    {kGpuPcieWidth, "a GPU uses fewer PCIe lanes than it could", say_narrow,
+     "power the host off and reseat the GPU or its riser; transfers between hosts are slower until "
+     "then"},
+    {kNvlinkDown, "NVLinks of a GPU are down", say_links,
+     "look for the cause in the kernel's log (NVRM: Xid 74); a reset of all GPUs of the host or a "
+     "reboot may bring them back, otherwise have the GPU or its board checked"},
+};
+
+struct XidMeaning {
+  int code;
+  const char* text;
+};
+
+constexpr XidMeaning kXids[] = {
+    {48, "uncorrectable memory error"},
+    {63, "memory row remapped or page retired, a reset is needed"},
+    {64, "memory row could not be remapped"},
+    {74, "NVLink error"},
+    {79, "GPU has fallen off the bus"},
+    {94, "contained memory error, the program that hit it ended"},
+    {95, "uncontained memory error, the GPU needs a reset"},
+};
+
+std::string say_xids(const Gpu& gpu) {
+  std::vector<std::string> texts;
+  for (const facts::Xid& xid : gpu.xids) {
+    const auto* const known = std::find_if(std::begin(kXids), std::end(kXids),
+                                           [&](const auto& one) { return one.code == xid.code; });
+    if (known == std::end(kXids) || xid.seconds_ago > kRecent) continue;
+    texts.push_back(fmt::format("Xid {} ({})", xid.code, known->text));
+  }
+  return listed(texts);
+}
+
+std::string say_lost(const Gpu& gpu) {
+  return gpu.problem;
+}
+
+// Programs that hold a GPU everywhere, and compute nothing.
+bool is_service(std::string_view command) {
+  constexpr std::array<std::string_view, 8> kServices = {
+      "Xorg",          "Xwayland",        "gnome-shell",
+      "kwin_wayland",  "nvidia-cuda-mps", "nvidia-persiste",
+      "nv-hostengine", "gnome-remote-de"};
+  return std::any_of(kServices.begin(), kServices.end(),
+                     [&](std::string_view name) { return command.starts_with(name); });
+}
+
+std::string holder_text(const facts::GpuProcess& process) {
+  std::string text =
+      process.user.empty()
+          ? fmt::format("process {} of another container", process.pid)
+          : fmt::format("process {} of {} ({})", process.pid, process.user, process.command);
+  if (process.memory_bytes > 0) text += " with " + bytes_text(process.memory_bytes);
+  return text;
+}
+
+std::string say_taken(const Gpu& gpu) {
+  std::vector<std::string> holders;
+  for (const facts::GpuProcess& process : gpu.processes) {
+    if (!is_service(process.command)) holders.push_back(holder_text(process));
+  }
+  if (!holders.empty()) return listed(holders, 4);
+  if (gpu.memory_used_bytes < kMuchMemory || !gpu.processes.empty()) return {};
+  return fmt::format("{} are in use by a process that you cannot see",
+                     bytes_text(gpu.memory_used_bytes));
+}
+
+Finding about_gpus(const GpuSign& sign, const Participant& host, std::string evidence) {
+  std::string fix = sign.fix;
+  if (sign.command != nullptr) fix += command_on_hosts(sign.command);
+  return {.id = std::string(sign.id),
+          .severity = Severity::kWarning,
+          .hosts = {host.name()},
+          .what = sign.what,
+          .evidence = std::move(evidence),
+          .fix = std::move(fix)};
+}
+
+// NVSwitches carry the NVLinks only after the fabric manager has set them up; CUDA refuses to start
+// before that (error 802).
+Findings fabric_findings(const Scene& scene, const Participant& host) {
+  const facts::GpuDrivers& drivers = host.facts->gpu_drivers;
+  const auto say = [](const Gpu& gpu) {
+    const bool waits = gpu.fabric_state == "In Progress" || gpu.fabric_state == "Not Started";
+    return waits ? "fabric state is " + gpu.fabric_state : std::string();
+  };
+  const std::vector<const Gpu*> gpus = gpus_of_ranks(scene, host);
+  std::string evidence = gpus_text(gpus, say);
+  const bool is_up = std::any_of(gpus.begin(), gpus.end(),
+                                 [](const Gpu* gpu) { return gpu->fabric_state == "Completed"; });
+  if (evidence.empty() && !is_up && drivers.fabric_manager == false && !gpus.empty()) {
+    evidence = fmt::format("{} NVSwitches, but no process nv-fabricmanager", drivers.nvswitches);
+  }
+  if (evidence.empty()) return {};
+  return {
+      {.id = std::string(kFabricManager),
+       .severity = severity_without_gpus(scene),
+       .hosts = {host.name()},
+       .what = "the fabric manager of its NVSwitches is not running, so CUDA cannot start there",
+       .evidence = std::move(evidence),
+       .fix = fmt::format("install the package nvidia-fabricmanager of the same version as the "
+                          "driver{}{}, and start it:\n{}",
+                          drivers.nvidia.empty() ? "" : ", ", drivers.nvidia,
+                          command_on_hosts("sudo systemctl enable --now nvidia-fabricmanager"))}};
+}
+
+std::vector<const Gpu*> all_gpus(const facts::Facts& host) {
+  std::vector<const Gpu*> gpus;
+  for (const Gpu& gpu : host.gpus) gpus.push_back(&gpu);
+  return gpus;
+}
+
+constexpr GpuSign kLost = {kGpuLost, "a GPU is in the host, but programs cannot use it", say_lost,
+                           "look for the cause in the kernel's log (NVRM, amdgpu); a GPU that has "
+                           "fallen off the bus comes "
+                           "back only with a reboot; leave the host out with --exclude until then"};
+constexpr GpuSign kXidSign = {
+    kGpuSick, "the NVIDIA driver has reported errors of a GPU within the last day", say_xids,
+    "see what the kernel's log says about it; leave the host out with --exclude if it happens "
+    "again:\n",
+    "sudo dmesg -T | grep 'NVRM: Xid'"};
+constexpr GpuSign kTaken = {
+    kGpuTaken, "other programs use a GPU: the job may be slow or run out of memory", say_taken,
+    "wait until they have ended, end them, or choose other GPUs with -x CUDA_VISIBLE_DEVICES=..."};
+
+// A card that nobody uses is no loss where no host has a GPU that works.
+bool gpus_matter(const Scene& scene, const std::vector<Participant>& hosts) {
+  return wants_gpus(scene) || std::any_of(hosts.begin(), hosts.end(), [](const Participant& host) {
+           const auto& gpus = host.facts->gpus;
+           return std::any_of(gpus.begin(), gpus.end(),
+                              [](const Gpu& gpu) { return gpu.problem.empty(); });
+         });
+}
+
+}  // namespace
+
+Findings find_gpu_health(const Scene& scene) {
+  Findings findings;
+  const std::vector<Participant> hosts = participants(scene);
+  if (scene.job.ranks_by == "cpu" || !gpus_matter(scene, hosts)) return findings;
+  for (const Participant& host : hosts) {
+    if (host.facts->gpus.empty()) continue;
+    const std::vector<const Gpu*> gpus = gpus_of_ranks(scene, host);
+    const auto add = [&](const GpuSign& sign, const std::vector<const Gpu*>& among) {
+      std::string evidence = gpus_text(among, sign.say);
+      if (!evidence.empty()) findings.push_back(about_gpus(sign, host, std::move(evidence)));
+    };
+    add(kLost, all_gpus(*host.facts));
+    for (const GpuSign& sign : kSigns) add(sign, gpus);
+    add(kXidSign, all_gpus(*host.facts));
+    add(kTaken, gpus);
+    Findings fabric = fabric_findings(scene, host);
+    findings.insert(findings.end(), fabric.begin(), fabric.end());
+  }
+  return findings;
+}
+
+}  // namespace muster::checks

@@ -1,0 +1,79 @@
+// What a host tells about its GPUs. Part of Facts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace muster::facts {
+
+struct GpuProcess {
+  int pid = 0;
+  std::string user = {};  // empty: the process is in another container, or gone
+  std::string command = {};
+  std::int64_t memory_bytes = -1;  // -1: not told
+
+  friend bool operator==(const GpuProcess&, const GpuProcess&) = default;
+};
+
+// A part of a GPU that programs use as a GPU of its own.
+struct MigDevice {
+  std::string profile;  // "1g.10gb"
+  std::string uuid;     // "MIG-c6d4f1ef-42e4-5de3-91c7-45d71c87eb3f"
+
+  friend bool operator==(const MigDevice&, const MigDevice&) = default;
+};
+
+// An error that the NVIDIA driver wrote to the kernel's log.
+struct Xid {
+  int code = 0;
+  int count = 0;
+  double seconds_ago = -1;  // the last one; -1: not told
+
+  friend bool operator==(const Xid&, const Xid&) = default;
+};
+
+struct Gpu {
+  int index = 0;         // among the GPUs of its vendor, as the vendor's tool counts them
+  std::string vendor;    // "NVIDIA", "AMD"
+  std::string model;     // "NVIDIA H100 80GB HBM3"
+  std::string pci = {};  // "0000:18:00.0"
+  std::string uuid = {};
+  std::string problem = {};  // why programs cannot use it; empty: they can
+  int numa_node = -1;        // -1: not told
+  std::string cpus = {};     // of that node: "0-55,112-167"
+  std::int64_t memory_bytes = -1;
+  std::int64_t memory_used_bytes = -1;
+  int pcie_width = 0;  // lanes; 0: not told
+  int pcie_width_max = 0;
+  int pcie_gen_max = 0;
+  std::int64_t ecc_uncorrected = -1;  // errors since the driver was loaded
+  std::optional<bool> remap_pending = std::nullopt;
+  std::optional<bool> remap_failed = std::nullopt;
+  std::optional<bool> retired_pages_pending = std::nullopt;
+  std::vector<std::string> throttled_by = {};  // "hw_thermal_slowdown", ...; idle is none of them
+  std::optional<bool> mig = std::nullopt;      // MIG mode is on
+  std::vector<MigDevice> mig_devices = {};
+  std::optional<bool> persistence = std::nullopt;
+  std::string compute_mode = {};  // "Default", "Exclusive_Process", "Prohibited"; empty: not told
+  std::string fabric_state = {};  // of a GPU on NVSwitches: "Completed", "In Progress", ...
+  std::vector<GpuProcess> processes = {};
+  int nvlinks_up = -1;  // -1: not told
+  int nvlinks_down = -1;
+  std::vector<Xid> xids = {};
+
+  friend bool operator==(const Gpu&, const Gpu&) = default;
+};
+
+// What all GPUs of a host share.
+struct GpuDrivers {
+  std::string nvidia = {};  // "535.129.03"; empty: not loaded
+  std::string cuda = {};    // the highest version that this driver is made for
+  std::string amd = {};
+  std::string rocm = {};
+  int nvswitches = 0;
+  std::optional<bool> fabric_manager = std::nullopt;  // it runs; nothing: not known or not needed
+};
+
+}  // namespace muster::facts

@@ -1,0 +1,11 @@
+// NVIDIA's and AMD's GPUs, each with what is particular to its driver.
+#pragma once
+
+#include "facts/gpus.hpp"
+
+namespace muster::facts {
+
+void read_nvidia_gpus(const GpuSources& sources, GpuReport& report);
+void read_amd_gpus(const GpuSources& sources, GpuReport& report);
+
+}  // namespace muster::facts

@@ -1,0 +1,27 @@
+// What can be wrong with a host's GPUs and network cards, as found on real clusters. Pure. A new
+// one is a row in the table.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "lab/hardware.hpp"
+
+namespace muster::lab {
+
+struct Damage {
+  std::string_view name;
+  std::string_view argument;  // its name for people, empty: takes none
+  std::string_view what;      // one line for --help
+  Result<void> (*apply)(Hardware& hardware, const std::string& argument);
+};
+
+[[nodiscard]] std::span<const Damage> damages();
+[[nodiscard]] const Damage* find_damage(std::string_view name);
+
+// Its name among the damages: the one that needs a process on the host.
+constexpr std::string_view kForeignProcess = "gpu-process";
+
+}  // namespace muster::lab

@@ -1,0 +1,19 @@
+// The GPUs that a host's ranks can use. Pure.
+#pragma once
+
+#include "facts/facts.hpp"
+#include "facts/visible_gpus.hpp"
+#include "layout/job.hpp"
+
+namespace muster::layout {
+
+// The variables about GPUs that the ranks of this host will have: -x goes before activation.
+[[nodiscard]] facts::GpuVariables gpu_variables_of_ranks(const Job& job, const facts::Facts& host);
+
+// How many ranks the host takes with one for each GPU.
+[[nodiscard]] int gpus_for_ranks(const Job& job, const facts::Facts& host);
+
+// Whether each of so many ranks has a GPU whose CPUs are known.
+[[nodiscard]] bool all_ranks_have_cpus(const Job& job, const facts::Facts& host, int ranks);
+
+}  // namespace muster::layout

@@ -1,0 +1,26 @@
+// An IPv4 or IPv6 address and a port, as the system's calls take them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include <sys/socket.h>
+
+namespace muster::sys {
+
+struct SocketAddress {
+  sockaddr_storage bytes = {};
+  socklen_t length = sizeof bytes;
+
+  [[nodiscard]] int family() const { return bytes.ss_family; }
+  [[nodiscard]] const sockaddr* pointer() const;
+  [[nodiscard]] sockaddr* pointer();
+  [[nodiscard]] int port() const;
+};
+
+// Nothing for a name and for an address with a zone.
+[[nodiscard]] std::optional<SocketAddress> parse_socket_address(const std::string& ip,
+                                                                std::uint16_t port);
+
+}  // namespace muster::sys

@@ -1,0 +1,87 @@
+"""Ranks near their GPUs, on hosts whose drivers' files show GPUs beside this machine's own CPUs. No GPU runs here: what is real is where the ranks run."""
+import json
+import os
+import re
+import shlex
+
+import pytest
+from tests.docs.pages import take
+from tests.run.launchers import LAUNCHERS
+
+pytestmark = pytest.mark.lab
+
+(NEAR_GPUS,) = take("docs/run.md", "muster run -H n[1-4] --nproc-per-node gpu ")
+IN_CI = ("openmpi5", "torchrun")
+BY_SSH = [pytest.param(one, id=one.name, marks=[] if one.name in IN_CI else pytest.mark.campaign)
+          for one in LAUNCHERS if one.engine not in ("slurm", "pods")]
+CPUS = sorted(os.sched_getaffinity(0))
+FIRST, LAST = CPUS[0], CPUS[-1]
+ADDRESSES = ("0000:1b:00.0", "0000:9d:00.0", "0000:c3:00.0")
+SHOW_CPUS = "echo rank $RANK: $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
+
+
+def show_gpus(lab, host, *cpus):
+    """Gives a host one NVIDIA GPU for each list of CPUs; None: on no NUMA node."""
+    script = ["mount -t tmpfs none /proc/driver", "mkdir -p /sys/bus/pci/devices", "mount -t tmpfs none /sys/bus/pci/devices", "mkdir -p /proc/driver/nvidia",
+              "echo 'NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.129.03  Thu Oct 19 18:56:32 UTC 2023' > /proc/driver/nvidia/version"]
+    for address, near in zip(ADDRESSES, cpus):
+        driver, device = f"/proc/driver/nvidia/gpus/{address}", f"/sys/bus/pci/devices/{address}"
+        script += [f"mkdir -p {driver} {device}", f"printf 'Model: \\t\\t NVIDIA H100 80GB HBM3\\nBus Location: \\t {address}\\n' > {driver}/information",
+                   f"echo 0x10de > {device}/vendor", f"echo 0x030200 > {device}/class", f"echo {-1 if near is None else 0} > {device}/numa_node",
+                   f"echo {FIRST if near is None else near} > {device}/local_cpulist"]
+    lab.shell(host, "\n".join(script), root=True)
+
+
+@pytest.fixture(scope="module")
+def module_cluster(module_lab_up, make_cluster):
+    lab = module_lab_up(hosts=2)
+    show_gpus(lab, "n1", LAST, FIRST)
+    show_gpus(lab, "n2", FIRST, LAST, None)
+    return make_cluster(lab)
+
+
+@pytest.mark.skipif(len(CPUS) < 2, reason="one CPU cannot be told from another")
+@pytest.mark.parametrize("launcher", BY_SSH)
+def test_each_rank_runs_on_the_cpus_near_its_gpu(cluster, launcher):
+    _, _, _, _, _, each, *flags, _ = shlex.split(NEAR_GPUS)
+    run = launcher.start(cluster, ["sh", "-c", SHOW_CPUS], *flags, each=each)
+    assert run.end(60) == 0, run.said()
+    seen = dict(re.findall(r"rank (\d): (\S+)", "\n".join(run.out)))
+    everywhere = cluster.lab.shell("n2", "sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status").strip()
+    assert seen == {"0": str(LAST), "1": str(FIRST), "2": str(FIRST), "3": str(LAST), "4": everywhere}, run.said()
+    assert "muster did not bind this rank to CPUs: the NUMA node of its GPU 0000:c3:00.0 is not known" in run.errors, run.said()
+
+
+# Two MIG devices on the first GPU; it does not list the second.
+MIG_TOOL = r"""#!/bin/sh
+case "$1" in
+--query-gpu=*)
+    for field in $(echo "${1#*=}" | tr , ' '); do
+        case $field in pci.bus_id) value=00000000:1B:00.0 ;; uuid) value=GPU-1 ;; mig.mode.current) value=Enabled ;; *) value='[N/A]' ;; esac
+        line="$line${line:+, }$value"
+    done
+    echo "$line" ;;
+-L) printf 'GPU 0: NVIDIA H100 (UUID: GPU-1)\n  MIG 3g.40gb     Device  0: (UUID: MIG-a)\n  MIG 3g.40gb     Device  1: (UUID: MIG-b)\n' ;;
+esac
+"""
+
+
+def test_each_rank_gets_its_own_mig_device(cluster):
+    """CUDA shows a program only the first MIG device that it is given."""
+    tool = "/usr/local/bin/nvidia-smi"
+    cluster.lab.shell("n1", f"cat > {tool} <<'END'\n{MIG_TOOL}END\nchmod 755 {tool}", root=True)
+    (launcher,) = (one for one in LAUNCHERS if one.name == "openmpi5")
+    run = cluster.run(launcher, "--engine", "openmpi", "--nproc-per-node", "gpu", "--", "sh", "-c", "echo rank $RANK: $CUDA_VISIBLE_DEVICES", hosts="n1", within=60)
+    cluster.lab.shell("n1", f"rm {tool}", root=True)
+    assert run.code == 0, run.said()
+    assert dict(re.findall(r"rank (\d): (\S+)", "\n".join(run.out))) == {"0": "MIG-a", "1": "MIG-b"}, run.said()
+
+
+def test_a_tool_that_hangs_is_reported_in_time(cluster):
+    """nvidia-smi waits for a sick GPU; the host is examined all the same."""
+    cluster.lab.shell("n1", "printf '#!/bin/sh\\nexec sleep 1000\\n' > /usr/local/bin/nvidia-smi && chmod 755 /usr/local/bin/nvidia-smi", root=True)
+    checked = cluster.muster("check", "-H", "n[1-2]", "--answer-within", "5", "--json")
+    cluster.lab.shell("n1", "rm /usr/local/bin/nvidia-smi", root=True)
+    found = {one["id"]: one for one in map(json.loads, checked.stdout.splitlines())}
+    assert checked.returncode == 0 and found["gpu-tool-fails"]["hosts"] == ["n1"], checked.stdout + checked.stderr
+    assert found["gpu-tool-fails"]["evidence"] == "nvidia-smi gave no answer within 2 s"
