@@ -23,7 +23,7 @@ FACTS = {
     "gpus": [{"index": 0, "vendor": "NVIDIA", "model": "NVIDIA H100", "pci": "0000:18:00.0", "uuid": "GPU-1", "problem": "", "numa_node": 0, "cpus": "0-1",
               "memory_bytes": 1 << 36, "memory_used_bytes": 1 << 32, "pcie_width": 8, "pcie_width_max": 16, "pcie_gen_max": 5, "ecc_uncorrected": 1,
               "remap_pending": True, "remap_failed": True, "retired_pages_pending": True, "throttled_by": ["hw_slowdown"], "mig": True,
-              "mig_devices": [{"profile": "1g.10gb", "uuid": "MIG-1"}], "persistence": True, "fabric_state": "In Progress",
+              "mig_devices": [{"profile": "1g.10gb", "uuid": "MIG-1"}], "persistence": True, "compute_mode": "Prohibited", "fabric_state": "In Progress",
               "processes": [{"pid": 7, "user": "root", "command": "python", "memory_bytes": 1}], "nvlinks_up": 17, "nvlinks_down": 1,
               "xids": [{"code": 79, "count": 1, "seconds_ago": 5.0}]}],
     "peer_memory": {"module": "nvidia_peermem", "dmabuf": None},

@@ -3,9 +3,11 @@ import json
 import os
 import re
 import shlex
+from types import SimpleNamespace
 
 import pytest
 from tests.docs.pages import take
+from tests.run.conftest import Cluster, SlurmCluster
 from tests.run.launchers import LAUNCHERS
 
 pytestmark = pytest.mark.lab
@@ -16,6 +18,7 @@ BY_SSH = [pytest.param(one, id=one.name, marks=[] if one.name in IN_CI else pyte
           for one in LAUNCHERS if one.engine not in ("slurm", "pods")]
 CPUS = sorted(os.sched_getaffinity(0))
 FIRST, LAST = CPUS[0], CPUS[-1]
+TWO_ON_EACH = {"0": str(LAST), "1": str(FIRST), "2": str(FIRST), "3": str(LAST)}
 ADDRESSES = ("0000:1b:00.0", "0000:9d:00.0", "0000:c3:00.0")
 SHOW_CPUS = "echo rank $RANK: $(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
 
@@ -34,10 +37,18 @@ def show_gpus(lab, host, *cpus):
 
 @pytest.fixture(scope="module")
 def module_cluster(module_lab_up, make_cluster):
-    lab = module_lab_up(hosts=2)
+    return make_cluster(with_gpus(module_lab_up(hosts=2)))
+
+
+@pytest.fixture(scope="module")
+def shared_lab(module_lab_up, slurm_shared):
+    return with_gpus(module_lab_up(hosts=2, share=slurm_shared))
+
+
+def with_gpus(lab):
     show_gpus(lab, "n1", LAST, FIRST)
     show_gpus(lab, "n2", FIRST, LAST, None)
-    return make_cluster(lab)
+    return lab
 
 
 @pytest.mark.skipif(len(CPUS) < 2, reason="one CPU cannot be told from another")
@@ -50,6 +61,21 @@ def test_each_rank_runs_on_the_cpus_near_its_gpu(cluster, launcher):
     everywhere = cluster.lab.shell("n2", "sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status").strip()
     assert seen == {"0": str(LAST), "1": str(FIRST), "2": str(FIRST), "3": str(LAST), "4": everywhere}, run.said()
     assert "muster did not bind this rank to CPUs: the NUMA node of its GPU 0000:c3:00.0 is not known" in run.errors, run.said()
+
+
+@pytest.mark.campaign
+def test_each_rank_runs_on_the_cpus_near_its_gpu_in_pods(shared_lab, slurm_shared):
+    (pods,) = (one for one in LAUNCHERS if one.engine == "pods")
+    run = pods.start(Cluster(shared_lab, SimpleNamespace(muster=slurm_shared / "muster")), ["sh", "-c", SHOW_CPUS], "--bind-to", "gpu", each=2)
+    assert run.end(60) == 0, run.said()
+    assert dict(re.findall(r"rank (\d): (\S+)", "\n".join(run.out))) == TWO_ON_EACH, run.said()
+
+
+@pytest.mark.campaign
+def test_each_rank_runs_on_the_cpus_near_its_gpu_under_slurm(shared_lab, slurm_shared):
+    run = SlurmCluster(shared_lab, slurm_shared).run("--bind-to", "gpu", "--", "sh", "-c", SHOW_CPUS, allocate=("-N2", "--ntasks-per-node=2"), within=60)
+    assert run.code == 0, run.said()
+    assert dict(re.findall(r"rank (\d): (\S+)", "\n".join(run.out))) == TWO_ON_EACH, run.said()
 
 
 # Two MIG devices on the first GPU; it does not list the second.
