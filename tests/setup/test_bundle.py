@@ -2,6 +2,7 @@
 import base64
 
 import pytest
+from tests.waiting import until
 
 pytestmark = pytest.mark.lab
 
@@ -30,8 +31,15 @@ def mount(lab, role, host):
 
 
 def start_sshd(lab, host):
-    """Returns once it listens: sshd goes to the background only then."""
+    """Returns once it listens: sshd goes to the background before that, and writes its pid afterwards."""
     sh(lab, host, "/usr/sbin/sshd -f ~/.ssh/sshd_config -E ~/.ssh/sshd.log </dev/null >/dev/null 2>&1")
+    until("sshd listens", lambda: lab.exec(host, "sh", "-c", "test -s ~/.ssh/sshd.pid").returncode == 0, 20)
+
+
+def stop_sshd(lab, host):
+    """Returns once it has ended: its last act is to remove that file."""
+    sh(lab, host, "kill $(cat ~/.ssh/sshd.pid)")
+    until("sshd has ended", lambda: lab.exec(host, "sh", "-c", "test ! -e ~/.ssh/sshd.pid").returncode == 0, 20)
 
 
 def ready(lab):
@@ -59,9 +67,8 @@ def test_workers_sshd_runs_without_root_and_carries_intel_mpi(lab_up):
 def test_a_worker_with_another_host_key_is_refused(lab_up):
     lab = lab_up(hosts=2)
     ready(lab)
-    sh(lab, "n2", "kill $(cat ~/.ssh/sshd.pid); rm ~/.ssh/ssh_host_ed25519_key*;"
-                  "ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/ssh_host_ed25519_key;"
-                  "for i in $(seq 100); do test -e ~/.ssh/sshd.pid || break; sleep 0.1; done")
+    stop_sshd(lab, "n2")
+    sh(lab, "n2", "rm ~/.ssh/ssh_host_ed25519_key* && ssh-keygen -q -t ed25519 -N '' -f ~/.ssh/ssh_host_ed25519_key")
     start_sshd(lab, "n2")
     refused = lab.exec("launcher", "ssh", "-o", "BatchMode=yes", "n2", "true")
     assert refused.returncode == 255 and "Host key verification failed" in refused.stderr
