@@ -129,6 +129,7 @@ class Output {
   sys::Fd out_;
   sys::Fd err_;
   sys::Fd engine_;
+  sys::Fd order_;  // of what is in the two files, see log_order.hpp
   std::uint64_t out_bytes_ = 0;  // in the files
   std::uint64_t err_bytes_ = 0;
   bool rank_failed_ = false;
