@@ -4,6 +4,7 @@ import re
 import subprocess
 
 import pytest
+from tests.on_terminal import on_terminal
 
 pytestmark = pytest.mark.lab
 
@@ -37,7 +38,7 @@ def detached(cluster, engine):
 def test_attach_shows_it_from_the_first_line_and_ends_as_it_does(cluster, detached):
     attached = cluster.attach(detached)
     attached.wait_for("early", 3)
-    assert f"{detached}  running" in cluster.muster("runs").stdout
+    assert f"{detached}  running " in cluster.muster("runs").stdout
     give_word(cluster, attached)
     assert attached.end() == 3, attached.said()
     assert "muster: rank 1 on n2 ended with exit code 3" in attached.errors
@@ -47,7 +48,7 @@ def test_attach_shows_it_from_the_first_line_and_ends_as_it_does(cluster, detach
 def test_logs_of_a_rank_while_it_runs(cluster, detached):
     attached = cluster.attach(detached)
     attached.wait_for("early", 3)
-    assert cluster.muster("logs", detached, "--rank", "0").stdout == "early\n"
+    assert cluster.muster("logs", detached, "--rank", "0").stdout.splitlines() == ["early"]
     give_word(cluster, attached)
     assert attached.end() == 3, attached.said()
 
@@ -59,11 +60,10 @@ def test_detached_run_goes_on_alone_and_can_be_looked_at(cluster, detached):
     again = cluster.muster("attach", detached)  # when it is over
     assert again.returncode == 3 and again.stdout.splitlines() == attached.out
     listed = [line for line in cluster.muster("runs").stdout.splitlines() if line.startswith(detached)]
-    assert len(listed) == 1 and "ended 3" in listed[0] and "3 ranks" in listed[0]
-    records = [json.loads(line) for line in cluster.muster("runs", "--json").stdout.splitlines()]
-    record = next(record for record in records if record["id"] == detached)
-    assert record["code"] == 3 and [rank["host"] for rank in record["ranks"]] == ["n1", "n2", "n3"]
-    assert cluster.muster("logs", detached, "--rank", "2").stdout == "early\nlate\n"
+    assert len(listed) == 1 and " failed (3) " in listed[0] and " n[1-3]  3 " in listed[0] and "rank 1 on n2 ended with exit code 3" in listed[0]
+    (shown,) = map(json.loads, cluster.muster("runs", "--json", "--limit", "1").stdout.splitlines())
+    assert (shown["id"], shown["code"], shown["hosts"]) == (detached, 3, ["n1", "n2", "n3"])
+    assert cluster.muster("logs", detached, "--rank", "2", "--out").stdout == "early\nlate\n"
     assert sorted(cluster.muster("logs", "last").stdout.splitlines()) == sorted(again.stdout.splitlines())
     cluster.settles(set(), 5)
 
@@ -78,12 +78,31 @@ def test_stop_ends_it(cluster, detached):
     assert over.returncode == 2 and "this run has already ended" in over.stderr
 
 
-def test_ctrl_c_in_attach_ends_it(cluster, detached):
-    attached = cluster.attach(detached)
-    attached.wait_for("early", 3)
-    cluster.lab.shell("launcher", f"pkill -INT -f '^muster attach {detached}'")
-    assert attached.end(10) == 130, attached.said()
+NUMBERED = "import os, time\nfor i in range(5000): print(i, flush=True)\nwhile not os.path.exists('/tmp/word'): time.sleep(0.1)\nfor i in range(5000, 10000): print(i, flush=True)"
+
+
+def test_a_detached_run_survives_its_terminal_and_loses_no_line(cluster, engine):
+    """It is started on a terminal that is gone before the first line comes. Ctrl-C in `attach` and `logs -f` does not touch it either."""
+    cluster.lab.shell("n1", "rm -f /tmp/word")
+    words = ["muster", "run", "-d", "-q", "--name", "lr3", "--on-end", "cat > ~/end.json", "-H", "n1", "--", "python3", "-c", NUMBERED]
+    started = cluster.lab.exec("launcher", "env", f"PATH={engine.path}", *on_terminal(*words))
+    assert started.returncode == 0, started.stdout
+    run_id = re.search(r"muster attach ([0-9a-f-]+)", started.stdout)[1]
+    owner = cluster.lab.shell("launcher", f"cut -d' ' -f1 ~/.local/state/muster/runs/{run_id}/owner").strip()
+    cluster.lab.shell("launcher", f"kill -HUP {owner}")
+    for watching in (cluster.attach("lr3"), cluster.launch(["muster", "logs", "-f"])):
+        watching.wait_for("] 4999$")
+        cluster.lab.shell("launcher", "pkill -INT -f '^muster (attach|logs) '")
+        assert watching.end(10) == 130 and f"to end it: muster stop {run_id}" in watching.errors, watching.said()
+    attached = cluster.attach("lr3")
+    attached.wait_for("] 4999$")
+    cluster.lab.shell("n1", "touch /tmp/word")
+    assert attached.end() == 0, attached.said()
+    assert [line.rstrip("\r") for line in attached.out] == [f"[n1:0] {i}" for i in range(10000)]
+    assert cluster.muster("logs", "lr3").stdout.replace("\r", "").splitlines() == [f"[n1:0] {i}" for i in range(10000)]
     cluster.settles(set(), 5)
+    told = json.loads(cluster.lab.shell("launcher", "cat ~/end.json"))
+    assert (told["id"], told["name"], told["state"], told["code"], told["hosts"]) == (run_id, "lr3", "ok", 0, ["n1"])
 
 
 def test_the_printed_command_works_when_pasted(cluster, engine):
