@@ -90,7 +90,8 @@ def test_a_detached_run_survives_its_terminal_and_loses_no_line(cluster, engine)
     run_id = re.search(r"muster attach ([0-9a-f-]+)", started.stdout)[1]
     owner = cluster.lab.shell("launcher", f"cut -d' ' -f1 ~/.local/state/muster/runs/{run_id}/owner").strip()
     cluster.lab.shell("launcher", f"kill -HUP {owner}")
-    for watching in (cluster.attach("lr3"), cluster.launch(["muster", "logs", "-f"])):
+    for command in (["attach", "lr3"], ["logs", "-f"]):
+        watching = cluster.launch(["muster", *command])
         watching.wait_for("] 4999$")
         cluster.lab.shell("launcher", "pkill -INT -f '^muster (attach|logs) '")
         assert watching.end(10) == 130 and f"to end it: muster stop {run_id}" in watching.errors, watching.said()
