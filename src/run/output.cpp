@@ -189,6 +189,13 @@ std::size_t Output::keep(const sys::Fd& file, std::string_view bytes) {
   return kept;
 }
 
+// After a write to the stream's file; see log_order.hpp.
+void Output::keep_order(sys::Stream stream) {
+  const off_t end = ::lseek((stream == sys::Stream::kOut ? out_ : err_).get(), 0, SEEK_CUR);
+  const OrderEntry entry{sys::unix_time(), stream, static_cast<std::uint64_t>(end)};
+  if (end > 0) (void)keep(order_, to_line(entry));
+}
+
 void Output::show(sys::Stream stream, int rank, std::string_view labelled) {
   if (labelled.empty()) return;
   const bool is_out = stream == sys::Stream::kOut;
@@ -196,7 +203,7 @@ void Output::show(sys::Stream stream, int rank, std::string_view labelled) {
   std::uint64_t& written = is_out ? out_bytes_ : err_bytes_;
   const Screen::Part part{.stream = stream, .at = written, .bytes = kept};
   written += kept;
-  (void)keep(order_, to_line(OrderEntry{sys::unix_time(), stream, written}));
+  keep_order(stream);
   if (kept < labelled.size() && screen_) {
     const int fd = is_out ? STDOUT_FILENO : STDERR_FILENO;
     pollfd writable = {fd, POLLOUT, 0};

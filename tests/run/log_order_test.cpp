@@ -47,7 +47,7 @@ TEST(OrderEntry, IsReadBack) {
 }
 
 TEST_F(LogOrderTest, BothStreamsOfAllRanksComeInTheOrderOfTheirArrival) {
-  const auto output = Output::open(folder_, 2, [](auto, const auto&) {});
+  const auto output = Output::open(folder_, 2, {[](auto, const auto&) {}});
   EXPECT_TRUE((*output)->take("n1", {.rank = 0, .stream = kOut, .at = 0, .bytes = "a\n"}));
   EXPECT_TRUE((*output)->take("n2", {.rank = 1, .stream = kErr, .at = 0, .bytes = "b\n"}));
   EXPECT_TRUE((*output)->take("n1", {.rank = 0, .stream = kErr, .at = 0, .bytes = "c\n"}));
@@ -58,7 +58,7 @@ TEST_F(LogOrderTest, BothStreamsOfAllRanksComeInTheOrderOfTheirArrival) {
 // One reader follows from the start, others come at any time and read all.
 TEST_F(LogOrderTest, ReadersOfAGrowingLogGetEachLineOnce) {
   constexpr int kLines = 10'000;
-  const auto output = Output::open(folder_, 2, [](auto, const auto&) {});
+  const auto output = Output::open(folder_, 2, {[](auto, const auto&) {}});
   StoredLog follower(folder_);
   std::string followed, written;
   std::uint64_t at[2] = {0, 0};
