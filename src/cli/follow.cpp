@@ -37,7 +37,7 @@ class LogScreen {
 
  private:
   void write(sys::Stream stream, std::string_view text) const {
-    stream == sys::Stream::kErr && apart_ ? sys::write_err(text) : sys::write_out(text);
+    stream == sys::Stream::kErr&& apart_ ? sys::write_err(text) : sys::write_out(text);
   }
 
   run::StoredLog log_;

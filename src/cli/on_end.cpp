@@ -29,11 +29,11 @@ std::string result_of(const run::Turn& turn, const Result<int>& code) {
 
 void tell_end(const std::string& command, const run::Turn& turn, const Result<int>& code) {
   if (command.empty()) return;
-  const auto ended = sys::run(
-      {.argv = {"/bin/sh", "-c", command},
-       .input = std::make_shared<const std::string>(result_of(turn, code)),
-       .deadline = kOnEndTakes,
-       .on_output = [](sys::Stream, std::string_view text) { sys::write_err(text); }});
+  const auto ended =
+      sys::run({.argv = {"/bin/sh", "-c", command},
+                .input = std::make_shared<const std::string>(result_of(turn, code)),
+                .deadline = kOnEndTakes,
+                .on_output = [](sys::Stream, std::string_view text) { sys::write_err(text); }});
   if (ended && ended->ok()) return;
   sys::print_err("muster: the command of --on-end failed: {}\n",
                  ended ? to_text(*ended) : to_text(ended.error()));

@@ -20,9 +20,8 @@ struct StopOptions {
 Error cannot_stop(const std::string& folder) {
   const std::string elsewhere = run::owner_elsewhere(folder);
   if (elsewhere.empty() || !run::may_be_running(folder)) {
-    return {.code = ErrorCode::kUsage,
-            .what = "this run has already ended",
-            .where = {.file = folder}};
+    return {
+        .code = ErrorCode::kUsage, .what = "this run has already ended", .where = {.file = folder}};
   }
   return {.code = ErrorCode::kUsage,
           .what = fmt::format("this run was started on {}", elsewhere),
@@ -57,8 +56,8 @@ Result<int> stop_run(const StopOptions& options) {
 }  // namespace
 
 void add_stop(CLI::App& app, Action& action) {
-  auto [stop, options] = add_verb<StopOptions>(app, action, "stop",
-                                               "End a run cleanly on all hosts", stop_run);
+  auto [stop, options] =
+      add_verb<StopOptions>(app, action, "stop", "End a run cleanly on all hosts", stop_run);
   stop->footer("Examples:\n  muster stop last\n  muster stop lr3 --timeout 5m");
   take_run(stop, options->run)->required();
   trainflags::takes_duration(stop->add_option("--timeout", options->timeout_s,

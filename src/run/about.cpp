@@ -42,7 +42,8 @@ Result<void> write_about(const std::string& folder, const About& about) {
 
 Result<About> read_about(const std::string& folder) {
   MUSTER_TRY(const std::string text, sys::read_file(folder + kAboutFile));
-  MUSTER_TRY(AboutFile file, parse_fields<AboutFile>(text, "this does not describe a run", kOwnFile));
+  MUSTER_TRY(AboutFile file,
+             parse_fields<AboutFile>(text, "this does not describe a run", kOwnFile));
   return std::move(file.about);
 }
 

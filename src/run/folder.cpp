@@ -137,8 +137,7 @@ std::string wrong_name(const std::string& name) {
   constexpr std::size_t kLongest = 64;
   constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
   constexpr const char* kOthers = "0123456789._-";
-  const bool fits = name.size() <= kLongest &&
-                    name.find_first_of(kLetters) == 0 &&
+  const bool fits = name.size() <= kLongest && name.find_first_of(kLetters) == 0 &&
                     name.find_first_not_of(std::string(kLetters) + kOthers) == std::string::npos;
   if (!fits) {
     return fmt::format(

@@ -47,10 +47,9 @@ Result<Pattern> Pattern::compile(const std::string& text) {
   if (wrong != 0) {
     std::string why(256, '\0');
     why.resize(::regerror(wrong, &compiled->expression, why.data(), why.size()) - 1);
-    return unexpected(
-        Error{.code = ErrorCode::kUsage,
-              .what = fmt::format("'{}' is not a regular expression: {}", text, why),
-              .hint = R"(to search for a character such as ( or *, write \( or \*)"});
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = fmt::format("'{}' is not a regular expression: {}", text, why),
+                            .hint = R"(to search for a character such as ( or *, write \( or \*)"});
   }
   Pattern pattern;
   pattern.compiled_ = std::move(compiled);
@@ -69,8 +68,7 @@ Result<std::set<int>> parse_ranks(std::string_view text) {
     rest.remove_prefix(std::min(item.size() + 1, rest.size()));
     const std::size_t dash = item.find('-');
     const auto first = rank_number(item.substr(0, dash));
-    const auto last =
-        dash == std::string_view::npos ? first : rank_number(item.substr(dash + 1));
+    const auto last = dash == std::string_view::npos ? first : rank_number(item.substr(dash + 1));
     if (!first || !last || *last < *first) return unexpected(not_ranks(text));
     if (ranks.size() + static_cast<std::size_t>(*last - *first) >= kMostRanks) {
       return unexpected(not_ranks(text));

@@ -97,8 +97,8 @@ bool StoredLog::read_wanted(File& file, const Take& take) {
   std::array<char, 65536> bytes{};
   while (file.at < file.wanted) {
     const std::uint64_t most = std::min<std::uint64_t>(bytes.size(), file.wanted - file.at);
-    const std::size_t count = read_at(file.path, file.descriptor, file.at, bytes.data(),
-                                      static_cast<std::size_t>(most));
+    const std::size_t count =
+        read_at(file.path, file.descriptor, file.at, bytes.data(), static_cast<std::size_t>(most));
     if (count == 0) return true;
     file.at += count;
     if (!take(file.stream, {bytes.data(), count})) return false;

@@ -56,7 +56,6 @@ class StoredLog {
   [[nodiscard]] bool follow(const OrderEntry& entry, const Take& take);
   [[nodiscard]] static bool read_wanted(File& file, const Take& take);
 
-
   double since_s_;
   File out_;
   File err_;

@@ -116,7 +116,8 @@ std::string state_name(RunState state) {
 
 double duration_of(const PastRun& run, double now_s) {
   if (run.started_s <= 0) return 0;
-  const double end_s = run.state == RunState::kRunning ? now_s : run.ended_s.value_or(run.started_s);
+  const double end_s =
+      run.state == RunState::kRunning ? now_s : run.ended_s.value_or(run.started_s);
   return std::max(end_s - run.started_s, 0.0);
 }
 

@@ -105,7 +105,7 @@ struct Summary {
   std::string text;
   std::string started_again = {};  // why; empty: it was not
   std::vector<std::string> hosts = {};
-  bool interrupted = false;  // by a signal to muster
+  bool interrupted = false;                           // by a signal to muster
   std::map<std::string, std::vector<int>> ends = {};  // the ranks that ended so: "exit code 3"
 };
 [[nodiscard]] Result<Summary> parse_summary(const std::string& json);

@@ -25,8 +25,7 @@ std::vector<std::string> attempt_folders(const std::string& base) {
 
 }  // namespace
 
-std::vector<StoredRun> to_remove(const std::vector<StoredRun>& newest_first,
-                                 const Removal& rules) {
+std::vector<StoredRun> to_remove(const std::vector<StoredRun>& newest_first, const Removal& rules) {
   std::uint64_t left = 0;
   for (const StoredRun& run : newest_first) left += run.bytes;
   std::vector<StoredRun> chosen;
@@ -81,8 +80,8 @@ Result<void> remove_run(const std::string& base) {
     fs::rename(folder, gone, error);
     if (!error) fs::remove_all(gone, error);
     if (!error) continue;
-    return unexpected(Error{.what = "cannot remove the run: " + error.message(),
-                            .where = {.file = folder}});
+    return unexpected(
+        Error{.what = "cannot remove the run: " + error.message(), .where = {.file = folder}});
   }
   return {};
 }

@@ -19,26 +19,25 @@ TEST(TimeText, IsShort) {
 }
 
 TEST(RunTable, HasAHeaderAndALinePerRun) {
-  const std::vector<PastRun> runs = {
-      {.id = "20260102-b",
-       .name = "lr3",
-       .state = RunState::kRunning,
-       .started_s = 900,
-       .hosts = {"n1", "n2"},
-       .ranks = 4,
-       .attempts = 2,
-       .command = "python3 train.py"},
-      {.id = "20260101-a",
-       .state = RunState::kFailed,
-       .code = 3,
-       .started_s = 100,
-       .ended_s = 105,
-       .hosts = {"n1"},
-       .ranks = 1,
-       .attempts = 1,
-       .command = "true",
-       .why = "rank 0 on n1 ended with exit code 3"},
-      {.id = "20251231-c", .attempts = 1}};
+  const std::vector<PastRun> runs = {{.id = "20260102-b",
+                                      .name = "lr3",
+                                      .state = RunState::kRunning,
+                                      .started_s = 900,
+                                      .hosts = {"n1", "n2"},
+                                      .ranks = 4,
+                                      .attempts = 2,
+                                      .command = "python3 train.py"},
+                                     {.id = "20260101-a",
+                                      .state = RunState::kFailed,
+                                      .code = 3,
+                                      .started_s = 100,
+                                      .ended_s = 105,
+                                      .hosts = {"n1"},
+                                      .ranks = 1,
+                                      .attempts = 1,
+                                      .command = "true",
+                                      .why = "rank 0 on n1 ended with exit code 3"},
+                                     {.id = "20251231-c", .attempts = 1}};
   EXPECT_EQ(run_table(runs, 1000, 0),
             "RUN         STATE        AGE     DURATION  HOSTS   RANKS  ATTEMPTS  COMMAND"
             "           WHY\n"

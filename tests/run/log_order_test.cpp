@@ -66,8 +66,7 @@ TEST_F(LogOrderTest, ReadersOfAGrowingLogGetEachLineOnce) {
     const auto stream = i % 3 == 0 ? kErr : kOut;
     std::uint64_t& from = at[stream == kErr ? 1 : 0];
     const std::string line = std::to_string(i) + "\n";
-    ASSERT_TRUE(
-        (*output)->take("n1", {.rank = 0, .stream = stream, .at = from, .bytes = line}));
+    ASSERT_TRUE((*output)->take("n1", {.rank = 0, .stream = stream, .at = from, .bytes = line}));
     from += line.size();
     written += "[n1:0] " + line;
     if (i % 97 == 0) followed += all_of(follower, false);

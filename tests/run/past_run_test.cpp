@@ -27,13 +27,14 @@ class PastRuns : public sys::FolderTest {
   }
 
   static Record record_of(const std::string& id, double started_s) {
-    return {.id = id,
-            .name = "lr3",
-            .command = "./train",
-            .engine = "Open MPI 5.0.11",
-            .started_s = started_s,
-            .ended_s = started_s + 10,
-            .ranks = {{.rank = 0, .host = "n1"}, {.rank = 1, .host = "n1"}, {.rank = 2, .host = "n2"}}};
+    return {
+        .id = id,
+        .name = "lr3",
+        .command = "./train",
+        .engine = "Open MPI 5.0.11",
+        .started_s = started_s,
+        .ended_s = started_s + 10,
+        .ranks = {{.rank = 0, .host = "n1"}, {.rank = 1, .host = "n1"}, {.rank = 2, .host = "n2"}}};
   }
   // As a run leaves it when it has started.
   static std::string start(const Record& record) {
