@@ -45,19 +45,23 @@ Result<std::string> folder_of(const LogsOptions& options) {
 
 Result<run::LogWish> wish_of(const LogsOptions& options) {
   run::LogWish wish;
-  if (!options.ranks.empty()) MUSTER_TRY(wish.ranks, run::parse_ranks(options.ranks));
+  if (!options.ranks.empty()) {
+    MUSTER_TRY(wish.ranks, run::parse_ranks(options.ranks));
+  }
   if (!options.hosts.empty()) {
     MUSTER_TRY(const auto hosts, hosts::parse_expression(options.hosts));
     for (const hosts::Host& host : hosts) wish.hosts.insert(host.name);
   }
-  if (!options.pattern.empty()) MUSTER_TRY(wish.pattern, run::Pattern::compile(options.pattern));
+  if (!options.pattern.empty()) {
+    MUSTER_TRY(wish.pattern, run::Pattern::compile(options.pattern));
+  }
   if (options.only_out) wish.stream = sys::Stream::kOut;
   if (options.only_err) wish.stream = sys::Stream::kErr;
   wish.labels = wish.ranks.size() != 1;
   return wish;
 }
 
-// A rank or a host that the run does not have is a mistake, and not a rank that said nothing.
+// A rank that the run does not have is a mistake, and not a rank that said nothing.
 Result<void> check_wish(const run::LogWish& wish, const std::string& folder) {
   const auto record = sys::read_file(folder + "/record.json");
   const auto summary = run::parse_summary(record ? *record : "");

@@ -20,7 +20,10 @@ constexpr std::chrono::minutes kOnEndTakes{1};
 std::string result_of(const run::Turn& turn, const Result<int>& code) {
   run::PastRun run = run::look_at_run(turn.base, true);
   run.code = code ? *code : kExitOwnFault;
-  if (!code) run.why = code.error().what;
+  if (!code) {
+    run.why = code.error().what;
+    if (run.state == run::RunState::kKilled) run.state = run::RunState::kFailed;
+  }
   if (run.name.empty()) run.name = turn.name;  // of a run that was never started
   return json_text(json_of(run, sys::unix_time())) + "\n";
 }

@@ -1,5 +1,3 @@
-#include <filesystem>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -11,6 +9,7 @@
 #include "run/past_run.hpp"
 #include "run/removal.hpp"
 #include "sys/clock.hpp"
+#include "sys/file.hpp"
 #include "sys/print.hpp"
 #include "trainflags/duration_option.hpp"
 
@@ -27,10 +26,11 @@ struct RmOptions {
 
 // Whether something of the run, or the process that ends it, may still be at work.
 bool is_in_use(const std::string& base) {
-  for (int i = 0; i <= run::latest_attempt(base); ++i) {
+  for (int i = 0, latest = run::latest_attempt(base); i <= latest; ++i) {
     const std::string id = run::attempt_id(base, i);
     const std::string folder = run::runs_folder() + "/" + id;
-    if (run::may_be_running(folder) || run::is_being_ended(id)) return true;
+    if (run::may_be_running(folder)) return true;
+    if (!sys::exists(folder + "/record.json") && run::is_being_ended(id)) return true;
   }
   return false;
 }

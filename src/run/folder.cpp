@@ -30,6 +30,17 @@ std::string own_host() {
   return name.data();
 }
 
+// In no order.
+std::vector<std::string> stored_ids() {
+  std::vector<std::string> ids;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(runs_folder(), error)) {
+    const std::string id = entry.path().filename();
+    if (!id.starts_with('.')) ids.push_back(id);  // else it is being removed
+  }
+  return ids;
+}
+
 // The folder of the newest run that --name gave this name; empty: there is none.
 std::string newest_named(const std::vector<std::string>& ids, const std::string& name) {
   if (!wrong_name(name).empty()) return {};
@@ -86,7 +97,7 @@ AttemptName parse_attempt(const std::string& id) {
 
 int latest_attempt(const std::string& base) {
   int latest = -1;
-  for (const std::string& id : list_runs()) {
+  for (const std::string& id : stored_ids()) {
     const AttemptName name = parse_attempt(id);
     if (name.base == base) latest = std::max(latest, name.number);
   }
@@ -94,12 +105,7 @@ int latest_attempt(const std::string& base) {
 }
 
 std::vector<std::string> list_runs() {
-  std::vector<std::string> ids;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(runs_folder(), error)) {
-    const std::string id = entry.path().filename();
-    if (!id.starts_with('.')) ids.push_back(id);  // else it is being removed
-  }
+  std::vector<std::string> ids = stored_ids();
   std::sort(ids.begin(), ids.end(), [](const std::string& one, const std::string& other) {
     const AttemptName left = parse_attempt(one);
     const AttemptName right = parse_attempt(other);

@@ -1,5 +1,6 @@
 #include "run/log_filter.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 

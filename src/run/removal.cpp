@@ -17,8 +17,9 @@ constexpr const char* kBeingRemoved = ".removed-";
 
 std::vector<std::string> attempt_folders(const std::string& base) {
   std::vector<std::string> folders;
-  for (const std::string& id : list_runs()) {
-    if (parse_attempt(id).base == base) folders.push_back(runs_folder() + "/" + id);
+  for (int i = 0, latest = latest_attempt(base); i <= latest; ++i) {
+    const std::string folder = runs_folder() + "/" + attempt_id(base, i);
+    if (sys::exists(folder)) folders.push_back(folder);
   }
   return folders;
 }

@@ -23,10 +23,12 @@ class Runs:
         self.muster, self.folder = muster, state / "muster/runs"
         self.env = {**os.environ, "XDG_STATE_HOME": str(state)}
 
-    def add(self, run_id, lines=(), **record):
+    def add(self, run_id, lines=(), owner=None, **record):
         """A run whose ranks printed these (seconds ago, "out" or "err", text); with a record, it has ended."""
         folder = self.folder / run_id
         folder.mkdir(parents=True)
+        if owner:
+            (folder / "owner").write_text(owner)
         for name in ("out", "err", "order"):
             (folder / name).touch()
         now = time.time()
@@ -73,8 +75,7 @@ def runs(user):
         owners.append(owner)
         assert owner.stdout.readline() == b"ready\n"
         start_time = Path(f"/proc/{owner.pid}/stat").read_text().rpartition(")")[2].split()[19]
-        folder = user.add(RUN, [(0, "out", "[n1:0] one\n")])
-        (folder / "owner").write_text(f"{owner.pid} {start_time} {socket.gethostname()}\n")
+        user.add(RUN, [(0, "out", "[n1:0] one\n")], owner=f"{owner.pid} {start_time} {socket.gethostname()}\n")
         return owner
 
     yield start
@@ -123,8 +124,7 @@ def test_logs_follow_a_run_through_its_restart_to_its_end(user, runs):
     user.print(RUN, "out", "[n1:0] loss 3\n[n1:0] saved\n")
     assert watching.stdout.readline() == "[n1:0] loss 3\n"
     user.end(RUN, 3, "rank 1 failed", started_again="rank 1 failed")
-    again = user.add(f"{RUN}.1", [(0, "out", "[n1:0] loss 2\n")])
-    (again / "owner").write_bytes((user.folder / RUN / "owner").read_bytes())
+    user.add(f"{RUN}.1", [(0, "out", "[n1:0] loss 2\n")], owner=(user.folder / RUN / "owner").read_text())
     assert watching.stdout.readline() == "[n1:0] loss 2\n"
     user.print(f"{RUN}.1", "out", "[n1:0] loss 1\n")
     user.end(f"{RUN}.1")
