@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "run/folder.hpp"
+#include "run/pause.hpp"
 #include "run/record.hpp"
 #include "sys/file.hpp"
 #include "sys/print.hpp"
@@ -105,6 +106,7 @@ std::string await_restart(const std::string& folder) {
 }  // namespace
 
 LeaveOnInterrupt::LeaveOnInterrupt() {
+  if (run::is_ignored(SIGINT)) return;  // a script's background job
   struct sigaction leave = {};
   leave.sa_handler = [](int /*signal*/) { interrupt_came = 1; };
   leave.sa_flags = static_cast<int>(SA_RESETHAND);
@@ -112,7 +114,7 @@ LeaveOnInterrupt::LeaveOnInterrupt() {
 }
 
 LeaveOnInterrupt::~LeaveOnInterrupt() {
-  (void)std::signal(SIGINT, SIG_DFL);
+  if (!run::is_ignored(SIGINT)) (void)std::signal(SIGINT, SIG_DFL);
 }
 
 bool LeaveOnInterrupt::came() {

@@ -6,6 +6,8 @@ namespace {
 
 using RunRow = Row<RunOptions>;
 
+constexpr const char* kLaterGroup = "Finding the run again";
+
 constexpr RunRow kRunFlags[] = {
     {{.names = "--timeout",
       .value = "SECONDS",
@@ -55,12 +57,14 @@ constexpr RunRow kRunFlags[] = {
      }},
     {{.names = "--name",
       .value = "NAME",
+      .group = kLaterGroup,
       .help = "Name of the run, which the other commands take in place of its id"},
      [](const Adder& flag, RunOptions& to) {
        return flag.value(to.name)->check(CLI::Validator(run::wrong_name, ""));
      }},
     {{.names = "--on-end",
       .value = "COMMAND",
+      .group = kLaterGroup,
       .help = "Shell command to start here when the run has ended; it reads the result as JSON"},
      [](const Adder& flag, RunOptions& to) { return flag.value(to.on_end); }},
     {{.names = "--force", .help = "Start even if the checks found errors"},

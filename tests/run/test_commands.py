@@ -78,31 +78,40 @@ def test_stop_ends_it(cluster, detached):
     assert over.returncode == 2 and "this run has already ended" in over.stderr
 
 
-NUMBERED = "import os, time\nfor i in range(5000): print(i, flush=True)\nwhile not os.path.exists('/tmp/word'): time.sleep(0.1)\nfor i in range(5000, 10000): print(i, flush=True)"
+# Prints numbers up to the middle, waits for the word of the test, prints the rest.
+NUMBERED = """
+import os, sys, time
+count = int(sys.argv[1])
+for i in range(count // 2): print(i)
+while not os.path.exists("/tmp/word"): time.sleep(0.1)
+for i in range(count // 2, count): print(i)
+"""
 
 
-def test_a_detached_run_survives_its_terminal_and_loses_no_line(cluster, engine):
-    """It is started on a terminal that is gone before the first line comes. Ctrl-C in `attach` and `logs -f` does not touch it either."""
+@pytest.mark.parametrize("count", [10_000, pytest.param(1_000_000, marks=pytest.mark.campaign)])
+def test_a_detached_run_survives_its_terminal_and_loses_no_line(cluster, engines, count):
+    """Its terminal goes, it gets SIGHUP, and those who watch it leave with Ctrl-C; each of them sees every line so far once."""
+
+    def on_launcher(script, within=60):
+        return cluster.lab.shell("launcher", f"set -e; {script}", timeout=within).strip()
+
     cluster.lab.shell("n1", "rm -f /tmp/word")
-    words = ["muster", "run", "-d", "-q", "--name", "lr3", "--on-end", "cat > ~/end.json", "-H", "n1", "--", "python3", "-c", NUMBERED]
-    started = cluster.lab.exec("launcher", "env", f"PATH={engine.path}", *on_terminal(*words))
+    words = ["muster", "run", "-d", "-q", "--name", "lr3", "--on-end", "cat > ~/end.json", "-H", "n1", "--", "python3", "-c", NUMBERED, str(count)]
+    started = cluster.lab.exec("launcher", "env", f"PATH={engines['openmpi5'].path}", *on_terminal(*words))
     assert started.returncode == 0, started.stdout
     run_id = re.search(r"muster attach ([0-9a-f-]+)", started.stdout)[1]
-    owner = cluster.lab.shell("launcher", f"cut -d' ' -f1 ~/.local/state/muster/runs/{run_id}/owner").strip()
-    cluster.lab.shell("launcher", f"kill -HUP {owner}")
-    for command in (["attach", "lr3"], ["logs", "-f"]):
-        watching = cluster.launch(["muster", *command])
-        watching.wait_for("] 4999$")
-        cluster.lab.shell("launcher", "pkill -INT -f '^muster (attach|logs) '")
-        assert watching.end(10) == 130 and f"to end it: muster stop {run_id}" in watching.errors, watching.said()
-    attached = cluster.attach("lr3")
-    attached.wait_for("] 4999$")
+    on_launcher(f"kill -HUP $(cut -d' ' -f1 ~/.local/state/muster/runs/{run_id}/owner)")
+    numbers = "sed 's/^\\[n1:0\\] //; s/\\r$//' /tmp/seen | cmp - /tmp/wanted"
+    for command in ("attach lr3", "logs -f"):
+        left = on_launcher(f"""env --default-signal=INT muster {command} > /tmp/seen 2> /tmp/said & pid=$!
+            until grep -q '] {count // 2 - 1}' /tmp/seen; do sleep 0.1; done; kill -INT $pid; wait $pid; echo $?; cat /tmp/said""", within=300)
+        assert left.startswith("130\n") and f"to end it: muster stop {run_id}" in left, left
+        on_launcher(f"seq 0 {count // 2 - 1} > /tmp/wanted; {numbers}")
     cluster.lab.shell("n1", "touch /tmp/word")
-    assert attached.end() == 0, attached.said()
-    assert [line.rstrip("\r") for line in attached.out] == [f"[n1:0] {i}" for i in range(10000)]
-    assert cluster.muster("logs", "lr3").stdout.replace("\r", "").splitlines() == [f"[n1:0] {i}" for i in range(10000)]
+    assert on_launcher("muster attach lr3 > /tmp/seen; echo $?", within=300) == "0"
+    on_launcher(f"seq 0 {count - 1} > /tmp/wanted; {numbers}; muster logs > /tmp/seen; {numbers}")
     cluster.settles(set(), 5)
-    told = json.loads(cluster.lab.shell("launcher", "cat ~/end.json"))
+    told = json.loads(on_launcher("cat ~/end.json"))
     assert (told["id"], told["name"], told["state"], told["code"], told["hosts"]) == (run_id, "lr3", "ok", 0, ["n1"])
 
 
