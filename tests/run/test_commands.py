@@ -93,7 +93,7 @@ def test_a_detached_run_survives_its_terminal_and_loses_no_line(cluster, engines
     """Its terminal goes, it gets SIGHUP, and those who watch it leave with Ctrl-C; each of them sees every line so far once."""
 
     def on_launcher(script, within=60):
-        return cluster.lab.shell("launcher", f"set -e; {script}", timeout=within).strip()
+        return cluster.lab.shell("launcher", script, timeout=within).strip()
 
     cluster.lab.shell("n1", "rm -f /tmp/word")
     words = ["muster", "run", "-d", "-q", "--name", "lr3", "--on-end", "cat > ~/end.json", "-H", "n1", "--", "python3", "-c", NUMBERED, str(count)]
@@ -106,10 +106,10 @@ def test_a_detached_run_survives_its_terminal_and_loses_no_line(cluster, engines
         left = on_launcher(f"""env --default-signal=INT muster {command} > /tmp/seen 2> /tmp/said & pid=$!
             until grep -q '] {count // 2 - 1}' /tmp/seen; do sleep 0.1; done; kill -INT $pid; wait $pid; echo $?; cat /tmp/said""", within=300)
         assert left.startswith("130\n") and f"to end it: muster stop {run_id}" in left, left
-        on_launcher(f"seq 0 {count // 2 - 1} > /tmp/wanted; {numbers}")
+        on_launcher(f"seq 0 {count // 2 - 1} > /tmp/wanted && {numbers}")
     cluster.lab.shell("n1", "touch /tmp/word")
     assert on_launcher("muster attach lr3 > /tmp/seen; echo $?", within=300) == "0"
-    on_launcher(f"seq 0 {count - 1} > /tmp/wanted; {numbers}; muster logs > /tmp/seen; {numbers}")
+    on_launcher(f"seq 0 {count - 1} > /tmp/wanted && {numbers} && muster logs > /tmp/seen && {numbers}")
     cluster.settles(set(), 5)
     told = json.loads(on_launcher("cat ~/end.json"))
     assert (told["id"], told["name"], told["state"], told["code"], told["hosts"]) == (run_id, "lr3", "ok", 0, ["n1"])
