@@ -149,7 +149,7 @@ void add_logs(CLI::App& app, Action& action) {
   logs->add_option("--attempt", options->attempt,
                    "Attempt of a run that was restarted, counted from 1; default: the latest")
       ->type_name("N")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, 1'000'000));
 }
 
 }  // namespace muster::cli

@@ -107,10 +107,10 @@ void show_json(const run::PastRun& past, const std::string& folder) {
     json["directory"] = kept->folder;
     json["flags"] = kept->words;
   }
-  json["records"] = nlohmann::json::array();
+  json["records"] = nlohmann::ordered_json::array();
   for (int i = 0; i < past.attempts; ++i) {
     const auto record = parse_json(record_text(past.id, i), kOwnFile);
-    if (record) json["records"].push_back(*record);
+    if (record) json["records"].push_back(nlohmann::ordered_json(*record));
   }
   sys::print_out("{}\n", json_text(json));
 }

@@ -57,7 +57,8 @@ class Runs:
         return subprocess.run([self.muster, *words], capture_output=True, text=True, env=self.env, timeout=patient(10))
 
     def start(self, *words):
-        return subprocess.Popen([self.muster, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.env)
+        """A command that Ctrl-C reaches, also if these tests run in the background of a script."""
+        return subprocess.Popen(["env", "--default-signal=INT", self.muster, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.env)
 
 
 @pytest.fixture
