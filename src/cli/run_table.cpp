@@ -24,7 +24,7 @@ std::size_t width_of(std::string_view text) {
   }));
 }
 
-std::string cut(const std::string& text, std::size_t most) {
+std::string shortened(const std::string& text, std::size_t most) {
   if (width_of(text) <= most) return text;
   constexpr std::string_view kDots = "...";
   std::size_t end = 0;
@@ -42,10 +42,10 @@ Cells cells_of(const run::PastRun& run, double now_s) {
           state_text(run),
           is_known ? time_text(std::max(now_s - run.started_s, 0.0)) : "",
           has_duration ? time_text(duration_of(run, now_s)) : "",
-          run.hosts.empty() ? "" : cut(hosts::fold(run.hosts), kLongestHosts),
+          run.hosts.empty() ? "" : shortened(hosts::fold(run.hosts), kLongestHosts),
           run.ranks > 0 ? std::to_string(run.ranks) : "",
           std::to_string(run.attempts),
-          cut(run.command, kLongestCommand),
+          shortened(run.command, kLongestCommand),
           run.why};
 }
 
@@ -82,7 +82,7 @@ std::string run_table(std::span<const run::PastRun> runs, double now_s, std::siz
       line += row[i] + std::string(widths[i] - width_of(row[i]) + 2, ' ');
     }
     line.erase(line.find_last_not_of(' ') + 1);
-    table += (width > 0 ? cut(line, width) : line) + "\n";
+    table += (width > 0 ? shortened(line, width) : line) + "\n";
   }
   return table;
 }
