@@ -1,5 +1,6 @@
 // Values in JSON that come from a host, from a program on it or from a file.
 #include <array>
+#include <cmath>
 #include <string>
 
 #include "agent/assignment.hpp"
@@ -19,6 +20,8 @@
 #include "layout/layout.hpp"
 #include "own_folder.hpp"
 #include "require.hpp"
+#include "run/about.hpp"
+#include "run/log_order.hpp"
 #include "run/record.hpp"
 
 namespace muster::fuzz {
@@ -86,6 +89,22 @@ void check_summary(std::string_view text) {
   require(summary->ranks >= 0, "a number of ranks is not negative");
 }
 
+void check_about(std::string_view text) {
+  (void)own_folder().write("about.json", text);
+  const auto about = run::read_about(own_folder().path());
+  if (!about) return require_good_refusal(about);
+  require_printable(about->name + about->command);
+}
+
+void check_order(std::string_view text) {
+  const auto entry = run::parse_order_entry(text);
+  if (!entry || !(std::abs(entry->unix_s) < 1e12)) return;
+  const std::string line = run::to_line(*entry);
+  const auto again = run::parse_order_entry(std::string_view(line).substr(0, line.size() - 1));
+  require(again && again->end == entry->end && again->stream == entry->stream,
+          "an entry is read back");
+}
+
 void check_kept_command(std::string_view text) {
   (void)own_folder().write("command.json", text);
   const auto command = cli::read_command(own_folder().path());
@@ -123,10 +142,10 @@ void check_bench_lines(std::string_view text) {
   require_good_pages(results);
 }
 
-constexpr std::array<Check, 11> kChecks = {check_facts,   check_request,    check_layout,
-                                           check_plan,    check_lab,        check_placement,
-                                           check_event,   check_summary,    check_kept_command,
-                                           check_results, check_bench_lines};
+constexpr std::array<Check, 13> kChecks = {
+    check_facts,       check_request, check_layout,  check_plan,         check_lab,
+    check_placement,   check_event,   check_summary, check_kept_command, check_results,
+    check_bench_lines, check_about,   check_order};
 
 }  // namespace
 }  // namespace muster::fuzz

@@ -210,12 +210,13 @@ void Warden::send_output(bool all) {
 }
 
 void Warden::start_ending(double grace_s) {
-  if (ending_) return;
+  const auto kill_at = system_.now() + ms(grace_s);
+  if (ending_) return void(kill_at_ = std::min(kill_at_, kill_at));  // the user is impatient
   ending_ = true;
   (void)sys::write_file(folder_ + "/" + kOverMark, "", 0600);  // for ranks that start from now on
   pass_on_news(RankLinks::Reads::kAll);
   told_to_end_ = true;
-  kill_at_ = system_.now() + ms(grace_s);
+  kill_at_ = kill_at;
   for (const auto& [rank, start] : starts_) {
     if (!system_.is_alive(start.program)) continue;
     ++had_to_end_;

@@ -10,8 +10,8 @@
 
 namespace muster {
 
-// The seconds of "90", "0.5", "30s", "5m", "2h" or "1h30m"; units go from large to small. Nothing
-// for any other text.
+// The seconds of "90", "0.5", "30s", "5m", "2h", "1h30m" or "30d"; units go from large to small.
+// Nothing for any other text.
 [[nodiscard]] inline std::optional<double> parse_duration(std::string_view text) {
   double total = 0;
   double last_unit = 1e9;
@@ -23,6 +23,7 @@ namespace muster {
     text.remove_prefix(static_cast<std::size_t>(parsed.ptr - text.data()));
     if (text.empty() && last_unit == 1e9) return number;  // a number alone is seconds
     double unit = 0;
+    if (text.starts_with('d')) unit = 86400;
     if (text.starts_with('h')) unit = 3600;
     if (text.starts_with('m')) unit = 60;
     if (text.starts_with('s')) unit = 1;

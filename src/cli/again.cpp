@@ -84,9 +84,10 @@ Result<EarlierRun> prepare_again(const std::string& id, const launch::Words& typ
   }
   MUSTER_TRY(RunOptions options, parsed(again_words(kept.words, typed), found));
   MUSTER_CHECK(await_end(last));
+  Turn turn{.base = base, .number = latest + 1, .name = options.name};
   return EarlierRun{.options = std::move(options),
                     .command = std::move(kept),
-                    .turn = {.base = base, .number = latest + 1},
+                    .turn = std::move(turn),
                     .lock = std::move(lock)};
 }
 

@@ -16,6 +16,7 @@
 #include "cli/run_values.hpp"
 #include "engines/kind.hpp"
 #include "remote/ssh.hpp"
+#include "run/about.hpp"
 #include "run/folder.hpp"
 #include "run/last_words.hpp"
 #include "sys/clock.hpp"
@@ -54,6 +55,7 @@ Result<launch::Plan> make_plan(const Surveyed& all, const Turn& turn, const std:
 run::Record new_record(const Surveyed& all, const Turn& turn) {
   run::Record record{
       .id = turn.id(),
+      .name = turn.name,
       .attempt = turn.number,
       .restart_of = turn.number == 0 ? "" : run::attempt_id(turn.base, turn.number - 1),
       .command = sys::quote(all.job.program),
@@ -232,6 +234,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   for (const hosts::Host& host : all.cluster.hosts) names.push_back(host.name);
   forget_old_master(all);
   run::Record record = new_record(all, turn);
+  MUSTER_CHECK(run::write_about(folder, run::about(record)));
   MUSTER_TRY(const auto output, run::Output::open(folder, all.layout.ranks, watch));
   run::Patience patience = wanted;
   record.engine_restarts = all.layout.max_restarts > 0 || all.layout.min_hosts > 0;

@@ -34,9 +34,11 @@ Result<int> wait_for_start(pid_t child, int pipe, const std::string& run_id,
 
 void become_background(const std::string& log) {
   (void)::setsid();
-  // A script's background job ignores SIGINT. No terminal can send it here: when it comes, it is
-  // the Ctrl-C of `muster attach`, and must end the run.
+  // A script's background job ignores SIGINT. No terminal can send it here: when it comes, somebody
+  // wants the run to end.
   (void)std::signal(SIGINT, SIG_DFL);
+  // The end of the terminal or the login is nothing to this run, whoever reports it.
+  (void)std::signal(SIGHUP, SIG_IGN);
   const int null = ::open("/dev/null", O_RDWR);
   const int file = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   (void)::dup2(null, STDIN_FILENO);

@@ -51,7 +51,8 @@ Result<int> start_again(const std::string& id, const launch::Words& words) {
 // Only muster's own codes here: a job's are its own.
 Result<int> run_command(const RunOptions& options, const launch::Words& words,
                         const Program& program) {
-  auto code = options.again.empty() ? run_job(options, words, program, {.base = run::new_run_id()})
+  auto code = options.again.empty() ? run_job(options, words, program,
+                                              {.base = run::new_run_id(), .name = options.name})
                                     : start_again(options.again, words);
   if (!code && code.error().code != ErrorCode::kUsage) {
     sys::print_err("muster: {}\n", to_text(code.error()));

@@ -1,9 +1,12 @@
 #include "cli/run_options.hpp"
+#include "run/folder.hpp"
 
 namespace muster::cli {
 namespace {
 
 using RunRow = Row<RunOptions>;
+
+constexpr const char* kLaterGroup = "Finding the run again";
 
 constexpr RunRow kRunFlags[] = {
     {{.names = "--timeout",
@@ -52,6 +55,18 @@ constexpr RunRow kRunFlags[] = {
      [](const Adder& flag, RunOptions& to) {
        return flag.duration(to.back_off_s, 0, 3600)->capture_default_str();
      }},
+    {{.names = "--name",
+      .value = "NAME",
+      .group = kLaterGroup,
+      .help = "Name of the run, which the other commands take in place of its id"},
+     [](const Adder& flag, RunOptions& to) {
+       return flag.value(to.name)->check(CLI::Validator(run::wrong_name, ""));
+     }},
+    {{.names = "--on-end",
+      .value = "COMMAND",
+      .group = kLaterGroup,
+      .help = "Shell command to start here when the run has ended; it reads the result as JSON"},
+     [](const Adder& flag, RunOptions& to) { return flag.value(to.on_end); }},
     {{.names = "--force", .help = "Start even if the checks found errors"},
      [](const Adder& flag, RunOptions& to) { return flag.on(to.force); }},
     {{.names = "-q,--quiet",

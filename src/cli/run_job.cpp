@@ -14,6 +14,7 @@
 #include "base/printable.hpp"
 #include "cli/attempt.hpp"
 #include "cli/kept_command.hpp"
+#include "cli/on_end.hpp"
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
 #include "layout/rails.hpp"
@@ -222,13 +223,15 @@ Result<std::optional<int>> RunStage::prepare(const run::Turn& turn, bool is_firs
 Result<int> run_attempts(const RunOptions& options, const launch::Words& words,
                          const Program& program, const run::Turn& turn) {
   RunStage stage(options, words, program);
-  return run::Attempts(stage,
-                       {.patience = options.patience,
-                        .spares = options.spares,
-                        .longest_wait_s = options.back_off_s,
-                        .quiet = options.quiet},
-                       turn)
-      .run();
+  auto code = run::Attempts(stage,
+                            {.patience = options.patience,
+                             .spares = options.spares,
+                             .longest_wait_s = options.back_off_s,
+                             .quiet = options.quiet},
+                            turn)
+                  .run();
+  if (!options.dry_run) tell_end(options.on_end, turn, code);
+  return code;
 }
 
 }  // namespace muster::cli

@@ -17,6 +17,8 @@ struct RunOptions {
   std::vector<std::string> slurm_args;  // for salloc and sbatch
   std::string spares;                   // a host expression
   double back_off_s = run::kLongestWait;
+  std::string name;    // of the run, for people; empty: it has only its id
+  std::string on_end;  // a shell command that is told how the run ended; empty: none
   std::string again;   // the run to start again; empty: a new one
   std::string script;  // where `submit` writes its script; empty: named after the program
   bool dry_run = false;

@@ -15,17 +15,41 @@
 
 #include "agent/record.hpp"
 #include "base/printable.hpp"
+#include "run/about.hpp"
 #include "sys/file.hpp"
 
 namespace muster::run {
 namespace {
 
 constexpr std::size_t kOwnerBytes = 512;
+constexpr const char* kLast = "last";
 
 std::string own_host() {
   std::array<char, 256> name{};
   (void)::gethostname(name.data(), name.size() - 1);
   return name.data();
+}
+
+// In no order.
+std::vector<std::string> stored_ids() {
+  std::vector<std::string> ids;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(runs_folder(), error)) {
+    const std::string id = entry.path().filename();
+    if (!id.starts_with('.')) ids.push_back(id);  // else it is being removed
+  }
+  return ids;
+}
+
+// The folder of the newest run that --name gave this name; empty: there is none.
+std::string newest_named(const std::vector<std::string>& ids, const std::string& name) {
+  if (!wrong_name(name).empty()) return {};
+  for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+    const std::string folder = runs_folder() + "/" + parse_attempt(*id).base;
+    const auto about = read_about(folder);
+    if (about && about->name == name) return folder;
+  }
+  return {};
 }
 
 }  // namespace
@@ -73,7 +97,7 @@ AttemptName parse_attempt(const std::string& id) {
 
 int latest_attempt(const std::string& base) {
   int latest = -1;
-  for (const std::string& id : list_runs()) {
+  for (const std::string& id : stored_ids()) {
     const AttemptName name = parse_attempt(id);
     if (name.base == base) latest = std::max(latest, name.number);
   }
@@ -81,11 +105,7 @@ int latest_attempt(const std::string& base) {
 }
 
 std::vector<std::string> list_runs() {
-  std::vector<std::string> ids;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(runs_folder(), error)) {
-    ids.push_back(entry.path().filename());
-  }
+  std::vector<std::string> ids = stored_ids();
   std::sort(ids.begin(), ids.end(), [](const std::string& one, const std::string& other) {
     const AttemptName left = parse_attempt(one);
     const AttemptName right = parse_attempt(other);
@@ -96,14 +116,18 @@ std::vector<std::string> list_runs() {
 
 Result<std::string> find_run(const std::string& name) {
   const std::vector<std::string> ids = list_runs();
-  if (name == "last") {  // of those that were started
+  if (name == kLast) {  // of those that were started
     for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
       if (sys::exists(runs_folder() + "/" + *id + "/out")) return runs_folder() + "/" + *id;
     }
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "there is no run on this machine yet",
+                            .hint = "to start one: muster run -n 2 train.py"});
   }
+  if (std::find(ids.begin(), ids.end(), name) != ids.end()) return runs_folder() + "/" + name;
+  if (const std::string named = newest_named(ids, name); !named.empty()) return named;
   std::vector<std::string> matching;
   for (const std::string& id : ids) {
-    if (id == name) return runs_folder() + "/" + id;
     const bool attempt = !matching.empty() && parse_attempt(id).base == matching.back();
     if (!name.empty() && id.starts_with(name) && !attempt) matching.push_back(id);
   }
@@ -113,6 +137,31 @@ Result<std::string> find_run(const std::string& name) {
                                                    : fmt::format("'{}' could mean {} or {}", name,
                                                                  matching[0], matching[1]),
                           .hint = "muster runs lists all runs; 'last' means the newest one"});
+}
+
+std::string wrong_name(const std::string& name) {
+  constexpr std::size_t kLongest = 64;
+  constexpr const char* kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+  constexpr const char* kOthers = "0123456789._-";
+  const bool fits = name.size() <= kLongest && name.find_first_of(kLetters) == 0 &&
+                    name.find_first_not_of(std::string(kLetters) + kOthers) == std::string::npos;
+  if (!fits) {
+    return fmt::format(
+        "a name begins with a letter and has letters, digits, '.', '_' and '-', at most {}",
+        kLongest);
+  }
+  return name == kLast ? "'last' means the newest run; choose another name" : "";
+}
+
+std::string id_of(const std::string& folder) {
+  return folder.substr(folder.rfind('/') + 1);
+}
+
+std::string latest_of(const std::string& folder) {
+  const AttemptName name = parse_attempt(id_of(folder));
+  const int latest = latest_attempt(name.base);
+  if (name.number > 0 || latest <= 0) return folder;
+  return runs_folder() + "/" + attempt_id(name.base, latest);
 }
 
 Result<void> write_owner(const std::string& folder) {
@@ -132,6 +181,11 @@ std::string owner_elsewhere(const std::string& folder) {
   std::string pid, start, host;
   std::istringstream(*text) >> pid >> start >> host;
   return host == own_host() ? std::string() : printable(host);
+}
+
+bool may_be_running(const std::string& folder) {
+  if (living_owner(folder) != 0) return true;
+  return !owner_elsewhere(folder).empty() && !sys::exists(folder + "/record.json");
 }
 
 int living_owner(const std::string& folder) {

@@ -31,12 +31,20 @@ struct AttemptName {
 // All runs, oldest first; attempts of one run in their order.
 [[nodiscard]] std::vector<std::string> list_runs();
 
-// The folder of a run named by its id, the beginning of it, or "last" (its latest attempt then).
-// An Error says which there are.
+// The folder of a run named by its id, the name that --name gave it (the newest such run), the
+// beginning of its id, or "last" (its latest attempt then). An Error says which there are.
 [[nodiscard]] Result<std::string> find_run(const std::string& name);
+// Why --name cannot give a run this name; empty: it can.
+[[nodiscard]] std::string wrong_name(const std::string& name);
+// The folder of the run's latest attempt, unless `folder` is that of one of its restarts.
+[[nodiscard]] std::string latest_of(const std::string& folder);
+// The id of the attempt with that folder.
+[[nodiscard]] std::string id_of(const std::string& folder);
 
 // Which process looks after the run: written once, at its start. Refused if another run did that.
 [[nodiscard]] Result<void> write_owner(const std::string& folder);
+// Whether the attempt runs, as far as this machine can know: one that another machine started may.
+[[nodiscard]] bool may_be_running(const std::string& folder);
 // Its pid while it is alive, else 0.
 [[nodiscard]] int living_owner(const std::string& folder);
 // The machine that the owner is on, where that is not this one (a home that several share).

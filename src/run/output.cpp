@@ -15,6 +15,8 @@
 
 #include "base/printable.hpp"
 #include "run/last_words.hpp"
+#include "run/log_order.hpp"
+#include "sys/clock.hpp"
 #include "sys/terminal_filter.hpp"
 
 namespace muster::run {
@@ -148,6 +150,7 @@ Result<std::unique_ptr<Output>> Output::open(const std::string& folder, int rank
   output->out_ = open_log(folder + "/out");
   output->err_ = open_log(folder + "/err");
   output->engine_ = open_log(folder + "/engine");
+  output->order_ = open_log(folder + "/order");
   if (!output->out_.valid() || !output->err_.valid() || !output->engine_.valid()) {
     return unexpected(system_error("cannot write the run's output", folder));
   }
@@ -186,6 +189,13 @@ std::size_t Output::keep(const sys::Fd& file, std::string_view bytes) {
   return kept;
 }
 
+// After a write to the stream's file; see log_order.hpp.
+void Output::keep_order(sys::Stream stream) {
+  const off_t end = ::lseek((stream == sys::Stream::kOut ? out_ : err_).get(), 0, SEEK_CUR);
+  const OrderEntry entry{sys::unix_time(), stream, static_cast<std::uint64_t>(end)};
+  if (end > 0) (void)keep(order_, to_line(entry));
+}
+
 void Output::show(sys::Stream stream, int rank, std::string_view labelled) {
   if (labelled.empty()) return;
   const bool is_out = stream == sys::Stream::kOut;
@@ -193,6 +203,7 @@ void Output::show(sys::Stream stream, int rank, std::string_view labelled) {
   std::uint64_t& written = is_out ? out_bytes_ : err_bytes_;
   const Screen::Part part{.stream = stream, .at = written, .bytes = kept};
   written += kept;
+  keep_order(stream);
   if (kept < labelled.size() && screen_) {
     const int fd = is_out ? STDOUT_FILENO : STDERR_FILENO;
     pollfd writable = {fd, POLLOUT, 0};

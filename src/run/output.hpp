@@ -120,6 +120,7 @@ class Output {
   void show(sys::Stream stream, int rank, std::string_view labelled);
   void show_part(int rank, const Screen::Part& part);
   std::size_t keep(const sys::Fd& file, std::string_view bytes);  // returns how many
+  void keep_order(sys::Stream stream);
   [[nodiscard]] bool disk_has_room(std::size_t bytes);
 
   std::string folder_;
@@ -129,6 +130,7 @@ class Output {
   sys::Fd out_;
   sys::Fd err_;
   sys::Fd engine_;
+  sys::Fd order_;
   std::uint64_t out_bytes_ = 0;  // in the files
   std::uint64_t err_bytes_ = 0;
   bool rank_failed_ = false;

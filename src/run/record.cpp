@@ -408,6 +408,7 @@ std::string to_json(const Record& record, const Verdict& verdict) {
   const nlohmann::json value = {
       {"schema", 1},
       {"id", record.id},
+      {"name", record.name},
       {"attempt", record.attempt},
       {"restart_of", record.restart_of},
       {"started_again", record.started_again},
@@ -429,14 +430,20 @@ std::string to_json(const Record& record, const Verdict& verdict) {
   return json_text(value, 1) + "\n";
 }
 
-// Only counted.
-struct SummarizedRank {};
+struct SummarizedRank {
+  std::optional<int> rank;
+  std::string host;
+  std::string end;
+};
 
 template <class V>
-void fields(V&, SummarizedRank&) {}
+void fields(V& v, SummarizedRank& r) {
+  v.maybe("rank", r.rank), v.maybe("host", r.host), v.maybe("end", r.end);
+}
 
 struct SummarizedRecord {
   Summary summary;
+  std::string reason;
   std::vector<SummarizedRank> ranks;
 };
 
@@ -445,14 +452,21 @@ void fields(V& v, SummarizedRecord& r) {
   Summary& s = r.summary;
   v("id", s.id), v("command", s.command), v("engine", s.engine), v("started", s.started_s);
   v("ended", s.ended_s), v("ranks", r.ranks), v("code", s.code), v("verdict", s.text);
-  v.maybe("started_again", s.started_again);
+  v.maybe("started_again", s.started_again), v.maybe("reason", r.reason);
 }
 
 Result<Summary> parse_summary(const std::string& text) {
   MUSTER_TRY(SummarizedRecord record,
              parse_fields<SummarizedRecord>(text, "this is not the record of a run", kOwnFile));
-  record.summary.ranks = static_cast<int>(record.ranks.size());
-  return std::move(record.summary);
+  Summary& summary = record.summary;
+  summary.ranks = static_cast<int>(record.ranks.size());
+  summary.interrupted = record.reason == reason_name(Reason::kInterrupted);
+  for (SummarizedRank& rank : record.ranks) {
+    const bool is_known = !summary.hosts.empty() && summary.hosts.back() == rank.host;
+    if (!rank.host.empty() && !is_known) summary.hosts.push_back(std::move(rank.host));
+    if (rank.rank) summary.ends[rank.end].push_back(*rank.rank);
+  }
+  return std::move(summary);
 }
 
 }  // namespace muster::run

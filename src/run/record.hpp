@@ -37,6 +37,7 @@ enum class Reason {
 
 struct Record {
   std::string id;
+  std::string name = {};           // that --name gave the run
   int attempt = 0;                 // how often it was started before
   std::string restart_of = {};     // id of the attempt before; empty: this is the first
   std::string started_again = {};  // why it was, after this attempt; empty: it was not
@@ -103,6 +104,9 @@ struct Summary {
   int code = 0;
   std::string text;
   std::string started_again = {};  // why; empty: it was not
+  std::vector<std::string> hosts = {};
+  bool interrupted = false;                           // by a signal to muster
+  std::map<std::string, std::vector<int>> ends = {};  // the ranks that ended so: "exit code 3"
 };
 [[nodiscard]] Result<Summary> parse_summary(const std::string& json);
 

@@ -18,9 +18,10 @@ namespace muster::run {
 
 // One attempt of a run, as the outside world knows it.
 struct Turn {
-  std::string base;  // id of the run
-  int number = 0;    // of the attempt
-  int most = -1;     // restarts that muster may make; -1: they are not muster's to make
+  std::string base;       // id of the run
+  int number = 0;         // of the attempt
+  int most = -1;          // restarts that muster may make; -1: they are not muster's to make
+  std::string name = {};  // that --name gave the run
 
   [[nodiscard]] std::string id() const;
   [[nodiscard]] std::vector<std::string> earlier() const;  // ids of the attempts before

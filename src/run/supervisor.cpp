@@ -6,7 +6,6 @@
 
 #include <unistd.h>
 
-#include "run/pause.hpp"
 #include "sys/print.hpp"
 
 namespace muster::run {
@@ -66,14 +65,7 @@ void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_s
   crew_.listen([this](std::size_t i, const agent::Report& report) { on_report(i, report); },
                [this](std::size_t i, const std::string& /*why*/) { reach_again(i); });
   crew_.send_all({.kind = agent::Order::Kind::kBegin, .orphan_after_s = patience_.orphan_after_s});
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    if (is_ignored(signal)) continue;  // nohup, or a script's background job
-    loop_.on_signal(signal, [this, signal] {
-      if (ending_) return signal_engine(SIGKILL);  // the second time without patience
-      record_.signal = signal;
-      end_run(Reason::kInterrupted);
-    });
-  }
+  heed_signals();
   hold_connections();
   if (start_engine(plan)) on_started();
   const milliseconds beat = duration_cast<milliseconds>(duration<double>(agent::kBeatEverySeconds));

@@ -98,6 +98,9 @@ class Supervisor {
   void give_up_stalled();
   void look_after(std::size_t index, bool is_alone);
   void reach_again(std::size_t index);
+  void heed_signals();
+  void interrupt(int signal);
+  void end_at_once();
   void end_run(Reason reason);
   void end_engine();
   void leave_engine();

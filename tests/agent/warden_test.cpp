@@ -159,6 +159,16 @@ TEST_F(WardenTest, KillsARankThatIgnoresTermAfterItsGrace) {
   EXPECT_TRUE(system_.processes.empty());
 }
 
+TEST_F(WardenTest, ASecondOrderToEndCutsTheGraceShort) {
+  system_.at(1, [&] { start_rank(0, false); });
+  end_at(2);
+  system_.at(2.5, [this] { say({.kind = Order::Kind::kEnd, .grace_s = 0}); });
+  system_.at(3.5, [this] { EXPECT_TRUE(system_.was_sent(kProgram, SIGKILL)); });
+  bye_at(8);
+  serve();
+  EXPECT_EQ(count(Report::Kind::kDone), 1);
+}
+
 TEST_F(WardenTest, SaysThatMemoryRanOutForAsManyFailuresAsTheKernelKilledProcesses) {
   system_.killed_for_memory = 7;  // of earlier days
   for (const int rank : {0, 1, 2}) system_.at(1 + 0.1 * rank, [&, rank] { start_rank(rank); });

@@ -10,6 +10,7 @@
 
 #include "cli/kept_command.hpp"
 #include "cli/run_values.hpp"
+#include "run/about.hpp"
 #include "run/folder.hpp"
 #include "run/record.hpp"
 #include "sys/crash_states.hpp"
@@ -50,6 +51,7 @@ class RunFilesCrash : public testing::Test {
         {.id = "nccl-dev-shm-full", .hosts = {"n1"}, .what = "x"}};
     MUSTER_CHECK(write_values({{}, findings, layout, plan}, folder));
     const run::Record record{.id = id, .command = "./train", .ranks = {{.rank = 0, .host = "n1"}}};
+    MUSTER_CHECK(run::write_about(folder, run::about(record)));
     return sys::write_file(folder + "/record.json", to_json(record, judge(record)), 0600);
   }
   static std::string keep_run(const std::string& id) {
@@ -65,6 +67,9 @@ class RunFilesCrash : public testing::Test {
     }
     if (const auto plan = text("plan.json")) {
       EXPECT_EQ(launch::parse_plan(*plan).value().commands.size(), 1U) << when;
+    }
+    if (sys::exists(folder + "/about.json")) {
+      EXPECT_EQ(run::read_about(folder).value().command, "./train") << when;
     }
     if (const auto record = text("record.json")) {
       EXPECT_EQ(run::parse_summary(*record).value().command, "./train") << when;

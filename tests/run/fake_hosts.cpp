@@ -94,6 +94,8 @@ void FakeHost::receive(FakeSession& session, const std::string& bytes) {
       const auto said = behaviour.answer ? behaviour.answer(agent::parse_order(line).value())
                                          : std::optional<agent::Report>();
       if (said) send(*said);
+    } else if (kind == "end") {
+      if (reach(Point::kEnd)) end(agent::parse_order(line).value().grace_s);
     } else {
       obey(session, kind);
     }
@@ -120,8 +122,6 @@ void FakeHost::obey(FakeSession& session, const std::string& kind) {
     (void)reach(Point::kPlace);
   } else if (kind == "begin") {
     if (reach(Point::kBegin)) begin();
-  } else if (kind == "end") {
-    if (reach(Point::kEnd)) end(2);
   } else if (kind == "look") {
     agent::Report looks{.kind = agent::Report::Kind::kLooks};
     for (const int rank : ranks) looks.looks.push_back({.rank = rank, .state = "S"});
@@ -198,8 +198,8 @@ void FakeHost::end_ranks(int status, bool by_engine) {
 }
 
 void FakeHost::end(double grace_s) {
-  if (std::exchange(ending_, true)) return;
-  if (behaviour.deaf) return;
+  const bool is_first = !std::exchange(ending_, true);
+  if (behaviour.deaf || (!is_first && grace_s > 0)) return;
   all_.loop().after(running() ? grace_s / 2 : 0, [this] { finish_end(); });
 }
 

@@ -526,6 +526,21 @@ TEST(Supervisor, ASecondInterruptKillsTheEngine) {
   EXPECT_LT(end.took_s, 7);
 }
 
+TEST(Supervisor, ASecondInterruptLeavesTheRanksNoTime) {
+  const auto time_to_end = [](bool twice) {
+    Scene scene(3);
+    scene.let_ranks_live(kLong);
+    scene.later(5, [&] { scene.loop.raise(SIGINT); });
+    if (twice) scene.later(5.1, [&] { scene.loop.raise(SIGINT); });
+    const Ending end = scene.play();
+    EXPECT_EQ(end.verdict.code, 130);
+    EXPECT_TRUE(says(end.said, "press Ctrl-C again"));
+    EXPECT_EQ(says(scene.hosts[0].orders(), "end end"), twice);
+    return end.took_s;
+  };
+  EXPECT_LT(time_to_end(true), time_to_end(false) - 0.5);
+}
+
 TEST(Supervisor, AnInterruptWhileAHostIsSilentEndsInBoundedTime) {
   Scene scene(3);
   scene.let_ranks_live(kLong);

@@ -4,6 +4,7 @@ import re
 import subprocess
 
 import pytest
+from tests.on_terminal import on_terminal
 
 pytestmark = pytest.mark.lab
 
@@ -37,7 +38,7 @@ def detached(cluster, engine):
 def test_attach_shows_it_from_the_first_line_and_ends_as_it_does(cluster, detached):
     attached = cluster.attach(detached)
     attached.wait_for("early", 3)
-    assert f"{detached}  running" in cluster.muster("runs").stdout
+    assert f"{detached}  running " in cluster.muster("runs").stdout
     give_word(cluster, attached)
     assert attached.end() == 3, attached.said()
     assert "muster: rank 1 on n2 ended with exit code 3" in attached.errors
@@ -47,7 +48,7 @@ def test_attach_shows_it_from_the_first_line_and_ends_as_it_does(cluster, detach
 def test_logs_of_a_rank_while_it_runs(cluster, detached):
     attached = cluster.attach(detached)
     attached.wait_for("early", 3)
-    assert cluster.muster("logs", detached, "--rank", "0").stdout == "early\n"
+    assert cluster.muster("logs", detached, "--rank", "0").stdout.splitlines() == ["early"]
     give_word(cluster, attached)
     assert attached.end() == 3, attached.said()
 
@@ -59,11 +60,10 @@ def test_detached_run_goes_on_alone_and_can_be_looked_at(cluster, detached):
     again = cluster.muster("attach", detached)  # when it is over
     assert again.returncode == 3 and again.stdout.splitlines() == attached.out
     listed = [line for line in cluster.muster("runs").stdout.splitlines() if line.startswith(detached)]
-    assert len(listed) == 1 and "ended 3" in listed[0] and "3 ranks" in listed[0]
-    records = [json.loads(line) for line in cluster.muster("runs", "--json").stdout.splitlines()]
-    record = next(record for record in records if record["id"] == detached)
-    assert record["code"] == 3 and [rank["host"] for rank in record["ranks"]] == ["n1", "n2", "n3"]
-    assert cluster.muster("logs", detached, "--rank", "2").stdout == "early\nlate\n"
+    assert len(listed) == 1 and " failed (3) " in listed[0] and " n[1-3]  3 " in listed[0] and "rank 1 on n2 ended with exit code 3" in listed[0]
+    (shown,) = map(json.loads, cluster.muster("runs", "--json", "--limit", "1").stdout.splitlines())
+    assert (shown["id"], shown["code"], shown["hosts"]) == (detached, 3, ["n1", "n2", "n3"])
+    assert cluster.muster("logs", detached, "--rank", "2", "--out").stdout == "early\nlate\n"
     assert sorted(cluster.muster("logs", "last").stdout.splitlines()) == sorted(again.stdout.splitlines())
     cluster.settles(set(), 5)
 
@@ -78,12 +78,41 @@ def test_stop_ends_it(cluster, detached):
     assert over.returncode == 2 and "this run has already ended" in over.stderr
 
 
-def test_ctrl_c_in_attach_ends_it(cluster, detached):
-    attached = cluster.attach(detached)
-    attached.wait_for("early", 3)
-    cluster.lab.shell("launcher", f"pkill -INT -f '^muster attach {detached}'")
-    assert attached.end(10) == 130, attached.said()
+# Prints numbers up to the middle, waits for the word of the test, prints the rest.
+NUMBERED = """
+import os, sys, time
+count = int(sys.argv[1])
+for i in range(count // 2): print(i)
+while not os.path.exists("/tmp/word"): time.sleep(0.1)
+for i in range(count // 2, count): print(i)
+"""
+
+
+@pytest.mark.parametrize("count", [10_000, pytest.param(1_000_000, marks=pytest.mark.campaign)])
+def test_a_detached_run_survives_its_terminal_and_loses_no_line(cluster, engines, count):
+    """Its terminal goes, it gets SIGHUP, and those who watch it leave with Ctrl-C; each of them sees every line so far once."""
+
+    def on_launcher(script, within=60):
+        return cluster.lab.shell("launcher", script, timeout=within).strip()
+
+    cluster.lab.shell("n1", "rm -f /tmp/word")
+    words = ["muster", "run", "-d", "-q", "--name", "lr3", "--on-end", "cat > ~/end.json", "-H", "n1", "--", "python3", "-c", NUMBERED, str(count)]
+    started = cluster.lab.exec("launcher", "env", f"PATH={engines['openmpi5'].path}", *on_terminal(*words))
+    assert started.returncode == 0, started.stdout
+    run_id = re.search(r"muster attach ([0-9a-f-]+)", started.stdout)[1]
+    on_launcher(f"kill -HUP $(cut -d' ' -f1 ~/.local/state/muster/runs/{run_id}/owner)")
+    numbers = "sed 's/^\\[n1:0\\] //; s/\\r$//' /tmp/seen | cmp - /tmp/wanted"
+    for command in ("attach lr3", "logs -f"):
+        left = on_launcher(f"""env --default-signal=INT muster {command} > /tmp/seen 2> /tmp/said & pid=$!
+            until grep -q '] {count // 2 - 1}' /tmp/seen; do sleep 0.1; done; kill -INT $pid; wait $pid; echo $?; cat /tmp/said""", within=300)
+        assert left.startswith("130\n") and f"to end it: muster stop {run_id}" in left, left
+        on_launcher(f"seq 0 {count // 2 - 1} > /tmp/wanted && {numbers}")
+    cluster.lab.shell("n1", "touch /tmp/word")
+    assert on_launcher("muster attach lr3 > /tmp/seen; echo $?", within=300) == "0"
+    on_launcher(f"seq 0 {count - 1} > /tmp/wanted && {numbers} && muster logs > /tmp/seen && {numbers}")
     cluster.settles(set(), 5)
+    told = json.loads(on_launcher("cat ~/end.json"))
+    assert (told["id"], told["name"], told["state"], told["code"], told["hosts"]) == (run_id, "lr3", "ok", 0, ["n1"])
 
 
 def test_the_printed_command_works_when_pasted(cluster, engine):

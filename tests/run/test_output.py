@@ -43,7 +43,7 @@ def expected_lines(rank):
 
 def rank_hash(cluster, run_id, rank, *flags):
     """Of what `muster logs` gives."""
-    return cluster.lab.shell("launcher", f"muster logs {run_id} --rank {rank} {' '.join(flags)} | sha256sum").split()[0]
+    return cluster.lab.shell("launcher", f"muster logs {run_id} --rank {rank} {' '.join(flags) or '--out'} | sha256sum").split()[0]
 
 
 def test_every_line_is_in_the_file_of_its_rank_and_nothing_is_left(cluster, engine):
@@ -51,7 +51,7 @@ def test_every_line_is_in_the_file_of_its_rank_and_nothing_is_left(cluster, engi
     run = cluster.run(engine, "--nproc-per-node", "2", "--", "python3", "-c", LINES)
     assert run.code == 0, run.said()
     for rank in range(6):
-        assert cluster.muster("logs", run.id, "--rank", str(rank)).stdout == "\n".join(expected_lines(rank))
+        assert cluster.muster("logs", run.id, "--rank", str(rank), "--out").stdout == "\n".join(expected_lines(rank))
         assert cluster.muster("logs", run.id, "--rank", str(rank), "--err").stdout == f"rank {rank} to stderr\n"
         assert f"[n{rank // 2 + 1}:{rank}] rank {rank} to stderr" in run.err
     cluster.settles(before, 5)
@@ -67,7 +67,7 @@ def test_a_rank_cannot_control_the_terminal(cluster, engine):
     others = [cluster.lab.exec("launcher", *on_terminal("muster", *words)) for words in (["logs", "last"], ["logs", "last", "--rank", "0", "--err"], ["attach", "last"])]
     assert all(SHOWN in other.stdout for other in others), [other.stdout for other in others]
     assert all(map(is_harmless, [*run.out, *(line for other in others for line in other.stdout.splitlines())])), run.said()
-    assert base64.b64decode(cluster.lab.shell("launcher", "muster logs last --rank 0 | base64 -w0")) == HOSTILE_BYTES
+    assert base64.b64decode(cluster.lab.shell("launcher", "muster logs last --rank 0 --out | base64 -w0")) == HOSTILE_BYTES
 
 
 def test_endless_output_leaves_room_for_the_record(cluster, engine):

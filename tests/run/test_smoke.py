@@ -31,5 +31,5 @@ def test_a_rank_that_fails_is_named(cluster):
     run = cluster.run(DEBIANS, "--", "sh", "-c", "[ $RANK = 1 ] && { echo oops >&2; exit 3; }; exec sleep 1000")
     assert run.code == 3 and "muster: rank 1 on n2 ended with exit code 3" in run.errors, run.said()
     assert cluster.muster("logs", run.id, "--rank", "1", "--err").stdout == "oops\n"
-    assert re.search(rf"^{run.id} .* ended 3 ", cluster.muster("runs").stdout, re.M)
+    assert re.search(rf"^{run.id} +failed \(3\) ", cluster.muster("runs").stdout, re.M)
     cluster.settles(before, 5)

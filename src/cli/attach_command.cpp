@@ -1,0 +1,56 @@
+#include "cli/follow.hpp"
+#include "cli/runs_command.hpp"
+#include "run/folder.hpp"
+#include "run/record.hpp"
+#include "sys/file.hpp"
+#include "sys/print.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct AttachOptions {
+  std::string run;
+};
+
+// As the run ended.
+Result<int> end_of_run(const std::string& folder) {
+  const auto text = sys::read_file(folder + "/record.json");
+  if (!text) {
+    return unexpected(Error{.what = "muster was killed before it could record how the run ended",
+                            .where = {.file = folder},
+                            .hint = "the hosts were told to end the run"});
+  }
+  MUSTER_TRY(const run::Summary summary, run::parse_summary(*text));
+  if (!summary.text.empty()) sys::print_err("muster: {}\n", summary.text);
+  return summary.code;
+}
+
+Result<int> attach_to_run(const AttachOptions& options) {
+  MUSTER_TRY(const std::string named, run::find_run(options.run));
+  const std::string folder = run::latest_of(named);
+  if (!sys::exists(folder + "/out")) {
+    return unexpected(Error{
+        .code = ErrorCode::kUsage, .what = "this run never started", .where = {.file = folder}});
+  }
+  const LeaveOnInterrupt on_interrupt;
+  const std::string last = follow_run(folder, {.streams_apart = true});
+  if (LeaveOnInterrupt::came()) return leave_running(last);
+  if (sys::output_error() != 0 && !sys::exists(last + "/record.json")) {
+    return 0;  // the run continues; main reports why we end
+  }
+  return end_of_run(last);
+}
+
+}  // namespace
+
+void add_attach(CLI::App& app, Action& action) {
+  auto [attach, options] = add_verb<AttachOptions>(
+      app, action, "attach", "Watch a run from its first line; Ctrl-C leaves it running",
+      attach_to_run);
+  attach->footer(
+      "Exit code: that of the run; 130 after Ctrl-C.\n\n"
+      "Examples:\n  muster attach\n  muster attach 20261116");
+  take_run(attach, options->run);
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,149 @@
+#include "cli/follow.hpp"
+
+#include <array>
+#include <csignal>
+
+#include <poll.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "run/folder.hpp"
+#include "run/pause.hpp"
+#include "run/record.hpp"
+#include "sys/file.hpp"
+#include "sys/print.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr int kLookAtLeast = 500;  // ms; a file of another machine changes without a notice
+
+volatile std::sig_atomic_t interrupt_came = 0;
+
+bool goes_on() {
+  return interrupt_came == 0 && sys::output_is_taken();
+}
+
+// What shows one attempt after the other.
+class LogScreen {
+ public:
+  LogScreen(const std::string& folder, const Watching& how)
+      : log_(folder, how.since_s), filter_(how.wish), apart_(how.streams_apart) {}
+
+  void show_new() { log_.read_new(take_); }
+  void show_rest() {
+    log_.read_rest(take_);
+    write(sys::Stream::kOut, filter_.rest());
+  }
+
+ private:
+  void write(sys::Stream stream, std::string_view text) const {
+    stream == sys::Stream::kErr&& apart_ ? sys::write_err(text) : sys::write_out(text);
+  }
+
+  run::StoredLog log_;
+  run::LogFilter filter_;
+  bool apart_;
+  run::StoredLog::Take take_ = [this](sys::Stream stream, std::string_view bytes) {
+    write(stream, filter_.take(stream, bytes));
+    return interrupt_came == 0 && sys::output_error() == 0;
+  };
+};
+
+// Wakes up when a file of the folder changes.
+class FolderWatch {
+ public:
+  explicit FolderWatch(const std::string& folder)
+      : notices_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
+    (void)::inotify_add_watch(notices_.get(), folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
+  }
+  void wait() const {
+    pollfd news[] = {{notices_.get(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
+    (void)::poll(news, std::size(news), kLookAtLeast);
+    std::array<char, 4096> bytes{};
+    while (::read(notices_.get(), bytes.data(), bytes.size()) > 0) {
+    }
+  }
+
+ private:
+  sys::Fd notices_;
+};
+
+void follow_attempt(const std::string& folder, const Watching& how) {
+  const FolderWatch watch(folder);
+  LogScreen screen(folder, how);
+  while (true) {
+    const bool over = sys::exists(folder + "/record.json") || !run::may_be_running(folder);
+    screen.show_new();
+    if (over) return screen.show_rest();
+    if (!goes_on()) return;
+    watch.wait();
+  }
+}
+
+// The folder of the attempt after this one, once it runs; empty: there is none, and will be none.
+std::string await_next(const std::string& folder) {
+  constexpr int kLookAgain = 100;  // ms
+  const run::AttemptName name = run::parse_attempt(run::id_of(folder));
+  const std::string next = run::runs_folder() + "/" + run::attempt_id(name.base, name.number + 1);
+  while (true) {
+    const bool may_come = run::living_owner(folder) != 0 && goes_on();
+    if (sys::exists(next + "/out")) return next;
+    if (!may_come) return {};
+    (void)::poll(nullptr, 0, kLookAgain);
+  }
+}
+
+// Likewise, where the record says that it was to be started again; says so.
+std::string await_restart(const std::string& folder) {
+  const auto text = sys::read_file(folder + "/record.json");
+  const auto summary = run::parse_summary(text ? *text : "");
+  if (!summary || summary->started_again.empty() || !goes_on()) return {};
+  sys::print_err("muster: {}; muster will restart it\n", summary->text);
+  return await_next(folder);
+}
+
+}  // namespace
+
+LeaveOnInterrupt::LeaveOnInterrupt() {
+  if (run::is_ignored(SIGINT)) return;  // a script's background job
+  struct sigaction leave = {};
+  leave.sa_handler = [](int /*signal*/) { interrupt_came = 1; };
+  leave.sa_flags = static_cast<int>(SA_RESETHAND);
+  (void)::sigaction(SIGINT, &leave, nullptr);
+}
+
+LeaveOnInterrupt::~LeaveOnInterrupt() {
+  if (!run::is_ignored(SIGINT)) (void)std::signal(SIGINT, SIG_DFL);
+}
+
+bool LeaveOnInterrupt::came() {
+  return interrupt_came != 0;
+}
+
+void show_stored(const std::string& folder, const Watching& how) {
+  LogScreen screen(folder, how);
+  screen.show_new();
+  screen.show_rest();
+}
+
+std::string follow_run(std::string folder, const Watching& how) {
+  follow_attempt(folder, how);
+  for (std::string next = await_restart(folder); !next.empty(); next = await_restart(folder)) {
+    folder = next;
+    follow_attempt(folder, how);
+  }
+  return folder;
+}
+
+int leave_running(const std::string& folder) {
+  const std::string id = run::id_of(folder);
+  if (run::may_be_running(folder)) {
+    sys::print_err(
+        "muster: {} continues; to watch it again: muster attach {}; to end it: muster stop {}\n",
+        id, id, id);
+  }
+  return 128 + SIGINT;
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,155 @@
+#include <array>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "cli/follow.hpp"
+#include "cli/runs_command.hpp"
+#include "hosts/expression.hpp"
+#include "run/folder.hpp"
+#include "run/record.hpp"
+#include "sys/clock.hpp"
+#include "sys/file.hpp"
+#include "sys/print.hpp"
+#include "trainflags/duration_option.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct LogsOptions {
+  std::string run;
+  int attempt = 0;  // counted from 1; 0: the latest
+  std::string ranks;
+  std::string hosts;
+  std::string pattern;
+  double since_s = 0;
+  bool only_out = false;
+  bool only_err = false;
+  bool follow = false;
+};
+
+Result<std::string> folder_of(const LogsOptions& options) {
+  MUSTER_TRY(const std::string named, run::find_run(options.run));
+  if (options.attempt == 0) return run::latest_of(named);
+  const std::string base = run::parse_attempt(run::id_of(named)).base;
+  const int attempts = run::latest_attempt(base) + 1;
+  if (options.attempt <= attempts) {
+    return run::runs_folder() + "/" + run::attempt_id(base, options.attempt - 1);
+  }
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = fmt::format("there is no attempt {}: {} had {} attempt{}", options.attempt,
+                                base, attempts, attempts == 1 ? "" : "s")});
+}
+
+Result<run::LogWish> wish_of(const LogsOptions& options) {
+  run::LogWish wish;
+  if (!options.ranks.empty()) {
+    MUSTER_TRY(wish.ranks, run::parse_ranks(options.ranks));
+  }
+  if (!options.hosts.empty()) {
+    MUSTER_TRY(const auto hosts, hosts::parse_expression(options.hosts));
+    for (const hosts::Host& host : hosts) wish.hosts.insert(host.name);
+  }
+  if (!options.pattern.empty()) {
+    MUSTER_TRY(wish.pattern, run::Pattern::compile(options.pattern));
+  }
+  if (options.only_out) wish.stream = sys::Stream::kOut;
+  if (options.only_err) wish.stream = sys::Stream::kErr;
+  wish.labels = wish.ranks.size() != 1;
+  return wish;
+}
+
+// A rank that the run does not have is a mistake, and not a rank that said nothing.
+Result<void> check_wish(const run::LogWish& wish, const std::string& folder) {
+  const auto record = sys::read_file(folder + "/record.json");
+  const auto summary = run::parse_summary(record ? *record : "");
+  if (!summary || wish.ranks.empty() || *wish.ranks.rbegin() < summary->ranks) return {};
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = fmt::format("there is no rank {}: the run had {} ranks",
+                                              *wish.ranks.rbegin(), summary->ranks)});
+}
+
+// One stream of one rank is stored byte for byte, also what is no text.
+bool wants_bytes(const LogsOptions& options, const run::LogWish& wish) {
+  return wish.ranks.size() == 1 && wish.stream && wish.hosts.empty() && !wish.pattern &&
+         options.since_s == 0 && !options.follow;
+}
+
+int copy_bytes(const std::string& folder, const run::LogWish& wish) {
+  const int rank = *wish.ranks.begin();
+  const bool is_out = *wish.stream == sys::Stream::kOut;
+  const std::string path = fmt::format("{}/ranks/{}.{}", folder, rank, is_out ? "out" : "err");
+  const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) {
+    sys::print_err("muster: rank {} wrote nothing to standard {}\n", rank,
+                   is_out ? "output; --err shows its standard error" : "error");
+  }
+  std::array<char, 65536> bytes{};
+  while (file.valid() && sys::output_error() == 0) {
+    const ssize_t count = ::read(file.get(), bytes.data(), bytes.size());
+    if (count <= 0) break;
+    sys::write_out({bytes.data(), static_cast<std::size_t>(count)});
+  }
+  return 0;
+}
+
+int follow_logs(const std::string& folder, const Watching& how) {
+  const LeaveOnInterrupt on_interrupt;
+  const std::string last = follow_run(folder, how);
+  if (LeaveOnInterrupt::came()) return leave_running(last);
+  const auto record = sys::read_file(last + "/record.json");
+  const auto summary = run::parse_summary(record ? *record : "");
+  if (summary) {
+    sys::print_err("muster: {} has ended{}\n", run::id_of(last),
+                   summary->text.empty() ? "" : ": " + summary->text);
+  }
+  return 0;
+}
+
+Result<int> show_logs(const LogsOptions& options) {
+  MUSTER_TRY(const std::string folder, folder_of(options));
+  MUSTER_TRY(const run::LogWish wish, wish_of(options));
+  MUSTER_CHECK(check_wish(wish, folder));
+  if (wants_bytes(options, wish)) return copy_bytes(folder, wish);
+  const double since_s = options.since_s > 0 ? sys::unix_time() - options.since_s : 0;
+  const Watching how{.wish = wish, .since_s = since_s};
+  if (options.follow) return follow_logs(folder, how);
+  show_stored(folder, how);
+  return 0;
+}
+
+void add_choices(CLI::App* logs, LogsOptions& options) {
+  logs->add_option("--rank", options.ranks, "Only these ranks: 3, 0-7 or 0,4-7; one has no labels")
+      ->type_name("RANKS");
+  logs->add_option("-H,--hosts,--host", options.hosts, "Only the ranks on these hosts")->type_name("HOSTS");
+  CLI::Option* const out = logs->add_flag("--out", options.only_out, "Only stdout");
+  logs->add_flag("--err", options.only_err, "Only stderr")->excludes(out);
+  logs->add_option("--grep", options.pattern,
+                   "Only lines that contain this regular expression, as in grep -E")
+      ->type_name("REGEX");
+  trainflags::takes_duration(
+      logs->add_option("--since", options.since_s, "Only what was printed in the last 30s, 5m, 2h"),
+      0.001);
+}
+
+}  // namespace
+
+void add_logs(CLI::App& app, Action& action) {
+  auto [logs, options] = add_verb<LogsOptions>(
+      app, action, "logs", "Show the output of a run, all of it or a choice", show_logs);
+  logs->footer(
+      "With --rank N and --out or --err, the output is exactly what the rank wrote.\n\n"
+      "Examples:\n  muster logs\n  muster logs -f --since 5m\n  muster logs lr3 --rank 3 --err");
+  take_run(logs, options->run);
+  logs->add_flag("-f,--follow", options->follow,
+                 "Go on until the run ends; Ctrl-C leaves the run running");
+  add_choices(logs, *options);
+  logs->add_option("--attempt", options->attempt,
+                   "Attempt of a run that was restarted, counted from 1; default: the latest")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000));
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,45 @@
+#include "cli/on_end.hpp"
+
+#include <chrono>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/exit_code.hpp"
+#include "base/json.hpp"
+#include "run/past_run.hpp"
+#include "sys/clock.hpp"
+#include "sys/print.hpp"
+#include "sys/process.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr std::chrono::minutes kOnEndTakes{1};
+
+std::string result_of(const run::Turn& turn, const Result<int>& code) {
+  run::PastRun run = run::look_at_run(turn.base, true);
+  run.code = code ? *code : kExitOwnFault;
+  if (!code) {
+    run.why = code.error().what;
+    if (run.state == run::RunState::kKilled) run.state = run::RunState::kFailed;
+  }
+  if (run.name.empty()) run.name = turn.name;  // of a run that was never started
+  return json_text(json_of(run, sys::unix_time())) + "\n";
+}
+
+}  // namespace
+
+void tell_end(const std::string& command, const run::Turn& turn, const Result<int>& code) {
+  if (command.empty()) return;
+  const auto ended =
+      sys::run({.argv = {"/bin/sh", "-c", command},
+                .input = std::make_shared<const std::string>(result_of(turn, code)),
+                .deadline = kOnEndTakes,
+                .on_output = [](sys::Stream, std::string_view text) { sys::write_err(text); }});
+  if (ended && ended->ok()) return;
+  sys::print_err("muster: the command of --on-end failed: {}\n",
+                 ended ? to_text(*ended) : to_text(ended.error()));
+}
+
+}  // namespace muster::cli

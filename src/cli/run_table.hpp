@@ -1,0 +1,22 @@
+// The table of `muster runs`. Pure.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "run/past_run.hpp"
+
+namespace muster::cli {
+
+// One line per run and a header. Lines are cut to `width` columns; 0: they are not.
+[[nodiscard]] std::string run_table(std::span<const run::PastRun> runs, double now_s,
+                                    std::size_t width);
+
+// "12s", "3m20s", "2h05m", "4d"; what is shorter than ten seconds has a decimal.
+[[nodiscard]] std::string time_text(double seconds);
+
+// "ok", "failed (3)"
+[[nodiscard]] std::string state_text(const run::PastRun& run);
+
+}  // namespace muster::cli

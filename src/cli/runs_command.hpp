@@ -1,0 +1,38 @@
+// What the commands about runs share; each has a file of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "cli/command.hpp"
+
+namespace muster::cli {
+
+// Adds a command whose options are an `Options` and whose action is `verb`.
+template <class Options>
+std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, Action& action,
+                                                        const char* name, const char* about,
+                                                        Result<int> (*verb)(const Options&)) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(name, about);
+  command->callback(
+      [options, &action, verb] { action = [options, verb] { return verb(*options); }; });
+  return {command, options};
+}
+
+// The run that a command is about, "last" unless it is given.
+inline CLI::Option* take_run(CLI::App* command, std::string& run) {
+  run = "last";
+  return command->add_option("RUN", run,
+                             "Run id, the beginning of one, a name that --name gave, or 'last' "
+                             "for the newest run, which is the default");
+}
+
+void add_logs(CLI::App& app, Action& action);
+void add_attach(CLI::App& app, Action& action);
+void add_stop(CLI::App& app, Action& action);
+void add_show(CLI::App& app, Action& action);
+void add_rm(CLI::App& app, Action& action);
+
+}  // namespace muster::cli

@@ -1,0 +1,69 @@
+#include <chrono>
+#include <csignal>
+
+#include <fmt/format.h>
+#include <poll.h>
+
+#include "cli/runs_command.hpp"
+#include "run/folder.hpp"
+#include "sys/print.hpp"
+#include "trainflags/duration_option.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct StopOptions {
+  std::string run;
+  std::chrono::seconds::rep timeout_s = 60;
+};
+
+Error cannot_stop(const std::string& folder) {
+  const std::string elsewhere = run::owner_elsewhere(folder);
+  if (elsewhere.empty() || !run::may_be_running(folder)) {
+    return {
+        .code = ErrorCode::kUsage, .what = "this run has already ended", .where = {.file = folder}};
+  }
+  return {.code = ErrorCode::kUsage,
+          .what = fmt::format("this run was started on {}", elsewhere),
+          .where = {.file = folder},
+          .hint = fmt::format("run this on {}: muster stop {}", elsewhere, run::id_of(folder))};
+}
+
+Result<int> stop_run(const StopOptions& options) {
+  constexpr int kLookAgain = 100;  // ms
+  MUSTER_TRY(const std::string named, run::find_run(options.run));
+  const std::string folder = run::latest_of(named);
+  const int owner = run::living_owner(folder);
+  if (owner == 0) return unexpected(cannot_stop(folder));
+  (void)::kill(owner, SIGTERM);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(options.timeout_s);
+  // Not its record: between two attempts that is there already.
+  while (run::living_owner(folder) != 0) {
+    if (std::chrono::steady_clock::now() > until) {
+      return unexpected(Error{
+          .code = ErrorCode::kTimeout,
+          .what =
+              fmt::format("{} has not ended within {} s", run::id_of(folder), options.timeout_s),
+          .hint = fmt::format(
+              "to end muster and, soon after, its processes on the hosts: kill -KILL {}", owner)});
+    }
+    (void)::poll(nullptr, 0, kLookAgain);
+  }
+  sys::print_err("muster: {} has ended\n", run::id_of(folder));
+  return 0;
+}
+
+}  // namespace
+
+void add_stop(CLI::App& app, Action& action) {
+  auto [stop, options] =
+      add_verb<StopOptions>(app, action, "stop", "End a run cleanly on all hosts", stop_run);
+  stop->footer("Examples:\n  muster stop last\n  muster stop lr3 --timeout 5m");
+  take_run(stop, options->run)->required();
+  trainflags::takes_duration(stop->add_option("--timeout", options->timeout_s,
+                                              "Longest time to wait until the run has ended"),
+                             1)
+      ->capture_default_str();
+}
+
+}  // namespace muster::cli

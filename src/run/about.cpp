@@ -1,0 +1,50 @@
+#include "run/about.hpp"
+
+#include "base/json_fields.hpp"
+#include "sys/file.hpp"
+
+namespace muster::run {
+namespace {
+
+constexpr const char* kAboutFile = "/about.json";
+
+}  // namespace
+
+struct AboutFile {
+  int schema = 1;
+  About about;
+};
+
+template <class V>
+void fields(V& v, AboutFile& file) {
+  About& a = file.about;
+  v("schema", file.schema), v("id", a.id), v("name", a.name), v("command", a.command);
+  v("engine", a.engine), v("started", a.started_s), v("hosts", a.hosts), v("ranks", a.ranks);
+}
+
+About about(const Record& record) {
+  About about{.id = record.id,
+              .name = record.name,
+              .command = record.command,
+              .engine = record.engine,
+              .started_s = record.started_s,
+              .ranks = static_cast<int>(record.ranks.size())};
+  for (const RankRecord& rank : record.ranks) {
+    if (about.hosts.empty() || about.hosts.back() != rank.host) about.hosts.push_back(rank.host);
+  }
+  return about;
+}
+
+Result<void> write_about(const std::string& folder, const About& about) {
+  return sys::write_file(folder + kAboutFile,
+                         sorted_json_of_fields(AboutFile{.about = about}, 1) + "\n", 0600);
+}
+
+Result<About> read_about(const std::string& folder) {
+  MUSTER_TRY(const std::string text, sys::read_file(folder + kAboutFile));
+  MUSTER_TRY(AboutFile file,
+             parse_fields<AboutFile>(text, "this does not describe a run", kOwnFile));
+  return std::move(file.about);
+}
+
+}  // namespace muster::run

@@ -1,0 +1,26 @@
+// What is known about an attempt from its start on: kept in its folder, for the list of runs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "run/record.hpp"
+
+namespace muster::run {
+
+struct About {
+  std::string id;
+  std::string name = {};  // that --name gave the run
+  std::string command;
+  std::string engine = {};
+  double started_s = 0;
+  std::vector<std::string> hosts = {};  // that have ranks, in the order of these
+  int ranks = 0;
+};
+
+[[nodiscard]] About about(const Record& record);
+[[nodiscard]] Result<void> write_about(const std::string& folder, const About& about);
+[[nodiscard]] Result<About> read_about(const std::string& folder);
+
+}  // namespace muster::run

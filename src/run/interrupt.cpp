@@ -1,0 +1,32 @@
+// How a run under supervision answers signals.
+#include <csignal>
+
+#include "run/pause.hpp"
+#include "run/supervisor.hpp"
+#include "sys/print.hpp"
+
+namespace muster::run {
+
+void Supervisor::heed_signals() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    if (is_ignored(signal)) continue;  // nohup, or a script's background job
+    loop_.on_signal(signal, [this, signal] { interrupt(signal); });
+  }
+}
+
+void Supervisor::interrupt(int signal) {
+  if (ending_) return end_at_once();
+  if (signal == SIGINT && !engine_over_) {
+    sys::write_err("muster: ending the run; press Ctrl-C again to kill it at once\n");
+  }
+  record_.signal = signal;
+  end_run(Reason::kInterrupted);
+}
+
+// The ranks get no more time to end by themselves.
+void Supervisor::end_at_once() {
+  signal_engine(SIGKILL);
+  crew_.send_all({.kind = agent::Order::Kind::kEnd, .grace_s = 0});
+}
+
+}  // namespace muster::run

@@ -1,0 +1,116 @@
+#include "run/log_order.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+namespace muster::run {
+namespace {
+
+constexpr std::string_view kOutWord = "out";
+constexpr std::string_view kErrWord = "err";
+
+template <class T>
+bool read_number(std::string_view text, T& value) {
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, value);
+  return parsed.ec == std::errc() && parsed.ptr == end;
+}
+
+// Up to `most` bytes of the file from `at` on; opens it when it is there.
+std::size_t read_at(const std::string& path, sys::Fd& file, std::uint64_t at, char* to,
+                    std::size_t most) {
+  if (!file.valid()) file = sys::Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid()) return 0;
+  const ssize_t count = ::pread(file.get(), to, most, static_cast<off_t>(at));
+  return count < 0 ? 0 : static_cast<std::size_t>(count);
+}
+
+}  // namespace
+
+std::string to_line(const OrderEntry& entry) {
+  return fmt::format("{:.3f} {} {}\n", entry.unix_s,
+                     entry.stream == sys::Stream::kOut ? kOutWord : kErrWord, entry.end);
+}
+
+std::optional<OrderEntry> parse_order_entry(std::string_view line) {
+  const std::size_t first = line.find(' ');
+  const std::size_t second = line.rfind(' ');
+  if (first == std::string_view::npos || first == second) return std::nullopt;
+  OrderEntry entry;
+  const std::string_view stream = line.substr(first + 1, second - first - 1);
+  if (!read_number(line.substr(0, first), entry.unix_s)) return std::nullopt;
+  if (!read_number(line.substr(second + 1), entry.end)) return std::nullopt;
+  if (stream != kOutWord && stream != kErrWord) return std::nullopt;
+  entry.stream = stream == kOutWord ? sys::Stream::kOut : sys::Stream::kErr;
+  return entry;
+}
+
+StoredLog::StoredLog(const std::string& folder, double since_s)
+    : since_s_(since_s),
+      out_{.path = folder + "/out", .stream = sys::Stream::kOut},
+      err_{.path = folder + "/err", .stream = sys::Stream::kErr},
+      order_{.path = folder + "/order"} {}
+
+// False: there is nothing new.
+bool StoredLog::read_entries() {
+  std::array<char, 65536> bytes{};
+  const std::size_t count =
+      read_at(order_.path, order_.descriptor, order_.at, bytes.data(), bytes.size());
+  order_.at += count;
+  entries_.append(bytes.data(), count);
+  return count > 0;
+}
+
+void StoredLog::read_new(const Take& take) {
+  while (read_entries()) {
+    std::size_t begin = 0;
+    for (std::size_t end = 0; (end = entries_.find('\n', begin)) != std::string::npos;) {
+      const auto entry = parse_order_entry(std::string_view(entries_).substr(begin, end - begin));
+      begin = end + 1;
+      if (entry && !follow(*entry, take)) return;
+    }
+    entries_.erase(0, begin);
+    if (pending_ != nullptr && !read_wanted(*pending_, take)) return;
+  }
+}
+
+// Entries of one stream that follow each other are read together.
+bool StoredLog::follow(const OrderEntry& entry, const Take& take) {
+  File& file = entry.stream == sys::Stream::kOut ? out_ : err_;
+  if (entry.unix_s < since_s_) {
+    file.at = file.wanted = std::max(file.wanted, entry.end);
+    return true;
+  }
+  if (pending_ != nullptr && pending_ != &file && !read_wanted(*pending_, take)) return false;
+  file.wanted = std::max(file.wanted, entry.end);
+  pending_ = &file;
+  return true;
+}
+
+bool StoredLog::read_wanted(File& file, const Take& take) {
+  std::array<char, 65536> bytes{};
+  while (file.at < file.wanted) {
+    const std::uint64_t most = std::min<std::uint64_t>(bytes.size(), file.wanted - file.at);
+    const std::size_t count =
+        read_at(file.path, file.descriptor, file.at, bytes.data(), static_cast<std::size_t>(most));
+    if (count == 0) return true;
+    file.at += count;
+    if (!take(file.stream, {bytes.data(), count})) return false;
+  }
+  return true;
+}
+
+void StoredLog::read_rest(const Take& take) {
+  for (File* const file : {&out_, &err_}) {
+    file->wanted = std::numeric_limits<std::uint64_t>::max();
+    if (!read_wanted(*file, take)) return;
+  }
+}
+
+}  // namespace muster::run
