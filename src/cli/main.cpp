@@ -28,13 +28,13 @@ namespace muster::cli {
 int exit_code(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUsage:
-      return 2;
+      return kExitUsage;
     case ErrorCode::kFindings:
-      return 3;
+      return kExitRefused;
     case ErrorCode::kUnreachable:
-      return 4;
+      return kExitUnreachable;
     case ErrorCode::kEngineMissing:
-      return 5;
+      return kExitMissing;
     case ErrorCode::kTimeout:
       return kExitTimedOut;
     case ErrorCode::kSystem:

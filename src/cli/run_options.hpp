@@ -18,6 +18,7 @@ struct RunOptions {
   std::string spares;                   // a host expression
   double back_off_s = run::kLongestWait;
   std::string again;   // the run to start again; empty: a new one
+  std::string status;  // the file that tells how the run ended; empty: none
   std::string script;  // where `submit` writes its script; empty: named after the program
   bool dry_run = false;
   bool detach = false;

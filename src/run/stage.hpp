@@ -32,7 +32,7 @@ struct Look {
   bool has_errors = false;           // of hosts or of all of them, that --force does not pass over
   std::string first_error = {};      // where errors are there
   std::string findings = {};         // all of them, for people
-  int refusal_code = kExitOwnFault;  // if errors keep the run from being started at all
+  int refusal_code = kExitRefused;   // if errors keep the run from being started at all
   std::string understood = {};       // what will be started, for people
   std::vector<hosts::Host> members = {};  // that ranks are placed on, as many as they have slots
   bool ours_to_restart = true;            // else the engine or the platform does
