@@ -51,8 +51,8 @@ void add_man(CLI::App& app, Action& action) {
   command->footer(
       "cmake --install installs the pages, so that man muster-run finds them.\n\n"
       "Examples:\n"
-      "  muster man run | man -l -\n"
-      "  muster man lab up | man -l -");
+      "  muster man run      # to read it: muster man run | man -l -\n"
+      "  muster man lab up");
   command->add_option("COMMAND", options->command, "The command's name; default: muster itself");
   command->add_option("--to", options->to, "Write the pages of all commands to this directory")
       ->type_name("PATH");
