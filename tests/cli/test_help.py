@@ -187,3 +187,11 @@ def test_durations_have_units(muster, time):
     """muster accepts the flag, and finds that there is no such host file."""
     ended = run(muster, "run", "-f", "/no/such/file", "--timeout", time, "--stall-after", time, "--lost-after", time, "true")
     assert "/no/such/file" in ended.stderr
+
+
+def test_the_docs_have_every_exit_code(root):
+    codes = re.findall(r'ExitCode\{"(\w+)"', (root / "src/base/exit_code.hpp").read_text())
+    assert {"0", "2", "123", "127", "other"} <= set(codes)
+    assert re.findall(r"^\| (\w+) \|", (root / "docs/exit-codes.md").read_text(), flags=re.M)[: len(codes)] == codes
+    constants = re.findall(r"constexpr int kExit\w+ = (\d+);", (root / "src/base/exit_code.hpp").read_text())
+    assert len(constants) > 8 and set(constants) <= set(codes)
