@@ -17,9 +17,9 @@ struct ValueKind {
   Wanted wanted;
 };
 constexpr std::array kValueKinds = {
-    ValueKind{"HOSTS", Wanted::kHosts},      ValueKind{"HOST", Wanted::kHosts},
-    ValueKind{"PATH", Wanted::kFiles},       ValueKind{"DIRECTORY", Wanted::kFolders},
-    ValueKind{"RUN", Wanted::kRuns},         ValueKind{"ID", Wanted::kRuns},
+    ValueKind{"HOSTS", Wanted::kHosts},     ValueKind{"HOST", Wanted::kHosts},
+    ValueKind{"PATH", Wanted::kFiles},      ValueKind{"DIRECTORY", Wanted::kFolders},
+    ValueKind{"RUN", Wanted::kRuns},        ValueKind{"ID", Wanted::kRuns},
     ValueKind{"RESULTS", Wanted::kResults},
 };
 
@@ -41,21 +41,34 @@ bool takes_value(const CLI::Option* option) {
   return option != nullptr && option->get_items_expected_max() > 0;
 }
 
-// The option of "--hosts", "-H", or of the last letter in "-qH".
-const CLI::Option* option_in(const CLI::App& command, const std::string& word) {
-  const bool is_long = word.starts_with("--");
-  const std::string name = is_long ? word.substr(2, word.find('=') - 2) : word.substr(1);
-  const CLI::Option* letter = nullptr;
-  for (const CLI::Option* option : command.get_options()) {
-    const auto has = [&](const std::vector<std::string>& names, const std::string& one) {
-      return std::find(names.begin(), names.end(), one) != names.end();
-    };
-    if (has(option->get_lnames(), name)) return option;  // mpirun's -np is --np
-    if (!is_long && !name.empty() && has(option->get_snames(), name.substr(name.size() - 1))) {
-      letter = option;
-    }
+template <typename Has>
+const CLI::Option* find_option(const CLI::App& command, Has has) {
+  const auto found = command.get_options(has);
+  return found.empty() ? nullptr : found.front();
+}
+
+const CLI::Option* long_option(const CLI::App& command, const std::string& name) {
+  return find_option(command, [&](const CLI::Option* one) { return one->check_lname(name); });
+}
+
+// Of letters such as "qH", the option of the last, if it takes a value.
+const CLI::Option* last_letter(const CLI::App& command, const std::string& letters) {
+  for (std::size_t i = 0; i < letters.size(); ++i) {
+    const std::string letter = letters.substr(i, 1);
+    const CLI::Option* option =
+        find_option(command, [&](const CLI::Option* one) { return one->check_sname(letter); });
+    if (option == nullptr) return nullptr;
+    if (takes_value(option)) return i + 1 == letters.size() ? option : nullptr;
   }
-  return letter;
+  return nullptr;
+}
+
+// The option of "--hosts", "-hosts", "-H" or "-qH".
+const CLI::Option* option_in(const CLI::App& command, const std::string& word) {
+  const std::string flag = word.substr(0, word.find('='));
+  const std::string name = flag.substr(std::min(flag.find_first_not_of('-'), flag.size()));
+  const CLI::Option* option = long_option(command, name);
+  return option != nullptr || flag.starts_with("--") ? option : last_letter(command, name);
 }
 
 // Words that follow a flag of another launcher.
@@ -173,7 +186,7 @@ class LineReader {
   }
 
   void offer_commands() {
-    if (at_ + 1 < words_.size()) return;  // after a word that is no command
+    if (arguments_ > 0) return;  // after a word that is no command
     for (const CLI::App* one : command_->get_subcommands({})) {
       add(one->get_name(), about(one->get_description()));
     }

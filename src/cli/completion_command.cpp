@@ -16,13 +16,13 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // of a line
+constexpr std::size_t kLineBytes = std::size_t{1} << 20;  // of a line
 constexpr std::size_t kMostHosts = 1000;
 constexpr std::size_t kMostRuns = 20;
 
 // Each word ends with a NUL.
 Words read_words() {
-  std::string bytes(kMostBytes, '\0');
+  std::string bytes(kLineBytes, '\0');
   std::size_t size = 0;
   for (ssize_t count = 1; count > 0 && size < bytes.size();) {
     count = ::read(STDIN_FILENO, bytes.data() + size, bytes.size() - size);
@@ -57,9 +57,8 @@ std::vector<Candidate> known_runs() {
   std::reverse(ids.begin(), ids.end());
   for (const std::string& id : ids) {
     if (run::parse_attempt(id).number > 0) continue;
-    const auto command = found.size() <= kMostRuns
-                             ? read_command(run::runs_folder() + "/" + id)
-                             : Result<KeptCommand>(unexpected(Error{}));
+    const auto command = found.size() <= kMostRuns ? read_command(run::runs_folder() + "/" + id)
+                                                   : Result<KeptCommand>(unexpected(Error{}));
     found.push_back({.word = id, .about = command ? sys::quote(command->program) : ""});
   }
   return found;
@@ -86,8 +85,8 @@ int answer_completion(const CLI::App& app) {
 
 void add_completion(CLI::App& app, Action& action) {
   auto shell = std::make_shared<std::string>();
-  CLI::App* command =
-      app.add_subcommand("completion", "Print a script that lets your shell complete muster's words");
+  CLI::App* command = app.add_subcommand(
+      "completion", "Print a script that lets your shell complete muster's words");
   command->footer(
       "cmake --install puts the scripts where the shells find them. Elsewhere, add the line of the "
       "example to ~/.bashrc or ~/.config/fish/config.fish; for zsh, to ~/.zshrc after compinit.\n\n"

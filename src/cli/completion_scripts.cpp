@@ -5,7 +5,8 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::string_view kBash = R"SCRIPT(# bash completion for muster; muster completion bash prints it.
+constexpr std::string_view kBash =
+    R"SCRIPT(# bash completion for muster; muster completion bash prints it.
 
 _muster() {
   local words=() word rest=$COMP_LINE i
@@ -69,7 +70,8 @@ _muster() {
 if [[ $funcstack[1] == _muster ]]; then _muster "$@"; else compdef _muster muster; fi
 )SCRIPT";
 
-constexpr std::string_view kFish = R"SCRIPT(# fish completion for muster; muster completion fish prints it.
+constexpr std::string_view kFish =
+    R"SCRIPT(# fish completion for muster; muster completion fish prints it.
 
 function __muster_complete
     set -l words (commandline -opc)

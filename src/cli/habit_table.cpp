@@ -218,10 +218,8 @@ std::vector<Habit> all_habits() {
   for (const engines::Kind& kind : engines::all()) {
     for (const engines::Flags& flags : kind.flags) {
       if (flags.passed_on) {
-        all.push_back({.names = flags.names,
-                       .values = flags.values,
-                       .read = pass_on,
-                       .engine = kind.word});
+        all.push_back(
+            {.names = flags.names, .values = flags.values, .read = pass_on, .engine = kind.word});
       } else {
         all.push_back({flags.names, flags.values, for_engine, kind.word});
       }

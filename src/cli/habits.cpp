@@ -159,9 +159,9 @@ class Reader {
       result_.words.insert(result_.words.begin() + 1, {"--engine", std::string(habit->engine)});
     }
     if (given.empty() || given == habit->engine) return {};
-    return refused(fmt::format("{} is a flag of {}, and --engine {} was given", flag, habit->engine,
-                               given),
-                   fmt::format("leave one of them out, or use --engine {}", habit->engine));
+    return refused(
+        fmt::format("{} is a flag of {}, and --engine {} was given", flag, habit->engine, given),
+        fmt::format("leave one of them out, or use --engine {}", habit->engine));
   }
 
   // Empty: --engine was not given.

@@ -35,9 +35,10 @@ Result<int> man(const CLI::App& app, const ManOptions& options) {
   const CLI::App* command = named_command(&app, options.command);
   const std::string wanted = fmt::format("muster {}", fmt::join(options.command, " "));
   if (!options.command.empty() && full_name(*command) != wanted) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("there is no command '{}'", wanted),
-                            .hint = fmt::format("{} --help lists the commands", full_name(*command))});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = fmt::format("there is no command '{}'", wanted),
+              .hint = fmt::format("{} --help lists the commands", full_name(*command))});
   }
   sys::write_out(manual_page(*command, kVersion));
   return 0;

@@ -28,9 +28,8 @@ std::string plain(std::string_view text) {
 }
 
 std::string upper(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char letter) {
-    return static_cast<char>(std::toupper(letter));
-  });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
   return text;
 }
 
@@ -103,8 +102,7 @@ std::string manual_page(const CLI::App& command, const std::string& version) {
   const std::string more = footer.substr(0, examples);
   return ".TH " + plain(upper(page)) + " 1 \"\" \"muster " + version + "\" \"muster\"\n" +
          ".SH NAME\n" + plain(page) + " \\- " + plain(command.get_description()) + "\n" +
-         ".SH SYNOPSIS\n.B " +
-         plain(trainflags::usage_line(command, full_name(command))) + "\n" +
+         ".SH SYNOPSIS\n.B " + plain(trainflags::usage_line(command, full_name(command))) + "\n" +
          (more.empty() ? "" : ".SH DESCRIPTION\n" + prose(more)) +
          groups_text("COMMANDS", trainflags::command_groups(command)) +
          groups_text("OPTIONS", trainflags::option_groups(command)) + exit_status() +

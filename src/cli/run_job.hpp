@@ -12,7 +12,7 @@ namespace muster::cli {
 // Runs the program until an attempt ends the run. `words` are the flags, to be kept for --again.
 // `turn` is the first attempt of this process.
 [[nodiscard]] Result<run::Ending> run_attempts(const RunOptions& options,
-                                               const launch::Words& words,
-                                               const Program& program, const run::Turn& turn);
+                                               const launch::Words& words, const Program& program,
+                                               const run::Turn& turn);
 
 }  // namespace muster::cli

@@ -83,7 +83,7 @@ Result<std::optional<Ending>> Attempts::attempt() {
   const bool ours = members_.restartable() && (restarts > 0 || turn_.number > 0);
   turn_.most = ours ? restarts : -1;
   MUSTER_TRY(const std::optional<int> nothing_to_start, stage_.prepare(turn_, is_first()));
-  if (nothing_to_start) return std::optional<Ending>({.code = *nothing_to_start});
+  if (nothing_to_start) return std::optional(Ending{.code = *nothing_to_start});
   if (rules_.patience.timeout_s > 0 && time_left() <= 0) {
     return std::optional(out_of_time(rules_.patience.timeout_s, "has passed"));
   }

@@ -149,8 +149,8 @@ class HelpFormatter : public CLI::Formatter {
 
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode /*mode*/) const override {
-    return report::indented("", app->get_description(), kWidth) + "\nUsage: " +
-           usage_line(*app, name) + "\n" + commands_text(*app) + all_options(*app) +
+    return report::indented("", app->get_description(), kWidth) +
+           "\nUsage: " + usage_line(*app, name) + "\n" + commands_text(*app) + all_options(*app) +
            footer_text(app->get_footer());
   }
   [[nodiscard]] const std::string& program() const { return program_; }

@@ -60,16 +60,25 @@ TEST_F(CompletionTest, ValuesByTheirWordInHelp) {
     Wanted wanted;
   };
   constexpr Row kRows[] = {
-      {"run -H ", Wanted::kHosts},         {"run -qH n", Wanted::kHosts},
-      {"run --hosts=n", Wanted::kHosts},   {"run --spares ", Wanted::kHosts},
-      {"run -hostfile ", Wanted::kFiles},  {"run -f ", Wanted::kFiles},
-      {"run --again ", Wanted::kRuns},     {"logs ", Wanted::kRuns},
-      {"sync ", Wanted::kFolders},         {"run ", Wanted::kProgram},
-      {"run -n 2 tr", Wanted::kProgram},   {"run -mca a b tr", Wanted::kProgram},
-      {"run -d tr", Wanted::kProgram},     {"run -- tr", Wanted::kProgram},
-      {"run train.py --ep", Wanted::kFiles}, {"run -- train.py -", Wanted::kFiles},
+      {"run -H ", Wanted::kHosts},
+      {"run -qH n", Wanted::kHosts},
+      {"run --hosts=n", Wanted::kHosts},
+      {"run --spares ", Wanted::kHosts},
+      {"run -hostfile ", Wanted::kFiles},
+      {"run -f ", Wanted::kFiles},
+      {"run --again ", Wanted::kRuns},
+      {"logs ", Wanted::kRuns},
+      {"sync ", Wanted::kFolders},
+      {"run ", Wanted::kProgram},
+      {"run -n 2 tr", Wanted::kProgram},
+      {"run -mca a b tr", Wanted::kProgram},
+      {"run -d tr", Wanted::kProgram},
+      {"run -- tr", Wanted::kProgram},
+      {"run train.py --ep", Wanted::kFiles},
+      {"run -- train.py -", Wanted::kFiles},
       {"lab exec n1 -- ho", Wanted::kProgram},
-      {"run -n ", Wanted::kWords},         {"logs one ", Wanted::kWords},
+      {"run -n ", Wanted::kWords},
+      {"logs one ", Wanted::kWords},
       {"lab exec ", Wanted::kWords},  // a lab has its own hosts
   };
   for (const Row& row : kRows) EXPECT_EQ(at(row.line).wanted, row.wanted) << row.line;

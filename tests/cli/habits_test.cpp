@@ -14,11 +14,11 @@ namespace {
 
 // Some of muster's own flags.
 const Flags kOwn = {
-    {"--again", true},   {"-H", true},        {"--host", true},     {"--hosts", true},
-    {"-w", true},        {"-f", true},        {"--hostfile", true}, {"--machinefile", true},
-    {"-n", true},        {"--np", true},      {"--ppn", true},      {"--bind-to", true},
-    {"--map-by", true},  {"-x", true},        {"--env", true},      {"--launcher", true},
-    {"--timeout", true}, {"-m", false},       {"--module", false},  {"-q", false},
+    {"--again", true},   {"-H", true},         {"--host", true},     {"--hosts", true},
+    {"-w", true},        {"-f", true},         {"--hostfile", true}, {"--machinefile", true},
+    {"-n", true},        {"--np", true},       {"--ppn", true},      {"--bind-to", true},
+    {"--map-by", true},  {"-x", true},         {"--env", true},      {"--launcher", true},
+    {"--timeout", true}, {"-m", false},        {"--module", false},  {"-q", false},
     {"-d", false},       {"--dry-run", false}, {"--engine", true}};
 
 Words words_of(const std::string& text) {
