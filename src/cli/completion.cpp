@@ -27,7 +27,7 @@ constexpr std::array kValueKinds = {
 std::string about(const std::string& text) {
   std::string start = text.substr(0, std::min(text.find(';'), text.find(" (")));
   if (start.size() <= kAboutLength) return start;
-  start.resize(start.rfind(' ', kAboutLength));
+  start.resize(std::min(start.rfind(' ', kAboutLength), kAboutLength));
   return start + " ...";
 }
 

@@ -1,6 +1,7 @@
 #include "cli/manual.hpp"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/exit_code.hpp"
 #include "trainflags/help.hpp"
@@ -69,6 +70,12 @@ std::string prose(std::string_view footer) {
   return verbatim ? text + ".fi\n" : text;
 }
 
+// Without the blank lines at its end.
+std::string without_end(std::string text) {
+  text.resize(text.find_last_not_of('\n') + 1);
+  return text;
+}
+
 std::string exit_status() {
   std::string text = ".SH EXIT STATUS\n";
   for (const ExitCode& one : kExitCodes) {
@@ -99,7 +106,7 @@ std::string manual_page(const CLI::App& command, const std::string& version) {
   const std::string page = full_name(command, '-');
   const std::string footer = command.get_footer();
   const std::size_t examples = std::min(footer.find(kExamples), footer.size());
-  const std::string more = footer.substr(0, examples);
+  const std::string more = without_end(footer.substr(0, examples));
   return ".TH " + plain(upper(page)) + " 1 \"\" \"muster " + version + "\" \"muster\"\n" +
          ".SH NAME\n" + plain(page) + " \\- " + plain(command.get_description()) + "\n" +
          ".SH SYNOPSIS\n.B " + plain(trainflags::usage_line(command, full_name(command))) + "\n" +

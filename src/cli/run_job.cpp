@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "base/endpoint.hpp"
-#include "base/exit_code.hpp"
 #include "base/printable.hpp"
 #include "cli/attempt.hpp"
 #include "cli/kept_command.hpp"

@@ -210,7 +210,7 @@ std::vector<HelpGroup> command_groups(const CLI::App& command) {
       return known.title == one->get_group();
     });
     if (group == groups.end()) {
-      group = groups.insert(group, {.title = one->get_group(), .rows = {}});
+      group = groups.insert(group, HelpGroup{.title = one->get_group(), .rows = {}});
     }
     group->rows.push_back({.left = one->get_name(), .right = one->get_description()});
   }
