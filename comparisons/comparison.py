@@ -88,7 +88,7 @@ class Lab:
 def lab(hosts, *flags):
     one = Lab("b" + uuid.uuid4().hex[:8], hosts)
     say(f"bringing up {hosts} hosts")
-    one.lab("up", "--hosts", str(hosts), *flags)
+    one.lab("up", "--nodes", str(hosts), *flags)
     try:
         one.set_up()
         yield one

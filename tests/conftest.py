@@ -256,7 +256,7 @@ def labs(muster, muster_on_hosts, sanitizer_logs):
             for one in value if isinstance(value, list) else [value]:
                 words += [f"--{flag.replace('_', '-')}", str(one)]
         names.append(name)
-        made = subprocess.run([muster, "lab", "up", "--name", name, "--hosts", str(hosts), *words],
+        made = subprocess.run([muster, "lab", "up", "--name", name, "--nodes", str(hosts), *words],
                               capture_output=True, text=True, timeout=patient(60))
         assert made.returncode == 0, made.stderr
         return Lab(muster, name, muster_on_hosts)

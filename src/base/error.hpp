@@ -13,7 +13,7 @@ namespace muster {
 // What kind of failure; cli/main.cpp turns it into an exit code and nobody else does.
 enum class ErrorCode {
   kUsage,          // the request itself makes no sense: flags, files, host lists
-  kFindings,       // the request was carried out and what was looked at is not in order
+  kFindings,       // the checks found an error, so the job cannot start
   kUnreachable,    // a host could not be reached or refused us
   kEngineMissing,  // a program that muster drives is not installed
   kTimeout,        // a deadline passed

@@ -1,16 +1,47 @@
-// The exit codes that muster shares with timeout(1), env(1) and shells, so that scripts can tell
-// its own failures from those of the program. Codes for errors before a program starts are in
-// cli/main.cpp.
+// All exit codes of muster's own, in one table. docs/exit-codes.md explains them to users. From 124
+// on they are those of timeout(1), env(1) and shells.
 #pragma once
 
+#include <array>
 #include <cerrno>
+#include <string_view>
 
 namespace muster {
 
-constexpr int kExitTimedOut = 124;   // a time limit passed
-constexpr int kExitOwnFault = 125;   // muster failed, or lost a host
-constexpr int kExitCannotRun = 126;  // the program exists but cannot be executed
-constexpr int kExitNotFound = 127;   // the program does not exist
+constexpr int kExitUsage = 2;
+constexpr int kExitTooSlow = 3;
+constexpr int kExitUnreachable = 4;
+constexpr int kExitMissing = 5;
+constexpr int kExitRefused = 123;
+constexpr int kExitTimedOut = 124;
+constexpr int kExitOwnFault = 125;
+constexpr int kExitCannotRun = 126;
+constexpr int kExitNotFound = 127;
+
+struct ExitCode {
+  std::string_view code;
+  std::string_view meaning;
+};
+
+// In the words of the man pages.
+inline constexpr std::array kExitCodes = {
+    ExitCode{"0", "Success."},
+    ExitCode{"2", "Usage error: a wrong flag, file or host list."},
+    ExitCode{"3", "muster bench measured less than the network should reach."},
+    ExitCode{"4", "A host could not be reached."},
+    ExitCode{"5", "A program that muster needs is missing, such as rsync."},
+    ExitCode{"123", "The checks found an error, so the job cannot start."},
+    ExitCode{"124", "A time limit passed, or the job stalled."},
+    ExitCode{"125", "A host was lost, or the engine or muster itself failed."},
+    ExitCode{"126", "The program exists but cannot be executed."},
+    ExitCode{"127", "The program does not exist."},
+    ExitCode{"130", "Ctrl-C ended the command."},
+    ExitCode{"141", "The reader of muster's output closed the pipe."},
+    ExitCode{"143", "SIGTERM ended the command."},
+    ExitCode{"other",
+             "The exit code of a rank, or of the command that muster exec ran; 128+N if signal N "
+             "ended it."},
+};
 
 // For a failed exec, from its errno.
 [[nodiscard]] constexpr int exit_code_of_exec(int error_number) {

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/exit_code.hpp"
 #include "bench/compare.hpp"
 #include "bench/judge.hpp"
 #include "bench/page.hpp"
@@ -337,12 +338,12 @@ Result<int> Bench::finish() {
   MUSTER_CHECK(kept);
   if (end_.code != 0) return end_.code;
   if (!has_something()) {
-    return unexpected(Error{.code = ErrorCode::kFindings, .what = "nothing was measured"});
+    return unexpected(Error{.what = "nothing was measured"});
   }
   const bool failed = std::any_of(
       results_.verdicts.begin(), results_.verdicts.end(),
       [](const bench::Judgement& one) { return one.outcome == bench::Judgement::Outcome::kFail; });
-  return failed ? exit_code(ErrorCode::kFindings) : 0;
+  return failed ? kExitTooSlow : 0;
 }
 
 Result<int> Bench::run() {

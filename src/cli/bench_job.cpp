@@ -126,7 +126,9 @@ Result<void> refuse_if_bad(const Surveyed& all, bool force, bool first) {
   const bool refused = checks::has_errors(all.findings) && !force;
   if (first || refused) sys::write_err(checks::to_text(all.findings));
   if (!refused) return {};
-  return unexpected(Error{.what = "not started; see above", .hint = "--force starts it anyway"});
+  return unexpected(Error{.code = ErrorCode::kFindings,
+                          .what = "not started; see above",
+                          .hint = "--force starts it anyway"});
 }
 
 Result<void> check_place(const JobOptions& job) {

@@ -40,7 +40,7 @@ void print_text(const Surveyed& all) {
 Result<int> check(const CheckOptions& options, const Program& program) {
   MUSTER_TRY(const auto all, survey(options.job, program, {.compare_clocks = true}));
   options.json ? print_json(*all) : print_text(*all);
-  return checks::has_errors(all->findings) ? exit_code(ErrorCode::kFindings) : 0;
+  return checks::has_errors(all->findings) ? refusal_code(*all) : 0;
 }
 
 }  // namespace
@@ -54,7 +54,8 @@ void add_check(CLI::App& app, Action& action, const Program& program) {
       "If you name a program, muster also checks that every host has it, that all copies are equal "
       "and that no library is missing. muster check takes the flags of muster run that describe "
       "the hosts and the job.\n\n"
-      "Exit code: 0 if the job can start (there may be warnings), 3 if not.\n\n"
+      "Exit code: 0 if the job can start (there may be warnings); else that of muster run, which "
+      "would not start it: 123, or 126 or 127 if the program cannot be run or does not exist.\n\n"
       "Examples:\n"
       "  muster check -H node1,node2\n"
       "  muster check -H 'node[01-16]:4' train.py --epochs 3");

@@ -60,6 +60,14 @@ Result<Words> for_engine(const Habit& habit, const Given& given) {
                                     handed_on("--engine-arg=", given)));
 }
 
+// The same for a flag that muster passes on itself.
+Result<Words> pass_on(const Habit&, const Given& given) {
+  const std::string name = name_of(given);
+  Words words = {"--engine-arg=" + (name.starts_with("--") ? name : "-" + name)};
+  for (const std::string& value : given.values) words.push_back("--engine-arg=" + value);
+  return words;
+}
+
 // What the hosts are asked from Slurm with.
 Result<Words> for_allocation(const Habit&, const Given& given) {
   return refusal(
@@ -209,7 +217,12 @@ std::vector<Habit> all_habits() {
   }
   for (const engines::Kind& kind : engines::all()) {
     for (const engines::Flags& flags : kind.flags) {
-      all.push_back({flags.names, flags.values, for_engine, kind.word});
+      if (flags.passed_on) {
+        all.push_back(
+            {.names = flags.names, .values = flags.values, .read = pass_on, .engine = kind.word});
+      } else {
+        all.push_back({flags.names, flags.values, for_engine, kind.word});
+      }
     }
   }
   return all;

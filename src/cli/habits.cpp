@@ -75,6 +75,7 @@ class Reader {
         MUSTER_CHECK(read_program());
       }
     }
+    MUSTER_CHECK(choose_engine());
     return result_;
   }
 
@@ -145,6 +146,31 @@ class Reader {
     }
     MUSTER_TRY(const Words words, habit.read(habit, given));
     result_.words.insert(result_.words.end(), words.begin(), words.end());
+    if (!habit.engine.empty()) engine_flag_ = {&habit, word};
+    return {};
+  }
+
+  // A flag that only one engine has is of no use to another.
+  Result<void> choose_engine() {
+    const auto& [habit, flag] = engine_flag_;
+    if (habit == nullptr) return {};
+    const std::string given = given_engine();
+    if (given.empty()) {
+      result_.words.insert(result_.words.begin() + 1, {"--engine", std::string(habit->engine)});
+    }
+    if (given.empty() || given == habit->engine) return {};
+    return refused(
+        fmt::format("{} is a flag of {}, and --engine {} was given", flag, habit->engine, given),
+        fmt::format("leave one of them out, or use --engine {}", habit->engine));
+  }
+
+  // Empty: --engine was not given.
+  [[nodiscard]] std::string given_engine() const {
+    for (std::size_t i = 0; i < result_.words.size(); ++i) {
+      const std::string& word = result_.words[i];
+      if (word.starts_with("--engine=")) return word.substr(word.find('=') + 1);
+      if (word == "--engine" && i + 1 < result_.words.size()) return result_.words[i + 1];
+    }
     return {};
   }
 
@@ -175,6 +201,7 @@ class Reader {
   const Words& words_;
   const Flags& own_;
   Line result_ = {};
+  std::pair<const Habit*, std::string> engine_flag_ = {};  // and how it was typed
   std::size_t at_ = 0;
 };
 

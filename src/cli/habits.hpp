@@ -33,8 +33,9 @@ struct Habit {
   int values = 0;          // words that follow it
   // muster's own words instead; none: it is so anyway.
   Result<Words> (*read)(const Habit& habit, const Given& given) = nullptr;
-  std::string_view text = {};  // for `read`: muster's flag, or what to do instead
-  std::string_view only = {};  // the values that are accepted, parted by blanks; empty: any
+  std::string_view text = {};    // for `read`: muster's flag, or what to do instead
+  std::string_view only = {};    // the values that are accepted, parted by blanks; empty: any
+  std::string_view engine = {};  // a flag that only this engine has, so muster chooses it
 };
 
 [[nodiscard]] std::span<const Habit> habits();

@@ -76,13 +76,13 @@ void add_hosts(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  muster hosts -H 'node[01-16]:4' --expand\n"
-      "  muster hosts -f hosts.txt --to slurm");
+      "  muster hosts -f hosts.txt --format slurm");
   add_cluster_options(*command, options->cluster);
   const std::array<CLI::Option*, 4> forms = {
       command->add_flag("--expand", options->expand, "Print one host per line, in the given order"),
       command->add_flag("--count", options->count, "Print only the number of hosts"),
       command->add_flag("--json", options->json, "Print names, slots, user and port as JSON"),
-      command->add_option("--to", options->dialect, "Print a host file in this format")
+      command->add_option("--format", options->dialect, "Print a host file in this format")
           ->check(CLI::IsMember(dialects()))
           ->type_name("FORMAT")};
   for (std::size_t i = 0; i < forms.size(); ++i) {

@@ -219,10 +219,10 @@ void add_up(CLI::App& lab, const Options& options, Action& action) {
   constexpr const char* kHosts = "What the hosts are like";
   CLI::App* up = add(lab, options, action, "up",
                      "Create a lab: hosts n1 to nN, and a host 'launcher' to work from",
-                     "  muster lab up --hosts 3\n"
-                     "  muster lab up --hosts 4 --like dgx-h100",
+                     "  muster lab up --nodes 3\n"
+                     "  muster lab up --nodes 4 --like dgx-h100",
                      lab_up);
-  up->add_option("--hosts", options->spec.hosts, "Number of hosts besides the launcher")
+  up->add_option("-N,--nodes,--nnodes", options->spec.hosts, "Number of hosts besides the launcher")
       ->required()
       ->group(kHosts);
   up->add_option("--nics", options->spec.nics, "Networks per host, 1 or 2")
@@ -245,7 +245,7 @@ void add_up(CLI::App& lab, const Options& options, Action& action) {
   up->add_option("--user", options->spec.user, "Name of the ordinary user on every host")
       ->capture_default_str()
       ->group(kHosts);
-  up->add_option("--root", options->spec.root,
+  up->add_option("--rootfs", options->spec.root,
                  "Root file system of the hosts, except the launcher; default: this machine's")
       ->type_name("PATH")
       ->group(kHosts);
@@ -257,7 +257,7 @@ void add_up(CLI::App& lab, const Options& options, Action& action) {
                  "Directory of this machine that is empty on the host 'launcher'; may be repeated")
       ->type_name("PATH")
       ->group(kHosts);
-  up->add_flag("-n,--dry-run", options->dry_run, "Print what muster would do, without doing it");
+  up->add_flag("--dry-run", options->dry_run, "Print what muster would do, without doing it");
 }
 
 void add_inside(CLI::App& lab, const Options& options, Action& action, const Program& program) {
@@ -371,7 +371,7 @@ void add_lab(CLI::App& app, Action& action, const Program& program) {
   lab->footer(
       "muster lab COMMAND --help shows a command's flags.\n\n"
       "Examples:\n"
-      "  muster lab up --hosts 3\n"
+      "  muster lab up --nodes 3\n"
       "  muster lab shell launcher");
   add_up(*lab, options, action);
   CLI::App* down = add(*lab, options, action, "down", "Remove a lab",

@@ -17,6 +17,7 @@
 #include "agent/rank.hpp"
 #include "base/exit_code.hpp"
 #include "cli/command.hpp"
+#include "cli/completion_command.hpp"
 #include "cli/flag_words.hpp"
 #include "cli/habits.hpp"
 #include "cli/usage.hpp"
@@ -28,13 +29,13 @@ namespace muster::cli {
 int exit_code(ErrorCode code) {
   switch (code) {
     case ErrorCode::kUsage:
-      return 2;
+      return kExitUsage;
     case ErrorCode::kFindings:
-      return 3;
+      return kExitRefused;
     case ErrorCode::kUnreachable:
-      return 4;
+      return kExitUnreachable;
     case ErrorCode::kEngineMissing:
-      return 5;
+      return kExitMissing;
     case ErrorCode::kTimeout:
       return kExitTimedOut;
     case ErrorCode::kSystem:
@@ -158,9 +159,12 @@ int run(int argc, char** argv) {
   add_train(app, action, line.program);
   add_submit(app, action, line.words, line.program);
   add_lab(app, action, line.program);
+  add_completion(app, action);
+  add_man(app, action);
   for (const char* first : {"setup", "check", "run", "logs"}) {
     app.get_subcommand(first)->group("Start here");
   }
+  if (words == Words{"complete"}) return answer_completion(app);
   auto split_line = split(words, app);
   if (!split_line) return report(split_line.error());
   line = *std::move(split_line);

@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/exit_code.hpp"
 #include "cli/again.hpp"
 #include "cli/command.hpp"
 #include "cli/detach.hpp"
@@ -14,15 +13,15 @@
 #include "cli/run_help.hpp"
 #include "cli/run_job.hpp"
 #include "cli/run_options.hpp"
+#include "cli/run_status.hpp"
 #include "cli/slurm_job.hpp"
 #include "run/folder.hpp"
-#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
 
-Result<int> run_job(const RunOptions& options, const launch::Words& words, const Program& program,
-                    const run::Turn& turn) {
+Result<run::Ending> start_job(const RunOptions& options, const launch::Words& words,
+                              const Program& program, const run::Turn& turn) {
   if (program.empty()) return unexpected(no_program("muster run -H n[1-3] train.py"));
   if (needs_allocation(options.job.job)) {
     MUSTER_TRY(const bool there, in_allocation());
@@ -35,30 +34,36 @@ Result<int> run_job(const RunOptions& options, const launch::Words& words, const
               fmt::format("start the run again in an allocation: salloc -N 2 muster run --again {}",
                           turn.base)});
     }
-    if (!there) return allocate_and_run(options, words, program);
+    if (!there) {
+      MUSTER_TRY(const int code, allocate_and_run(options, words, program));
+      return run::Ending{.code = code, .told = true};
+    }
   }
+  MUSTER_CHECK(begin_status(options.status, turn.base));
   if (options.detach) {
-    if (const auto code = detach(turn.id())) return *code;  // in the parent, after the start
+    if (const auto code = detach(turn.id())) {  // in the parent, after the start
+      if (!*code) return unexpected(code->error());
+      return run::Ending{.code = **code, .told = true};
+    }
   }
   return run_attempts(options, words, program, turn);
 }
 
-Result<int> start_again(const std::string& id, const launch::Words& words) {
-  MUSTER_TRY(const EarlierRun earlier, prepare_again(id, words));
+Result<int> run_job(const RunOptions& options, const launch::Words& words, const Program& program,
+                    const run::Turn& turn) {
+  return conclude(start_job(options, words, program, turn), options.status, turn.base);
+}
+
+Result<int> start_again(const RunOptions& options, const launch::Words& words) {
+  MUSTER_TRY(EarlierRun earlier, prepare_again(options.again, words));
+  earlier.options.status = options.status;
   return run_job(earlier.options, earlier.command.words, earlier.command.program, earlier.turn);
 }
 
-// Only muster's own codes here: a job's are its own.
-Result<int> run_command(const RunOptions& options, const launch::Words& words,
-                        const Program& program) {
-  auto code = options.again.empty() ? run_job(options, words, program,
-                                              {.base = run::new_run_id(), .name = options.name})
-                                    : start_again(options.again, words);
-  if (!code && code.error().code != ErrorCode::kUsage) {
-    sys::print_err("muster: {}\n", to_text(code.error()));
-    return kExitOwnFault;
-  }
-  return code;
+Result<int> run_command(RunOptions options, const launch::Words& words, const Program& program) {
+  MUSTER_TRY(options.status, prepare_status(options.status));
+  if (!options.again.empty()) return start_again(options, words);
+  return run_job(options, words, program, {.base = run::new_run_id(), .name = options.name});
 }
 
 }  // namespace

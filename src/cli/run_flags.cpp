@@ -67,6 +67,14 @@ constexpr RunRow kRunFlags[] = {
       .group = kLaterGroup,
       .help = "Shell command to start here when the run has ended; it reads the result as JSON"},
      [](const Adder& flag, RunOptions& to) { return flag.value(to.on_end); }},
+    {{.names = "--status",
+      .value = "PATH",
+      .group = kBreaksGroup,
+      .kept = false,
+      .beside_again = true,
+      .help = "Write to this file, as JSON, how the run ended and whose exit code it is: a rank's "
+              "or muster's own"},
+     [](const Adder& flag, RunOptions& to) { return flag.value(to.status); }},
     {{.names = "--force", .help = "Start even if the checks found errors"},
      [](const Adder& flag, RunOptions& to) { return flag.on(to.force); }},
     {{.names = "-q,--quiet",
@@ -97,7 +105,7 @@ constexpr RunRow kOnlyRunFlags[] = {
       .if_left_out = "last",
       .kept = false,
       .help = "Start an earlier run again, with the same command line; without ID, the last "
-              "run. Only --max-restarts, --spares, -d and -q can be added"},
+              "run. Only --max-restarts, --spares, --status, -d and -q can be added"},
      [](const Adder& flag, RunOptions& to) { return flag.value(to.again); }},
 };
 

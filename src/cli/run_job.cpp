@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "base/endpoint.hpp"
-#include "base/exit_code.hpp"
 #include "base/printable.hpp"
 #include "cli/attempt.hpp"
 #include "cli/kept_command.hpp"
@@ -49,21 +48,6 @@ std::string understood(const Surveyed& all, const std::string& run_id) {
                      all.layout.subnet.empty() ? "not known" : all.layout.subnet,
                      unused_rdma(all, names),
                      endpoint_text(all.layout.master_address, all.layout.master_port));
-}
-
-// A program that is not there, or cannot be run, has codes of its own.
-int refusal_code(const std::vector<facts::Survey>& surveys) {
-  for (const facts::Survey& survey : surveys) {
-    if (!survey.facts) continue;
-    const std::optional<facts::Program>& program = survey.facts->program;
-    const std::optional<facts::Script>& script = survey.facts->script;
-    const bool is_file = script && script->name.ends_with(".py");  // not a module
-    if (is_file && script->path.empty()) return kExitNotFound;
-    if (!program) continue;
-    if (program->path.empty()) return kExitNotFound;
-    if (!program->executable) return kExitCannotRun;
-  }
-  return kExitOwnFault;
 }
 
 // Errors that concern all hosts that answer are no host's own, and no spare would be better.
@@ -185,7 +169,7 @@ Result<run::Look> RunStage::look(const run::Turn& turn, const std::vector<hosts:
                    .has_errors = has_errors,
                    .first_error = first_error(*all_),
                    .findings = findings_text(all_->findings, has_errors || options_.job.verbose),
-                   .refusal_code = refusal_code(all_->surveys),
+                   .refusal_code = refusal_code(*all_),
                    .understood = has_errors ? "" : understood(*all_, turn.id()),
                    .members = members_of(*all_),
                    .ours_to_restart = all_->job.pods == 0 && all_->layout.min_hosts == 0,
@@ -220,8 +204,8 @@ Result<std::optional<int>> RunStage::prepare(const run::Turn& turn, bool is_firs
 
 }  // namespace
 
-Result<int> run_attempts(const RunOptions& options, const launch::Words& words,
-                         const Program& program, const run::Turn& turn) {
+Result<run::Ending> run_attempts(const RunOptions& options, const launch::Words& words,
+                                 const Program& program, const run::Turn& turn) {
   RunStage stage(options, words, program);
   auto code = run::Attempts(stage,
                             {.patience = options.patience,

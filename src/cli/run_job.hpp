@@ -4,13 +4,15 @@
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
 #include "launch/plan.hpp"
+#include "run/ending.hpp"
 #include "run/stage.hpp"
 
 namespace muster::cli {
 
-// Runs the program until an attempt ends the run; returns the exit code. `words` are the flags, to
-// be kept for --again. `turn` is the first attempt of this process.
-[[nodiscard]] Result<int> run_attempts(const RunOptions& options, const launch::Words& words,
-                                       const Program& program, const run::Turn& turn);
+// Runs the program until an attempt ends the run. `words` are the flags, to be kept for --again.
+// `turn` is the first attempt of this process.
+[[nodiscard]] Result<run::Ending> run_attempts(const RunOptions& options,
+                                               const launch::Words& words, const Program& program,
+                                               const run::Turn& turn);
 
 }  // namespace muster::cli

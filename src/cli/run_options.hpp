@@ -20,6 +20,7 @@ struct RunOptions {
   std::string name;    // of the run, for people; empty: it has only its id
   std::string on_end;  // a shell command that is told how the run ended; empty: none
   std::string again;   // the run to start again; empty: a new one
+  std::string status;  // the file that tells how the run ended; empty: none
   std::string script;  // where `submit` writes its script; empty: named after the program
   bool dry_run = false;
   bool detach = false;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "base/exit_code.hpp"
 #include "cli/project_sync.hpp"
 #include "cli/reach.hpp"
 #include "engines/kind.hpp"
@@ -223,6 +225,21 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
                                  .layout = all->layout,
                                  .trials = trials});
   return all;
+}
+
+// A program that is not there, or cannot be run, has codes of its own.
+int refusal_code(const Surveyed& all) {
+  for (const facts::Survey& survey : all.surveys) {
+    if (!survey.facts) continue;
+    const std::optional<facts::Program>& program = survey.facts->program;
+    const std::optional<facts::Script>& script = survey.facts->script;
+    const bool is_file = script && script->name.ends_with(".py");  // not a module
+    if (is_file && script->path.empty()) return kExitNotFound;
+    if (!program) continue;
+    if (program->path.empty()) return kExitNotFound;
+    if (!program->executable) return kExitCannotRun;
+  }
+  return exit_code(ErrorCode::kFindings);
 }
 
 }  // namespace muster::cli

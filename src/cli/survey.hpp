@@ -49,4 +49,7 @@ struct SurveyFor {
                                                        const Program& program,
                                                        const SurveyFor& purpose);
 
+// The exit code where findings keep the job from being started.
+[[nodiscard]] int refusal_code(const Surveyed& all);
+
 }  // namespace muster::cli

@@ -118,8 +118,7 @@ void add_sync(CLI::App& app, Action& action) {
       "Delete files from the hosts' copies that do not exist in the directory on this machine");
   command->add_flag("--checksum", request->checksum,
                     "Compare file contents instead of sizes and modification times");
-  command->add_flag("-n,--dry-run", request->dry_run,
-                    "Show what would change, without changing it");
+  command->add_flag("--dry-run", request->dry_run, "Show what would change, without changing it");
   trainflags::takes_duration(
       command->add_option("--timeout", request->timeout_s, "Give up on a host after this time"), 1)
       ->capture_default_str();

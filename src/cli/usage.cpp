@@ -4,31 +4,15 @@
 
 #include <fmt/format.h>
 
+#include "cli/manual.hpp"
 #include "cli/meant.hpp"
 #include "trainflags/help.hpp"
 
 namespace muster::cli {
 namespace {
 
-// "muster lab up".
-std::string full_name(const CLI::App& command) {
-  const CLI::App* parent = command.get_parent();
-  return parent == nullptr ? command.get_name() : full_name(*parent) + " " + command.get_name();
-}
-
 Error mistake(std::string what, std::string hint) {
   return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = std::move(hint)};
-}
-
-// The command that the line names, as far as its words are commands.
-const CLI::App* named_command(const CLI::App* app, const std::vector<std::string>& words) {
-  for (const std::string& word : words) {
-    const auto found =
-        app->get_subcommands([&](const CLI::App* command) { return command->get_name() == word; });
-    if (found.empty()) break;
-    app = found.front();
-  }
-  return app;
 }
 
 Error no_such_command(const CLI::App& app, const std::string& word) {
@@ -85,6 +69,16 @@ std::string reworded(const CLI::App& command, const CLI::ParseError& error) {
 }
 
 }  // namespace
+
+const CLI::App* named_command(const CLI::App* app, const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    const auto found =
+        app->get_subcommands([&](const CLI::App* command) { return command->get_name() == word; });
+    if (found.empty()) break;
+    app = found.front();
+  }
+  return app;
+}
 
 Error unknown_flag(const CLI::App& command, const std::string& flag) {
   std::vector<std::string> known;

@@ -10,6 +10,10 @@
 
 namespace muster::cli {
 
+// The command that the line names, as far as its words are commands.
+[[nodiscard]] const CLI::App* named_command(const CLI::App* app,
+                                            const std::vector<std::string>& words);
+
 // For a line that the parser refused; `words` is the line.
 [[nodiscard]] Error usage_error(const CLI::App& app, const std::vector<std::string>& words,
                                 const CLI::ParseError& error);

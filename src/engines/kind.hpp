@@ -55,6 +55,8 @@ struct Messages {
 struct Flags {
   std::string_view names;  // separated by blanks
   int values = 0;          // how many words follow each
+  bool passed_on =
+      false;  // muster chooses the engine and passes the flag on; else it only says how
 };
 
 struct Kind {

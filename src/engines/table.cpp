@@ -61,7 +61,7 @@ const std::vector<Kind> rows = {
                               .after = "\n"}},
                   .error = "*** An error occurred in ",
                   .reporter = "*** reported by process ["},
-     .flags = {{"--mca --prtemca --pmixmca --gmca", 2},
+     .flags = {{"--mca --prtemca --pmixmca --gmca", 2, true},
                {"--rank-by --display --stream-buffering", 1},
                {"--use-hwthread-cpus --enable-recovery", 0}}},
     {.word = kMpich,

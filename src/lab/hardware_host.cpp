@@ -228,7 +228,7 @@ Result<void> need_profile(const Spec& spec, int host) {
             .what = spec.like.empty() ? "the hosts of this lab show no hardware"
                                       : "the launcher shows no hardware",
             .hint = spec.like.empty()
-                        ? "create the lab like a machine: muster lab up --hosts 4 --like dgx-h100"
+                        ? "create the lab like a machine: muster lab up --nodes 4 --like dgx-h100"
                         : "name one of the other hosts, such as n2"});
 }
 

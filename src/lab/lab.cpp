@@ -264,7 +264,7 @@ Result<Spec> load(std::string_view lab) {
   if (!text) {
     return unexpected(Error{.code = ErrorCode::kUsage,
                             .what = fmt::format("there is no lab '{}'", lab),
-                            .hint = "to create a lab: muster lab up --hosts 4"});
+                            .hint = "to create a lab: muster lab up --nodes 4"});
   }
   return from_json(*text);
 }

@@ -59,7 +59,7 @@ Result<void> validate(const Spec& spec) {
     }
   }
   if (spec.root.find_first_of(":,\\") != std::string::npos) {
-    return refuse(fmt::format("--root cannot be '{}'", spec.root),
+    return refuse(fmt::format("--rootfs cannot be '{}'", spec.root),
                   "move it to a path without ':', ',' and '\\', which mount options cannot hold");
   }
   for (const std::string& folder : spec.shares) {

@@ -14,9 +14,25 @@
 namespace muster::run {
 namespace {
 
-int interrupted(int signal) {
-  sys::print_err("muster: stopped by {} before the restart\n", ::strsignal(signal));
-  return 128 + signal;
+Ending interrupted(int signal) {
+  const std::string text = fmt::format("stopped by {} before the restart", ::strsignal(signal));
+  sys::print_err("muster: {}\n", text);
+  return {.code = 128 + signal, .text = text};
+}
+
+Ending out_of_time(double limit_s, std::string_view when) {
+  const std::string text =
+      fmt::format("not started again: the time limit of {:g} s {}", limit_s, when);
+  sys::print_err("muster: {}\n", text);
+  return {.code = kExitTimedOut, .text = text};
+}
+
+Ending ending_of(const Verdict& verdict) {
+  const bool of_rank = !verdict.failed_host.empty();
+  return {.code = verdict.code,
+          .rank = of_rank ? verdict.first_failed_rank : -1,
+          .host = verdict.failed_host,
+          .text = verdict.text};
 }
 
 void say_verdict(const Verdict& verdict) {
@@ -46,10 +62,10 @@ Attempts::Attempts(Stage& stage, const AttemptRules& rules, Turn turn)
       members_(stage, rules.spares, rules.patience.lost_after_s),
       turn_(std::move(turn)) {}
 
-Result<int> Attempts::run() {
+Result<Ending> Attempts::run() {
   for (;; ++turn_.number) {
-    MUSTER_TRY(const std::optional<int> code, attempt());
-    if (code) return *code;
+    MUSTER_TRY(const std::optional<Ending> ending, attempt());
+    if (ending) return *ending;
   }
 }
 
@@ -60,18 +76,16 @@ double Attempts::time_left() const {
   return rules_.patience.timeout_s - spent;
 }
 
-Result<std::optional<int>> Attempts::attempt() {
+Result<std::optional<Ending>> Attempts::attempt() {
   MUSTER_TRY(const Gathered gathered, members_.gather(turn_));
-  if (const auto code = refuse(gathered)) return code;
+  if (auto ending = refuse(gathered)) return ending;
   const int restarts = gathered.look.max_restarts;
   const bool ours = members_.restartable() && (restarts > 0 || turn_.number > 0);
   turn_.most = ours ? restarts : -1;
   MUSTER_TRY(const std::optional<int> nothing_to_start, stage_.prepare(turn_, is_first()));
-  if (nothing_to_start) return nothing_to_start;
+  if (nothing_to_start) return std::optional(Ending{.code = *nothing_to_start});
   if (rules_.patience.timeout_s > 0 && time_left() <= 0) {
-    sys::print_err("muster: not started again: the time limit of {:g} s has passed\n",
-                   rules_.patience.timeout_s);
-    return std::optional<int>(kExitTimedOut);
+    return std::optional(out_of_time(rules_.patience.timeout_s, "has passed"));
   }
   announce(gathered.look);
   const Patience patience = this->patience();
@@ -80,12 +94,12 @@ Result<std::optional<int>> Attempts::attempt() {
              stage_.supervise(turn_, patience, [this](const auto& record, const auto& verdict) {
                return decide(record, verdict);
              }));
-  const std::optional<int> code = follow_up(end);
-  if (!code) stage_.close({});
-  return code;
+  std::optional<Ending> ending = follow_up(end);
+  if (!ending) stage_.close({});
+  return ending;
 }
 
-std::optional<int> Attempts::refuse(const Gathered& gathered) const {
+std::optional<Ending> Attempts::refuse(const Gathered& gathered) const {
   if (gathered.signal) return interrupted(*gathered.signal);
   const Look& look = gathered.look;
   const bool missing = !is_first() && !gathered.missing.empty();
@@ -96,14 +110,14 @@ std::optional<int> Attempts::refuse(const Gathered& gathered) const {
   if (!refused) return std::nullopt;
   if (is_first()) {
     sys::print_err("muster: not started because of the errors above (--force starts it anyway)\n");
-    return look.refusal_code;
+    return Ending{.code = look.refusal_code, .text = look.first_error};
   }
   sys::print_err("muster: not started again; {}\n",
                  missing ? fmt::format("{}: {}, for {:.0f} s, and there is no spare host",
                                        gathered.missing.front().host, gathered.missing.front().why,
                                        gathered.waited_s)
                          : "see above");
-  return attempts_.back().code;
+  return last_;
 }
 
 void Attempts::announce(const Look& look) {
@@ -133,26 +147,25 @@ Patience Attempts::patience() const {
 
 Decision Attempts::decide(const Record& record, const Verdict& verdict) {
   attempts_.push_back(summarize(record, verdict));
+  last_ = ending_of(verdict);
   return decide_restart(attempts_, {.most = std::max(turn_.most, 0),
                                     .spares = members_.has_spares(),
                                     .longest_wait_s = rules_.longest_wait_s});
 }
 
 // What is said of an attempt that has ended, and the wait for the next.
-std::optional<int> Attempts::follow_up(const AttemptEnd& end) {
+std::optional<Ending> Attempts::follow_up(const AttemptEnd& end) {
   const auto& [verdict, decision] = end;
   if (!decision.again) {
     if (!decision.why.empty()) sys::print_err("muster: {}\n", decision.why);
     if (!decision.crash_loop) say_verdict(verdict);
-    return verdict.code;
+    return last_;
   }
   const int first = turn_.number - static_cast<int>(attempts_.size()) + 1;
   sys::print_err("muster: attempt {} of {}: {}; starting again in {:g} s\n", turn_.number + 1,
                  first + turn_.most + 1, verdict.text, decision.wait_s);
   if (rules_.patience.timeout_s > 0 && time_left() <= decision.wait_s) {
-    sys::print_err("muster: not started again: the time limit of {:g} s would pass first\n",
-                   rules_.patience.timeout_s);
-    return kExitTimedOut;
+    return out_of_time(rules_.patience.timeout_s, "would pass first");
   }
   if (const auto signal = stage_.pause(decision.wait_s)) return interrupted(*signal);
   members_.leave(decision.bad_hosts);

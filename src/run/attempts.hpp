@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "run/ending.hpp"
 #include "run/members.hpp"
 #include "run/stage.hpp"
 
@@ -23,17 +24,16 @@ class Attempts {
   // `turn` is the first of this process: not the run's own first where it is started again.
   Attempts(Stage& stage, const AttemptRules& rules, Turn turn);
 
-  // Returns muster's exit code.
-  [[nodiscard]] Result<int> run();
+  [[nodiscard]] Result<Ending> run();
 
  private:
-  // An exit code where the run ends with this attempt.
-  Result<std::optional<int>> attempt();
-  [[nodiscard]] std::optional<int> refuse(const Gathered& gathered) const;
+  // An ending where the run ends with this attempt.
+  Result<std::optional<Ending>> attempt();
+  [[nodiscard]] std::optional<Ending> refuse(const Gathered& gathered) const;
   void announce(const Look& look);
   [[nodiscard]] Patience patience() const;
   Decision decide(const Record& record, const Verdict& verdict);
-  std::optional<int> follow_up(const AttemptEnd& end);
+  std::optional<Ending> follow_up(const AttemptEnd& end);
   [[nodiscard]] bool is_first() const { return attempts_.empty(); }
   [[nodiscard]] double time_left() const;
 
@@ -42,6 +42,7 @@ class Attempts {
   Members members_;
   Turn turn_;
   std::vector<Attempt> attempts_;
+  Ending last_;  // of the latest attempt
   std::chrono::steady_clock::time_point began_ = {};
 };
 

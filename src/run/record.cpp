@@ -118,12 +118,21 @@ Verdict gave_up_waiting(const Record& record, const RankRecord& waiter, const Ra
                               "rank does while the others "
                               "wait, pass --stall-after with a shorter time than the timeout",
                               record.id, cause.rank),
-          .first_failed_rank = waiter.rank};
+          .first_failed_rank = waiter.rank,
+          .failed_host = waiter.host};
+}
+
+bool says_why(const RankRecord& rank) {
+  return !end_of(rank).failure.empty() && !rank.aborted_with;
+}
+
+// muster could not start its program, so the exit code is not the program's.
+bool never_ran(const RankRecord& rank) {
+  return says_why(rank) && !WIFSIGNALED(end_of(rank).status);
 }
 
 std::string failure_hint(const Record& record, const RankRecord& first) {
-  const bool says_why = !end_of(first).failure.empty() && !first.aborted_with;
-  if (says_why) return {};
+  if (says_why(first)) return {};
   if (!end_of(first).memory_ran_out) return log_hint(record, first.rank);
   const double most_gib = static_cast<double>(end_of(first).max_rss_kb) / (1 << 20);
   return fmt::format(
@@ -138,7 +147,8 @@ Verdict rank_failed(const Record& record, const RankRecord& first) {
   return {.code = code_of(status_of(first)),
           .text = describe_failure(first) + others_text(record, first),
           .hint = failure_hint(record, first),
-          .first_failed_rank = first.rank};
+          .first_failed_rank = first.rank,
+          .failed_host = never_ran(first) ? "" : first.host};
 }
 
 std::set<std::string_view> lost_hosts(const Record& record) {
@@ -423,6 +433,7 @@ std::string to_json(const Record& record, const Verdict& verdict) {
       {"clock_ahead", record.clock_ahead_s},
       {"ranks", ranks},
       {"code", verdict.code},
+      {"code_of", verdict.failed_host.empty() ? "muster" : "rank"},
       {"verdict", verdict.text},
       {"first_failed_rank", verdict.first_failed_rank},
       {"quoted", verdict.quoted},

@@ -67,7 +67,8 @@ struct Verdict {
   std::string text = {};  // what happened, for people; empty: all went well
   std::string hint = {};
   int first_failed_rank = -1;
-  bool of_engine = false;  // the engine's output tells more
+  std::string failed_host = {};  // of the rank whose own exit code this is; empty: it is muster's
+  bool of_engine = false;        // the engine's output tells more
   // Last lines of the failed rank's standard error, or of the engine.
   std::vector<std::string> quoted = {};
   bool quoted_above = false;  // the screen already shows them last

@@ -29,12 +29,12 @@ struct Turn {
 
 // What was found when the hosts were looked at before an attempt.
 struct Look {
-  std::vector<BadHost> bad = {};     // do not answer, or have errors of their own
-  bool has_errors = false;           // of hosts or of all of them, that --force does not pass over
-  std::string first_error = {};      // where errors are there
-  std::string findings = {};         // all of them, for people
-  int refusal_code = kExitOwnFault;  // if errors keep the run from being started at all
-  std::string understood = {};       // what will be started, for people
+  std::vector<BadHost> bad = {};    // do not answer, or have errors of their own
+  bool has_errors = false;          // of hosts or of all of them, that --force does not pass over
+  std::string first_error = {};     // where errors are there
+  std::string findings = {};        // all of them, for people
+  int refusal_code = kExitRefused;  // if errors keep the run from being started at all
+  std::string understood = {};      // what will be started, for people
   std::vector<hosts::Host> members = {};  // that ranks are placed on, as many as they have slots
   bool ours_to_restart = true;            // else the engine or the platform does
   int min_nodes = 0;                      // 0: all members are needed

@@ -95,26 +95,27 @@ OptionList options_of(const CLI::App& app, const std::string& group, bool positi
   });
 }
 
-std::string options_text(const std::string& title, const OptionList& options) {
-  if (options.empty()) return {};
-  std::string text = "\n" + title + ":\n";
+void add_group(std::vector<HelpGroup>& groups, const std::string& title,
+               const OptionList& options) {
+  if (options.empty()) return;
+  HelpGroup group{.title = title, .rows = {}};
   for (const CLI::Option* option : options) {
-    text += row(left_side(*option), right_side(*option), kTextColumn);
+    group.rows.push_back({.left = left_side(*option), .right = right_side(*option)});
+  }
+  groups.push_back(std::move(group));
+}
+
+std::string groups_text(const std::vector<HelpGroup>& groups, std::size_t column) {
+  std::string text;
+  for (const HelpGroup& group : groups) {
+    text += "\n" + group.title + ":\n";
+    for (const HelpRow& one : group.rows) text += row(one.left, one.right, column);
   }
   return text;
 }
 
 std::string all_options(const CLI::App& app) {
-  std::string text = options_text("Arguments", options_of(app, kOther, true));
-  for (const std::string& group : app.get_groups()) {
-    if (group.empty() || group == kOther) continue;
-    text += options_text(group, options_of(app, group, false));
-  }
-  OptionList others = options_of(app, kOther, false);
-  std::stable_partition(others.begin(), others.end(), [&](const CLI::Option* option) {
-    return option != app.get_help_ptr();  // last
-  });
-  text += options_text(app.get_groups().size() > 1 ? "Other flags" : "Flags", others);
+  std::string text = groups_text(option_groups(app), kTextColumn);
   const bool has_durations =
       !app.get_options([](const CLI::Option* option) { return value_word(*option) == "SECONDS"; })
            .empty();
@@ -123,28 +124,11 @@ std::string all_options(const CLI::App& app) {
 }
 
 std::string commands_text(const CLI::App& app) {
-  const auto commands = app.get_subcommands({});
-  std::vector<std::string> groups;
   std::size_t longest = 0;
-  for (const CLI::App* command : commands) {
+  for (const CLI::App* command : app.get_subcommands({})) {
     longest = std::max(longest, command->get_name().size());
-    const bool known =
-        std::find(groups.begin(), groups.end(), command->get_group()) != groups.end();
-    if (!known) groups.push_back(command->get_group());
   }
-  std::string text;
-  for (const std::string& group : groups) {
-    const bool has_no_group = group == kOtherCommands;
-    const std::string title = !has_no_group       ? group
-                              : groups.size() > 1 ? "More commands"
-                                                  : "Commands";
-    text += "\n" + title + ":\n";
-    for (const CLI::App* command : commands) {
-      if (command->get_group() != group) continue;
-      text += row(command->get_name(), command->get_description(), longest + 4);
-    }
-  }
-  return text;
+  return groups_text(command_groups(app), longest + 4);
 }
 
 std::string footer_text(std::string_view footer) {
@@ -165,19 +149,11 @@ class HelpFormatter : public CLI::Formatter {
 
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode /*mode*/) const override {
-    std::string usage = name;
-    const bool has_commands = !app->get_subcommands({}).empty();
-    if (has_commands) usage += " COMMAND";
-    for (const CLI::Option* option : options_of(*app, kOther, true)) {
-      const bool many = option->get_expected_max() > 1;
-      const std::string word = option->get_name(true) + (many ? "..." : "");
-      usage += option->get_required() ? " " + word : " [" + word + "]";
-    }
-    usage += " [FLAGS]";
-    if (!program_.empty()) usage += " " + program_;
-    return report::indented("", app->get_description(), kWidth) + "\nUsage: " + usage + "\n" +
-           commands_text(*app) + all_options(*app) + footer_text(app->get_footer());
+    return report::indented("", app->get_description(), kWidth) +
+           "\nUsage: " + usage_line(*app, name) + "\n" + commands_text(*app) + all_options(*app) +
+           footer_text(app->get_footer());
   }
+  [[nodiscard]] const std::string& program() const { return program_; }
 
  private:
   std::string program_;
@@ -199,6 +175,68 @@ std::string value_word(const CLI::Option& option) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
   return name;
+}
+
+std::vector<std::string> choices_of(const CLI::Option& option) {
+  std::vector<std::string> words;
+  std::string left = choices(option);
+  while (!left.empty()) {
+    const std::size_t end = std::min(left.find(','), left.size());
+    words.push_back(left.substr(0, end));
+    left.erase(0, end + 1);
+  }
+  return words;
+}
+
+std::vector<HelpGroup> option_groups(const CLI::App& command) {
+  std::vector<HelpGroup> groups;
+  add_group(groups, "Arguments", options_of(command, kOther, true));
+  for (const std::string& group : command.get_groups()) {
+    if (group.empty() || group == kOther) continue;
+    add_group(groups, group, options_of(command, group, false));
+  }
+  OptionList others = options_of(command, kOther, false);
+  std::stable_partition(others.begin(), others.end(), [&](const CLI::Option* option) {
+    return option != command.get_help_ptr();  // last
+  });
+  add_group(groups, command.get_groups().size() > 1 ? "Other flags" : "Flags", others);
+  return groups;
+}
+
+std::vector<HelpGroup> command_groups(const CLI::App& command) {
+  std::vector<HelpGroup> groups;
+  for (const CLI::App* one : command.get_subcommands({})) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const HelpGroup& known) {
+      return known.title == one->get_group();
+    });
+    if (group == groups.end()) {
+      group = groups.insert(group, HelpGroup{.title = one->get_group(), .rows = {}});
+    }
+    group->rows.push_back({.left = one->get_name(), .right = one->get_description()});
+  }
+  for (HelpGroup& group : groups) {
+    if (group.title == kOtherCommands)
+      group.title = groups.size() > 1 ? "More commands" : "Commands";
+  }
+  return groups;
+}
+
+std::string program_word(const CLI::App& command) {
+  const auto* formatter = dynamic_cast<const HelpFormatter*>(command.get_formatter().get());
+  return formatter == nullptr ? "" : formatter->program();
+}
+
+std::string usage_line(const CLI::App& command, const std::string& name) {
+  std::string usage = name;
+  if (!command.get_subcommands({}).empty()) usage += " COMMAND";
+  for (const CLI::Option* option : options_of(command, kOther, true)) {
+    const bool many = option->get_expected_max() > 1;
+    const std::string word = option->get_name(true) + (many ? "..." : "");
+    usage += option->get_required() ? " " + word : " [" + word + "]";
+  }
+  usage += " [FLAGS]";
+  const std::string program = program_word(command);
+  return program.empty() ? usage : usage + " " + program;
 }
 
 std::shared_ptr<CLI::Formatter> help_formatter(std::string program) {

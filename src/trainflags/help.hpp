@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -15,5 +16,26 @@ namespace muster::trainflags {
 
 // The word for an option's value: "SECONDS", "cpu|cuda|auto". Empty: it takes none.
 [[nodiscard]] std::string value_word(const CLI::Option& option);
+
+// The values that an option accepts; empty: any.
+[[nodiscard]] std::vector<std::string> choices_of(const CLI::Option& option);
+
+// What --help shows, for man pages. `left` is indented where a flag has no short name.
+struct HelpRow {
+  std::string left;
+  std::string right;
+};
+struct HelpGroup {
+  std::string title;
+  std::vector<HelpRow> rows;
+};
+[[nodiscard]] std::vector<HelpGroup> option_groups(const CLI::App& command);
+[[nodiscard]] std::vector<HelpGroup> command_groups(const CLI::App& command);
+
+// "muster hosts [FLAGS]"; `name` is the command's full name.
+[[nodiscard]] std::string usage_line(const CLI::App& command, const std::string& name);
+
+// What follows the flags: "PROGRAM [ARGUMENTS]". Empty: nothing.
+[[nodiscard]] std::string program_word(const CLI::App& command);
 
 }  // namespace muster::trainflags

@@ -31,7 +31,7 @@ def check(lab, *words, hosts="n[1-4]"):
     """What `check` finds, as (id, hosts, what, evidence)."""
     ended = lab.exec("launcher", "env", MPI, "muster", "check", "-H", hosts, "--json", *words, timeout=60)
     findings = [json.loads(line) for line in ended.stdout.splitlines()]
-    assert ended.stderr == "" and ended.returncode == (3 if findings else 0), ended
+    assert ended.stderr == "" and ended.returncode == (123 if findings else 0), ended
     assert all(one["severity"] == "error" and one["fix"] for one in findings), findings
     return [(one["id"], one["hosts"], one["what"], one["evidence"]) for one in findings]
 
@@ -94,7 +94,7 @@ def test_a_job_between_firewalls_is_not_started(lab):
     """Only port 22 is open everywhere: this is said once, and not for each pair."""
     lab.command("link", "n[1-4]", "--only-ssh")
     ended = lab.exec("launcher", "env", MPI, "muster", "run", "-H", "n[1-4]", "--", "hostname", timeout=60)
-    assert ended.returncode == 125 and ended.stdout == "", ended
+    assert ended.returncode == 123 and ended.stdout == "", ended
     assert re.findall(r"ERROR +(\S+) +(.*)", ended.stderr) == [("n[1-4]", "the hosts cannot connect to each other, and the job would hang; ssh works")], ended.stderr
     assert "ufw allow from 198.18.0.0/16" in ended.stderr
 

@@ -19,7 +19,7 @@ def test_the_docs_have_every_habit(root):
     """Their names as the sources have them; habits_test.cpp tests what they do, row by row."""
     tables = "".join((root / f"src/cli/{name}.cpp").read_text() for name in ("habit_table", "cluster_flags", "job_flags", "run_flags"))
     rows = re.findall(r'(?:Habit\{|\.foreign = )((?:\s*"[^"]*")+)', tables)
-    rows += re.findall(r'\{((?:\s*"[^"]*")+),\s*\d\}', (root / "src/engines/table.cpp").read_text())
+    rows += re.findall(r'\{((?:\s*"[^"]*")+),\s*\d(?:, true)?\}', (root / "src/engines/table.cpp").read_text())
     names = [name for row in rows for name in "".join(re.findall(r'"([^"]*)"', row)).split()]
     assert {"--mca", "--nodelist", "--npernode", "-Q", "--overlap", "--numa-binding", "--pty"} <= set(names)
     assert len(names) > 100
@@ -28,7 +28,8 @@ def test_the_docs_have_every_habit(root):
 
 
 REFUSED = [
-    ("-H n1 --mca btl tcp -- true", "--engine-arg=--mca --engine-arg=btl --engine-arg=tcp"),
+    ("-H n1 --rank-by node -- true", "--engine-arg=--rank-by --engine-arg=node"),
+    ("-H n1 -mca btl tcp --engine mpich -- true", "-mca is a flag of openmpi, and --engine mpich was given"),
     ("-H n1 --log_dir d -- true", "muster logs ID --rank N"),
     ("-H n1 --no_such_flag -- true", "--engine-arg=--no-such-flag"),
     ("-H n1 --nproc-per-nod 2 -- true", "did you mean --nproc-per-node?"),
@@ -55,8 +56,8 @@ def test_what_is_refused_names_the_spelling(muster, line, said):
 
 
 def test_check_has_the_same_habits_and_other_commands_none(muster):
-    assert "--engine-arg=--mca" in run(muster, "-H", "n1", "--mca", "a", "b", command="check").stderr
-    assert "--engine-arg" not in run(muster, "--mca", "a", "b", command="hosts").stderr
+    assert "--engine-arg=--rank-by" in run(muster, "-H", "n1", "--rank-by", "node", command="check").stderr
+    assert "--engine-arg" not in run(muster, "--rank-by", "node", command="hosts").stderr
 
 
 def test_values_of_variables_are_hidden_in_argv(muster):
@@ -94,6 +95,7 @@ LINES = {
     "torchrun": ("-H n1,n2 --nnodes 2 --nproc_per_node=2 --rdzv_backend c10d --rdzv_endpoint 198.18.1.1:29700 --rdzv_id 7 --max_restarts 0 "
                  "--tee 3 -- train.py --epochs 3", "n1:2,n2:2", "--master 198.18.1.1:29700 -- python3 train.py --epochs 3"),
     "mpirun": ("-np 3 -host n1:2,n2:2 --tag-output --allow-run-as-root -bind-to core -x GREETING -- true", "n1:2,n2:1", "--bind-to core"),
+    "mpirun's parameters": ("-np 2 -host n1:2 -mca btl self,vader -mca btl_base_verbose 1 -- true", "n1:2", "--mca btl self,vader --mca btl_base_verbose 1"),
     "mpirun, more than slots": ("-np 6 --oversubscribe -hostfile hosts -- true", "n1:3,n2:3", "-- true"),
     "hydra": ("-ppn 2 -hosts n1,n2 -launcher ssh -prepend-rank -genvlist GREETING -- true", "n1:2,n2:2", "-x GREETING"),
     "srun": ("-N 1 --ntasks-per-node=2 --nodelist=n[1-2] -l --cpu-bind=none --export=GREETING=hi -- true", "n1:2", "-x GREETING"),

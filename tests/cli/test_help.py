@@ -82,6 +82,21 @@ def test_large_help_is_in_groups(helps):
         assert flags.get("Flags", 0) <= 10 and flags.get("Other flags", 0) <= 10, words
 
 
+# Two words for the values of one flag, where both are meant.
+SAME_MEANING = {"--backend": "the backends of a bench, and the one of a training"}
+
+
+def test_a_flag_means_the_same_in_every_command(helps):
+    """At least its value does: -n is a number of ranks everywhere, and never a switch."""
+    values = {}
+    for words, text in helps.items():
+        for names, value in re.findall(r"^ {2,6}(-\S(?:, --[\w-]+)?|--[\w-]+)(?: (\S+))?", text, flags=re.M):
+            for name in names.split(", "):
+                values.setdefault(name, {}).setdefault(value, words)
+    assert {"-n", "--hosts", "--timeout", "--to"} <= set(values)
+    assert {name: uses for name, uses in values.items() if len(uses) > 1 and name not in SAME_MEANING} == {}
+
+
 def flags_in_source(root):
     """Every flag that the sources hand to the parser, as (file, flag)."""
     for file in sorted([*(root / "src/cli").glob("*.cpp"), root / "src/trainflags/train_options.cpp"]):
@@ -145,7 +160,7 @@ MISTYPED = {
     "lab stats": "did you mean muster lab status?",
     "destroy": "muster --help lists the commands",
     "sync --delte .": "did you mean --delete?",
-    "lab up --host 3": "did you mean --hosts?",
+    "lab up --node 3": "did you mean --nodes?",
     "exec -H n1 --tiemout 3 -- true": "did you mean --timeout?",
     "train mnist --epcohs 3": "did you mean --epochs?",
     "hosts --no_such_flag=a_b": "muster hosts has no flag --no-such-flag\n  hint: muster hosts --help",
@@ -156,7 +171,7 @@ MISTYPED = {
     "run -n 1 --back-off 2h true": "--back-off: 2h is too long; the most is 3600s",
     "sync": "DIRECTORY is required",
     "hosts -H": "--hosts needs a value: --hosts HOSTS",
-    "lab up --hosts three": "--hosts: 'three' is not a whole number",
+    "lab up --nodes three": "--nodes: 'three' is not a whole number",
 }
 
 
@@ -172,3 +187,11 @@ def test_durations_have_units(muster, time):
     """muster accepts the flag, and finds that there is no such host file."""
     ended = run(muster, "run", "-f", "/no/such/file", "--timeout", time, "--stall-after", time, "--lost-after", time, "true")
     assert "/no/such/file" in ended.stderr
+
+
+def test_the_docs_have_every_exit_code(root):
+    codes = re.findall(r'ExitCode\{"(\w+)"', (root / "src/base/exit_code.hpp").read_text())
+    assert {"0", "2", "123", "127", "other"} <= set(codes)
+    assert re.findall(r"^\| (\w+) \|", (root / "docs/exit-codes.md").read_text(), flags=re.M)[: len(codes)] == codes
+    constants = re.findall(r"constexpr int kExit\w+ = (\d+);", (root / "src/base/exit_code.hpp").read_text())
+    assert len(constants) > 8 and set(constants) <= set(codes)

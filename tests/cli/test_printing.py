@@ -26,7 +26,7 @@ def show(root):
 
 
 COMMANDS = [["--help"], ["--version"], ["hosts", "-H", "n[1-3]"], ["facts"], ["runs"], ["logs", RUN], ["submit", "--dry-run", "-N", "2", "--", "python"],
-            ["lab", "up", "--hosts", "2", "--dry-run"], "show"]
+            ["lab", "up", "--nodes", "2", "--dry-run"], "show"]
 
 
 @pytest.fixture(params=COMMANDS, ids=lambda words: words if isinstance(words, str) else words[0].lstrip("-"))

@@ -20,7 +20,7 @@ LAB_SETUP, LAB_CHECK, LAB_RUN = take("README.md", "muster setup -H n[1-3]")
 @pytest.fixture(scope="module")
 def lab(module_lab_up, bare_root):
     """Two hosts that are called node1 and node2 and have nothing but sshd and PyTorch in ~/venv: no MPI, no rsync, no muster."""
-    lab = module_lab_up(hosts=2, root=bare_root, share=DEPS / "torch")
+    lab = module_lab_up(hosts=2, rootfs=bare_root, share=DEPS / "torch")
     for host in ("launcher", *lab.hosts):
         lab.shell(host, "sed -E 's/\\bn([12])\\b/node\\1/g' /etc/hosts > /tmp/names; cat /tmp/names >> /etc/hosts", root=True)
         lab.shell(host, f"ln -s {DEPS}/torch ~/venv")
@@ -70,7 +70,7 @@ def test_quick_start_on_two_machines(terminal):
 
 
 def test_a_cluster_to_practise_on(lab_up, open_terminal):
-    terminal = open_terminal(lab_up(hosts=int(re.fullmatch(r"sudo muster lab up --hosts (\d)", LAB_UP)[1])))
+    terminal = open_terminal(lab_up(hosts=int(re.fullmatch(r"sudo muster lab up --nodes (\d)", LAB_UP)[1])))
     said = terminal.run(LAB_SETUP)
     assert "all 3 hosts can be reached" in said, said
     said = terminal.run(LAB_CHECK)

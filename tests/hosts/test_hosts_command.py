@@ -137,10 +137,10 @@ def test_prints_as_asked(hosts) -> None:
     flags = ["-H", "n10:4,n9:4,launcher"]
     assert hosts(*flags, "--expand")[1] == "n10\nn9\nlauncher\n"
     assert hosts(*flags, "--count")[1] == "3\n"
-    assert hosts(*flags, "--to", "openmpi")[1] == "n10 slots=4\nn9 slots=4\nlauncher\n"
-    assert hosts(*flags, "--to", "hydra")[1] == "n10:4\nn9:4\nlauncher\n"
-    assert hosts(*flags, "--to", "slurm")[1] == "launcher,n[9-10]\n"
-    assert hosts("-H", "a:2,b", "--to", "bare")[1] == "a\na\nb\n"
+    assert hosts(*flags, "--format", "openmpi")[1] == "n10 slots=4\nn9 slots=4\nlauncher\n"
+    assert hosts(*flags, "--format", "hydra")[1] == "n10:4\nn9:4\nlauncher\n"
+    assert hosts(*flags, "--format", "slurm")[1] == "launcher,n[9-10]\n"
+    assert hosts("-H", "a:2,b", "--format", "bare")[1] == "a\na\nb\n"
     value = json.loads(hosts(*flags, "--json")[1])
     assert value["hosts"][0] == {"name": "n10", "slots": 4}
     assert (value["count"], value["slots"]) == (3, 8)
@@ -150,7 +150,7 @@ def test_prints_as_asked(hosts) -> None:
 @pytest.mark.parametrize("dialect", ["openmpi", "hydra", "deepspeed"])
 def test_what_it_writes_it_reads_back(hosts, tmp_path: Path, dialect: str) -> None:
     expression = "n[08-12]:4,launcher,r[1-2]n[1-2]:2"
-    (tmp_path / "hosts.txt").write_text(hosts("-H", expression, "--to", dialect)[1])
+    (tmp_path / "hosts.txt").write_text(hosts("-H", expression, "--format", dialect)[1])
     first, again = (json.loads(hosts(*flags, "--json")[1]) for flags in (["-H", expression], ["-f", "hosts.txt"]))
     assert first["hosts"] == again["hosts"]
 

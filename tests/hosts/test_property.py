@@ -76,7 +76,7 @@ class Bulk:
         self.file.write_text("".join(expression + "\n" for expression, _ in self.cases))
         self.muster = muster
         self.expanded = by_case(self.ask("--expand").split())
-        self.folded = by_case(split_items(self.ask("--to", "slurm").strip()))
+        self.folded = by_case(split_items(self.ask("--format", "slurm").strip()))
 
     def ask(self, *flags: str) -> str:
         command = [self.muster, "hosts", "-f", self.file, *flags]

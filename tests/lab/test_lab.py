@@ -96,7 +96,7 @@ def timed(*words):
 def test_up_and_down_leave_nothing(muster, a_name, hosts):
     before = machine()
     for _ in range(2):
-        timed(muster, "lab", "up", "--name", a_name, "--hosts", str(hosts))
+        timed(muster, "lab", "up", "--name", a_name, "--nodes", str(hosts))
         timed(muster, "lab", "down", "--name", a_name)
         assert_nothing_left(before)
 
@@ -108,7 +108,7 @@ def test_up_and_down_are_quick(muster, a_name, hosts, seconds):
     before = machine()
     ups, downs = [], []
     for _ in range(5):
-        ups.append(timed(muster, "lab", "up", "--name", a_name, "--hosts", str(hosts)))
+        ups.append(timed(muster, "lab", "up", "--name", a_name, "--nodes", str(hosts)))
         downs.append(timed(muster, "lab", "down", "--name", a_name))
         assert_nothing_left(before)
     print(f"\n{hosts} hosts: up {min(ups):.2f} s, down {min(downs):.2f} s (minimum of 5)")
@@ -118,7 +118,7 @@ def test_up_and_down_are_quick(muster, a_name, hosts, seconds):
 
 def kill_up_at_random_moments(muster, name, times):
     before = machine()
-    words = [muster, "lab", "up", "--name", name, "--hosts", "8"]
+    words = [muster, "lab", "up", "--name", name, "--nodes", "8"]
     whole = timed(*words)
     timed(muster, "lab", "down", "--name", name)
     seed = random.randrange(1 << 32)
@@ -165,7 +165,7 @@ def test_hosts_are_apart(lab_up):
 
 def test_a_lab_in_a_chroot_has_hosts_of_its_own(muster, a_name, tmp_path):
     """The chroot holds the files of this machine, in a mount namespace that ends with the script."""
-    script = """mount --rbind / "$1" && chroot "$1" "$2" lab up --name "$3" --hosts 1 >&2 &&
+    script = """mount --rbind / "$1" && chroot "$1" "$2" lab up --name "$3" --nodes 1 >&2 &&
         chroot "$1" "$2" lab exec --name "$3" n1 -- cat /etc/hostname"""
     words = ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", tmp_path, muster, a_name]
     done = subprocess.run(words, capture_output=True, text=True, timeout=patient(60))
@@ -207,14 +207,14 @@ def test_sharing_leaves_owner_and_mode_of_the_folder_alone(lab_up, muster, tmp_p
     assert (real / "file").read_text() == "x\n"
     after = real.stat()
     assert (after.st_uid, after.st_gid, after.st_mode) == (before.st_uid, before.st_gid, before.st_mode)
-    overlap = subprocess.run([muster, "lab", "up", "--name", "two-shares", "--hosts", "1", "--share", tmp_path, "--share", real],
+    overlap = subprocess.run([muster, "lab", "up", "--name", "two-shares", "--nodes", "1", "--share", tmp_path, "--share", real],
                              capture_output=True, text=True, timeout=patient(10))
     assert overlap.returncode == 2 and f"shared directories overlap: {tmp_path} and {real}" in overlap.stderr
 
 
 def test_a_lab_holds_nothing_of_its_caller(muster, a_name, tmp_path):
     """Neither its umask nor its folder nor what it had open."""
-    up = f"umask 077; cd {tmp_path}; exec 9>held; exec {muster} lab up --name {a_name} --hosts 1"
+    up = f"umask 077; cd {tmp_path}; exec 9>held; exec {muster} lab up --name {a_name} --nodes 1"
     subprocess.run(["bash", "-c", up], check=True, capture_output=True, timeout=patient(60))
     mark = f"MUSTER_LAB=/run/muster-lab/{a_name}".encode()
     seen = 0
@@ -236,13 +236,13 @@ def test_a_lab_holds_nothing_of_its_caller(muster, a_name, tmp_path):
 def test_what_the_lab_needs_is_named_if_it_is_missing(muster, tmp_path):
     for name in ("nsenter", "ip", "tc", "ethtool", "ssh-keygen"):
         (tmp_path / name).symlink_to("/bin/true")
-    done = subprocess.run([muster, "lab", "up", "--name", "lacking", "--hosts", "1"], env={"PATH": str(tmp_path)},
+    done = subprocess.run([muster, "lab", "up", "--name", "lacking", "--nodes", "1"], env={"PATH": str(tmp_path)},
                           capture_output=True, text=True, timeout=patient(60))
     assert done.returncode == 5 and "'tini-static'" in done.stderr and "apt-get install" in done.stderr
 
 
 def test_down_works_although_somebody_stands_in_the_lab(muster, a_name):
-    timed(muster, "lab", "up", "--name", a_name, "--hosts", "1")
+    timed(muster, "lab", "up", "--name", a_name, "--nodes", "1")
     with subprocess.Popen(["cat"], cwd=f"/run/muster-lab/{a_name}/disk/n1", stdin=subprocess.PIPE) as visitor:
         timed(muster, "lab", "down", "--name", a_name)
         visitor.stdin.close()
@@ -267,7 +267,7 @@ def test_the_launcher_lacks_what_it_shall_lack_and_has_muster(lab_up, tmp_path, 
 
 
 def test_hosts_but_not_the_launcher_see_another_root(lab_up, muster, bare_root, tmp_path):
-    lab = lab_up(hosts=1, root=bare_root)
+    lab = lab_up(hosts=1, rootfs=bare_root)
     programs = "for name in python3 ssh cmake rsync tini; do command -v $name; done"
     assert lab.exec("n1", "sh", "-c", programs).stdout == "/usr/bin/python3\n/usr/bin/ssh\n"
     assert "/usr/bin/cmake\n" in lab.exec("launcher", "sh", "-c", programs).stdout
@@ -277,7 +277,7 @@ def test_hosts_but_not_the_launcher_see_another_root(lab_up, muster, bare_root, 
     assert lab.shell("launcher", "ssh n1 hostname") == "n1\n"
     lab.command("restart", "n1")
     assert lab.shell("n1", "test -e /var/mine && ! command -v cmake; cat /proc/1/cmdline | tr '\\0' ' '").startswith("tini -- /usr/sbin/sshd ")
-    refused = subprocess.run([muster, "lab", "up", "--name", "empty", "--hosts", "1", "--root", tmp_path], capture_output=True, text=True)
+    refused = subprocess.run([muster, "lab", "up", "--name", "empty", "--nodes", "1", "--rootfs", tmp_path], capture_output=True, text=True)
     assert refused.returncode == 2 and "/usr/sbin/sshd" in refused.stderr and "mmdebstrap" in refused.stderr
 
 
@@ -302,7 +302,7 @@ def test_wrong_requests_are_refused_with_a_reason(lab_up, muster):
     ]:
         done = lab.command(*words, check=False)
         assert (done.returncode, said in done.stderr) == (code, True), (words, done.stderr)
-    again = subprocess.run([muster, "lab", "up", "--name", lab.name, "--hosts", "1"], capture_output=True, text=True)
+    again = subprocess.run([muster, "lab", "up", "--name", lab.name, "--nodes", "1"], capture_output=True, text=True)
     assert again.returncode == 2 and f"muster lab down --name {lab.name}" in again.stderr
     missing = subprocess.run([muster, "lab", "status", "--name", "nowhere"], capture_output=True, text=True)
     assert missing.returncode == 2 and "muster lab up" in missing.stderr
@@ -315,7 +315,7 @@ def test_without_root_it_says_so(muster, tmp_path):
     copy.write_bytes(muster.read_bytes())
     copy.chmod(0o755)
     try:
-        done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, "lab", "up", "--hosts", "2"],
+        done = subprocess.run(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", copy, "lab", "up", "--nodes", "2"],
                               capture_output=True, text=True, timeout=patient(10))
     finally:
         copy.unlink()
@@ -326,7 +326,7 @@ def test_without_root_it_says_so(muster, tmp_path):
 @pytest.mark.alone
 def test_dry_run_prints_the_plan_and_does_nothing(muster):
     before = machine()
-    done = subprocess.run([muster, "lab", "up", "--name", "dry", "--hosts", "2", "--dry-run"], capture_output=True, text=True)
+    done = subprocess.run([muster, "lab", "up", "--name", "dry", "--nodes", "2", "--dry-run"], capture_output=True, text=True)
     assert done.returncode == 0
     assert "mount -t overlay" in done.stdout and "in the namespaces of n2:" in done.stdout
     assert_nothing_left(before)

@@ -18,9 +18,10 @@ class AttemptsTest : public testing::Test {
  protected:
   int play(int first_number = 0) {
     testing::internal::CaptureStderr();
-    const auto code = Attempts(stage_, rules_, {.base = "r", .number = first_number}).run();
+    const auto ending = Attempts(stage_, rules_, {.base = "r", .number = first_number}).run();
     said_ = testing::internal::GetCapturedStderr();
-    return code ? *code : -1;
+    ending_ = ending ? *ending : Ending{.code = -1};
+    return ending_.code;
   }
   [[nodiscard]] bool says(const std::string& part) const {
     return said_.find(part) != std::string::npos;
@@ -29,7 +30,43 @@ class AttemptsTest : public testing::Test {
   FakeStage stage_;
   AttemptRules rules_ = {.patience = {.lost_after_s = 15}, .quiet = true};
   std::string said_;
+  Ending ending_;
 };
+
+TEST_F(AttemptsTest, TheCodeIsThatOfTheRankThatFailed) {
+  stage_.plays = {rank_fails(1, kExit3)};
+  (void)play();
+  EXPECT_EQ(whose_code(ending_), "exit code 3 is that of rank 1 on n2");
+  stage_.plays = {all_well};
+  (void)play();
+  EXPECT_EQ(whose_code(ending_), "");
+}
+
+TEST_F(AttemptsTest, ACodeOfMustersOwnIsNoRanksEvenAfterARankFailed) {
+  stage_.plays = {rank_fails(1, kExit3)};
+  stage_.max_restarts = 5;
+  rules_.patience.timeout_s = 10;  // no time is left for a restart
+  EXPECT_EQ(play(), 124);
+  EXPECT_EQ(whose_code(ending_), "exit code 124 is muster's own");
+}
+
+TEST_F(AttemptsTest, ARunThatTheChecksRefuseHasACodeOfMustersOwn) {
+  stage_.refusal_code = 123;
+  EXPECT_EQ(play(), 123);
+  EXPECT_EQ(whose_code(ending_), "exit code 123 is muster's own");
+}
+
+TEST(Ending, TellsARanksCodeFromMustersOwnInJson) {
+  EXPECT_EQ(began_json("r"), "{\"schema\":1,\"run\":\"r\",\"state\":\"running\"}\n");
+  EXPECT_EQ(to_json(Ending{.code = 125, .rank = 1, .host = "n2", .text = "it failed"}, "r"),
+            R"({"schema":1,"run":"r","state":"ended","code":125,"code_of":"rank","rank":1,)"
+            R"("host":"n2","what":"it failed"})"
+            "\n");
+  EXPECT_EQ(
+      to_json(Ending{.code = 125, .text = "host n2 was lost"}, "r"),
+      R"({"schema":1,"run":"r","state":"ended","code":125,"code_of":"muster","what":"host n2 was lost"})"
+      "\n");
+}
 
 TEST_F(AttemptsTest, ARunThatGoesWellIsStartedOnce) {
   stage_.plays = {all_well};

@@ -37,7 +37,7 @@ def test_variables_input_and_numbers(cluster, tmp_path):
 
 def test_a_host_without_torch_is_named_before_the_start(cluster):
     refused = cluster.run(None, "--engine", "torchrun", "--", "true")
-    assert refused.code == 125
+    assert refused.code == 123
     assert "torchrun is not in PATH on the host" in refused.errors and "--activate" in refused.errors
 
 

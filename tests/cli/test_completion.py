@@ -1,0 +1,132 @@
+"""Completion in the shells themselves, on a terminal, and the man pages; both as `cmake --install` leaves them."""
+import os
+import pty
+import re
+import select
+import subprocess
+import time
+
+import pytest
+from tests.waiting import patient
+
+SCRIPTS = {"bash": "bash-completion/completions/muster", "zsh": "zsh/site-functions/_muster", "fish": "fish/vendor_completions.d/muster.fish"}
+# How a shell without the user's settings begins, and how it reads the script. zsh reads it by its name, as a function.
+BEGIN = {
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "bind 'set enable-bracketed-paste off'; bind 'set bell-style none'; source {script}"),
+    "zsh": (["zsh", "-f", "-i"], "unsetopt zle_bracketed_paste; fpath=({folder} $fpath); autoload -U compinit; compinit -u -D"),
+    "fish": (["fish", "--no-config", "-i"], "source {script}"),
+}
+
+
+@pytest.fixture(scope="module")
+def installed(root, muster, tmp_path_factory):
+    """What `cmake --install` adds to the binary, in a folder."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run(["cmake", f"-DCMAKE_INSTALL_PREFIX={folder}", f"-Dmuster={muster}", "-Dmandir=man", "-Ddatadir=share", "-P", root / "cmake/Manual.cmake"],
+                   check=True, capture_output=True, timeout=patient(30), env={**os.environ, "DESTDIR": ""})
+    return folder
+
+
+@pytest.fixture(scope="module")
+def project(muster, tmp_path_factory):
+    """A folder with a muster.yaml, a host file and a program, and a home with one run."""
+    folder = tmp_path_factory.mktemp("project")
+    (folder / "muster.yaml").write_text("hosts: alpha[1-2],beta\n")
+    (folder / "others.txt").write_text("gamma slots=2\n")
+    (folder / "train_it.py").write_text("")
+    (folder / "state/muster/runs/20261116-120000-1a2b3").mkdir(parents=True)
+    (folder / "bin").mkdir()
+    script = folder / "bin/muster"  # says what it was called with, unless the shell asks for words
+    script.write_text(f'#!/bin/sh\n[ "$1" = complete ] && exec {muster} complete\necho "ran: $*"\n')
+    script.chmod(0o755)
+    return folder
+
+
+class Shell:
+    """A shell on a terminal."""
+
+    def __init__(self, name, installed, project):
+        words, begin = BEGIN[name]
+        script = installed / "share" / SCRIPTS[name]
+        self.pid, self.terminal = pty.fork()
+        if self.pid == 0:
+            env = {"PATH": f"{project}/bin:{os.environ['PATH']}", "HOME": str(project), "XDG_STATE_HOME": str(project / "state"), "TERM": "dumb", "PS1": "$ "}
+            os.chdir(project)
+            os.execvpe(words[0], words, env)
+        self.type(begin.format(script=script, folder=script.parent) + "; echo re''ady\r")
+        self.see("ready")
+
+    def type(self, text):
+        os.write(self.terminal, text.encode())
+
+    def see(self, pattern, within=20):
+        """Reads until the terminal has shown the pattern."""
+        seen, end = "", time.monotonic() + patient(within)
+        while not re.search(pattern, seen):
+            assert time.monotonic() < end and select.select([self.terminal], [], [], patient(within))[0], f"no '{pattern}' in {seen!r}"
+            seen += os.read(self.terminal, 65536).decode(errors="replace")
+        return seen
+
+    def completes(self, line, whole):
+        """Types the beginning of a line and a tab, and has the shell run what stands there then."""
+        self.type(line + "\t\r")
+        self.see(re.escape("ran: " + whole.removeprefix("muster ")) + r" ?\r?\n")
+
+    def close(self):
+        os.close(self.terminal)
+        os.waitpid(self.pid, 0)
+
+
+@pytest.fixture(scope="module", params=["bash", "zsh", "fish"])
+def shell(request, installed, project):
+    shell = Shell(request.param, installed, project)
+    yield shell
+    shell.close()
+
+
+LINES = {
+    "a command": ("muster atta", "muster attach"),
+    "a flag": ("muster run --max-r", "muster run --max-restarts"),
+    "a value": ("muster run --engine mpi", "muster run --engine mpich"),
+    "a value after =": ("muster run --engine=mpi", "muster run --engine=mpich"),
+    "a host of muster.yaml": ("muster run -H be", "muster run -H beta"),
+    "the next host": ("muster run -H alpha1:2,be", "muster run -H alpha1:2,beta"),
+    "a host of a host file": ("muster exec -f others.txt --include ga", "muster exec -f others.txt --include gamma"),
+    "a run": ("muster logs 2026", "muster logs 20261116-120000-1a2b3"),
+    "a program": ("muster run -n 2 train_", "muster run -n 2 train_it.py"),
+    "a file": ("muster run --hostfile oth", "muster run --hostfile others.txt"),
+    "a file after =": ("muster run --hostfile=oth", "muster run --hostfile=others.txt"),
+}
+
+
+@pytest.mark.parametrize("line, whole", LINES.values(), ids=LINES)
+def test_a_tab_completes(shell, line, whole):
+    shell.completes(line, whole)
+
+
+def test_words_do_not_appear_in_argv(muster):
+    """What is being typed may hold a secret, so the scripts hand it over through a pipe."""
+    for name in SCRIPTS:
+        script = subprocess.run([muster, "completion", name], capture_output=True, text=True, timeout=patient(10)).stdout
+        assert re.search(r"printf '%s\\0' .*\| .* complete 2>/dev/null", script), script
+
+
+def test_every_command_has_a_man_page_without_a_warning(installed, muster):
+    pages = {page.name: page for page in (installed / "man/man1").iterdir()}
+    assert {"muster.1", "muster-run.1", "muster-lab-up.1", "muster-completion.1"} <= set(pages)
+    for page in pages.values():
+        shown = subprocess.run(["groff", "-man", "-Tutf8", "-ww", page], capture_output=True, text=True, timeout=patient(30))
+        assert (shown.returncode, shown.stderr) == (0, ""), page.name
+        assert page.read_text().startswith(".TH MUSTER")
+    printed = subprocess.run([muster, "man", "lab", "up"], capture_output=True, text=True, timeout=patient(10)).stdout
+    assert printed == pages["muster-lab-up.1"].read_text()
+    refused = subprocess.run([muster, "man", "lab", "nosuch"], capture_output=True, text=True, timeout=patient(10))
+    assert refused.returncode == 2 and "there is no command 'muster lab nosuch'" in refused.stderr
+
+
+def test_the_man_page_has_every_flag_of_the_help(muster):
+    """Generated from the same parser, so that none is forgotten."""
+    page = subprocess.run([muster, "man", "run"], capture_output=True, text=True, timeout=patient(10)).stdout.replace("\\-", "-")
+    text = subprocess.run([muster, "run", "--help"], capture_output=True, text=True, timeout=patient(10)).stdout
+    flags = set(re.findall(r"^ {2,6}(?:-\S, )?(--[\w-]+)", text, flags=re.M))
+    assert len(flags) > 30 and not [flag for flag in flags if flag not in page]
