@@ -9,17 +9,16 @@
 
 namespace muster::remote {
 
+std::string ask_rsync_here() {
+  auto asked = sys::run({.argv = {"rsync", "--version"}});
+  return asked ? std::move(asked->out) : std::string();
+}
+
 bool is_shared(const Outcome& outcome) {
   return outcome.ended && outcome.ended->signal == 0 && outcome.ended->code == kShared;
 }
 
 namespace {
-
-// What rsync --version prints here; empty if it is not installed.
-std::string ask_rsync_here() {
-  auto asked = sys::run({.argv = {"rsync", "--version"}});
-  return asked ? std::move(asked->out) : std::string();
-}
 
 bool needs_transfer(const Outcome& outcome) {
   return outcome.ended && !is_shared(outcome);
@@ -111,19 +110,12 @@ void transfer(const Distribution& what, SyncOptions options, const std::string& 
 }
 
 Result<void> need_rsync(const std::string& rsync_here, std::vector<Outcome>& outcomes) {
-  if (!is_rsync(rsync_here)) {
-    return unexpected(Error{.code = ErrorCode::kEngineMissing,
-                            .what = "rsync is not installed on this machine",
-                            .hint = "install it, for example: apt-get install rsync"});
-  }
+  if (!is_rsync(rsync_here)) return unexpected(rsync_missing(""));
   for (Outcome& outcome : outcomes) {
     if (!needs_transfer(outcome) || is_rsync(outcome.ended->out)) continue;
-    outcome.ended =
-        unexpected(Error{.code = ErrorCode::kEngineMissing,
-                         .what = "rsync is not installed on the host",
-                         .where = {.host = outcome.host},
-                         .hint = "install it on the host, for example: apt-get install rsync; or "
-                                 "use muster run --sync, which works without it"});
+    Error error = rsync_missing(outcome.host);
+    error.hint += "; or use muster run --sync, which works without it";
+    outcome.ended = unexpected(std::move(error));
   }
   return {};
 }

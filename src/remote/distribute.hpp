@@ -28,6 +28,9 @@ struct Distribution {
   sys::OnProgress on_progress = nullptr;
 };
 
+// What rsync --version prints here; empty if it is not installed.
+[[nodiscard]] std::string ask_rsync_here();
+
 // Whether the host turned out to have the very folder that is here, so that nothing was sent.
 [[nodiscard]] bool is_shared(const Outcome& outcome);
 
