@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "checks/rules.hpp"
 #include "cli/attempt.hpp"
 #include "cli/reach.hpp"
 #include "cli/run_command.hpp"
@@ -117,7 +118,16 @@ Result<void> refuse_if_bad(const Surveyed& all, bool force, bool first) {
   const bool refused = checks::has_errors(all.findings) && !force;
   if (first || refused) sys::write_err(checks::to_text(all.findings));
   if (!refused) return {};
-  return unexpected(Error{.what = "not started; see above", .hint = "--force starts it anyway"});
+  const bool missing =
+      std::any_of(all.findings.begin(), all.findings.end(), [](const checks::Finding& finding) {
+        return finding.id == checks::kProgramMissing;
+      });
+  return unexpected(
+      Error{.what = "not started; see above",
+            .hint = missing ? fmt::format("install {} at the same path on all hosts, or name its "
+                                          "path there with --bench-program PATH",
+                                          kBenchProgram)
+                            : "--force starts it anyway"});
 }
 
 Result<void> check_place(const JobOptions& job) {

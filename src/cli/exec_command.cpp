@@ -86,24 +86,8 @@ void print_grouped(std::span<const remote::Outcome> outcomes) {
   for (const remote::Group& group : remote::group_equal(err)) sys::write_err(to_text(group));
 }
 
-struct Hosts {
-  std::vector<std::string> names;
-  remote::SshOptions ssh;
-};
-
-Result<Hosts> find_hosts(const ExecOptions& options) {
-  MUSTER_TRY(hosts::Cluster cluster, read_cluster(options.cluster));
-  MUSTER_TRY(const std::string here, find_this_machine(cluster, NamedTwice::kOverSsh));
-  Hosts hosts{.ssh = {.user = cluster.user,
-                      .port = cluster.port,
-                      .fan_out = options.fan_out,
-                      .this_machine = here}};
-  for (const hosts::Host& host : cluster.hosts) hosts.names.push_back(host.name);
-  return hosts;
-}
-
 // A session that is opened first tells in muster's words why a host is not reached.
-Result<std::vector<std::string>> words_for_shell(const Hosts& hosts, const std::string& line) {
+Result<std::vector<std::string>> words_for_shell(const SshHosts& hosts, const std::string& line) {
   const std::string& host = hosts.names.front();
   if (host == hosts.ssh.this_machine) {
     if (!line.empty()) return remote::shell_words(line);
@@ -118,7 +102,7 @@ Result<std::vector<std::string>> words_for_shell(const Hosts& hosts, const std::
 
 // Returns only if it fails: this process becomes the shell here, or the ssh to the one there.
 Result<int> exec_interactively(const ExecOptions& options) {
-  MUSTER_TRY(const Hosts hosts, find_hosts(options));
+  MUSTER_TRY(SshHosts hosts, find_ssh_hosts(options.cluster));
   if (hosts.names.size() != 1) {
     return unexpected(
         Error{.code = ErrorCode::kUsage,
@@ -135,7 +119,8 @@ Result<int> exec_interactively(const ExecOptions& options) {
 Result<int> exec(const ExecOptions& options) {
   if (options.interactive) return exec_interactively(options);
   if (options.words.empty()) return unexpected(no_program("muster exec -H n[1-3] uname -r"));
-  MUSTER_TRY(const Hosts hosts, find_hosts(options));
+  MUSTER_TRY(SshHosts hosts, find_ssh_hosts(options.cluster));
+  hosts.ssh.fan_out = options.fan_out;
   std::string line = remote::command_line(options.words);
   std::chrono::seconds deadline(options.timeout_s);
   if (options.limited) {

@@ -18,8 +18,6 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::chrono::seconds kActivationTakes{60};  // at most; facts::gather gives up then
-
 // All of them: the MPI that was asked for may not be the first.
 std::vector<std::string> mpiruns_in_path() {
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)

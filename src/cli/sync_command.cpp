@@ -23,7 +23,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::size_t kNamed = 3;  // files that were left out
+constexpr std::size_t kNamedLeftOut = 3;  // files that were left out
 
 struct SyncRequest {
   ClusterOptions cluster;
@@ -70,8 +70,8 @@ std::string changes_text(const remote::Outcome& outcome, bool dry_run) {
   std::string text = changes ? to_text(*changes) : "done; rsync printed no statistics";
   if (const auto names = remote::left_out(outcome.ended->out); !names.empty()) {
     text += fmt::format("; left out, because they are links or special files: {}{}",
-                        fmt::join(std::span(names).first(std::min(names.size(), kNamed)), ", "),
-                        names.size() > kNamed ? fmt::format(" and {} more", names.size() - kNamed)
+                        fmt::join(std::span(names).first(std::min(names.size(), kNamedLeftOut)), ", "),
+                        names.size() > kNamedLeftOut ? fmt::format(" and {} more", names.size() - kNamedLeftOut)
                                               : "");
   }
   return text + "\n" + (dry_run ? remote::listing(outcome.ended->out) : "");
@@ -92,42 +92,30 @@ void print_changes(bool dry_run, std::span<const remote::Outcome> outcomes) {
   }
 }
 
-struct Reached {
-  std::vector<std::string> names;
-  std::string here;
-  remote::Ssh ssh;
-};
-
-Result<Reached> find_hosts_for(const SyncRequest& request) {
-  MUSTER_TRY(hosts::Cluster cluster, read_cluster(request.cluster));
-  MUSTER_TRY(const std::string here, find_this_machine(cluster, NamedTwice::kOverSsh));
-  Reached reached{.here = here,
-                  .ssh = remote::Ssh(
-                      {.user = cluster.user, .port = cluster.port, .this_machine = here})};
-  for (const hosts::Host& host : cluster.hosts) reached.names.push_back(host.name);
-  return reached;
-}
-
-int tell(bool dry_run, std::span<const remote::Outcome> outcomes) {
+int conclude(bool dry_run, std::vector<remote::Outcome> outcomes) {
   print_changes(dry_run, outcomes);
+  for (remote::Outcome& outcome : outcomes) {
+    if (remote::has_nothing(outcome)) outcome.ended->code = 0;  // no failure: another host has it
+  }
   sys::write_err(remote::failures_text(outcomes));
   const remote::Conclusion conclusion = remote::conclusion(outcomes);
   return conclusion.failure ? exit_code(*conclusion.failure) : 0;
 }
 
-Result<int> send(const SyncRequest& request) {
+Result<int> send_out(const SyncRequest& request) {
   MUSTER_TRY(const remote::SyncOptions options, sync_options(request));
   MUSTER_CHECK(check_source(options.from));
-  MUSTER_TRY(Reached reached, find_hosts_for(request));
+  MUSTER_TRY(const SshHosts hosts, find_ssh_hosts(request.cluster));
+  remote::Ssh ssh(hosts.ssh);
   sys::Progress progress;
   MUSTER_TRY(const std::vector<remote::Outcome> outcomes,
              remote::distribute({.options = options,
-                                 .this_machine = reached.here,
+                                 .this_machine = hosts.ssh.this_machine,
                                  .timeout = std::chrono::seconds(request.timeout_s),
                                  .fan_out = request.fan_out,
                                  .on_progress = progress.shown()},
-                                reached.ssh, reached.names));
-  return tell(options.dry_run, outcomes);
+                                ssh, hosts.names));
+  return conclude(options.dry_run, outcomes);
 }
 
 std::string absolute(const std::string& path) {
@@ -146,7 +134,8 @@ Result<int> bring_back(const SyncRequest& request) {
         .what = "with --per-host, the directory on the hosts needs another path than the one here",
         .hint = "name both: muster sync --per-host --back DIR /path/on/the/hosts"});
   }
-  MUSTER_TRY(Reached reached, find_hosts_for(request));
+  MUSTER_TRY(const SshHosts hosts, find_ssh_hosts(request.cluster));
+  remote::Ssh ssh(hosts.ssh);
   sys::Progress progress;
   MUSTER_TRY(const std::vector<remote::Outcome> outcomes,
              remote::bring_back({.from = from,
@@ -154,17 +143,17 @@ Result<int> bring_back(const SyncRequest& request) {
                                  .per_host = request.per_host,
                                  .checksum = request.checksum,
                                  .dry_run = request.dry_run,
-                                 .this_machine = reached.here,
+                                 .this_machine = hosts.ssh.this_machine,
                                  .timeout = std::chrono::seconds(request.timeout_s),
                                  .fan_out = request.fan_out,
                                  .on_progress = progress.shown()},
-                                reached.ssh, reached.names));
-  return tell(request.dry_run, outcomes);
+                                ssh, hosts.names));
+  return conclude(request.dry_run, outcomes);
 }
 
 Result<int> sync(const SyncRequest& request) {
   if (!request.back.empty()) return bring_back(request);
-  if (!request.folder.empty()) return send(request);
+  if (!request.folder.empty()) return send_out(request);
   return unexpected(Error{.code = ErrorCode::kUsage,
                           .what = "you have not named the directory to copy",
                           .hint = "for example: muster sync -H node1,node2 ."});
