@@ -1,6 +1,7 @@
 #include <chrono>
 #include <filesystem>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,7 @@ namespace muster::cli {
 namespace {
 
 constexpr std::chrono::seconds kWatchJobFor{5};
+constexpr std::chrono::seconds kFailsWithin{2};  // a script whose command is missing
 constexpr std::chrono::seconds kSlurmAnswersWithin{10};
 constexpr std::chrono::milliseconds kLookAtJobEvery{200};
 constexpr std::size_t kMarkWithin = 100;  // bytes of a script
@@ -68,7 +70,8 @@ Result<std::string> submit_script(const std::string& path) {
 // days. An Error if it cannot start, or if its first host could not run its command.
 Result<void> see_it_start(const std::string& job, const std::string& muster,
                           const std::string& output) {
-  const auto until = std::chrono::steady_clock::now() + kWatchJobFor;
+  auto until = std::chrono::steady_clock::now() + kWatchJobFor;
+  bool runs = false;
   while (std::chrono::steady_clock::now() < until) {
     const auto shown = sys::run(
         {.argv = {"scontrol", "show", "job", "--oneliner", job}, .deadline = kSlurmAnswersWithin});
@@ -92,6 +95,9 @@ Result<void> see_it_start(const std::string& job, const std::string& muster,
           .hint = fmt::format("{} must be on that host too: put muster into a directory that all "
                               "hosts share; the job's own message is in {}",
                               muster, output)});
+    }
+    if (!std::exchange(runs, runs || state.state == "RUNNING") && runs) {
+      until = std::chrono::steady_clock::now() + kFailsWithin;
     }
     std::this_thread::sleep_for(kLookAtJobEvery);
   }
