@@ -26,13 +26,13 @@ bool asks_other_hosts(const ClusterOptions& cluster) {
   return !cluster.expression.empty() || !cluster.hostfile.empty() || !cluster.config.empty();
 }
 
-std::vector<facts::Survey> ask_hosts(Reach& reach, const FactsOptions& options) {
+std::vector<facts::Survey> ask_hosts(sys::Loop& loop, const Reach& reach,
+                                     const FactsOptions& options) {
   const std::chrono::seconds patience(options.job.answer_within_s);
   const bool activates = !options.request.activate.empty();
   std::vector<std::string> names;
   for (const hosts::Host& host : reach.cluster.hosts) names.push_back(host.name);
   sys::Progress progress;
-  sys::UvLoop loop;
   run::Crew crew(loop, *reach.transport, std::move(names),
                  {.request = options.request,
                   .deadline = patience,
@@ -42,9 +42,10 @@ std::vector<facts::Survey> ask_hosts(Reach& reach, const FactsOptions& options) 
 }
 
 Result<int> show_facts_of_hosts(const FactsOptions& options) {
-  MUSTER_TRY(Reach reach, find_reach(options.job));
+  sys::UvLoop loop;  // outlives the transport, which may wait for its sessions
+  MUSTER_TRY(const Reach reach, find_reach(options.job));
   std::vector<remote::Outcome> outcomes;
-  for (const facts::Survey& survey : ask_hosts(reach, options)) {
+  for (const facts::Survey& survey : ask_hosts(loop, reach, options)) {
     outcomes.push_back({survey.host, sys::Ended{}});
     if (!survey.facts) {
       outcomes.back().ended = unexpected(survey.facts.error());

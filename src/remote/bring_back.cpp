@@ -204,7 +204,9 @@ std::vector<std::string> back_words(const BringBack& what, std::span<const std::
 Result<std::vector<Outcome>> bring_back(const BringBack& what, Transport& transport,
                                         std::span<const std::string> hosts) {
   std::vector<Task> tasks;
-  for (const std::string& host : hosts) tasks.push_back({host, look_line(what.from)});
+  for (const std::string& host : hosts) {
+    tasks.push_back({.host = host, .command = look_line(what.from)});
+  }
   auto outcomes = transport.run(tasks, std::chrono::minutes(1));
   if (std::all_of(outcomes.begin(), outcomes.end(), has_nothing)) {
     return unexpected(Error{.code = ErrorCode::kUsage,

@@ -1,6 +1,7 @@
 #include "remote/merge.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
