@@ -155,7 +155,7 @@ Result<int> sync(const SyncRequest& request) {
   if (!request.back.empty()) return bring_back(request);
   if (!request.folder.empty()) return send_out(request);
   return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = "you have not named the directory to copy",
+                          .what = "DIRECTORY is required",
                           .hint = "for example: muster sync -H node1,node2 ."});
 }
 

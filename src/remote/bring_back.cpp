@@ -218,6 +218,8 @@ Result<std::vector<Outcome>> bring_back(const BringBack& what, Transport& transp
   const std::string rsync_here = ask_rsync_here();
   if (!is_rsync(rsync_here)) return unexpected(rsync_missing(""));
   need_rsync_there(outcomes);
+  const auto failed = [](const Outcome& outcome) { return !outcome.ended; };
+  if (std::all_of(outcomes.begin(), outcomes.end(), failed)) return outcomes;
   MUSTER_TRY(const fs::path to, make_target(what));
   settle_this_machine(what, to, outcomes);
   const std::vector<std::string> shell = transport.shell();
