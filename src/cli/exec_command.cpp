@@ -1,6 +1,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include "remote/outcome.hpp"
 #include "remote/ssh.hpp"
 #include "remote/time_limit.hpp"
+#include "sys/file.hpp"
 #include "sys/print.hpp"
 #include "sys/process.hpp"
 #include "sys/random.hpp"
@@ -90,6 +92,8 @@ void print_grouped(std::span<const remote::Outcome> outcomes) {
 Result<std::vector<std::string>> words_for_shell(const SshHosts& hosts, const std::string& line) {
   const std::string& host = hosts.names.front();
   if (host == hosts.ssh.this_machine) {
+    std::error_code ignored;
+    std::filesystem::current_path(sys::home_folder(), ignored);  // as ssh would
     if (!line.empty()) return remote::shell_words(line);
     return std::vector<std::string>{remote::shell_words("").front(), "-l"};
   }

@@ -22,10 +22,9 @@ std::string_view field(std::string_view line, std::string_view name) {
 
 // Reasons of a pending job that time does not cure. Slurm also has reasons of accounting
 // (AssocGrp..., QOSMax...) that may pass when other jobs end.
-constexpr std::array<std::string_view, 9> kNever = {
-    "AccountNotAllowed", "BadConstraints",    "DependencyNeverSatisfied", "InvalidAccount",
-    "InvalidQOS",        "JobHeldAdmin",      "PartitionNodeLimit",       "PartitionTimeLimit",
-    "QOSNotAllowed"};
+constexpr std::array<std::string_view, 8> kLasting = {
+    "AccountNotAllowed", "BadConstraints",     "DependencyNeverSatisfied", "InvalidAccount",
+    "InvalidQOS",        "PartitionNodeLimit", "PartitionTimeLimit",       "QOSNotAllowed"};
 
 constexpr int kCannotExecute = 126;  // a shell's exit codes
 constexpr int kNotFound = 127;
@@ -43,7 +42,8 @@ JobState parse_job_state(std::string_view line) {
 
 Prospect prospect(const JobState& job) {
   if (job.state == "PENDING") {
-    if (std::find(kNever.begin(), kNever.end(), job.reason) != kNever.end()) return Prospect::kNever;
+    const bool lasts = std::find(kLasting.begin(), kLasting.end(), job.reason) != kLasting.end();
+    if (lasts) return Prospect::kNever;
     return job.reason == "None" || job.reason.empty() ? Prospect::kUnknown : Prospect::kGood;
   }
   if (job.state == "FAILED") {

@@ -47,12 +47,25 @@ constexpr std::string_view kScript =
     "kill -TERM $watcher 2>/dev/null; wait $watcher; "
     "case $? in 0) exit 221;; 1) exit 222;; esac; exit $code";
 
+// As sys::quote, also for fish, in which a backslash means something inside of quotes.
+std::string quote_for_any_shell(const std::string& word) {
+  std::string quoted = "'";
+  for (const char c : word) {
+    if (c == '\'' || c == '\\') {
+      quoted += std::string("'\\") + c + "'";
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted + "'";
+}
+
 }  // namespace
 
 std::string limited_line(const std::string& line, std::chrono::seconds limit,
                          const std::string& id) {
   return fmt::format("sh -c {} sh {} {} {}", sys::quote(kScript), limit.count(), sys::quote(id),
-                     sys::quote(line));
+                     quote_for_any_shell(line));
 }
 
 Outcome read_limited(Outcome outcome) {

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include "sys/temp_folder.hpp"
 

@@ -1,5 +1,6 @@
 #include "remote/time_limit.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
