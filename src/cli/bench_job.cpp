@@ -118,10 +118,9 @@ Result<void> refuse_if_bad(const Surveyed& all, bool force, bool first) {
   const bool refused = checks::has_errors(all.findings) && !force;
   if (first || refused) sys::write_err(checks::to_text(all.findings));
   if (!refused) return {};
-  const bool missing =
-      std::any_of(all.findings.begin(), all.findings.end(), [](const checks::Finding& finding) {
-        return finding.id == checks::kProgramMissing;
-      });
+  const bool missing = std::any_of(
+      all.findings.begin(), all.findings.end(),
+      [](const checks::Finding& finding) { return finding.id == checks::kProgramMissing; });
   return unexpected(
       Error{.what = "not started; see above",
             .hint = missing ? fmt::format("install {} at the same path on all hosts, or name its "

@@ -108,11 +108,11 @@ Result<std::vector<std::string>> words_for_shell(const SshHosts& hosts, const st
 Result<int> exec_interactively(const ExecOptions& options) {
   MUSTER_TRY(SshHosts hosts, find_ssh_hosts(options.cluster));
   if (hosts.names.size() != 1) {
-    return unexpected(
-        Error{.code = ErrorCode::kUsage,
-              .what = fmt::format("-i opens a shell on one host, but you named {} hosts",
-                                  hosts.names.size()),
-              .hint = fmt::format("for example: muster exec -i -H {}", hosts.names.front())});
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what =
+            fmt::format("-i opens a shell on one host, but you named {} hosts", hosts.names.size()),
+        .hint = fmt::format("for example: muster exec -i -H {}", hosts.names.front())});
   }
   const std::string line = options.words.empty() ? "" : remote::command_line(options.words);
   MUSTER_TRY(const auto words, words_for_shell(hosts, line));

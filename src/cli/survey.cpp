@@ -197,17 +197,15 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   const std::chrono::seconds activation = activates ? kActivationTakes : std::chrono::seconds(0);
   sys::Progress progress;
   all->loop = std::make_unique<sys::UvLoop>();
-  all->crew =
-      std::make_unique<run::Crew>(*all->loop, *all->transport, names(all->cluster),
-                                  run::CrewOptions{.run_id = purpose.run_id,
-                                                   .earlier = purpose.earlier,
-                                                   .request = request,
-                                                   .deadline = patience,
-                                                   .for_facts = patience + activation,
-                                                   .compare_clocks = purpose.compare_clocks,
-                                                   .on_progress = purpose.quiet
-                                                                      ? sys::OnProgress()
-                                                                      : progress.shown()});
+  all->crew = std::make_unique<run::Crew>(
+      *all->loop, *all->transport, names(all->cluster),
+      run::CrewOptions{.run_id = purpose.run_id,
+                       .earlier = purpose.earlier,
+                       .request = request,
+                       .deadline = patience,
+                       .for_facts = patience + activation,
+                       .compare_clocks = purpose.compare_clocks,
+                       .on_progress = purpose.quiet ? sys::OnProgress() : progress.shown()});
   all->surveys = all->crew->survey([&] {
     if (all->launcher.hostname.empty()) look_here();
   });

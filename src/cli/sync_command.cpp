@@ -69,10 +69,11 @@ std::string changes_text(const remote::Outcome& outcome, bool dry_run) {
   const auto changes = remote::parse_stats(outcome.ended->out);
   std::string text = changes ? to_text(*changes) : "done; rsync printed no statistics";
   if (const auto names = remote::left_out(outcome.ended->out); !names.empty()) {
-    text += fmt::format("; left out, because they are links or special files: {}{}",
-                        fmt::join(std::span(names).first(std::min(names.size(), kNamedLeftOut)), ", "),
-                        names.size() > kNamedLeftOut ? fmt::format(" and {} more", names.size() - kNamedLeftOut)
-                                              : "");
+    text += fmt::format(
+        "; left out, because they are links or special files: {}{}",
+        fmt::join(std::span(names).first(std::min(names.size(), kNamedLeftOut)), ", "),
+        names.size() > kNamedLeftOut ? fmt::format(" and {} more", names.size() - kNamedLeftOut)
+                                     : "");
   }
   return text + "\n" + (dry_run ? remote::listing(outcome.ended->out) : "");
 }
@@ -180,10 +181,11 @@ void add_sync(CLI::App& app, Action& action) {
   add_cluster_options(*command, request->cluster);
   command->add_option("DIRECTORY", request->folder,
                       "Directory on this machine, or with --back on the hosts");
-  auto* to = command
-                 ->add_option("--to", request->to,
-                              "Directory on the hosts; a relative path starts in the home directory")
-                 ->type_name("PATH");
+  auto* to =
+      command
+          ->add_option("--to", request->to,
+                       "Directory on the hosts; a relative path starts in the home directory")
+          ->type_name("PATH");
   auto* remove = command->add_flag(
       "--delete", request->remove,
       "Delete files from the hosts' copies that do not exist in the directory on this machine");

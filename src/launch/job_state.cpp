@@ -50,8 +50,8 @@ Prospect prospect(const JobState& job) {
     const bool not_run = job.exit_code == kCannotExecute || job.exit_code == kNotFound;
     return not_run ? Prospect::kBroken : Prospect::kGood;
   }
-  const bool beginning = job.state.empty() || job.state == "CONFIGURING" || job.state == "RUNNING" ||
-                         job.state == "COMPLETING";
+  const bool beginning = job.state.empty() || job.state == "CONFIGURING" ||
+                         job.state == "RUNNING" || job.state == "COMPLETING";
   return beginning ? Prospect::kUnknown : Prospect::kGood;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kNoFolder = 121;     // of the line below
+constexpr int kNoFolder = 121;      // of the line below
 constexpr int kVanishedThere = 24;  // rsync's: files that were listed; the rest is here
 
 std::string look_line(const std::string& folder) {
@@ -188,9 +188,9 @@ bool has_nothing(const Outcome& outcome) {
 std::vector<std::string> back_words(const BringBack& what, std::span<const std::string> shell,
                                     const std::string& host, const std::string& into, bool exact) {
   // --link-dest makes a whole copy of what the host has, without sending what is here already.
-  std::vector<std::string> words = {"rsync",       "-rtE",         "--chmod=u+rwX",
-                                    "--whole-file", "--protect-args", "--stats",
-                                    "--no-human-readable"};
+  std::vector<std::string> words = {
+      "rsync",          "-rtE",    "--chmod=u+rwX",      "--whole-file",
+      "--protect-args", "--stats", "--no-human-readable"};
   words.push_back(fmt::format("--exclude=/{}", kStaging));
   if (exact) words.emplace_back("--modify-window=-1");
   if (what.checksum) words.emplace_back("--checksum");

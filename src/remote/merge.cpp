@@ -39,7 +39,8 @@ Result<bool> is_same(const fs::path& one, const fs::path& other) {
   std::vector<char> left(std::size_t{1} << 16U);
   std::vector<char> right(left.size());
   for (std::uintmax_t at = 0; at < bytes; at += left.size()) {
-    const auto part = static_cast<std::streamsize>(std::min<std::uintmax_t>(left.size(), bytes - at));
+    const auto part =
+        static_cast<std::streamsize>(std::min<std::uintmax_t>(left.size(), bytes - at));
     if (!first.read(left.data(), part) || !second.read(right.data(), part)) {
       return unexpected(Error{.what = "cannot read the copy of a host's file",
                               .where = {.file = printable(one.string())}});
@@ -72,7 +73,8 @@ Result<void> add(Union& all, const Received& from) {
     const bool both_folders = known->second.file.empty() && file.empty();
     if (both_folders) continue;
     const bool both_files = !known->second.file.empty() && !file.empty();
-    MUSTER_TRY(const bool same, both_files ? is_same(known->second.file, file) : Result<bool>(false));
+    MUSTER_TRY(const bool same,
+               both_files ? is_same(known->second.file, file) : Result<bool>(false));
     if (!same) return unexpected(conflict(path, known->second.host, from.host));
   }
   if (code) return unexpected(failed(code, "cannot read the copy of a host's files", from.folder));
@@ -89,8 +91,8 @@ Result<void> check_place(const fs::path& place, bool is_folder) {
                            : fs::is_directory(there) ? "a directory"
                                                      : "a file";
   return unexpected(
-      Error{.what = fmt::format("this is {}, but on the hosts it is a {}; nothing was changed", kind,
-                                is_folder ? "directory" : "file"),
+      Error{.what = fmt::format("this is {}, but on the hosts it is a {}; nothing was changed",
+                                kind, is_folder ? "directory" : "file"),
             .where = {.file = printable(place.string())},
             .hint = "move it away, or choose another directory"});
 }

@@ -238,7 +238,8 @@ Error sync_failure(const std::string& host, const sys::Ended& ended, std::string
 
 Error rsync_missing(const std::string& host) {
   return {.code = ErrorCode::kEngineMissing,
-          .what = fmt::format("rsync is not installed on {}", host.empty() ? "this machine" : "the host"),
+          .what = fmt::format("rsync is not installed on {}",
+                              host.empty() ? "this machine" : "the host"),
           .where = {.host = host},
           .hint = fmt::format("install it{}, for example: apt-get install rsync",
                               host.empty() ? "" : " on the host")};

@@ -39,7 +39,8 @@ constexpr std::string_view kScript =
     "case $(readlink \"/proc/$pid/fd/$fd\" 2>/dev/null) in \"$out\"|\"$err\") return 0;; esac; "
     "done; done; return 1; }; "
     "limit=$1 id=$2; "
-    "out=$(readlink \"/proc/$$/fd/1\" || echo none) err=$(readlink \"/proc/$$/fd/2\" || echo none); "
+    "out=$(readlink \"/proc/$$/fd/1\" || echo none) err=$(readlink \"/proc/$$/fd/2\" || echo "
+    "none); "
     "watch </dev/null >/dev/null 2>&1 & watcher=$! ; "
     // Without SHLVL, bash reads its start-up file as it did for the login shell.
     "unset SHLVL; env \"MUSTER_EXEC=$id\" \"${SHELL:-/bin/sh}\" -c \"$3\"; code=$?; "

@@ -23,8 +23,7 @@ class LiveLine {
 };
 
 // Called at the start of long work, and again for each part that is done.
-using OnProgress =
-    std::function<void(std::string_view what, std::size_t done, std::size_t of_all)>;
+using OnProgress = std::function<void(std::string_view what, std::size_t done, std::size_t of_all)>;
 
 // Shows "checking the hosts: 3 of 16", at most ten times a second.
 class Progress {

@@ -19,8 +19,8 @@ TEST(JobState, IsReadFromWhatSlurmPrints) {
 }
 
 TEST(JobState, IsEmptyWhereSlurmSaysNothing) {
-  for (const std::string_view text : {"", "slurm_load_jobs error: Invalid job id specified",
-                                      "JobState", "XJobState=FAILED"}) {
+  for (const std::string_view text :
+       {"", "slurm_load_jobs error: Invalid job id specified", "JobState", "XJobState=FAILED"}) {
     EXPECT_EQ(parse_job_state(text).state, "") << text;
     EXPECT_EQ(prospect(parse_job_state(text)), Prospect::kUnknown) << text;
   }

@@ -29,9 +29,10 @@ TEST(BackWords, NeitherLinksNorDevicesNorOwnersAreTakenOver) {
 }
 
 TEST(LeftOut, AreTheLinksThatRsyncSkipped) {
-  EXPECT_EQ(left_out("skipping non-regular file \"latest\"\nskipping non-regular file \"a\x1b[2J\"\n"
-                     "\nNumber of files: 3\n"),
-            (std::vector<std::string>{"latest", "a?[2J"}));
+  EXPECT_EQ(
+      left_out("skipping non-regular file \"latest\"\nskipping non-regular file \"a\x1b[2J\"\n"
+               "\nNumber of files: 3\n"),
+      (std::vector<std::string>{"latest", "a?[2J"}));
 }
 
 // Runs the lines here: every host is this machine, below a folder of its own.

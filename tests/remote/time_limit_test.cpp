@@ -33,9 +33,8 @@ struct Limited {
   Outcome outcome;
 
   Limited(const std::string& line, std::chrono::seconds limit) {
-    outcome = read_limited(
-        {"n1", sys::run({.argv = {"bash", "-c", limited_line(line, limit, id)},
-                         .deadline = std::chrono::minutes(5)})});
+    outcome = read_limited({"n1", sys::run({.argv = {"bash", "-c", limited_line(line, limit, id)},
+                                            .deadline = std::chrono::minutes(5)})});
   }
   [[nodiscard]] const sys::Ended& ended() const { return *outcome.ended; }
 };
