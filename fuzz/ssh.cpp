@@ -3,6 +3,7 @@
 #include <string>
 
 #include "hosts/name.hpp"
+#include "remote/bring_back.hpp"
 #include "remote/diagnose.hpp"
 #include "remote/sync.hpp"
 #include "require.hpp"
@@ -89,6 +90,7 @@ void check_rsync(std::string_view text) {
     require(remote::to_text(*changes).size() < 200, "bounded");
   }
   for (const std::string& name : remote::newer_there(text)) require(is_printable(name), "a name");
+  for (const std::string& name : remote::left_out(text)) require(is_printable(name), "a name");
   require_printable(remote::listing(text));
   (void)remote::is_rsync(text);
   (void)remote::compares_exactly(text);

@@ -16,6 +16,7 @@
 #include "facts/facts.hpp"
 #include "facts/summary.hpp"
 #include "lab/spec.hpp"
+#include "launch/job_state.hpp"
 #include "launch/plan.hpp"
 #include "layout/layout.hpp"
 #include "own_folder.hpp"
@@ -60,6 +61,7 @@ void check_layout(std::string_view text) {
 
 void check_plan(std::string_view text) {
   require_round_trip(text, launch::parse_plan);
+  (void)launch::prospect(launch::parse_job_state(text));
 }
 
 void check_lab(std::string_view text) {

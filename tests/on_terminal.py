@@ -13,5 +13,5 @@ def on_terminal(*words):
 
 
 def is_harmless(line):
-    """Whether a line has no control characters other than colours."""
-    return re.sub(r"\x1b\[[\d;]*m", "", line.rstrip("\r\n")).isprintable()
+    """Whether a line has no control characters other than colours and those of muster's line of progress."""
+    return re.sub(r"\r?\x1b\[K|\x1b\[[\d;]*m", "", line.rstrip("\r\n")).isprintable()

@@ -181,7 +181,7 @@ class Bench {
   bench::Results results_;
   BenchEnd end_;
   std::vector<std::string> folders_;  // of the starts
-  LiveLine line_;
+  sys::LiveLine line_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 

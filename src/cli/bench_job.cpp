@@ -6,10 +6,8 @@
 #include <deque>
 
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
+#include "checks/rules.hpp"
 #include "cli/attempt.hpp"
 #include "cli/reach.hpp"
 #include "cli/run_command.hpp"
@@ -23,12 +21,6 @@ namespace {
 
 constexpr const char* kBenchProgram = "muster-bench";
 constexpr std::size_t kKeptLines = 40;  // of what is said beside the measurements
-
-int terminal_width() {
-  winsize size{};
-  const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return known ? size.ws_col : 80;
-}
 
 std::string duration_text(double seconds) {
   if (seconds < 0) return "";
@@ -126,9 +118,16 @@ Result<void> refuse_if_bad(const Surveyed& all, bool force, bool first) {
   const bool refused = checks::has_errors(all.findings) && !force;
   if (first || refused) sys::write_err(checks::to_text(all.findings));
   if (!refused) return {};
-  return unexpected(Error{.code = ErrorCode::kFindings,
-                          .what = "not started; see above",
-                          .hint = "--force starts it anyway"});
+  const bool missing = std::any_of(
+      all.findings.begin(), all.findings.end(),
+      [](const checks::Finding& finding) { return finding.id == checks::kProgramMissing; });
+  return unexpected(
+      Error{.code = ErrorCode::kFindings,
+            .what = "not started; see above",
+            .hint = missing ? fmt::format("install {} at the same path on all hosts, or name its "
+                                          "path there with --bench-program PATH",
+                                          kBenchProgram)
+                            : "--force starts it anyway"});
 }
 
 Result<void> check_place(const JobOptions& job) {
@@ -188,25 +187,8 @@ Result<std::unique_ptr<Surveyed>> look_at_hosts(const BenchOptions& options,
 
 }  // namespace
 
-LiveLine::LiveLine() : terminal_(::isatty(STDERR_FILENO) == 1) {}
-
-// Never waits for a terminal that is paused: the run's beats come from the same thread.
-void LiveLine::show(const std::string& text) {
-  pollfd writable = {STDERR_FILENO, POLLOUT, 0};
-  if (!terminal_ || ::poll(&writable, 1, 0) != 1) return;
-  const auto width = static_cast<std::size_t>(std::max(terminal_width() - 1, 20));
-  const std::string line = "\r\033[K" + text.substr(0, width);
-  (void)!::write(STDERR_FILENO, line.data(), line.size());
-  shown_ = true;
-}
-
-void LiveLine::clear() {
-  if (shown_) sys::print_err("\r\033[K");
-  shown_ = false;
-}
-
 Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& start,
-                             bench::Results& results, LiveLine& line) {
+                             bench::Results& results, sys::LiveLine& line) {
   MUSTER_CHECK(check_place(start.job));
   const Turn turn{.base = run::new_run_id()};
   line.show(fmt::format("bench: {}: checking the hosts", start.what));

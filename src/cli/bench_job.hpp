@@ -11,24 +11,9 @@
 #include "cli/bench_options.hpp"
 #include "cli/survey.hpp"
 #include "layout/layout.hpp"
+#include "sys/live_line.hpp"
 
 namespace muster::cli {
-
-// The line that says what is measured now and how long it will take; only on a terminal.
-class LiveLine {
- public:
-  LiveLine();
-  ~LiveLine() { clear(); }
-  LiveLine(const LiveLine&) = delete;
-  LiveLine& operator=(const LiveLine&) = delete;
-
-  void show(const std::string& text);
-  void clear();
-
- private:
-  bool terminal_ = false;
-  bool shown_ = false;
-};
 
 struct BenchStart {
   std::string what;  // in words, for the line: "all-reduce, 4 ranks"
@@ -48,6 +33,6 @@ struct BenchEnd {
 // Everything that it measured is in `results` then, also when it ended early: cut_short says so.
 // An Error when it did not begin.
 [[nodiscard]] Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& start,
-                                           bench::Results& results, LiveLine& line);
+                                           bench::Results& results, sys::LiveLine& line);
 
 }  // namespace muster::cli

@@ -1,9 +1,11 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
@@ -11,20 +13,30 @@
 #include "cli/usage.hpp"
 #include "remote/grouped.hpp"
 #include "remote/labels.hpp"
+#include "remote/local.hpp"
 #include "remote/outcome.hpp"
 #include "remote/ssh.hpp"
+#include "remote/time_limit.hpp"
+#include "sys/file.hpp"
 #include "sys/print.hpp"
+#include "sys/process.hpp"
+#include "sys/random.hpp"
 #include "trainflags/duration_option.hpp"
 
 namespace muster::cli {
 namespace {
+
+constexpr std::chrono::seconds kConnectWithin{30};
+constexpr std::size_t kIdBytes = 8;
 
 struct ExecOptions {
   ClusterOptions cluster;
   std::vector<std::string> words;
   bool label = false;
   bool json = false;
+  bool interactive = false;
   std::chrono::seconds::rep timeout_s = 86400;
+  bool limited = false;  // the user gave the time limit
   std::size_t fan_out = 64;
 };
 
@@ -76,21 +88,59 @@ void print_grouped(std::span<const remote::Outcome> outcomes) {
   for (const remote::Group& group : remote::group_equal(err)) sys::write_err(to_text(group));
 }
 
-Result<int> exec(const ExecOptions& options) {
-  if (options.words.empty()) return unexpected(no_program("muster exec -H n[1-3] uname -r"));
-  MUSTER_TRY(hosts::Cluster cluster, read_cluster(options.cluster));
-  MUSTER_TRY(const std::string here, find_this_machine(cluster, NamedTwice::kOverSsh));
-  std::vector<remote::Task> tasks;
-  for (const hosts::Host& host : cluster.hosts) {
-    tasks.push_back({.host = host.name, .command = remote::command_line(options.words)});
-    if (options.label) tasks.back().on_output = live_output(host.name);
+// A session that is opened first tells in muster's words why a host is not reached.
+Result<std::vector<std::string>> words_for_shell(const SshHosts& hosts, const std::string& line) {
+  const std::string& host = hosts.names.front();
+  if (host == hosts.ssh.this_machine) {
+    std::error_code ignored;
+    std::filesystem::current_path(sys::home_folder(), ignored);  // as ssh would
+    if (!line.empty()) return remote::shell_words(line);
+    return std::vector<std::string>{remote::shell_words("").front(), "-l"};
   }
-  remote::Ssh ssh({.user = cluster.user,
-                   .port = cluster.port,
-                   .fan_out = options.fan_out,
-                   .this_machine = here});
-  const auto outcomes = ssh.run(tasks, std::chrono::seconds(options.timeout_s));
+  const remote::Task trial{.host = host, .command = "true"};
+  const auto outcomes = remote::Ssh(hosts.ssh).run({&trial, 1}, kConnectWithin);
+  if (!outcomes.front().ended) return unexpected(outcomes.front().ended.error());
+  const bool on_terminal = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  return remote::interactive_words(hosts.ssh, host, line, on_terminal);
+}
+
+// Returns only if it fails: this process becomes the shell here, or the ssh to the one there.
+Result<int> exec_interactively(const ExecOptions& options) {
+  MUSTER_TRY(SshHosts hosts, find_ssh_hosts(options.cluster));
+  if (hosts.names.size() != 1) {
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what =
+            fmt::format("-i opens a shell on one host, but you named {} hosts", hosts.names.size()),
+        .hint = fmt::format("for example: muster exec -i -H {}", hosts.names.front())});
+  }
+  const std::string line = options.words.empty() ? "" : remote::command_line(options.words);
+  MUSTER_TRY(const auto words, words_for_shell(hosts, line));
+  (void)std::signal(SIGPIPE, SIG_DFL);
+  return unexpected(sys::become(words));
+}
+
+Result<int> exec(const ExecOptions& options) {
+  if (options.interactive) return exec_interactively(options);
+  if (options.words.empty()) return unexpected(no_program("muster exec -H n[1-3] uname -r"));
+  MUSTER_TRY(SshHosts hosts, find_ssh_hosts(options.cluster));
+  hosts.ssh.fan_out = options.fan_out;
+  std::string line = remote::command_line(options.words);
+  std::chrono::seconds deadline(options.timeout_s);
+  if (options.limited) {
+    line = remote::limited_line(line, deadline, sys::random_hex(kIdBytes));
+    deadline += remote::kBeyondLimit;
+  }
+  std::vector<remote::Task> tasks;
+  for (const std::string& host : hosts.names) {
+    tasks.push_back({.host = host, .command = line});
+    if (options.label) tasks.back().on_output = live_output(host);
+  }
+  auto outcomes = remote::Ssh(hosts.ssh).run(tasks, deadline);
   tasks.clear();  // shows the last unfinished lines
+  if (options.limited) {
+    for (remote::Outcome& outcome : outcomes) outcome = remote::read_limited(std::move(outcome));
+  }
   if (options.json) {
     for (const remote::Outcome& outcome : outcomes) sys::write_out(to_json(outcome) + "\n");
   } else if (!options.label) {
@@ -107,13 +157,15 @@ constexpr auto kMoreOfExec =
     "The command begins at the first word that belongs to no flag. If it is a single (quoted) "
     "word, the shell on each host expands it, including wildcards and pipes. If it is several "
     "words, they are a program and its arguments, which reach the host unchanged. The command's "
-    "stdin is empty.\n\n"
+    "stdin is empty, unless you pass -i. If --timeout passes, muster ends the command on the host, "
+    "with everything that it has started.\n\n"
     "Exit code: 0 if the command succeeded everywhere, 4 if a host was not reached, 124 if "
     "--timeout passed, 125 if a host's output was too long to keep, else the highest exit code of "
     "all hosts (128+N for signal N).\n\n"
     "Examples:\n"
     "  muster exec -H node1,node2 nvidia-smi -L\n"
-    "  muster exec -H 'node[01-16]' 'ls *.py | wc -l'";
+    "  muster exec -H 'node[01-16]' 'ls *.py | wc -l'\n"
+    "  muster exec -i -H node1                         # a shell there";
 
 }  // namespace
 
@@ -130,18 +182,26 @@ void add_exec(CLI::App& app, Action& action, const Program& program) {
   add_cluster_options(*command, options->cluster);
   auto* label = command->add_flag("-l,--label", options->label,
                                   "Print each line as it arrives, as 'host: line'");
-  command->add_flag("--json", options->json, "Print one JSON object per host")->excludes(label);
-  trainflags::takes_duration(
-      command->add_option(
-          "--timeout", options->timeout_s,
-          "Give up on a host after this time; the command may continue to run there"),
-      1)
-      ->capture_default_str();
+  auto* json = command->add_flag("--json", options->json, "Print one JSON object per host");
+  json->excludes(label);
+  auto* timeout = trainflags::takes_duration(
+                      command->add_option(
+                          "--timeout", options->timeout_s,
+                          "End the command on a host after this time, with what it has started"),
+                      1)
+                      ->capture_default_str();
+  command
+      ->add_flag("-i,--interactive", options->interactive,
+                 "Open a shell on one host, or run the command there with your terminal and stdin")
+      ->excludes(label)
+      ->excludes(json)
+      ->excludes(timeout);
   command->add_option("--fan-out", options->fan_out, "Number of hosts to contact at the same time")
       ->capture_default_str()
       ->check(CLI::Range(1, 4096));
-  command->callback([options, command, &action, &program] {
+  command->callback([options, command, timeout, &action, &program] {
     options->words = program;
+    options->limited = timeout->count() > 0;
     action = [options, command, extras = command->remaining()]() -> Result<int> {
       if (!extras.empty()) return unexpected(unknown_flag(*command, extras.front()));
       return exec(*options);

@@ -11,6 +11,7 @@
 #include "remote/distribute.hpp"
 #include "remote/grouped.hpp"
 #include "remote/project.hpp"
+#include "sys/live_line.hpp"
 #include "sys/print.hpp"
 
 namespace muster::cli {
@@ -71,11 +72,13 @@ Result<HostErrors> sync_project(const std::string& folder, const hosts::Cluster&
   }
   HostErrors failed;
   if (names.empty()) return failed;
+  sys::Progress progress;
   remote::SharedMark mark(folder);
   const remote::Distribution what{
       .options = {.from = folder, .to = folder, .shared_mark = mark.name()},
       .list_project = [&] { return list_project(folder, report); },
-      .on_prepared = [&] { mark.remove(); }};
+      .on_prepared = [&] { mark.remove(); },
+      .on_progress = report.quiet ? sys::OnProgress() : progress.shown()};
   MUSTER_TRY(const auto outcomes, remote::distribute(what, transport, names));
   for (const remote::Outcome& outcome : outcomes) {
     if (!outcome.ended) failed.emplace(outcome.host, outcome.ended.error());

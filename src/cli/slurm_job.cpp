@@ -13,6 +13,7 @@
 #include "sys/file.hpp"
 #include "sys/path_search.hpp"
 #include "sys/print.hpp"
+#include "sys/process.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::cli {
@@ -30,11 +31,7 @@ std::string shown(const RunOptions& options, const launch::Words& words) {
 
 // Only when it fails.
 Error become(const launch::Words& words) {
-  std::vector<char*> argv;
-  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-  argv.push_back(nullptr);
-  (void)::execvp(argv[0], argv.data());
-  Error error = system_error("cannot run salloc");
+  Error error = sys::become(words);
   error.code = ErrorCode::kEngineMissing;
   error.hint =
       "install Slurm's commands on this machine, start muster inside an allocation, or choose "

@@ -1,10 +1,14 @@
+#include <chrono>
 #include <filesystem>
+#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
 #include "cli/command.hpp"
 #include "cli/slurm_job.hpp"
+#include "launch/job_state.hpp"
 #include "remote/diagnose.hpp"
 #include "sys/file.hpp"
 #include "sys/print.hpp"
@@ -14,6 +18,10 @@
 namespace muster::cli {
 namespace {
 
+constexpr std::chrono::seconds kWatchJobFor{5};
+constexpr std::chrono::seconds kFailsWithin{2};  // a script whose command is missing
+constexpr std::chrono::seconds kSlurmAnswersWithin{10};
+constexpr std::chrono::milliseconds kLookAtJobEvery{200};
 constexpr std::size_t kMarkWithin = 100;  // bytes of a script
 constexpr std::size_t kMaxScript = std::size_t{1} << 20;
 
@@ -58,6 +66,44 @@ Result<std::string> submit_script(const std::string& path) {
   return printable(ended.out.substr(0, ended.out.find_first_of(";\n")));
 }
 
+// Watches the job until Slurm has decided about it, for a few seconds at most: a job may wait for
+// days. An Error if it cannot start, or if its first host could not run its command.
+Result<void> see_it_start(const std::string& job, const std::string& muster,
+                          const std::string& output) {
+  auto until = std::chrono::steady_clock::now() + kWatchJobFor;
+  bool runs = false;
+  while (std::chrono::steady_clock::now() < until) {
+    const auto shown = sys::run(
+        {.argv = {"scontrol", "show", "job", "--oneliner", job}, .deadline = kSlurmAnswersWithin});
+    if (!shown || !shown->ok()) return {};  // we cannot tell
+    const launch::JobState state = launch::parse_job_state(shown->out);
+    const launch::Prospect prospect = launch::prospect(state);
+    if (prospect == launch::Prospect::kGood) return {};
+    if (prospect == launch::Prospect::kNever) {
+      return unexpected(Error{
+          .what = fmt::format("job {} is in the queue, but Slurm will not start it: {}", job,
+                              printable(state.reason)),
+          .hint = fmt::format("to remove it: scancel {}; to see what Slurm says: scontrol show job "
+                              "{}",
+                              job, job)});
+    }
+    if (prospect == launch::Prospect::kBroken) {
+      return unexpected(Error{
+          .what = fmt::format("job {} ended at once: its first host, {}, could not run its command "
+                              "(exit code {})",
+                              job, printable(state.host), state.exit_code),
+          .hint = fmt::format("{} must be on that host too: put muster into a directory that all "
+                              "hosts share; the job's own message is in {}",
+                              muster, output)});
+    }
+    if (!std::exchange(runs, runs || state.state == "RUNNING") && runs) {
+      until = std::chrono::steady_clock::now() + kFailsWithin;
+    }
+    std::this_thread::sleep_for(kLookAtJobEvery);
+  }
+  return {};
+}
+
 Result<int> submit(const RunOptions& options, const launch::Words& words, const Program& program) {
   if (program.empty()) return unexpected(no_program("muster submit -N 2 train.py"));
   const std::string name = job_name(program);
@@ -73,6 +119,7 @@ Result<int> submit(const RunOptions& options, const launch::Words& words, const 
   MUSTER_CHECK(write_script(path, text));
   MUSTER_TRY(const std::string job, submit_script(path));
   sys::print_out("{}\n", job);
+  MUSTER_CHECK(see_it_start(job, batch.command.front(), fmt::format("{}-{}.out", name, job)));
   sys::print_err(
       "muster: job {} is submitted; script {}, output {}-{}.out\n  to see its state: squeue -j {}; "
       "to end it: scancel {}\n",

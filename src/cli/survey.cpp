@@ -14,12 +14,11 @@
 #include "facts/gather.hpp"
 #include "layout/python.hpp"
 #include "run/reach_test.hpp"
+#include "sys/live_line.hpp"
 #include "sys/path_search.hpp"
 
 namespace muster::cli {
 namespace {
-
-constexpr std::chrono::seconds kActivationTakes{60};  // at most; facts::gather gives up then
 
 // All of them: the MPI that was asked for may not be the first.
 std::vector<std::string> mpiruns_in_path() {
@@ -198,15 +197,17 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   }
   const std::chrono::seconds patience(options.answer_within_s);
   const std::chrono::seconds activation = activates ? kActivationTakes : std::chrono::seconds(0);
+  sys::Progress progress;
   all->loop = std::make_unique<sys::UvLoop>();
-  all->crew =
-      std::make_unique<run::Crew>(*all->loop, *all->transport, names(all->cluster),
-                                  run::CrewOptions{.run_id = purpose.run_id,
-                                                   .earlier = purpose.earlier,
-                                                   .request = request,
-                                                   .deadline = patience,
-                                                   .for_facts = patience + activation,
-                                                   .compare_clocks = purpose.compare_clocks});
+  all->crew = std::make_unique<run::Crew>(
+      *all->loop, *all->transport, names(all->cluster),
+      run::CrewOptions{.run_id = purpose.run_id,
+                       .earlier = purpose.earlier,
+                       .request = request,
+                       .deadline = patience,
+                       .for_facts = patience + activation,
+                       .compare_clocks = purpose.compare_clocks,
+                       .on_progress = purpose.quiet ? sys::OnProgress() : progress.shown()});
   all->surveys = all->crew->survey([&] {
     if (all->launcher.hostname.empty()) look_here();
   });
@@ -216,6 +217,8 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   }
   look_at_launchers_of_hosts(*all);
   MUSTER_TRY(all->layout, layout::decide(all->job, all->cluster, all->surveys, all->launcher));
+  sys::LiveLine line;
+  if (!purpose.quiet) line.show("testing the connections between the hosts");
   const std::vector<facts::Trial> trials = run::test_reach(
       *all->loop, *all->crew, run::plan_reach(all->layout, all->cluster, all->surveys));
   all->findings = checks::judge({.job = all->job,

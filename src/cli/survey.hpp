@@ -1,6 +1,7 @@
 // From flags to Findings: what `check` and `run` have in common.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,8 @@
 #include "sys/loop.hpp"
 
 namespace muster::cli {
+
+constexpr std::chrono::seconds kActivationTakes{60};  // at most; facts::gather gives up then
 
 // Everything that is known before a Plan is made. The crew's sessions are still open.
 struct Surveyed {

@@ -1,17 +1,21 @@
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
 #include "cli/this_machine.hpp"
+#include "remote/bring_back.hpp"
 #include "remote/distribute.hpp"
 #include "remote/grouped.hpp"
 #include "remote/outcome.hpp"
 #include "remote/ssh.hpp"
 #include "remote/sync.hpp"
+#include "sys/live_line.hpp"
 #include "sys/print.hpp"
 #include "sys/tree.hpp"
 #include "trainflags/duration_option.hpp"
@@ -19,10 +23,14 @@
 namespace muster::cli {
 namespace {
 
+constexpr std::size_t kNamedLeftOut = 3;  // files that were left out
+
 struct SyncRequest {
   ClusterOptions cluster;
   std::string folder;
   std::string to;
+  std::string back;  // directory on this machine; empty: files go to the hosts
+  bool per_host = false;
   bool remove = false;
   bool checksum = false;
   bool dry_run = false;
@@ -55,51 +63,114 @@ Result<remote::SyncOptions> sync_options(const SyncRequest& request) {
   return options;
 }
 
-void print_changes(const remote::SyncOptions& options, std::span<const remote::Outcome> outcomes) {
+// What was copied to or from a host, or would be.
+std::string changes_text(const remote::Outcome& outcome, bool dry_run) {
+  if (remote::has_nothing(outcome)) return "nothing to bring back\n";
+  const auto changes = remote::parse_stats(outcome.ended->out);
+  std::string text = changes ? to_text(*changes) : "done; rsync printed no statistics";
+  if (const auto names = remote::left_out(outcome.ended->out); !names.empty()) {
+    text += fmt::format(
+        "; left out, because they are links or special files: {}{}",
+        fmt::join(std::span(names).first(std::min(names.size(), kNamedLeftOut)), ", "),
+        names.size() > kNamedLeftOut ? fmt::format(" and {} more", names.size() - kNamedLeftOut)
+                                     : "");
+  }
+  return text + "\n" + (dry_run ? remote::listing(outcome.ended->out) : "");
+}
+
+void print_changes(bool dry_run, std::span<const remote::Outcome> outcomes) {
   std::vector<std::string> texts;
   std::vector<remote::Said> said;
   texts.reserve(outcomes.size());
   for (const remote::Outcome& outcome : outcomes) {
     if (!outcome.ended) continue;
-    const auto changes = remote::parse_stats(outcome.ended->out);
-    texts.push_back((changes ? to_text(*changes) : "done; rsync printed no statistics") + "\n");
-    if (options.dry_run) texts.back() += remote::listing(outcome.ended->out);
+    texts.push_back(changes_text(outcome, dry_run));
     said.push_back({.host = outcome.host, .text = texts.back()});
   }
   for (const remote::Group& group : remote::group_equal(said)) {
-    sys::print_out("{}: {}{}", remote::folded(group.hosts), options.dry_run ? "(dry run) " : "",
+    sys::print_out("{}: {}{}", remote::folded(group.hosts), dry_run ? "(dry run) " : "",
                    group.text);
   }
 }
 
-Result<int> sync(const SyncRequest& request) {
-  MUSTER_TRY(const remote::SyncOptions options, sync_options(request));
-  MUSTER_CHECK(check_source(options.from));
-  MUSTER_TRY(hosts::Cluster cluster, read_cluster(request.cluster));
-  MUSTER_TRY(const std::string here, find_this_machine(cluster, NamedTwice::kOverSsh));
-  std::vector<std::string> names;
-  for (const hosts::Host& host : cluster.hosts) names.push_back(host.name);
-  remote::Ssh ssh({.user = cluster.user, .port = cluster.port, .this_machine = here});
-  MUSTER_TRY(const std::vector<remote::Outcome> outcomes,
-             remote::distribute({.options = options,
-                                 .this_machine = here,
-                                 .timeout = std::chrono::seconds(request.timeout_s),
-                                 .fan_out = request.fan_out},
-                                ssh, names));
-  print_changes(options, outcomes);
+int conclude(bool dry_run, std::vector<remote::Outcome> outcomes) {
+  print_changes(dry_run, outcomes);
+  for (remote::Outcome& outcome : outcomes) {
+    if (remote::has_nothing(outcome)) outcome.ended->code = 0;  // no failure: another host has it
+  }
   sys::write_err(remote::failures_text(outcomes));
   const remote::Conclusion conclusion = remote::conclusion(outcomes);
   return conclusion.failure ? exit_code(*conclusion.failure) : 0;
 }
 
-constexpr auto kAbout = "Copy a directory to all hosts, sending only what changed";
+Result<int> send_out(const SyncRequest& request) {
+  MUSTER_TRY(const remote::SyncOptions options, sync_options(request));
+  MUSTER_CHECK(check_source(options.from));
+  MUSTER_TRY(const SshHosts hosts, find_ssh_hosts(request.cluster));
+  remote::Ssh ssh(hosts.ssh);
+  sys::Progress progress;
+  MUSTER_TRY(const std::vector<remote::Outcome> outcomes,
+             remote::distribute({.options = options,
+                                 .this_machine = hosts.ssh.this_machine,
+                                 .timeout = std::chrono::seconds(request.timeout_s),
+                                 .fan_out = request.fan_out,
+                                 .on_progress = progress.shown()},
+                                ssh, hosts.names));
+  return conclude(options.dry_run, outcomes);
+}
+
+std::string absolute(const std::string& path) {
+  std::error_code code;
+  std::string result = std::filesystem::absolute(path, code).lexically_normal().string();
+  while (result.size() > 1 && result.back() == '/') result.pop_back();
+  return result;
+}
+
+Result<int> bring_back(const SyncRequest& request) {
+  const std::string to = absolute(request.back);
+  const std::string from = request.folder.empty() ? to : absolute(request.folder);
+  if (request.per_host && from == to) {
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = "with --per-host, the directory on the hosts needs another path than the one here",
+        .hint = "name both: muster sync --per-host --back DIR /path/on/the/hosts"});
+  }
+  MUSTER_TRY(const SshHosts hosts, find_ssh_hosts(request.cluster));
+  remote::Ssh ssh(hosts.ssh);
+  sys::Progress progress;
+  MUSTER_TRY(const std::vector<remote::Outcome> outcomes,
+             remote::bring_back({.from = from,
+                                 .to = to,
+                                 .per_host = request.per_host,
+                                 .checksum = request.checksum,
+                                 .dry_run = request.dry_run,
+                                 .this_machine = hosts.ssh.this_machine,
+                                 .timeout = std::chrono::seconds(request.timeout_s),
+                                 .fan_out = request.fan_out,
+                                 .on_progress = progress.shown()},
+                                ssh, hosts.names));
+  return conclude(request.dry_run, outcomes);
+}
+
+Result<int> sync(const SyncRequest& request) {
+  if (!request.back.empty()) return bring_back(request);
+  if (!request.folder.empty()) return send_out(request);
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = "DIRECTORY is required",
+                          .hint = "for example: muster sync -H node1,node2 ."});
+}
+
+constexpr auto kAbout = "Copy a directory to all hosts, or back, sending only what changed";
 
 constexpr auto kMoreOfSync =
     "The directory gets the same path on the hosts unless you pass --to. Unlike with rsync, a "
     "slash at the end of a path makes no difference.\n\n"
+    "With --back, muster copies from the hosts to DIR on this machine and merges their files. "
+    "DIRECTORY is then the directory on the hosts; without it, it has the path of DIR.\n\n"
     "Examples:\n"
     "  muster sync -H node1,node2 .\n"
-    "  muster sync -H 'node[01-16]' --delete --dry-run ~/project";
+    "  muster sync -H 'node[01-16]' --delete --dry-run ~/project\n"
+    "  muster sync -H node1,node2 --back results --per-host ~/project/out";
 
 }  // namespace
 
@@ -108,14 +179,26 @@ void add_sync(CLI::App& app, Action& action) {
   CLI::App* command = app.add_subcommand("sync", kAbout);
   command->footer(kMoreOfSync);
   add_cluster_options(*command, request->cluster);
-  command->add_option("DIRECTORY", request->folder, "Directory on this machine")->required();
-  command
-      ->add_option("--to", request->to,
-                   "Directory on the hosts; a relative path starts in the home directory")
-      ->type_name("PATH");
-  command->add_flag(
+  command->add_option("DIRECTORY", request->folder,
+                      "Directory on this machine, or with --back on the hosts");
+  auto* to =
+      command
+          ->add_option("--to", request->to,
+                       "Directory on the hosts; a relative path starts in the home directory")
+          ->type_name("PATH");
+  auto* remove = command->add_flag(
       "--delete", request->remove,
       "Delete files from the hosts' copies that do not exist in the directory on this machine");
+  auto* back = command
+                   ->add_option("--back", request->back,
+                                "Copy from the hosts to this directory on this machine")
+                   ->type_name("DIR")
+                   ->excludes(to)
+                   ->excludes(remove);
+  command
+      ->add_flag("--per-host", request->per_host,
+                 "With --back: one directory per host, DIR/HOST, instead of merging the files")
+      ->needs(back);
   command->add_flag("--checksum", request->checksum,
                     "Compare file contents instead of sizes and modification times");
   command->add_flag("--dry-run", request->dry_run, "Show what would change, without changing it");

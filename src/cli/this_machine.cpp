@@ -67,4 +67,13 @@ Result<std::string> find_this_machine(hosts::Cluster& cluster, NamedTwice twice)
   return found;
 }
 
+Result<SshHosts> find_ssh_hosts(const ClusterOptions& options) {
+  MUSTER_TRY(hosts::Cluster cluster, read_cluster(options));
+  MUSTER_TRY(const std::string here, find_this_machine(cluster, NamedTwice::kOverSsh));
+  SshHosts hosts{.names = {},
+                 .ssh = {.user = cluster.user, .port = cluster.port, .this_machine = here}};
+  for (const hosts::Host& host : cluster.hosts) hosts.names.push_back(host.name);
+  return hosts;
+}
+
 }  // namespace muster::cli

@@ -49,12 +49,41 @@ std::string hash_password(const std::string& password) {
   return hash == nullptr ? "!" : hash;
 }
 
+void add_files(const std::filesystem::path& from, const std::string& to, const std::string& prefix,
+               std::vector<Copied>& files) {
+  std::error_code ignored;
+  for (const auto& entry : std::filesystem::directory_iterator(from, ignored)) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with(prefix) || !entry.is_regular_file(ignored)) continue;
+    files.push_back({entry.path().string(), fmt::format("{}/{}", to, name)});
+  }
+}
+
+// The programs beside this binary and their libraries, for hosts that do not see them there: below
+// /usr/local, in the same places relative to each other.
+std::vector<Copied> programs_beside_muster() {
+  std::error_code failed;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", failed);
+  const auto prefix = self.parent_path().parent_path();
+  std::vector<Copied> files;
+  if (failed || prefix == "/usr" || prefix == "/usr/local") return files;
+  add_files(self.parent_path(), "/usr/local/bin", "muster-", files);
+  if (files.empty()) return files;
+  for (const char* lib : {"lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"}) {
+    const std::string to = fmt::format("/usr/local/{}", lib);
+    add_files(prefix / lib, to, "libmuster.so", files);
+    add_files(prefix / lib / "muster", to + "/muster", "lib", files);
+  }
+  return files;
+}
+
 Result<Machine> look_at_machine(const Spec& spec) {
   Machine machine;
   MUSTER_TRY(machine.passwd, sys::read_file("/etc/passwd"));
   MUSTER_TRY(machine.group, sys::read_file("/etc/group"));
   MUSTER_TRY(machine.shadow, sys::read_file("/etc/shadow"));
   machine.muster = "/proc/self/exe";
+  machine.programs = programs_beside_muster();
   machine.password_hash = hash_password(spec.password);
   for (int host = 0; host <= spec.hosts; ++host) {
     machine.machine_ids.push_back(random_text(32, "0123456789abcdef"));

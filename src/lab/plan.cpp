@@ -43,6 +43,17 @@ std::string with_line(std::string text, const std::string& line) {
   return text + line + "\n";
 }
 
+// muster itself, and the programs that it starts on the hosts.
+void plan_programs(const std::string& common, const Machine& machine,
+                   std::vector<Operation>& plan) {
+  std::vector<Copied> files = {{machine.muster, "/usr/local/bin/muster"}};
+  files.insert(files.end(), machine.programs.begin(), machine.programs.end());
+  for (const Copied& file : files) {
+    plan.emplace_back(MakeMountPoint{common + file.to.substr(0, file.to.rfind('/'))});
+    plan.emplace_back(CopyFile{.from = file.from, .to = common + file.to});
+  }
+}
+
 void plan_common(const Spec& spec, const Machine& machine, std::vector<Operation>& plan) {
   const std::string common = host_folder(spec.name, "common");
   const std::string etc = common + "/etc";
@@ -78,6 +89,7 @@ void plan_common(const Spec& spec, const Machine& machine, std::vector<Operation
   plan.emplace_back(Whiteout{common + "/.dockerenv"});
   for (const char* name : {"/root/.bashrc", "/root/.profile"}) write(common + name, "");
   plan.emplace_back(WriteFile{.path = common + home + "/.bashrc", .owner = spec.uid});
+  plan_programs(common, machine, plan);
 }
 
 void plan_hardware(const Spec& spec, const Machine& machine, int host,
@@ -120,11 +132,6 @@ void plan_host(const Spec& spec, const Machine& machine, int host, std::vector<O
                 .content = fmt::format("{}-{}-{}-{}-{}\n", id.substr(0, 8), id.substr(8, 4),
                                        id.substr(12, 4), id.substr(16, 4), id.substr(20))});
   if (!spec.like.empty() && host != 0) plan_hardware(spec, machine, host, plan);
-  if (host == 0) {
-    plan.emplace_back(MakeFolder{.path = folder + "/upper/usr/local/bin"});
-    plan.emplace_back(
-        CopyFile{.from = machine.muster, .to = folder + "/upper/usr/local/bin/muster"});
-  }
 }
 
 void plan_dev(const std::string& root, std::vector<Operation>& plan) {

@@ -18,17 +18,24 @@ struct HardwareFiles {
   Tree on_disk;
 };
 
+// A file of the machine that all hosts get.
+struct Copied {
+  std::string from;
+  std::string to;  // absolute, on the hosts
+};
+
 // What a plan must know of the machine.
 struct Machine {
   std::string passwd;         // /etc/passwd
   std::string shadow;         // /etc/shadow
   std::string group;          // /etc/group
   std::string password_hash;  // of spec.password, as crypt(3) makes it
-  std::string muster;         // path of this binary, put on the launcher
+  std::string muster;         // path of this binary
   // One for each host including the launcher: 32 hexadecimal digits, never equal.
   std::vector<std::string> machine_ids;
   // The hosts' /sys, /proc and tools of the profile; empty: the lab has none. By host, as above.
   std::vector<HardwareFiles> hardware;
+  std::vector<Copied> programs = {};  // muster-bench, muster-train and their libraries
 };
 
 // The lowest uid from 1000 on that neither passwd nor group has.

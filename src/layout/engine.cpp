@@ -127,6 +127,20 @@ EngineChoice torchrun(const Job& job, std::span<const facts::Facts* const> hosts
   return {std::move(engine), fmt::format("engine {}: {}", name, why)};
 }
 
+// The first MPI of the hosts that suits the Python program and is on all of them; null if there is
+// none.
+const facts::Mpi* mpi_on_all(const Job& job, std::span<const facts::Facts* const> hosts) {
+  if (job.mpi_word.empty() || hosts.empty()) return nullptr;
+  for (const facts::Mpi& mpi : hosts.front()->mpi) {
+    const auto has_it = [&](const facts::Facts* host) {
+      return std::any_of(host->mpi.begin(), host->mpi.end(),
+                         [&](const facts::Mpi& other) { return other.kind == mpi.kind; });
+    };
+    if (suits(mpi, job.mpi_word) && std::all_of(hosts.begin(), hosts.end(), has_it)) return &mpi;
+  }
+  return nullptr;
+}
+
 // A manager starts the ranks of any MPI if it knows how they ask for their places.
 EngineChoice choose_manager(const engines::Kind& kind, const Job& job,
                             std::span<const facts::Facts* const> hosts) {
@@ -134,7 +148,9 @@ EngineChoice choose_manager(const engines::Kind& kind, const Job& job,
       .engine = {.kind = std::string(kind.word), .launcher = launcher_of(kind, job)},
       .why = fmt::format("engine {0}: the hosts belong to a {0} job", kind.name)};
   const facts::Program* program = linked_program(hosts);
-  const std::string_view pmi = program ? engines::find(program->libmpi_kind).pmi : "";
+  const facts::Mpi* found = program == nullptr ? mpi_on_all(job, hosts) : nullptr;
+  const std::string mpi = program != nullptr ? program->libmpi_kind : found ? found->kind : "";
+  const std::string_view pmi = mpi.empty() ? "" : engines::find(mpi).pmi;
   if (pmi.empty()) {
     choice.why += fmt::format(
         "; {} uses the site's default for {}, because the program is not linked to an MPI that "
@@ -142,10 +158,13 @@ EngineChoice choose_manager(const engines::Kind& kind, const Job& job,
         kind.launchers.front(), kind.pmi_flag);
     return choice;
   }
-  choice.engine.mpi = program->libmpi_kind;
+  choice.engine.mpi = mpi;
   choice.engine.pmi = pmi;
-  choice.why += fmt::format("; {}={}: the program is linked to {}", kind.pmi_flag, pmi,
-                            name_of(program->libmpi_kind, program->libmpi_version));
+  choice.why += fmt::format("; {}={}: ", kind.pmi_flag, pmi);
+  choice.why += found ? fmt::format("the script uses MPI, and the hosts have {}",
+                                    name_of(found->kind, found->version))
+                      : fmt::format("the program is linked to {}",
+                                    name_of(program->libmpi_kind, program->libmpi_version));
   return choice;
 }
 

@@ -9,17 +9,16 @@
 
 namespace muster::remote {
 
+std::string ask_rsync_here() {
+  auto asked = sys::run({.argv = {"rsync", "--version"}});
+  return asked ? std::move(asked->out) : std::string();
+}
+
 bool is_shared(const Outcome& outcome) {
   return outcome.ended && outcome.ended->signal == 0 && outcome.ended->code == kShared;
 }
 
 namespace {
-
-// What rsync --version prints here; empty if it is not installed.
-std::string ask_rsync_here() {
-  auto asked = sys::run({.argv = {"rsync", "--version"}});
-  return asked ? std::move(asked->out) : std::string();
-}
 
 bool needs_transfer(const Outcome& outcome) {
   return outcome.ended && !is_shared(outcome);
@@ -55,10 +54,17 @@ std::vector<Outcome> prepare(const SyncOptions& options, Transport& transport,
 // Several hosts that share a folder among themselves get in each other's way: those that failed are
 // tried again, one after the other.
 std::vector<Result<sys::Ended>> run_commands(const std::vector<sys::Command>& commands,
-                                             std::size_t fan_out) {
+                                             std::size_t fan_out,
+                                             const sys::OnProgress& on_progress) {
   constexpr int kPartly = 23;    // rsync's, as the next one
   constexpr int kVanished = 24;  // files that were listed, which then is how it should be
-  auto results = sys::run_all(commands, fan_out);
+  constexpr std::string_view kSending = "sending the files to the hosts";
+  std::size_t done = 0;
+  if (on_progress) on_progress(kSending, done, commands.size());
+  auto results =
+      sys::run_all(commands, fan_out, [&](std::size_t /*index*/, const Result<sys::Ended>&) {
+        if (on_progress) on_progress(kSending, ++done, commands.size());
+      });
   std::vector<sys::Command> again;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -94,7 +100,7 @@ void transfer(const Distribution& what, SyncOptions options, const std::string& 
                         .deadline = what.timeout});
     places.push_back(&outcome);
   }
-  auto results = run_commands(commands, what.fan_out);
+  auto results = run_commands(commands, what.fan_out, what.on_progress);
   for (std::size_t i = 0; i < places.size(); ++i) {
     places[i]->ended = std::move(results[i]);
     if (places[i]->ended && !places[i]->ended->ok()) {
@@ -104,19 +110,12 @@ void transfer(const Distribution& what, SyncOptions options, const std::string& 
 }
 
 Result<void> need_rsync(const std::string& rsync_here, std::vector<Outcome>& outcomes) {
-  if (!is_rsync(rsync_here)) {
-    return unexpected(Error{.code = ErrorCode::kEngineMissing,
-                            .what = "rsync is not installed on this machine",
-                            .hint = "install it, for example: apt-get install rsync"});
-  }
+  if (!is_rsync(rsync_here)) return unexpected(rsync_missing(""));
   for (Outcome& outcome : outcomes) {
     if (!needs_transfer(outcome) || is_rsync(outcome.ended->out)) continue;
-    outcome.ended =
-        unexpected(Error{.code = ErrorCode::kEngineMissing,
-                         .what = "rsync is not installed on the host",
-                         .where = {.host = outcome.host},
-                         .hint = "install it on the host, for example: apt-get install rsync; or "
-                                 "use muster run --sync, which works without it"});
+    Error error = rsync_missing(outcome.host);
+    error.hint += "; or use muster run --sync, which works without it";
+    outcome.ended = unexpected(std::move(error));
   }
   return {};
 }

@@ -11,6 +11,7 @@
 #include "remote/project.hpp"
 #include "remote/sync.hpp"
 #include "remote/transport.hpp"
+#include "sys/live_line.hpp"
 
 namespace muster::remote {
 
@@ -24,7 +25,11 @@ struct Distribution {
   std::function<Result<Project>()> list_project = nullptr;
   // Called when all hosts have said whether they share the folder.
   std::function<void()> on_prepared = nullptr;
+  sys::OnProgress on_progress = nullptr;
 };
+
+// What rsync --version prints here; empty if it is not installed.
+[[nodiscard]] std::string ask_rsync_here();
 
 // Whether the host turned out to have the very folder that is here, so that nothing was sent.
 [[nodiscard]] bool is_shared(const Outcome& outcome);

@@ -11,6 +11,7 @@
 #include "base/size_text.hpp"
 #include "remote/diagnose.hpp"
 #include "remote/grouped.hpp"
+#include "remote/time_limit.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::remote {
@@ -25,11 +26,20 @@ int code_of(const sys::Ended& ended) {
 
 // 0: none, as far as one can know.
 int signal_of(const sys::Ended& ended) {
+  if (ended.timed_out) return 0;
   const int signal = code_of(ended) - kSignalBase;
   return signal > 0 && signal <= kHighestSignal ? signal : 0;
 }
 
 std::string reason(const sys::Ended& ended) {
+  if (ended.timed_out && ended.code == kLeft) {
+    return "the time limit passed, and muster could not end all processes of the command\n"
+           "    hint: they belong to another user, or wait for a file system or a device that does "
+           "not answer";
+  }
+  if (ended.timed_out) {
+    return "the time limit passed; muster ended the command and what it had started";
+  }
   if (const int signal = signal_of(ended); signal != 0) {
     return fmt::format("exit code {}: signal {} ({})", code_of(ended), signal, ::strsignal(signal));
   }
@@ -73,9 +83,12 @@ int weight(ErrorCode code) {
 Conclusion conclusion(std::span<const Outcome> outcomes) {
   Conclusion whole;
   for (const Outcome& outcome : outcomes) {
-    if (outcome.ended) whole.code = std::max(whole.code, code_of(*outcome.ended));
-    if (outcome.ended && outcome.ended->dropped == 0) continue;
-    const ErrorCode failure = outcome.ended ? ErrorCode::kSystem : outcome.ended.error().code;
+    const bool late = outcome.ended && outcome.ended->timed_out;
+    if (outcome.ended && !late) whole.code = std::max(whole.code, code_of(*outcome.ended));
+    if (outcome.ended && !late && outcome.ended->dropped == 0) continue;
+    const ErrorCode failure = late            ? ErrorCode::kTimeout
+                              : outcome.ended ? ErrorCode::kSystem
+                                              : outcome.ended.error().code;
     if (!whole.failure || weight(failure) > weight(*whole.failure)) whole.failure = failure;
   }
   return whole;
@@ -105,7 +118,12 @@ std::string failures_text(std::span<const Outcome> outcomes) {
 std::string to_json(const Outcome& outcome) {
   nlohmann::ordered_json json = {{"host", outcome.host}};
   if (outcome.ended) {
-    json["code"] = code_of(*outcome.ended);
+    if (outcome.ended->timed_out) {
+      json["timed_out"] = true;
+      json["error"] = reason(*outcome.ended);
+    } else {
+      json["code"] = code_of(*outcome.ended);
+    }
     if (const int signal = signal_of(*outcome.ended); signal != 0) json["signal"] = signal;
     json["out"] = outcome.ended->out;
     json["err"] = outcome.ended->err;

@@ -121,7 +121,9 @@ std::vector<Result<sys::Ended>> run_processes(
                         .deadline = deadline,
                         .on_output = task.on_output});
   }
-  return sys::run_all(commands, fan_out);
+  return sys::run_all(commands, fan_out, [&](std::size_t i, const Result<sys::Ended>&) {
+    if (tasks[i].on_end) tasks[i].on_end();
+  });
 }
 
 Outcome no_answer(const std::string& host) {

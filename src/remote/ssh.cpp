@@ -111,6 +111,17 @@ std::vector<std::string> ssh_words(const SshOptions& options) {
   return words;
 }
 
+std::vector<std::string> interactive_words(const SshOptions& options, const std::string& host,
+                                           const std::string& line, bool on_terminal) {
+  std::vector<std::string> words = ssh_words(options);
+  // Without "Shared connection to n1 closed." at the end. Of two flags about a terminal the last
+  // counts.
+  if (on_terminal) words.insert(words.end(), {"-t", "-o", "LogLevel=ERROR"});
+  words.insert(words.end(), {"--", host});
+  if (!line.empty()) words.push_back(line);
+  return words;
+}
+
 std::shared_ptr<Session> Ssh::open(sys::Loop& loop, SessionPlan plan) {
   if (is_here(plan.host)) {
     plan.command = from_home(plan.command);

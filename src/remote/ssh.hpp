@@ -39,6 +39,12 @@ constexpr std::array<std::string_view, 6> kOnlyOurCommand = {
 // checking is always on. Pure.
 [[nodiscard]] std::vector<std::string> ssh_words(const SshOptions& options);
 
+// The same with the host and a line for its login shell, for a person who types: our input goes to
+// the command. An empty line is a login shell. `on_terminal`: the command gets a terminal. Pure.
+[[nodiscard]] std::vector<std::string> interactive_words(const SshOptions& options,
+                                                         const std::string& host,
+                                                         const std::string& line, bool on_terminal);
+
 class Ssh : public Transport {
  public:
   explicit Ssh(SshOptions options) : options_(std::move(options)) {}

@@ -14,19 +14,7 @@
 namespace muster::remote {
 namespace {
 
-std::string with_slash(std::string path) {
-  if (path.empty() || path.back() != '/') path += '/';
-  return path;
-}
-
 constexpr std::chrono::seconds kStalled{60};  // without a byte
-
-// rsync takes what stands before the first colon for the host.
-std::string place(const std::string& host, const std::string& path) {
-  if (host.empty()) return path.starts_with('/') ? path : "./" + path;  // "a:b" would name a host
-  const bool is_ipv6 = host.find(':') != std::string::npos;
-  return (is_ipv6 ? "[" + host + "]" : host) + ":" + path;
-}
 
 // Unpacks beside the project first, so that a connection that breaks leaves no half-written file:
 // it would look newer than ours and be kept. The files come into place as hard links, by which cp
@@ -64,6 +52,18 @@ std::optional<std::uint64_t> statistic(std::string_view out, std::string_view na
 }
 
 }  // namespace
+
+std::string with_slash(std::string path) {
+  if (path.empty() || path.back() != '/') path += '/';
+  return path;
+}
+
+// rsync takes what stands before the first colon for the host.
+std::string place(const std::string& host, const std::string& path) {
+  if (host.empty()) return path.starts_with('/') ? path : "./" + path;  // "a:b" would name a host
+  const bool is_ipv6 = host.find(':') != std::string::npos;
+  return (is_ipv6 ? "[" + host + "]" : host) + ":" + path;
+}
 
 std::shared_ptr<const std::string> path_list(std::span<const std::string> paths) {
   std::string list;
@@ -222,17 +222,27 @@ std::string listing(std::string_view out) {
   return end == std::string_view::npos ? std::string() : printable_lines(out.substr(0, end));
 }
 
-Error sync_failure(const std::string& host, const sys::Ended& ended) {
+Error sync_failure(const std::string& host, const sys::Ended& ended, std::string_view direction) {
   if (ended.timed_out) {
     return {.code = ErrorCode::kTimeout,
             .what = "the copy did not finish within the time limit",
             .where = {.host = host}};
   }
   if (ended.code == kSshFailed) return unreachable(host, ended.err);
-  Error error{.what = fmt::format("cannot copy the files to the host: {}", sys::to_text(ended)),
-              .where = {.host = host}};
+  Error error{
+      .what = fmt::format("cannot copy the files {} the host: {}", direction, sys::to_text(ended)),
+      .where = {.host = host}};
   error.cause = std::make_shared<const Error>(Error{.what = first_words(ended.err)});
   return error;
+}
+
+Error rsync_missing(const std::string& host) {
+  return {.code = ErrorCode::kEngineMissing,
+          .what = fmt::format("rsync is not installed on {}",
+                              host.empty() ? "this machine" : "the host"),
+          .where = {.host = host},
+          .hint = fmt::format("install it{}, for example: apt-get install rsync",
+                              host.empty() ? "" : " on the host")};
 }
 
 }  // namespace muster::remote

@@ -92,7 +92,16 @@ struct Changes {
 // printable.
 [[nodiscard]] std::string listing(std::string_view out);
 
-// Why rsync_words or tar_words failed on `host`, in words.
-[[nodiscard]] Error sync_failure(const std::string& host, const sys::Ended& ended);
+// Why a copy "to" or "from" the host failed, in words.
+[[nodiscard]] Error sync_failure(const std::string& host, const sys::Ended& ended,
+                                 std::string_view direction = "to");
+
+// An empty `host` is this machine.
+[[nodiscard]] Error rsync_missing(const std::string& host);
+
+// How rsync is told a folder: with a slash at its end, its content is meant.
+[[nodiscard]] std::string with_slash(std::string path);
+// And where the folder is; an empty `host` is this machine.
+[[nodiscard]] std::string place(const std::string& host, const std::string& path);
 
 }  // namespace muster::remote

@@ -21,6 +21,7 @@ struct Task {
   std::string command;  // a line for the host's login shell
   std::shared_ptr<const std::string> input = nullptr;
   sys::OnOutput on_output = nullptr;  // as sys::Command's
+  std::function<void()> on_end = nullptr;
 };
 
 // What became of a Task: how the command ended on the host, or why the host was not reached.

@@ -17,6 +17,8 @@ namespace muster::run {
 namespace {
 
 constexpr std::chrono::minutes kPushDeadline{5};
+constexpr std::string_view kLooking = "checking the hosts";
+constexpr std::string_view kPushing = "copying muster to the hosts";
 
 Error no_answer(const std::string& host, std::chrono::milliseconds deadline,
                 const std::string& trial) {
@@ -139,6 +141,7 @@ std::vector<facts::Survey> Crew::survey(const std::function<void()>& meanwhile) 
     });
     if (!refused) break;  // else the next folder, for all: the path must be equal
   }
+  options_.on_progress = nullptr;
   for (const auto& member : members_) surveys.push_back(member->survey);
   return surveys;
 }
@@ -147,6 +150,8 @@ void Crew::survey_at(const std::string& base, std::vector<std::size_t> members) 
   for (int round = 0; round < 2 && !members.empty(); ++round) {
     waiting_.assign(members.rbegin(), members.rend());
     pending_ = members.size();
+    asked_ = members.size();
+    tell_progress(kLooking, 0, asked_);
     for (std::size_t i = 0; i < options_.fan_out; ++i) open_next();
     if (meanwhile_) std::exchange(meanwhile_, nullptr)();
     if (pending_ > 0) loop_.run();
@@ -240,7 +245,13 @@ void Crew::settle(Member& member, State state) {
   member.state = state;
   member.deadline = nullptr;
   open_next();
-  if (--pending_ == 0) loop_.stop();
+  --pending_;
+  tell_progress(kLooking, asked_ - pending_, asked_);
+  if (pending_ == 0) loop_.stop();
+}
+
+void Crew::tell_progress(std::string_view what, std::size_t done, std::size_t of_all) const {
+  if (options_.on_progress) options_.on_progress(what, done, of_all);
 }
 
 void Crew::end_of_session(std::size_t index, remote::SessionEnd end) {
@@ -296,10 +307,14 @@ void Crew::push(const std::vector<std::size_t>& members) {
   auto bytes = sys::read_file("/proc/self/exe", binary_.bytes);
   if (!bytes) return;
   const auto input = std::make_shared<const std::string>(*std::move(bytes));
+  std::size_t done = 0;
+  tell_progress(kPushing, done, members.size());
   std::vector<remote::Task> tasks;
   for (const std::size_t i : members) {
-    tasks.push_back(
-        {.host = members_[i]->host, .command = push_line(base_, binary_), .input = input});
+    tasks.push_back({.host = members_[i]->host,
+                     .command = push_line(base_, binary_),
+                     .input = input,
+                     .on_end = [&] { tell_progress(kPushing, ++done, members.size()); }});
   }
   const std::vector<remote::Outcome> outcomes = transport_.run(tasks, kPushDeadline);
   for (std::size_t i = 0; i < members.size(); ++i) {

@@ -11,6 +11,7 @@
 #include "facts/facts.hpp"
 #include "remote/transport.hpp"
 #include "run/push.hpp"
+#include "sys/live_line.hpp"
 #include "sys/loop.hpp"
 
 namespace muster::run {
@@ -23,6 +24,7 @@ struct CrewOptions {
   std::chrono::milliseconds for_facts;    // for its facts, after the first answer
   std::size_t fan_out = 64;               // hosts that are being logged in to at once
   bool compare_clocks = false;            // to the millisecond, for one more round trip
+  sys::OnProgress on_progress = nullptr;  // of survey()
 };
 
 class Crew {
@@ -75,6 +77,7 @@ class Crew {
   void take(std::size_t index, std::string_view chunk);
   void take_message(std::size_t index, const agent::Message& message);
   void settle(Member& member, State state);
+  void tell_progress(std::string_view what, std::size_t done, std::size_t of_all) const;
   std::shared_ptr<remote::Session> start_session(std::size_t index, bool fresh);
   void adopt(std::size_t index, int generation);
   void end_of_session(std::size_t index, remote::SessionEnd end);
@@ -90,6 +93,7 @@ class Crew {
   std::vector<std::unique_ptr<Member>> members_;
   std::vector<std::size_t> waiting_;  // to be opened, last first
   std::size_t pending_ = 0;           // of the survey
+  std::size_t asked_ = 0;             // in this round of the survey
   std::function<void()> meanwhile_;
   OnReport on_report_;
   OnLost on_lost_;

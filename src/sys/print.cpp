@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include "sys/live_line.hpp"
 #include "sys/terminal_filter.hpp"
 
 namespace muster::sys {
@@ -17,11 +18,13 @@ int first_error = 0;
 
 void write_out(std::string_view text) {
   static ShownStream out(STDOUT_FILENO);
+  LiveLine().clear();
   if (first_error == 0 && !out.write(text)) first_error = errno;
 }
 
 void write_err(std::string_view text) {
   static ShownStream err(STDERR_FILENO);
+  LiveLine().clear();
   (void)err.write(text);
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace muster::sys {
 namespace {
@@ -105,6 +106,14 @@ std::vector<Result<Ended>> run_all(
   for (std::size_t i = 0; i < std::max<std::size_t>(at_most, 1); ++i) start_next();
   loop.run();
   return results;
+}
+
+Error become(const std::vector<std::string>& argv) {
+  std::vector<char*> words;
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  (void)::execvp(words[0], words.data());
+  return system_error("cannot run " + argv.front());
 }
 
 Result<Ended> run(const Command& command) {

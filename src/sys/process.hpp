@@ -54,6 +54,9 @@ struct Ended {
 // An Error only when the program could not be started.
 [[nodiscard]] Result<Ended> run(const Command& command);
 
+// This process becomes the program, which is looked up in PATH; returns only if that failed.
+[[nodiscard]] Error become(const std::vector<std::string>& argv);
+
 // All commands, at most `at_most` at a time, one result each in the same order. `on_end`, when
 // given, is called with the index as each ends. Output after a program's end (a descendant that
 // keeps the pipe) is waited for one second and then given up.

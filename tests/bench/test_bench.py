@@ -73,6 +73,15 @@ def test_a_link_that_gives_less_than_it_says(two):
     assert "-xTOKEN" in done.stdout and "hush" not in done.stdout
 
 
+def test_lab_hosts_have_muster_bench(two):
+    """As `muster lab up` makes them: nothing to install, no flag to pass. Where it is missing, the error names the flag."""
+    words = ["launcher", "env", f"PATH={OPEN_MPI}", "muster", "bench", "barrier", "-H", two.all, "--backend", "bare", "--seconds", "0.1"]
+    done = two.lab.exec(*words)
+    assert done.returncode in (0, 3) and "barrier" in done.stdout, done
+    done = two.lab.exec(*words, "--bench-program", "no-such-program")
+    assert done.returncode == 125 and "--bench-program PATH" in done.stderr, done
+
+
 def test_two_runs_compared(two):
     for rate, name in (("100mbit", "a"), ("10mbit", "b")):
         two.link("n[1-2]", "--rate", rate)

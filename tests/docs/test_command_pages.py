@@ -10,6 +10,7 @@ import pytest
 from tests.bare_root import WANTED
 from tests.docs.pages import ROOT, take
 from tests.docs.terminal import Terminal
+from tests.on_terminal import on_terminal
 from tests.run.conftest import Cluster
 from tests.run.launchers import DEPS, MPI, SYSTEM_PATH
 from tests.waiting import patient, until
@@ -24,10 +25,13 @@ CONFIGURE, BUILD = take("docs/dependencies.md", "cmake -B build")
 (TORCHRUN,) = take("docs/engines.md", "muster run --engine torchrun ")
 (CONFINED,) = take("docs/engines.md", "muster run --confine-store ")
 (POD,) = take("docs/engines.md", "muster run --nproc-per-node 8 ")
-EXEC, *EXEC_SAYS = take("docs/exec-sync.md", "$ muster exec ")
+EXEC, *EXEC_SAYS = take("docs/exec-sync.md", "$ muster exec -H n[1-3] uname ")
+LIMIT, *LIMIT_SAYS = take("docs/exec-sync.md", "$ muster exec -H n[1-3] --timeout ")
+SHELL, TERMINAL, TYPED = take("docs/exec-sync.md", "muster exec -i ")
 EXEC_FAILS = take("docs/exec-sync.md", "muster: 2 of 4 hosts failed")
-SYNC = take("docs/exec-sync.md", "$ muster sync ")
-FACTS, FACTS_JSON = take("docs/facts.md", "muster facts")
+SYNC = take("docs/exec-sync.md", "$ muster sync -H n[1-3] ~/job")
+BACK, *BACK_SAYS = take("docs/exec-sync.md", "$ muster sync -H n[1-3] --back ")
+FACTS, FACTS_JSON, FACTS_OF_HOSTS = take("docs/facts.md", "muster facts")
 HABITS = take("docs/habits.md", "$ muster run ")
 EXPRESSION, HOST_FILE, CONFIGURATION = take("docs/hosts.md", "muster hosts -H ")
 MIXED = take("docs/hosts.md", "muster: hosts.txt:3:3: ")
@@ -290,6 +294,33 @@ def test_exec_that_fails(reader):
         listen_on(reader.lab, "n4", 22)
 
 
+def test_exec_with_a_time_limit(reader):
+    """The script does not end on n2."""
+    for host in ("n1", "n2", "n3"):
+        reader.lab.write(host, "preprocess.sh", "#!/bin/sh\ntest $(hostname) != n2 || exec sleep 1000\n", mode="755")
+    assert reader.follow(with_other(LIMIT, "60", "2"), code=124).err == LIMIT_SAYS
+
+
+def test_exec_with_a_terminal(reader):
+    lab, typed = reader.lab, {"input": "hostname; exit 7\n"}
+    shell = lab.exec("launcher", *on_terminal(*shlex.split(SHELL)), **typed)
+    assert shell.returncode == 7 and "n2" in shell.stdout.split(), shell
+    assert "/dev/pts/" in lab.exec("launcher", *on_terminal(*shlex.split(with_other(TERMINAL, "htop", "tty"))), **typed).stdout
+    lab.shell("launcher", f"cd; echo noted > notes; {TYPED}")
+    assert lab.shell("n2", "cat ~/notes") == "noted\n"
+
+
+def test_sync_back(reader):
+    """n3 has no results."""
+    for host in ("n1", "n2"):
+        reader.lab.shell(host, f"mkdir -p ~/job/out/{host}; cd ~/job/out; echo equal > config; echo {host} > {host}/loss")
+    try:
+        assert reader.follow(BACK).out == BACK_SAYS
+        assert reader.lab.shell("launcher", "cd ~/job/results; cat config n1/loss n2/loss") == "equal\nn1\nn2\n"
+    finally:
+        reader.make_job()
+
+
 def test_sync(reader):
     """~/job has as many files, directories and links as the page says."""
     first, again = SYNC[1], SYNC[3]
@@ -318,6 +349,8 @@ def test_facts(reader):
     lab.shell("launcher", f"mkdir -p $(dirname {launcher}); ln -sn {MPI['openmpi5']} {launcher}", root=True)
     facts = json.loads("\n".join(reader.follow(FACTS_JSON, path=f"PATH={SYSTEM_PATH}").out))
     assert facts["hostname"] == "launcher" and facts["program"]["path"].endswith("/train"), facts
+    told = reader.follow(FACTS_OF_HOSTS).out
+    assert [line for line in told if line.startswith("---")] == [f"--- n{i} ---" for i in (1, 2, 3)], told
     assert facts["environment"]["seen"]["VIRTUAL_ENV"] and f"{launcher}/bin/mpirun" in [one["launcher"] for one in facts["mpi"]], facts
 
 

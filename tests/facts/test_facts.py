@@ -211,3 +211,17 @@ def test_bridges_by_what_is_in_them(lab_up):
     assert (kinds["br0"], kinds["v0"], kinds["eth0"]) == ("virtual", "virtual", "port")
     assert interface(found, "br0")["mtu"] == 1400
     assert interface(found, "eth0")["up"] and not interface(found, "eth1")["up"]
+
+
+@pytest.mark.lab
+def test_facts_of_other_hosts(lab_up):
+    lab = lab_up(hosts=2)
+    lab.open_doors()
+    told = lab.exec("launcher", "muster", "facts", "-H", "n1,n2,nowhere", "--answer-within", "45")
+    assert told.returncode == 4 and "nowhere: its name does not resolve on this machine" in told.stderr, told.stderr
+    for host in lab.hosts:
+        assert f"--- {host} ---\nhost        {host}," in told.stdout, told.stdout
+    told = lab.exec("launcher", "muster", "facts", "--json", "-H", "n2,nowhere", "--program", "sh", "--answer-within", "45")
+    found, lost = (json.loads(line) for line in told.stdout.splitlines())
+    assert (found["host"], found["hostname"]) == ("n2", "n2") and found["program"]["path"].endswith("/sh")
+    assert lost["host"] == "nowhere" and "resolve" in lost["error"]

@@ -33,7 +33,7 @@ TEST(Plan, TouchesNothingOutsideTheLabsDisk) {
   }
 }
 
-TEST(Plan, OnlyTheLauncherHasMusterAndLacksTorch) {
+TEST(Plan, OnlyTheLauncherLacksTorch) {
   const Spec spec{.hosts = 2, .launcher_lacks = {"/opt/torch"}};
   const auto hides = [&](int host) {
     const std::vector<Operation> plan = plan_root(spec, host);
@@ -43,11 +43,20 @@ TEST(Plan, OnlyTheLauncherHasMusterAndLacksTorch) {
   };
   EXPECT_TRUE(hides(0));
   EXPECT_FALSE(hides(1));
-  int copies = 0;
-  for (const Operation& step : plan_files(spec, machine_for(2))) {
-    copies += std::holds_alternative<CopyFile>(step) ? 1 : 0;
+}
+
+TEST(Plan, AllHostsHaveMusterAndTheProgramsThatItStarts) {
+  Machine machine = machine_for(2);
+  machine.programs = {{"/build/bin/muster-bench", "/usr/local/bin/muster-bench"},
+                      {"/build/lib/muster/libx.so", "/usr/local/lib/muster/libx.so"}};
+  const std::string common = host_folder("default", "common");  // every host sees it
+  std::vector<std::string> copies;
+  for (const Operation& step : plan_files({.hosts = 2}, machine)) {
+    if (const auto* copy = std::get_if<CopyFile>(&step)) copies.push_back(copy->to);
   }
-  EXPECT_EQ(copies, 1);
+  EXPECT_EQ(copies, (std::vector<std::string>{common + "/usr/local/bin/muster",
+                                              common + "/usr/local/bin/muster-bench",
+                                              common + "/usr/local/lib/muster/libx.so"}));
 }
 
 TEST(Plan, AllHostsButTheLauncherSeeTheRootThatWasAskedFor) {

@@ -82,6 +82,18 @@ TEST(Engine, SlurmIsToldHowTheProgramsMpiMeetsIt) {
   EXPECT_EQ(chosen(world).pmi, "");  // the site's
 }
 
+TEST(Engine, SlurmIsToldHowAPythonScriptsMpiMeetsIt) {
+  World world = good_world(2);
+  world.job.engine = "slurm";
+  for (int number : {1, 2}) world.host(number).mpi = {open_mpi("4.1.4", "/usr")};
+  EXPECT_EQ(chosen(world).pmi, "");  // the script does not mention MPI
+  world.job.mpi_word = "\"mpi\"";
+  EXPECT_EQ(chosen(world).pmi, "pmix");
+  EXPECT_EQ(chosen(world).mpi, "openmpi");
+  world.host(2).mpi.clear();
+  EXPECT_EQ(chosen(world).pmi, "");
+}
+
 TEST(Engine, StaysWithTheFirstWhenTheLibraryFavoursNone) {
   World world = good_world_with_program(2);
   world.launcher.mpi = {open_mpi("5.0.11"), open_mpi("5.0.11", "/usr")};

@@ -1,5 +1,6 @@
 """muster sync as a person uses it, from the launcher to three hosts."""
 import pytest
+from tests.on_terminal import on_terminal
 
 pytestmark = pytest.mark.lab
 
@@ -121,3 +122,66 @@ def test_it_rides_on_the_open_connection(open_lab):
         sh(open_lab, host, "mv ~/.ssh/authorized_keys ~/.ssh/away")
     done = sync(open_lab, job)
     assert done.returncode == 0, done.stderr
+
+
+def back(lab, *words):
+    return lab.exec("launcher", "muster", "sync", "-H", ALL, "--back", *words)
+
+
+def make_results(lab):
+    """Each host has a file of its own and an equal one; n3 has nothing."""
+    for host in ("n1", "n2"):
+        sh(lab, host, f"mkdir -p ~/job/out/{host} && cd ~/job/out && echo {host} > {host}/loss && echo equal > config && touch -d 2026-01-01 config")
+    return f"/home/{lab.user}/job/out"
+
+
+def test_results_come_home_merged(open_lab):
+    out = make_results(open_lab)
+    done = back(open_lab, "results", out)
+    assert done.returncode == 0, done.stderr
+    assert "n3: nothing to bring back" in done.stdout and "n[1-2] (2 hosts): 2 files" in done.stdout, done.stdout
+    assert sh(open_lab, "launcher", "cd results && find . -type f | sort | xargs tail -n 1") == \
+        "==> ./config <==\nequal\n\n==> ./n1/loss <==\nn1\n\n==> ./n2/loss <==\nn2\n"
+    assert "n[1-2] (2 hosts): 0 files" in back(open_lab, "results", out).stdout  # what is here already is not sent again
+    sh(open_lab, "n2", "echo other > ~/job/out/config")
+    refused = back(open_lab, "results", out)
+    assert refused.returncode == 125 and "config: n1 and n2 have different files of this name" in refused.stderr and "--per-host" in refused.stderr
+    assert sh(open_lab, "launcher", "cat results/config; ls -A results") == "equal\nconfig\nn1\nn2\n"
+    apart = back(open_lab, "apart", "--per-host", out)
+    assert apart.returncode == 0, apart.stderr
+    assert sh(open_lab, "launcher", "cat apart/n1/config apart/n2/config; ls apart") == "equal\nother\nn1\nn2\n"
+
+
+def test_a_hostile_host_cannot_write_elsewhere(open_lab):
+    """Neither by links and modes that it sends, nor through a link that is here, nor by sending what nobody asked for."""
+    out = make_results(open_lab)
+    sh(open_lab, "n1", "cd ~/job/out && ln -s ../../.ssh keys && mkfifo pipe && cp /bin/true suid && chmod 4755 suid && ln -s /etc/passwd n1/passwd")
+    sh(open_lab, "n2", "mkdir ~/job/out/keys && echo evil > ~/job/out/keys/authorized_keys")
+    before = tree(open_lab, "launcher", "$HOME/.ssh")
+    done = back(open_lab, "results", out)
+    assert done.returncode == 0, done.stderr
+    assert "left out, because they are links or special files: " in done.stdout
+    assert sh(open_lab, "launcher", "find results ! -type f ! -type d; find results -perm /6000") == ""
+    sh(open_lab, "launcher", "rm -r results/keys && ln -s ../.ssh results/keys")
+    refused = back(open_lab, "results", out)
+    assert refused.returncode == 125 and "keys: this is a symbolic link, but on the hosts it is a directory" in refused.stderr, refused.stderr
+    fake = '#!/bin/sh\ncase $1 in --server) exec rsync.real "$@" -l;; esac\nexec rsync.real "$@"\n'  # sends links, though nobody asked for them
+    sh(open_lab, "n1", "mv /usr/bin/rsync /usr/bin/rsync.real", root=True)
+    open_lab.write("n1", "/usr/bin/rsync", fake, mode="755", root=True)
+    lies = back(open_lab, "lies", "--per-host", out)
+    assert lies.returncode != 0 and "n1: cannot copy the files from the host" in lies.stderr, lies.stderr
+    assert sh(open_lab, "launcher", "find lies ! -type f ! -type d; ls lies") in ("n2\n", "n1\nn2\n")
+    assert {line for line in tree(open_lab, "launcher", "$HOME/.ssh").splitlines() if "muster" not in line} == \
+        {line for line in before.splitlines() if "muster" not in line}
+
+
+def test_progress_is_for_terminals(open_lab):
+    job = make_job(open_lab)
+    shown = open_lab.exec("launcher", *on_terminal("muster", "sync", "-H", ALL, job)).stdout
+    assert "\r\x1b[Ksending the files to the hosts: 0 of 3" in shown and "n[1-3] (3 hosts): 3 files" in shown, repr(shown)
+    checked = open_lab.exec("launcher", *on_terminal("muster", "check", "-H", ALL)).stdout
+    for what in ("checking the hosts: 0 of 3", "copying muster to the hosts: 0 of 3"):
+        assert f"\r\x1b[K{what}" in checked, repr(checked)
+    assert "\r\x1b[K3 of 3 hosts answered" in checked, repr(checked)  # the line is gone when the result comes
+    piped = open_lab.exec("launcher", "muster", "check", "-H", ALL)
+    assert "\x1b" not in piped.stdout + piped.stderr and "checking the hosts" not in piped.stderr

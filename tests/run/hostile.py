@@ -21,7 +21,7 @@ FORGED = "\r\nmuster: forged\n\rmuster: forged\r"
 EVIL = TITLE + CLIPBOARD + LINK + REPORTS + MODES + ONE_BYTE + BIDI + OTHERS + FORGED
 INVALID = "\xff\xfe\x80\x9b\xc0\xaf\xed\xa0\x80\xf8"  # bytes that are no UTF-8, in Latin-1
 SMUGGLED = f"x$(touch {CANARY}/ran)`touch {CANARY}/ran`';touch {CANARY}/ran;'\";touch {CANARY}/ran;\"|touch {CANARY}/ran\ntouch {CANARY}/ran\n"
-COLOUR = r"\x1b\[[0-9;:]*m"
+COLOUR = r"\x1b\[[0-9;:]*m|\r\x1b\[K"  # or where muster's own line of progress begins
 PROGRESS_BAR = r"\x08|\x1b\[[0-9;]*[ABCDK]"  # what programs may do on a terminal as well
 NEVER_SHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
 

@@ -137,6 +137,19 @@ def test_a_batch_job(slurm):
     slurm.settles(before, 5)
 
 
+def test_a_job_whose_host_has_no_muster_is_not_reported_as_submitted_well(slurm):
+    slurm.lab.shell("launcher", "mkdir -p ~/only-here && cp /usr/local/bin/muster ~/only-here/")
+    words = ["env", "-C", str(slurm.shared), f"/home/{slurm.lab.user}/only-here/muster", "submit", "-N", "1", "-o", "lost.sbatch", "--", "true"]
+    for _ in range(5):  # a busy Slurm may need longer than muster watches
+        done = slurm.lab.exec("launcher", *words)
+        slurm.slurm.wait_over(done.stdout.strip())
+        if done.returncode != 0:
+            break
+    assert done.returncode == 125 and done.stdout.strip().isdigit(), done
+    assert re.search(r"job \d+ ended at once: its first host, n\d, could not run its command \(exit code 127\)", done.stderr), done.stderr
+    assert "only-here/muster must be on that host too" in done.stderr and "is submitted" not in done.stderr
+
+
 def test_a_job_is_called_after_its_script(muster):
     shown = subprocess.run([muster, "submit", "--dry-run", "--threads", "4", "--", "python3", "src/train.py"], capture_output=True, text=True, check=True).stdout
     assert "#SBATCH --job-name=train\n#SBATCH --output=train-%j.out\n#SBATCH --cpus-per-task=4\n" in shown, shown

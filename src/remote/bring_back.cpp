@@ -1,0 +1,248 @@
+#include "remote/bring_back.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+#include "remote/distribute.hpp"
+#include "remote/local.hpp"
+#include "remote/merge.hpp"
+#include "remote/sync.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::remote {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kNoFolder = 121;      // of the line below
+constexpr int kVanishedThere = 24;  // rsync's: files that were listed; the rest is here
+
+std::string look_line(const std::string& folder) {
+  return fmt::format(
+      "sh -c {} sh {}",
+      sys::quote(fmt::format("[ -d \"$1\" ] || exit {}; rsync --version 2>/dev/null | head -n 1",
+                             kNoFolder)),
+      sys::quote(folder));
+}
+
+// The folder with its links resolved; made if it is missing.
+Result<fs::path> make_target(const BringBack& what) {
+  std::error_code code;
+  if (!what.dry_run) fs::create_directories(what.to, code);
+  const fs::path to = code ? fs::path() : fs::weakly_canonical(what.to, code);
+  if (!code) return to;
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = "cannot create the directory: " + code.message(),
+                          .where = {.file = what.to}});
+}
+
+// A folder of ours in the target, which must not be a link to somewhere else.
+Result<void> make_inside(const fs::path& folder) {
+  std::error_code code;
+  const fs::file_status there = fs::symlink_status(folder, code);
+  if (fs::exists(there) && !fs::is_directory(there)) {
+    return unexpected(Error{.what = "this is not a directory, so muster does not write to it",
+                            .where = {.file = printable(folder.string())},
+                            .hint = "move it away, or choose another directory"});
+  }
+  fs::create_directory(folder, code);
+  if (!code) return {};
+  return unexpected(Error{.what = "cannot create the directory: " + code.message(),
+                          .where = {.file = printable(folder.string())}});
+}
+
+// A host's name is the name of its folder.
+bool is_file_name(const std::string& host) {
+  return !host.empty() && host.find('/') == std::string::npos && host != "." && host != ".." &&
+         host != kStaging;
+}
+
+// Removes the copies that were on their way, also those of an earlier, interrupted call.
+class Staging {
+ public:
+  explicit Staging(fs::path folder) : folder_(std::move(folder)) {}
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+  ~Staging() {
+    std::error_code ignored;
+    fs::remove_all(folder_, ignored);
+  }
+
+ private:
+  fs::path folder_;
+};
+
+class Bringing {
+ public:
+  Bringing(const BringBack& what, fs::path to, const std::vector<std::string>& shell)
+      : what_(what), to_(std::move(to)), shell_(shell) {}
+
+  Result<void> run(std::vector<Outcome>& outcomes) {
+    const bool staged = !what_.per_host && !what_.dry_run;
+    if (!staged) return fetch(to_, outcomes);
+    const Staging staging(to_ / kStaging);
+    MUSTER_CHECK(make_inside(to_ / kStaging));
+    MUSTER_CHECK(fetch(to_ / kStaging, outcomes));
+    std::vector<Received> received;
+    for (const Outcome& outcome : outcomes) {
+      if (!outcome.ended || !outcome.ended->ok()) continue;
+      received.push_back({outcome.host, (to_ / kStaging / outcome.host).string()});
+    }
+    return merge(received, to_.string());
+  }
+
+ private:
+  // Puts how rsync ended in the place of each outcome.
+  Result<void> fetch(const fs::path& base, std::vector<Outcome>& outcomes) {
+    const bool apart = what_.per_host || base != to_;
+    std::vector<sys::Command> commands;
+    std::vector<Outcome*> places;
+    for (Outcome& outcome : outcomes) {
+      if (!outcome.ended || has_nothing(outcome)) continue;
+      if (!is_file_name(outcome.host)) {
+        outcome.ended = unexpected(Error{.code = ErrorCode::kUsage,
+                                         .what = "its name cannot be the name of a directory",
+                                         .where = {.host = outcome.host}});
+        continue;
+      }
+      const fs::path into = apart ? base / outcome.host : base;
+      if (apart && !what_.dry_run) MUSTER_CHECK(make_inside(into));
+      commands.push_back(command(outcome, into.string()));
+      places.push_back(&outcome);
+    }
+    run_all(commands, places);
+    return {};
+  }
+
+  sys::Command command(const Outcome& outcome, const std::string& into) const {
+    const std::string host = outcome.host == what_.this_machine ? "" : outcome.host;
+    const bool exact = compares_exactly(rsync_here_) && compares_exactly(outcome.ended->out);
+    return {.argv = back_words(what_, shell_, host, into, exact),
+            .env = {"LC_ALL=C"},
+            .deadline = what_.timeout};
+  }
+
+  void run_all(const std::vector<sys::Command>& commands, const std::vector<Outcome*>& places) {
+    constexpr std::string_view kFetching = "copying the files from the hosts";
+    std::size_t done = 0;
+    const auto tell = [&] {
+      if (what_.on_progress) what_.on_progress(kFetching, done, commands.size());
+    };
+    tell();
+    auto results = sys::run_all(commands, what_.fan_out, [&](std::size_t, const auto&) {
+      ++done;
+      tell();
+    });
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      places[i]->ended = std::move(results[i]);
+      if (!places[i]->ended) continue;
+      if (places[i]->ended->code == kVanishedThere) places[i]->ended->code = 0;
+      if (places[i]->ended->ok()) continue;
+      places[i]->ended = unexpected(sync_failure(places[i]->host, *places[i]->ended, "from"));
+    }
+  }
+
+  const BringBack& what_;
+  fs::path to_;
+  const std::vector<std::string>& shell_;
+  std::string rsync_here_ = ask_rsync_here();
+};
+
+void need_rsync_there(std::vector<Outcome>& outcomes) {
+  for (Outcome& outcome : outcomes) {
+    if (!outcome.ended || has_nothing(outcome) || is_rsync(outcome.ended->out)) continue;
+    outcome.ended = unexpected(rsync_missing(outcome.host));
+  }
+}
+
+// This machine's own folder: it is the target, or the target is in it.
+void settle_this_machine(const BringBack& what, const fs::path& to,
+                         std::vector<Outcome>& outcomes) {
+  std::error_code code;
+  const fs::path own = fs::weakly_canonical(what.from, code);
+  const auto [end, rest] = std::mismatch(own.begin(), own.end(), to.begin(), to.end());
+  if (code || end != own.end()) return;
+  for (Outcome& outcome : outcomes) {
+    if (outcome.host != what.this_machine || !outcome.ended) continue;
+    if (rest == to.end() && !what.per_host) {
+      outcome.ended->code = kNoFolder;  // nothing to bring
+      continue;
+    }
+    outcome.ended = unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "on this machine, the target is inside the directory that would be copied",
+              .where = {.host = outcome.host},
+              .hint = "choose a directory outside of it"});
+  }
+}
+
+}  // namespace
+
+bool has_nothing(const Outcome& outcome) {
+  return outcome.ended && outcome.ended->signal == 0 && outcome.ended->code == kNoFolder;
+}
+
+std::vector<std::string> back_words(const BringBack& what, std::span<const std::string> shell,
+                                    const std::string& host, const std::string& into, bool exact) {
+  // --link-dest makes a whole copy of what the host has, without sending what is here already.
+  std::vector<std::string> words = {
+      "rsync",          "-rtE",    "--chmod=u+rwX",      "--whole-file",
+      "--protect-args", "--stats", "--no-human-readable"};
+  words.push_back(fmt::format("--exclude=/{}", kStaging));
+  if (exact) words.emplace_back("--modify-window=-1");
+  if (what.checksum) words.emplace_back("--checksum");
+  if (what.dry_run) words.insert(words.end(), {"--dry-run", "--out-format=%i %n%L"});
+  if (!what.per_host && !what.dry_run) words.push_back("--link-dest=" + what.to);
+  words.insert(words.end(), {"-e", rsync_shell(shell), "--", place(host, with_slash(what.from)),
+                             with_slash(into)});
+  return words;
+}
+
+Result<std::vector<Outcome>> bring_back(const BringBack& what, Transport& transport,
+                                        std::span<const std::string> hosts) {
+  std::vector<Task> tasks;
+  for (const std::string& host : hosts) {
+    tasks.push_back({.host = host, .command = look_line(what.from)});
+  }
+  auto outcomes = transport.run(tasks, std::chrono::minutes(1));
+  if (std::all_of(outcomes.begin(), outcomes.end(), has_nothing)) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "none of the hosts has this directory",
+                            .where = {.file = what.from},
+                            .hint = "name the directory on the hosts: muster sync --back DIR "
+                                    "/path/on/the/hosts"});
+  }
+  const std::string rsync_here = ask_rsync_here();
+  if (!is_rsync(rsync_here)) return unexpected(rsync_missing(""));
+  need_rsync_there(outcomes);
+  const auto failed = [](const Outcome& outcome) { return !outcome.ended; };
+  if (std::all_of(outcomes.begin(), outcomes.end(), failed)) return outcomes;
+  MUSTER_TRY(const fs::path to, make_target(what));
+  settle_this_machine(what, to, outcomes);
+  const std::vector<std::string> shell = transport.shell();
+  BringBack settled = what;
+  settled.to = to.string();
+  MUSTER_CHECK(Bringing(settled, to, shell).run(outcomes));
+  return outcomes;
+}
+
+std::vector<std::string> left_out(std::string_view out) {
+  constexpr std::string_view kSaid = "skipping non-regular file \"";
+  std::vector<std::string> names;
+  while (!out.empty()) {
+    const std::size_t end = std::min(out.find('\n'), out.size());
+    std::string_view line = out.substr(0, end);
+    if (line.starts_with(kSaid) && line.ends_with('"')) {
+      line.remove_prefix(kSaid.size());
+      line.remove_suffix(1);
+      names.push_back(printable(line));
+    }
+    out.remove_prefix(std::min(end + 1, out.size()));
+  }
+  return names;
+}
+
+}  // namespace muster::remote

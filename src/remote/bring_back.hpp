@@ -1,0 +1,48 @@
+// Files of the hosts, brought here by rsync: one folder per host, or merged. The hosts are hostile:
+// what they send becomes regular files and folders below the target, and nothing else.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "remote/transport.hpp"
+#include "sys/live_line.hpp"
+
+namespace muster::remote {
+
+struct BringBack {
+  std::string from;  // an absolute path to a folder on the hosts
+  std::string to;    // an absolute path here; made if it is missing
+  bool per_host = false;
+  bool checksum = false;  // compare contents, not sizes and times
+  bool dry_run = false;   // change nothing, list what would change
+  std::string this_machine = {};
+  std::chrono::seconds timeout = std::chrono::hours(24);
+  std::size_t fan_out = 16;  // hosts at a time
+  sys::OnProgress on_progress = nullptr;
+};
+
+// What to run here for one host; an empty `host` is this machine. Neither links nor devices are
+// made, owners and special modes are not taken over, and no checksum of a file here goes to the
+// host. `into` is a folder here. Pure.
+[[nodiscard]] std::vector<std::string> back_words(const BringBack& what,
+                                                  std::span<const std::string> shell,
+                                                  const std::string& host, const std::string& into,
+                                                  bool exact);
+
+// One outcome per host, in the same order. Fails if nothing can be brought: no host has the folder,
+// rsync is missing here, or the files cannot be merged.
+[[nodiscard]] Result<std::vector<Outcome>> bring_back(const BringBack& what, Transport& transport,
+                                                      std::span<const std::string> hosts);
+
+// Whether the host does not have the folder.
+[[nodiscard]] bool has_nothing(const Outcome& outcome);
+
+// The links and special files that were left out, from what rsync printed; printable.
+[[nodiscard]] std::vector<std::string> left_out(std::string_view out);
+
+}  // namespace muster::remote
