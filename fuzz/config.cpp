@@ -29,9 +29,9 @@ void check_variables(std::string_view text) {
 
 void check(std::string_view text) {
   check_variables(text);
-  const auto config =
-      hosts::parse_config({.text = text, .limit = kLimit},
-                          {.job_keys = kJobKeys, .profile = text.find("big:") != text.npos ? "big" : ""});
+  const auto config = hosts::parse_config(
+      {.text = text, .limit = kLimit},
+      {.job_keys = kJobKeys, .profile = text.find("big:") != text.npos ? "big" : ""});
   if (!config) return require_good_error(config.error());
   require_good_variables(config->variables);
   for (const hosts::Setting& setting : config->settings) {

@@ -51,7 +51,7 @@ void add_values(const CLI::App& command, const hosts::Config& config, Effects& e
     const std::string name(key.name);
     const CLI::Option* option = command.get_option_no_throw(std::string(key.flag));
     const hosts::Setting* setting = config.find(key.name);
-    if (option->count() > 0) {
+    if (option != nullptr && option->count() > 0) {
       effects.values.push_back(
           {name, fmt::format("{}", fmt::join(option->results(), ", ")), option->get_name()});
     } else if (setting != nullptr && !is_overridden(command, key.name)) {
@@ -93,9 +93,8 @@ Result<Effects> find_effects(CLI::App& command, JobOptions& options, const Progr
   const ConfigFile& file = *options.cluster.file;
   MUSTER_CHECK(check_profiles(file));
   MUSTER_TRY(const layout::Job job, read_job(options, program));
-  Effects effects{.profile = options.cluster.profile,
-                  .profiles = file.config.profiles,
-                  .left = job.env_left};
+  Effects effects{
+      .profile = options.cluster.profile, .profiles = file.config.profiles, .left = job.env_left};
   std::error_code failed;
   if (!file.path.empty()) effects.file = std::filesystem::canonical(file.path, failed);
   add_values(command, file.config, effects);
@@ -144,8 +143,8 @@ std::string to_text(const Effects& effects) {
     text += "\nvariables for the ranks:\n" + rows_text(effects.variables);
   }
   if (!effects.left.empty()) {
-    text += fmt::format("\nnot passed to other hosts without -x: {}\n",
-                        fmt::join(effects.left, ", "));
+    text +=
+        fmt::format("\nnot passed to other hosts without -x: {}\n", fmt::join(effects.left, ", "));
   }
   return text + fmt::format("\nnot set: {}\n", fmt::join(effects.unset, ", "));
 }

@@ -32,8 +32,7 @@ std::string find_file() {
 }
 
 // A file that the user named or wrote: where it cannot be read, the request is at fault.
-Result<std::string> read_own(const std::string& path, std::size_t max_bytes,
-                             sys::Writers writers) {
+Result<std::string> read_own(const std::string& path, std::size_t max_bytes, sys::Writers writers) {
   auto text = sys::read_file(path, max_bytes, writers);
   if (!text) text.error().code = ErrorCode::kUsage;
   return text;
@@ -57,8 +56,8 @@ std::string beside(const std::string& file, const std::string& path) {
 }
 
 // A variable such as LD_PRELOAD runs code, so these files are trusted as little as muster.yaml.
-Result<std::vector<hosts::Variable>> read_variables(const std::string& file,
-                                                    const hosts::Config& config) {
+Result<std::vector<hosts::Variable>> all_variables(const std::string& file,
+                                                   const hosts::Config& config) {
   std::vector<hosts::Variable> variables;
   for (const hosts::Setting& setting : config.settings) {
     if (setting.key != "env_file") continue;
@@ -81,7 +80,6 @@ Result<std::shared_ptr<const ConfigFile>> parsed_file(std::string path, std::str
                                                {.job_keys = job_keys(), .profile = profile}));
   hosts::Config& config = file->config;
   if (!config.hostfile.empty()) config.hostfile = beside(path, config.hostfile);
-  MUSTER_TRY(file->variables, read_variables(path, config));
   file->path = std::move(path);
   file->text = std::move(text);
   return file;
@@ -151,11 +149,14 @@ Result<void> take_config(CLI::App& command, ClusterOptions& options) {
   if (!options.file) {
     MUSTER_TRY(options.file, read_config(options));
   }
+  auto file = std::make_shared<ConfigFile>(*options.file);
+  MUSTER_TRY(file->variables, all_variables(file->path, file->config));
+  options.file = file;
   for (const hosts::JobKey& key : job_keys()) {
-    const hosts::Setting* setting = options.file->config.find(key.name);
+    const hosts::Setting* setting = file->config.find(key.name);
     CLI::Option* option = command.get_option_no_throw(std::string(key.flag));
     if (setting == nullptr || option == nullptr || is_overridden(command, key.name)) continue;
-    MUSTER_CHECK(give(*option, *setting, options.file->path));
+    MUSTER_CHECK(give(*option, *setting, file->path));
   }
   return {};
 }

@@ -16,8 +16,8 @@ namespace muster::cli {
 struct ConfigFile {
   std::string path = {};  // empty: there is none
   std::string text = {};
-  hosts::Config config = {};                   // with the profile that was asked for
-  std::vector<hosts::Variable> variables = {};  // of its files of variables, then its own
+  hosts::Config config = {};                    // with the profile that was asked for
+  std::vector<hosts::Variable> variables = {};  // of its env_file, then its own; see take_config
 };
 
 // --config, else the muster.yaml in the current folder or the nearest one above it. Refuses a file
@@ -28,8 +28,8 @@ struct ConfigFile {
 [[nodiscard]] Result<std::shared_ptr<const ConfigFile>> with_profile(const ConfigFile& file,
                                                                      const std::string& profile);
 
-// Keeps the file in `options.file`, and gives each flag of the command that was not typed the value
-// that the file has for it.
+// Keeps the file in `options.file`, with its variables, and gives each flag of the command that was
+// not typed the value that the file has for it.
 [[nodiscard]] Result<void> take_config(CLI::App& command, ClusterOptions& options);
 
 // Whether the line has the flag of this key, or one that sets the key aside.

@@ -13,7 +13,7 @@ namespace muster::cli {
 // What a key takes, for the schema. The flag itself checks the value.
 enum class KeyType {
   kText,
-  kCount,         // from 1
+  kCount,  // from 1
   kCountFrom0,
   kRanksPerHost,  // a count, or what a host has of something
   kNodes,         // a count, or MIN:MAX

@@ -16,11 +16,11 @@ Json one_of(std::initializer_list<Json> forms) {
   return {{"anyOf", forms}};
 }
 
-Json count(int least) {
+Json count_from(int least) {
   return {{"type", "integer"}, {"minimum", least}, {"maximum", 1'000'000}};
 }
 
-Json text() {
+Json any_text() {
   return {{"type", "string"}, {"minLength", 1}};
 }
 
@@ -28,7 +28,7 @@ Json text_like(const char* pattern) {
   return {{"type", "string"}, {"pattern", pattern}};
 }
 
-Json words(const Json& word) {
+Json list_of(const Json& word) {
   return one_of({word, {{"type", "array"}, {"items", word}, {"minItems", 1}}});
 }
 
@@ -41,13 +41,13 @@ Json engine_names() {
 Json value_of(KeyType type) {
   switch (type) {
     case KeyType::kCount:
-      return count(1);
+      return count_from(1);
     case KeyType::kCountFrom0:
-      return count(0);
+      return count_from(0);
     case KeyType::kRanksPerHost:
-      return one_of({count(1), {{"enum", {"auto", "cpu", "gpu"}}}});
+      return one_of({count_from(1), {{"enum", {"auto", "cpu", "gpu"}}}});
     case KeyType::kNodes:
-      return one_of({count(1), text_like("^[1-9][0-9]*:[1-9][0-9]*$")});
+      return one_of({count_from(1), text_like("^[1-9][0-9]*:[1-9][0-9]*$")});
     case KeyType::kEngine:
       return engine_names();
     case KeyType::kYesNo:
@@ -57,12 +57,12 @@ Json value_of(KeyType type) {
     case KeyType::kPort:
       return {{"type", "integer"}, {"minimum", 1}, {"maximum", 65535}};
     case KeyType::kWords:
-      return words(text());
+      return list_of(any_text());
     case KeyType::kText:
     case KeyType::kPath:
       break;
   }
-  return text();
+  return any_text();
 }
 
 Json environment() {
@@ -75,7 +75,7 @@ Json environment() {
              {"propertyNames", {{"pattern", kVariableName}}},
              {"additionalProperties", value},
              {"minProperties", 1}},
-            words(text_like("^[A-Za-z0-9_]+(=[^\\u0000]*)?$"))}}};
+            list_of(text_like("^[A-Za-z0-9_]+(=[^\\u0000]*)?$"))}}};
 }
 
 // The keys that the file and its profiles have in common.
@@ -87,7 +87,7 @@ Json shared_keys() {
     keys[std::string(key.name)] = std::move(value);
   }
   keys["environment"] = environment();
-  keys["env_file"] = words(text());
+  keys["env_file"] = list_of(any_text());
   keys["env_file"]["description"] =
       "Files of variables for the ranks, with NAME=value in each line; relative to this file";
   return keys;

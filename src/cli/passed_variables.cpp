@@ -10,6 +10,7 @@ constexpr auto kAlwaysPassed = std::to_array<std::string_view>({
     "CCL_ALLGATHERV",
     "CCL_ALLREDUCE",
     "CCL_ATL_TRANSPORT",
+    "CCL_CONFIGURATION",
     "CCL_LOG_LEVEL",
     "CCL_PROCESS_LAUNCHER",
     "CCL_WORKER_COUNT",
@@ -193,6 +194,8 @@ static_assert(std::is_sorted(kAlwaysPassed.begin(), kAlwaysPassed.end()));
 constexpr std::array<std::string_view, 7> kOfLibraries = {"NCCL_", "TORCH_", "GLOO_", "UCX_",
                                                           "FI_",   "CCL_",   "OMP_"};
 
+constexpr std::array<std::string_view, 5> kOfPaths = {"_DIR", "_FILE", "_HOME", "_PATH", "_ROOT"};
+
 }  // namespace
 
 std::span<const std::string_view> always_passed() {
@@ -205,7 +208,9 @@ bool is_always_passed(std::string_view name) {
 
 bool is_for_ranks(std::string_view name) {
   return std::any_of(kOfLibraries.begin(), kOfLibraries.end(),
-                     [&](std::string_view prefix) { return name.starts_with(prefix); });
+                     [&](std::string_view prefix) { return name.starts_with(prefix); }) &&
+         std::none_of(kOfPaths.begin(), kOfPaths.end(),
+                      [&](std::string_view suffix) { return name.ends_with(suffix); });
 }
 
 }  // namespace muster::cli

@@ -13,7 +13,8 @@ namespace muster::cli {
 
 [[nodiscard]] bool is_always_passed(std::string_view name);
 
-// Whether it belongs to a library that only the ranks use. The user may expect that they get it.
+// Whether it is a setting of a library that only the ranks use, and does not look like a path. The
+// user may expect that the ranks get it.
 [[nodiscard]] bool is_for_ranks(std::string_view name);
 
 }  // namespace muster::cli

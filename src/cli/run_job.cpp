@@ -131,9 +131,8 @@ std::string left_variables_text(const Surveyed& all) {
   if (all.job.env_left.empty() || !elsewhere || all.job.pods > 0 || !all.allocation.empty()) {
     return "";
   }
-  return fmt::format(
-      "muster: not passed to the other hosts: {}; to pass a variable, add: -x {}\n",
-      fmt::join(all.job.env_left, ", "), all.job.env_left.front());
+  return fmt::format("muster: not passed to the other hosts: {}; to pass a variable, add: -x {}\n",
+                     fmt::join(all.job.env_left, ", "), all.job.env_left.front());
 }
 
 // The values of muster.yaml may be secret and are not shown.

@@ -118,9 +118,9 @@ class ConfigReader {
       return is_spelled_like(key.text, one.flag);
     });
     return refuse(file_, key, fmt::format("there is no key {}", excerpt(key.text)),
-                  meant == job_keys_.end() ? did_you_mean(key.text, known)
-                                           : fmt::format("the key for {} is '{}'", meant->flag,
-                                                         meant->name));
+                  meant == job_keys_.end()
+                      ? did_you_mean(key.text, known)
+                      : fmt::format("the key for {} is '{}'", meant->flag, meant->name));
   }
 
   Result<void> add_variables(const YamlEntry& entry, const std::string& profile) {

@@ -6,10 +6,8 @@ namespace muster::hosts {
 namespace {
 
 Error refuse_variable(const Where& where, std::string what, std::string hint = {}) {
-  return {.code = ErrorCode::kUsage,
-          .what = std::move(what),
-          .where = where,
-          .hint = std::move(hint)};
+  return {
+      .code = ErrorCode::kUsage, .what = std::move(what), .where = where, .hint = std::move(hint)};
 }
 
 Where place_of(const Source& file, const YamlScalar& scalar) {
@@ -19,11 +17,11 @@ Where place_of(const Source& file, const YamlScalar& scalar) {
 Result<Variable> checked_variable(Variable variable) {
   if (!is_variable_name(variable.name)) {
     return unexpected(refuse_variable(variable.where, "this is not the name of a variable",
-                             "a name consists of letters, digits and '_'"));
+                                      "a name consists of letters, digits and '_'"));
   }
   if (variable.value && variable.value->find('\0') != std::string::npos) {
-    return unexpected(refuse_variable(variable.where, fmt::format("the value of {} contains a zero byte",
-                                                         variable.name)));
+    return unexpected(refuse_variable(
+        variable.where, fmt::format("the value of {} contains a zero byte", variable.name)));
   }
   return variable;
 }
@@ -38,9 +36,10 @@ Result<Variable> read_assignment(std::string_view text, Where where) {
 
 Result<Variable> read_map_entry(const Source& file, const YamlEntry& entry) {
   if (entry.is_list || entry.is_map) {
-    return unexpected(refuse_variable(place_of(file, entry.key), "a variable has one value",
-                             "write NAME: value, or only NAME: to take the value from your "
-                             "environment"));
+    return unexpected(
+        refuse_variable(place_of(file, entry.key), "a variable has one value",
+                        "write NAME: value, or only NAME: to take the value from your "
+                        "environment"));
   }
   Variable variable{.name = entry.key.text, .where = place_of(file, entry.key)};
   if (!entry.values.empty()) variable.value = entry.values.front().text;
@@ -70,10 +69,9 @@ Result<Variable> read_variable_line(std::string_view line, Where where) {
 }  // namespace
 
 bool is_variable_name(std::string_view name) {
-  return !name.empty() &&
-         name.find_first_not_of(
-             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") ==
-             std::string_view::npos;
+  return !name.empty() && name.find_first_not_of(
+                              "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") ==
+                              std::string_view::npos;
 }
 
 Result<std::vector<Variable>> read_variables(const Source& file, const YamlEntry& entry) {
@@ -88,7 +86,7 @@ Result<std::vector<Variable>> read_variables(const Source& file, const YamlEntry
   }
   if (!variables.empty()) return variables;
   return unexpected(refuse_variable(place_of(file, entry.key), "'environment' names no variable",
-                           "write NAME: value in the lines below, or a list of names"));
+                                    "write NAME: value in the lines below, or a list of names"));
 }
 
 Result<std::vector<Variable>> parse_variables(const Source& source) {

@@ -15,7 +15,7 @@ namespace {
 TEST(ConfigKeys, EachHasAFlagOfRunByItsFullName) {
   CLI::App command;
   RunOptions options;
-  add_described_options(command, options);
+  add_run_options(command, options);
   std::set<std::string_view> names;
   for (const ConfigKey& key : config_keys()) {
     EXPECT_TRUE(names.insert(key.name).second) << key.name;
@@ -37,18 +37,36 @@ TEST(ConfigKeys, TheSchemaHasAllOfThem) {
 }
 
 TEST(PassedVariables, HarmlessNamesArePassed) {
-  for (const char* name : {"NCCL_DEBUG", "NCCL_IB_TIMEOUT", "WANDB_PROJECT",
-                           "PYTORCH_CUDA_ALLOC_CONF", "OMP_NUM_THREADS", "FI_PROVIDER", "UCX_TLS"}) {
+  for (const char* name :
+       {"NCCL_DEBUG", "NCCL_IB_TIMEOUT", "WANDB_PROJECT", "PYTORCH_CUDA_ALLOC_CONF",
+        "OMP_NUM_THREADS", "FI_PROVIDER", "UCX_TLS"}) {
     EXPECT_TRUE(is_always_passed(name)) << name;
   }
 }
 
 TEST(PassedVariables, NamesOfPathsDevicesInterfacesAndSecretsAreNot) {
-  for (const char* name :
-       {"HF_HOME", "CUDA_HOME", "TORCH_HOME", "TORCH_TRACE", "NCCL_TOPO_FILE", "NCCL_DEBUG_FILE",
-        "NCCL_NET_PLUGIN", "CUDA_VISIBLE_DEVICES", "UCX_NET_DEVICES", "NCCL_IB_HCA",
-        "NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME", "FI_TCP_IFACE", "CCL_KVS_IFACE", "NCCL_COMM_ID",
-        "OMP_PLACES", "WANDB_API_KEY", "WANDB_DIR", "HF_TOKEN", "PATH", "LD_PRELOAD", ""}) {
+  for (const char* name : {"HF_HOME",
+                           "CUDA_HOME",
+                           "TORCH_HOME",
+                           "TORCH_TRACE",
+                           "NCCL_TOPO_FILE",
+                           "NCCL_DEBUG_FILE",
+                           "NCCL_NET_PLUGIN",
+                           "CUDA_VISIBLE_DEVICES",
+                           "UCX_NET_DEVICES",
+                           "NCCL_IB_HCA",
+                           "NCCL_SOCKET_IFNAME",
+                           "GLOO_SOCKET_IFNAME",
+                           "FI_TCP_IFACE",
+                           "CCL_KVS_IFACE",
+                           "NCCL_COMM_ID",
+                           "OMP_PLACES",
+                           "WANDB_API_KEY",
+                           "WANDB_DIR",
+                           "HF_TOKEN",
+                           "PATH",
+                           "LD_PRELOAD",
+                           ""}) {
     EXPECT_FALSE(is_always_passed(name)) << name;
   }
   // Whatever is added to the list later.

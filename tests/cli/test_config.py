@@ -174,7 +174,7 @@ def test_a_profile_needs_a_file(project, tmp_path):
 
 def test_harmless_variables_are_passed_and_others_only_by_name(project, tmp_path):
     env = {"NCCL_DEBUG": "INFO", "WANDB_PROJECT": "p", "PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "HF_HOME": "/data", "CUDA_HOME": "/usr",
-           "CUDA_VISIBLE_DEVICES": "0", "GLOO_SOCKET_IFNAME": "ens5", "WANDB_API_KEY": "hush", "HF_TOKEN": "hush", "NCCL_NEW_SETTING": "1"}
+           "CUDA_VISIBLE_DEVICES": "0", "GLOO_SOCKET_IFNAME": "ens5", "WANDB_API_KEY": "hush", "HF_TOKEN": "hush", "NCCL_NEW_SETTING": "1", "TORCH_HOME": "/data"}
     shown = project.config(where=tmp_path, env=env)
     assert {"NCCL_DEBUG", "WANDB_PROJECT", "PYTORCH_CUDA_ALLOC_CONF"} == env.keys() & shown["variables"].keys()
     assert shown["not_passed"] == ["GLOO_SOCKET_IFNAME", "NCCL_NEW_SETTING"]

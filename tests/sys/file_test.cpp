@@ -219,9 +219,10 @@ TEST(ReadFile, ThatNobodyNamedFollowsNoLinkOfOthers) {
   EXPECT_TRUE(read_file(path, kMaxFileBytes, Writers::kOnlyUs).has_value());
   const auto text = read_file(path, kMaxFileBytes, Writers::kOnlyUsAndNoLink);
   ASSERT_FALSE(text.has_value());
-  EXPECT_EQ(text.error().what, "this is a symbolic link in a directory that other users can change");
-  EXPECT_TRUE(
-      read_file(folder.path() + "/other.yaml", kMaxFileBytes, Writers::kOnlyUsAndNoLink).has_value());
+  EXPECT_EQ(text.error().what,
+            "this is a symbolic link in a directory that other users can change");
+  EXPECT_TRUE(read_file(folder.path() + "/other.yaml", kMaxFileBytes, Writers::kOnlyUsAndNoLink)
+                  .has_value());
 }
 
 TEST(FolderWriters, AreKnownByOwnerAndMode) {
