@@ -13,7 +13,9 @@ using Json = nlohmann::ordered_json;
 constexpr const char* kVariableName = "^[A-Za-z0-9_]+$";
 
 Json one_of(std::initializer_list<Json> forms) {
-  return {{"anyOf", forms}};
+  Json all = Json::array();
+  for (const Json& form : forms) all.push_back(form);
+  return {{"anyOf", all}};
 }
 
 Json count_from(int least) {
@@ -67,15 +69,14 @@ Json value_of(KeyType type) {
 
 Json environment() {
   const Json value = {{"type", {"string", "number", "boolean", "null"}}};
-  return {{"description",
-           "Variables for the ranks: NAME: value, or only NAME: to take the value from your "
-           "environment"},
-          {"anyOf",
-           {{{"type", "object"},
-             {"propertyNames", {{"pattern", kVariableName}}},
-             {"additionalProperties", value},
-             {"minProperties", 1}},
-            list_of(text_like("^[A-Za-z0-9_]+(=[^\\u0000]*)?$"))}}};
+  const Json map = {{"type", "object"},
+                    {"propertyNames", {{"pattern", kVariableName}}},
+                    {"additionalProperties", value},
+                    {"minProperties", 1}};
+  Json schema = one_of({map, list_of(text_like("^[A-Za-z0-9_]+(=.*)?$"))});
+  schema["description"] =
+      "Variables for the ranks: NAME: value, or only NAME: to take the value from your environment";
+  return schema;
 }
 
 // The keys that the file and its profiles have in common.
