@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/config_file.hpp"
 #include "cli/flag_words.hpp"
 #include "cli/run_lock.hpp"
 #include "run/folder.hpp"
@@ -49,6 +50,7 @@ Result<RunOptions> parsed(const launch::Words& words, const std::string& folder)
             std::string("this muster does not understand the run's command line: ") + error.what(),
         .where = {.file = folder}});
   }
+  MUSTER_CHECK(take_config(command, options.job.cluster));
   return options;
 }
 

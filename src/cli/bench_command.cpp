@@ -20,6 +20,7 @@
 #include "bench/table.hpp"
 #include "cli/bench_job.hpp"
 #include "cli/command.hpp"
+#include "cli/config_file.hpp"
 #include "cli/flag_words.hpp"
 #include "cli/reach.hpp"
 #include "engines/kind.hpp"
@@ -516,8 +517,11 @@ void add_bench(CLI::App& app, Action& action, const std::vector<std::string>& wo
       app.add_subcommand("bench", "Measure the network between the hosts and judge its speed");
   command->footer(kBenchMore);
   add_bench_options(*command, *options);
-  command->callback([options, &action, &words, &program] {
-    action = [options, &words, &program] { return bench_command(*options, words, program); };
+  command->callback([options, command, &action, &words, &program] {
+    action = [options, command, &words, &program]() -> Result<int> {
+      if (options->files.empty()) MUSTER_CHECK(take_config(*command, options->job.cluster));
+      return bench_command(*options, words, program);
+    };
   });
 }
 

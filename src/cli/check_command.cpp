@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
+#include "cli/config_file.hpp"
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
 #include "sys/print.hpp"
@@ -61,8 +62,11 @@ void add_check(CLI::App& app, Action& action, const Program& program) {
       "  muster check -H 'node[01-16]:4' train.py --epochs 3");
   add_job_options(*command, options->job);
   command->add_flag("--json", options->json, "Print one JSON object per finding");
-  command->callback([options, &action, &program] {
-    action = [options, &program] { return check(*options, program); };
+  command->callback([options, command, &action, &program] {
+    action = [options, command, &program]() -> Result<int> {
+      MUSTER_CHECK(take_config(*command, options->job.cluster));
+      return check(*options, program);
+    };
   });
 }
 

@@ -49,8 +49,15 @@ constexpr ClusterRow kClusterFlags[] = {
     {{.names = "--config",
       .value = "PATH",
       .group = kHosts,
-      .help = "Read this file instead of ./muster.yaml"},
+      .help = "Read this file instead of muster.yaml in this directory or above it"},
      [](const Adder& flag, ClusterOptions& to) { return flag.value(to.config)->check(not_empty); }},
+    {{.names = "-P,--profile",
+      .value = "NAME",
+      .group = kHosts,
+      .help = "Profile of muster.yaml to use"},
+     [](const Adder& flag, ClusterOptions& to) {
+       return flag.value(to.profile)->check(not_empty);
+     }},
     {{.names = "-u,--user", .value = "USER", .group = kHosts, .help = "User to log in as"},
      [](const Adder& flag, ClusterOptions& to) {
        return flag.value(to.user)->check(not_empty)->check(user_name);

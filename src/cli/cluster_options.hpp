@@ -1,6 +1,7 @@
 // The flags by which every command is told its hosts.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,8 @@
 
 namespace muster::cli {
 
+struct ConfigFile;
+
 // Empty or 0: the flag was not given.
 struct ClusterOptions {
   std::string expression;
@@ -18,9 +21,11 @@ struct ClusterOptions {
   std::string include;
   std::string exclude;
   std::string config;
+  std::string profile;
   std::string user;
   int port = 0;
   std::vector<hosts::Host> members = {};  // chosen already, instead of all that names hosts
+  std::shared_ptr<const ConfigFile> file = nullptr;  // null: muster.yaml was not read yet
 };
 
 [[nodiscard]] std::span<const Row<ClusterOptions>> cluster_flags();
@@ -29,8 +34,8 @@ void add_cluster_options(CLI::App& command, ClusterOptions& options);
 // What to do if neither flags nor a muster.yaml name hosts.
 enum class WithoutHosts { kRefused, kThisMachine };
 
-// Flags win over muster.yaml (--config, else the one in the current folder). Hosts named by a flag
-// put all that the file says of hosts aside; its user and port still hold.
+// Flags win over muster.yaml. Hosts named by a flag put all that the file says of hosts aside; its
+// user and port still hold.
 [[nodiscard]] Result<hosts::Cluster> read_cluster(const ClusterOptions& options,
                                                   WithoutHosts without = WithoutHosts::kRefused);
 

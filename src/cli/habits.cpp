@@ -177,7 +177,7 @@ class Reader {
   // A word that belongs to no flag: the program, or the module after -m.
   Result<void> read_program() {
     const std::string& command = words_.front();
-    if (!among(command, "run check submit")) {
+    if (!among(command, "run check submit config")) {
       return refused(
           fmt::format("muster {1} does not take the argument '{0}'", words_[at_], command),
           fmt::format("muster {} --help lists all flags", command));

@@ -91,7 +91,7 @@ constexpr JobRow kJobFlags[] = {
       .group = kProgram,
       .secret = true,
       .help = "Environment variable to pass to the ranks: NAME or NAME=value; may be repeated. "
-              "NCCL_*, TORCH_*, GLOO_*, UCX_*, FI_*, CCL_* and OMP_* are always passed"},
+              "Some are always passed, such as NCCL_DEBUG and WANDB_PROJECT (see docs/config.md)"},
      [](const Adder& flag, JobOptions& to) { return flag.list(to.variables); }},
     {{.names = "--activate",
       .value = "LINES",
@@ -103,7 +103,9 @@ constexpr JobRow kJobFlags[] = {
       .group = kProgram,
       .help = "Before the start, copy the current directory to all hosts, except files "
               "that .gitignore or .musterignore excludes"},
-     [](const Adder& flag, JobOptions& to) { return flag.call([&] { to.sync = true; }); }},
+     [](const Adder& flag, JobOptions& to) {
+       return flag.call([&] { to.sync = to.sync.value_or(true); });  // --no-sync wins
+     }},
     {{.names = "--no-sync",
       .group = kProgram,
       .help = "Do not copy the directory, even if muster.yaml says 'sync: true'"},

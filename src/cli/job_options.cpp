@@ -1,16 +1,18 @@
 #include "cli/job_options.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "base/endpoint.hpp"
 #include "base/environment.hpp"
+#include "cli/config_file.hpp"
+#include "cli/passed_variables.hpp"
 #include "cli/python_program.hpp"
 #include "engines/kind.hpp"
 #include "sys/path_search.hpp"
@@ -18,44 +20,66 @@
 namespace muster::cli {
 namespace {
 
-// What ranks are meant to hear of without being told.
-constexpr std::array<std::string_view, 7> kForwarded = {"NCCL_", "TORCH_", "GLOO_", "UCX_",
-                                                        "FI_",   "CCL_",   "OMP_"};
-
-std::vector<std::string> forwarded_by_default() {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : own_environment()) {
-    const bool wanted =
-        std::any_of(kForwarded.begin(), kForwarded.end(),
-                    [&](std::string_view prefix) { return name.starts_with(prefix); });
-    if (wanted) names.emplace_back(name);
-  }
-  return names;
-}
-
-Result<std::string> export_variable(const std::string& given) {
+Result<hosts::Variable> typed_variable(const std::string& given) {
   const std::size_t equals = given.find('=');
-  std::string name = given.substr(0, equals);
-  const bool plain =
-      !name.empty() &&
-      name.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") ==
-          std::string::npos;
-  if (!plain) {
+  hosts::Variable variable{.name = given.substr(0, equals)};
+  if (!hosts::is_variable_name(variable.name)) {
     return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("-x: '{}' is not a variable name", name),
+                            .what = fmt::format("-x: '{}' is not a variable name", variable.name),
                             .hint = "use -x NAME, or -x NAME=value"});
   }
-  if (equals != std::string::npos) {
-    (void)::setenv(name.c_str(), given.c_str() + equals + 1, 1);  // NOLINT(concurrency-mt-unsafe)
-  } else if (std::getenv(name.c_str()) == nullptr) {              // NOLINT(concurrency-mt-unsafe)
-    return unexpected(
-        Error{.code = ErrorCode::kUsage,
-              .what = fmt::format("-x {0}: the variable {0} is not set on this machine", name),
-              .hint = fmt::format("to set the variable: -x {}=value; to leave a host out, as with "
-                                  "srun's -x: --exclude {}",
-                                  name, given)});
+  if (equals != std::string::npos) variable.value = given.substr(equals + 1);
+  return variable;
+}
+
+Error not_set(const hosts::Variable& variable) {
+  const std::string& name = variable.name;
+  if (!variable.where.file.empty()) {
+    return {.code = ErrorCode::kUsage,
+            .what = fmt::format("the variable {} is not set on this machine", name),
+            .where = variable.where,
+            .hint = fmt::format("export {} first, or write its value into the file", name)};
   }
-  return name;
+  return {.code = ErrorCode::kUsage,
+          .what = fmt::format("-x {0}: the variable {0} is not set on this machine", name),
+          .hint = fmt::format("to set the variable: -x {0}=value; to leave a host out, as with "
+                              "srun's -x: --exclude {0}",
+                              name)};
+}
+
+// Values reach the ranks through our own environment.
+Result<void> export_variable(const hosts::Variable& variable) {
+  const char* name = variable.name.c_str();
+  if (variable.value) {
+    (void)::setenv(name, variable.value->c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
+  } else if (std::getenv(name) == nullptr) {           // NOLINT(concurrency-mt-unsafe)
+    return unexpected(not_set(variable));
+  }
+  return {};
+}
+
+Result<void> add_variables(const JobOptions& options, layout::Job& job) {
+  std::vector<hosts::Variable> wanted;
+  if (options.cluster.file) wanted = options.cluster.file->variables;
+  for (const std::string& given : options.variables) {
+    MUSTER_TRY(hosts::Variable variable, typed_variable(given));
+    wanted.push_back(std::move(variable));
+  }
+  std::set<std::string> names;
+  for (const hosts::Variable& variable : wanted) {
+    MUSTER_CHECK(export_variable(variable));
+    names.insert(variable.name);
+  }
+  const auto own = own_environment();
+  for (const auto& [name, value] : own) {
+    if (is_always_passed(name)) names.insert(name);
+    if (is_for_ranks(name) && !names.contains(name)) job.env_left.push_back(name);
+  }
+  for (const std::string& name : names) {
+    job.env.push_back(name);
+    if (const auto found = own.find(name); found != own.end()) job.env_values.insert(*found);
+  }
+  return {};
 }
 
 // Nothing of it need be here: then it is a script of the hosts'.
@@ -108,17 +132,7 @@ Result<layout::Job> read_job(const JobOptions& options, const Program& program) 
   std::error_code error;
   job.folder = std::filesystem::current_path(error);
   if (!job.launcher.empty()) job.launcher = std::filesystem::absolute(job.launcher, error);
-  job.env = forwarded_by_default();
-  for (const std::string& given : options.variables) {
-    MUSTER_TRY(std::string name, export_variable(given));
-    job.env.push_back(std::move(name));
-  }
-  std::sort(job.env.begin(), job.env.end());
-  job.env.erase(std::unique(job.env.begin(), job.env.end()), job.env.end());
-  const auto own = own_environment();
-  for (const std::string& name : job.env) {
-    if (const auto found = own.find(name); found != own.end()) job.env_values.insert(*found);
-  }
+  MUSTER_CHECK(add_variables(options, job));
   return job;
 }
 

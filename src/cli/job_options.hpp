@@ -17,7 +17,7 @@ struct JobOptions {
   ClusterOptions cluster;
   layout::Job job;                          // without program and environment
   std::vector<std::string> variables;       // -x: NAME or NAME=value
-  std::optional<bool> sync = std::nullopt;  // --sync, --no-sync; else as muster.yaml says
+  std::optional<bool> sync = std::nullopt;  // --sync, --no-sync
   int answer_within_s = 15;                 // a host, without its activation
   bool module = false;                      // the program is a module of Python's
   bool no_python = false;                   // and never a script of its
@@ -32,8 +32,9 @@ constexpr const char* kBreaksGroup = "Time limits and restarts";
 [[nodiscard]] std::span<const Row<JobOptions>> job_flags();  // without the cluster's
 void add_job_options(CLI::App& command, JobOptions& options);
 
-// Completes the job: the program, the variables to forward (set in our environment where a value
-// was given: values never reach a command line).
+// Completes the job: the program, the variables to forward: those of -x, those of muster.yaml and
+// those that are always passed. They are set in our environment where a value was given: values
+// never reach a command line.
 [[nodiscard]] Result<layout::Job> read_job(const JobOptions& options, const Program& program);
 
 }  // namespace muster::cli

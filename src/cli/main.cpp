@@ -95,8 +95,9 @@ struct Reader {
 };
 constexpr std::array kReaders = {
     Reader{"run", in_own_words},      Reader{"check", in_own_words},
-    Reader{"submit", in_own_words},   Reader{"train", read_train_line},
-    Reader{"bench", read_bench_line}, Reader{"exec", read_exec_line},
+    Reader{"submit", in_own_words},   Reader{"config", in_own_words},
+    Reader{"train", read_train_line}, Reader{"bench", read_bench_line},
+    Reader{"exec", read_exec_line},
 };
 
 // Where muster's words end and the program begins.
@@ -154,6 +155,7 @@ int run(int argc, char** argv) {
   add_exec(app, action, line.program);
   add_sync(app, action);
   add_hosts(app, action);
+  add_config(app, action, line.program);
   add_facts(app, action);
   add_bench(app, action, line.words, line.program);
   add_train(app, action, line.program);

@@ -7,6 +7,7 @@
 
 #include "cli/again.hpp"
 #include "cli/command.hpp"
+#include "cli/config_file.hpp"
 #include "cli/detach.hpp"
 #include "cli/kept_command.hpp"
 #include "cli/reach.hpp"
@@ -90,7 +91,11 @@ void add_run(CLI::App& app, Action& action, const std::vector<std::string>& word
   add_run_options(*command, *options);
   command->callback([options, command, &action, &words, &program] {
     action = [options, command, &words, &program]() -> Result<int> {
-      if (!options->again.empty()) MUSTER_CHECK(check_beside_again(*command, program));
+      if (!options->again.empty()) {
+        MUSTER_CHECK(check_beside_again(*command, program));
+      } else {
+        MUSTER_CHECK(take_config(*command, options->job.cluster));
+      }
       return run_command(*options, {words.begin() + 1, words.end()}, program);
     };
   });

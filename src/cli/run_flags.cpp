@@ -121,15 +121,15 @@ constexpr RunRow kSubmitFlags[] = {
      [](const Adder& flag, RunOptions& to) { return flag.on(to.dry_run); }},
 };
 
-void add_job_and_run_flags(CLI::App& command, RunOptions& options) {
+}  // namespace
+
+void add_described_options(CLI::App& command, RunOptions& options) {
   add_job_options(command, options.job);
   add_flags<RunOptions>(command, kRunFlags, options);
 }
 
-}  // namespace
-
 void add_start_options(CLI::App& command, RunOptions& options) {
-  add_job_and_run_flags(command, options);
+  add_described_options(command, options);
   add_flags<RunOptions>(command, kStartFlags, options);
 }
 
@@ -139,7 +139,7 @@ void add_run_options(CLI::App& command, RunOptions& options) {
 }
 
 void add_submit_options(CLI::App& command, RunOptions& options) {
-  add_job_and_run_flags(command, options);
+  add_described_options(command, options);
   add_flags<RunOptions>(command, kSubmitFlags, options);
 }
 

@@ -8,10 +8,12 @@
 #include <string_view>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/endpoint.hpp"
 #include "base/printable.hpp"
 #include "cli/attempt.hpp"
+#include "cli/config_file.hpp"
 #include "cli/kept_command.hpp"
 #include "cli/on_end.hpp"
 #include "cli/survey.hpp"
@@ -106,8 +108,32 @@ std::vector<hosts::Host> members_of(const Surveyed& all) {
   return members;
 }
 
+// Libraries of the ranks read these, so that the user may expect them there. Slurm passes all on.
+std::string left_variables_text(const Surveyed& all) {
+  const auto& placements = all.layout.placements;
+  const bool elsewhere =
+      std::any_of(placements.begin(), placements.end(), [](const auto& one) { return !one.here; });
+  if (all.job.env_left.empty() || !elsewhere || all.job.pods > 0 || !all.allocation.empty()) {
+    return "";
+  }
+  return fmt::format("muster: not passed to the other hosts: {}; to pass a variable, add: -x {}\n",
+                     fmt::join(all.job.env_left, ", "), all.job.env_left.front());
+}
+
+// The values of muster.yaml may be secret and are not shown.
+std::string needed_variables_text(const ClusterOptions& options) {
+  std::set<std::string> names;
+  for (const hosts::Variable& variable : options.file->variables) {
+    if (variable.value) names.insert(variable.name);
+  }
+  if (names.empty()) return "";
+  return fmt::format("muster: before you run this command, export what {} sets: {}\n",
+                     options.file->path, fmt::join(names, ", "));
+}
+
 // For pasting: with the values that were given with -x, and the hosts keep what the shim needs.
 void show_command(Surveyed& all, const RunOptions& options, launch::Plan plan) {
+  sys::write_err(needed_variables_text(options.job.cluster));
   for (const std::string& given : options.job.variables) {
     if (given.find('=') != std::string::npos) plan.env.push_back(given);
   }
@@ -196,6 +222,7 @@ Result<std::optional<int>> RunStage::prepare(const run::Turn& turn, bool is_firs
   for (const std::string& note : plan_.notes) {
     if (!options_.quiet && is_first) sys::print_err("muster: {}\n", note);
   }
+  if (!options_.quiet && is_first) sys::write_err(left_variables_text(*all_));
   tell_placements(*all_, plan_);
   if (!options_.dry_run) return std::optional<int>();
   show_command(*all_, options_, plan_);

@@ -34,6 +34,9 @@ void add_run_options(CLI::App& command, RunOptions& options);
 void add_start_options(CLI::App& command, RunOptions& options);
 void add_submit_options(CLI::App& command, RunOptions& options);
 
+// The flags that they have in common: those that describe the job.
+void add_described_options(CLI::App& command, RunOptions& options);
+
 // What muster knows of all of them; of two with one name, only --help differs.
 [[nodiscard]] std::span<const Flag> run_flags();
 

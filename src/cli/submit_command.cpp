@@ -7,6 +7,7 @@
 
 #include "base/printable.hpp"
 #include "cli/command.hpp"
+#include "cli/config_file.hpp"
 #include "cli/slurm_job.hpp"
 #include "launch/job_state.hpp"
 #include "remote/diagnose.hpp"
@@ -141,8 +142,9 @@ void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& w
       "  muster submit -N 2 --nproc-per-node 4 train.py --epochs 3\n"
       "  muster submit -N 2 --slurm-arg=--partition=gpu --dry-run train.py");
   add_submit_options(*command, *options);
-  command->callback([options, &action, &words, &program] {
-    action = [options, &words, &program] {
+  command->callback([options, command, &action, &words, &program] {
+    action = [options, command, &words, &program]() -> Result<int> {
+      MUSTER_CHECK(take_config(*command, options->job.cluster));
       return submit(*options, {words.begin() + 1, words.end()}, program);
     };
   });

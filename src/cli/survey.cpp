@@ -123,7 +123,7 @@ Result<void> take_reach(Reach reach, std::optional<int> node_rank, Surveyed& all
 
 Result<HostErrors> sync_if_wanted(const JobOptions& options, Surveyed& all,
                                   const SurveyFor& purpose) {
-  if (!options.sync.value_or(all.cluster.sync)) return HostErrors{};
+  if (!options.sync.value_or(false)) return HostErrors{};
   if (all.job.pods > 0) {
     return unexpected(Error{.code = ErrorCode::kUsage,
                             .what = "--sync cannot reach the other pods of the job",
@@ -179,7 +179,6 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   MUSTER_TRY(Reach reach, find_reach(options));
   MUSTER_CHECK(take_reach(std::move(reach), options.node_rank, *all));
   MUSTER_TRY(const HostErrors not_synced, sync_if_wanted(options, *all, purpose));
-  if (all->job.activate.empty()) all->job.activate = all->cluster.activate;
   facts::Request request = request_for(all->job);
   request.answer_within_s = options.answer_within_s;
   const bool activates = !all->job.activate.empty();

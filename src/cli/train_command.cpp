@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "cli/command.hpp"
+#include "cli/config_file.hpp"
 #include "cli/run_command.hpp"
 #include "trainflags/models.hpp"
 #include "trainflags/train_options.hpp"
@@ -82,7 +83,10 @@ void add_train(CLI::App& app, Action& action, const Program& program) {
       ->group(kEngineGroup);
   add_start_options(*command, given->run);
   command->callback([given, command, &action, &program] {
-    action = [given, command, &program] { return train_command(*given, *command, program); };
+    action = [given, command, &program]() -> Result<int> {
+      MUSTER_CHECK(take_config(*command, given->run.job.cluster));
+      return train_command(*given, *command, program);
+    };
   });
 }
 

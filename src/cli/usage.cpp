@@ -33,16 +33,9 @@ const CLI::Option* option_named(const CLI::App& command, const std::string& name
   return found.empty() ? nullptr : found.front();
 }
 
-// CLI11 begins most messages with "NAME: ".
 std::string reworded(const CLI::App& command, const CLI::ParseError& error) {
-  std::string what = error.what();
+  const std::string what = error.what();
   const std::string kind = error.get_name();
-  const auto replace = [&what](std::string_view old, std::string_view better) {
-    for (std::size_t at = what.find(old); at != std::string::npos;
-         at = what.find(old, at + better.size())) {
-      what.replace(at, old.size(), better);
-    }
-  };
   if (kind == "ArgumentMismatch" && what.ends_with(" missing")) {
     const std::string name = what.substr(0, what.find(':'));
     const CLI::Option* option = option_named(command, name);
@@ -50,6 +43,20 @@ std::string reworded(const CLI::App& command, const CLI::ParseError& error) {
     return fmt::format("{} needs a value{}", name,
                        word.empty() ? "" : fmt::format(": {} {}", name, word));
   }
+  return in_plain_words(error);
+}
+
+}  // namespace
+
+// CLI11 begins most messages with "NAME: ".
+std::string in_plain_words(const CLI::ParseError& error) {
+  std::string what = error.what();
+  const auto replace = [&what](std::string_view old, std::string_view better) {
+    for (std::size_t at = what.find(old); at != std::string::npos;
+         at = what.find(old, at + better.size())) {
+      what.replace(at, old.size(), better);
+    }
+  };
   replace(": At Most 1 required but received", " takes one value and got");
   replace(" excludes ", " cannot be combined with ");
   if (what.find(" not in {") != std::string::npos && what.ends_with('}')) {
@@ -67,8 +74,6 @@ std::string reworded(const CLI::App& command, const CLI::ParseError& error) {
   }
   return what;
 }
-
-}  // namespace
 
 const CLI::App* named_command(const CLI::App* app, const std::vector<std::string>& words) {
   for (const std::string& word : words) {

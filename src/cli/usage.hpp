@@ -18,6 +18,9 @@ namespace muster::cli {
 [[nodiscard]] Error usage_error(const CLI::App& app, const std::vector<std::string>& words,
                                 const CLI::ParseError& error);
 
+// What is wrong with the value of a flag.
+[[nodiscard]] std::string in_plain_words(const CLI::ParseError& error);
+
 // For a flag that `command` does not have. Names the one that was meant, if there is one.
 [[nodiscard]] Error unknown_flag(const CLI::App& command, const std::string& flag);
 

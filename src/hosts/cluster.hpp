@@ -9,11 +9,9 @@
 namespace muster::hosts {
 
 struct Cluster {
-  std::vector<Host> hosts;    // in the order given; no name twice
-  std::string user = {};      // empty: what the user's ssh configuration says
-  int port = 0;               // 0: likewise
-  std::string activate = {};  // shell lines that make the environment ready on each host
-  bool sync = false;          // a job brings the project folder to the hosts first
+  std::vector<Host> hosts;  // in the order given; no name twice
+  std::string user = {};    // empty: what the user's ssh configuration says
+  int port = 0;             // 0: likewise
   std::string source =
       {};  // where the list came from, for people: "-H", "hosts.txt", "muster.yaml"
 };

@@ -44,10 +44,9 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   return best;
 }
 
-std::string did_you_mean(std::string_view word,
-                         std::initializer_list<std::string_view> candidates) {
-  const std::string_view best = nearest(word, std::span(candidates.begin(), candidates.size()),
-                                        std::max<std::size_t>(word.size() / 2, 2));
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {
+  const std::string_view best =
+      nearest(word, candidates, std::max<std::size_t>(word.size() / 2, 2));
   if (!best.empty()) return fmt::format("did you mean '{}'?", best);
   return fmt::format("known are: {}", fmt::join(candidates, ", "));
 }

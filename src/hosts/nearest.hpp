@@ -16,6 +16,10 @@ namespace muster::hosts {
 
 // "did you mean 'hostfile'?" for the nearest candidate, or where none is near "known are: ...".
 [[nodiscard]] std::string did_you_mean(std::string_view word,
-                                       std::initializer_list<std::string_view> candidates);
+                                       std::span<const std::string_view> candidates);
+[[nodiscard]] inline std::string did_you_mean(std::string_view word,
+                                              std::initializer_list<std::string_view> candidates) {
+  return did_you_mean(word, std::span(candidates.begin(), candidates.size()));
+}
 
 }  // namespace muster::hosts

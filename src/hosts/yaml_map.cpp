@@ -17,6 +17,8 @@
 namespace muster::hosts {
 namespace {
 
+constexpr std::size_t kMostLevels = 4;  // the file, its profiles, one of them, a map in it
+
 Error refuse_at(const Source& source, int line, int column, std::string what,
                 std::string hint = {}) {
   Error error{.code = ErrorCode::kUsage, .what = std::move(what)};
@@ -38,10 +40,16 @@ class Collector : public YAML::EventHandler {
                 const std::string& value) override;
   void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value style) override;
-  void OnSequenceEnd() override { leave(); }
+  void OnSequenceEnd() override {
+    in_list_ = false;
+    expects_key_ = true;
+  }
   void OnMapStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                   YAML::EmitterStyle::value style) override;
-  void OnMapEnd() override { leave(); }
+  void OnMapEnd() override {
+    if (!refusal_) levels_.pop_back();
+    expects_key_ = true;
+  }
 
   [[nodiscard]] bool refused() const { return refusal_.has_value(); }
   [[nodiscard]] Result<std::vector<YamlEntry>> result() {
@@ -50,6 +58,12 @@ class Collector : public YAML::EventHandler {
   }
 
  private:
+  // A map that has begun and not ended.
+  struct Level {
+    std::vector<YamlEntry>* entries;             // stays in place: nothing is added around it
+    std::unordered_map<std::string, int> lines;  // of the keys so far
+  };
+
   void refuse(const YAML::Mark& mark, std::string what, std::string hint) {
     if (refusal_) return;
     refusal_ = refuse_at(source_, mark.line + 1, mark.column + 1, std::move(what), std::move(hint));
@@ -57,19 +71,15 @@ class Collector : public YAML::EventHandler {
   void refuse_anchor(const YAML::Mark& mark) {
     refuse(mark, "anchors and aliases are not supported", "write the value out");
   }
-  void leave() {
-    if (!refusal_) --depth_;
-    if (depth_ == 1) expects_key_ = true;
-  }
   void add_key(const YAML::Mark& mark, YamlScalar key);
   [[nodiscard]] YamlScalar scalar(const YAML::Mark& mark, const std::string& value) const;
 
   const Source& source_;
   std::vector<YamlEntry> entries_;
-  std::unordered_map<std::string, int> lines_;  // of the keys so far
+  std::vector<Level> levels_;
   std::optional<Error> refusal_;
   int document_at_ = -1;  // the byte where the document starts
-  int depth_ = 0;         // 1: in the map, 2: in a list that is a value of it
+  bool in_list_ = false;
   bool expects_key_ = true;
 };
 
@@ -97,21 +107,22 @@ YamlScalar Collector::scalar(const YAML::Mark& mark, const std::string& value) c
 }
 
 void Collector::add_key(const YAML::Mark& mark, YamlScalar key) {
-  const auto [at, is_new] = lines_.try_emplace(key.text, key.line);
+  Level& level = levels_.back();
+  const auto [at, is_new] = level.lines.try_emplace(key.text, key.line);
   if (!is_new) {
     refuse(mark,
            fmt::format("{} occurs twice; the first time in line {}", excerpt(key.text), at->second),
            "keep one of them");
     return;
   }
-  entries_.push_back({.key = std::move(key)});
+  level.entries->push_back({.key = std::move(key)});
   expects_key_ = false;
 }
 
 void Collector::OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) {
-  if (refusal_ || depth_ == 0) return;
+  if (refusal_ || levels_.empty()) return;
   if (anchor != YAML::NullAnchor) return refuse_anchor(mark);
-  if (depth_ == 2 || expects_key_) return refuse(mark, "expected a value, found nothing", "");
+  if (in_list_ || expects_key_) return refuse(mark, "expected a value, found nothing", "");
   expects_key_ = true;
 }
 
@@ -119,27 +130,38 @@ void Collector::OnScalar(const YAML::Mark& mark, const std::string& /*tag*/, YAM
                          const std::string& value) {
   if (refusal_) return;
   if (anchor != YAML::NullAnchor) return refuse_anchor(mark);
-  if (depth_ == 0) return refuse(mark, "the file does not consist of KEY: VALUE lines", "");
-  if (depth_ == 1 && expects_key_) return add_key(mark, scalar(mark, value));
-  entries_.back().values.push_back(scalar(mark, value));
-  if (depth_ == 1) expects_key_ = true;
+  if (levels_.empty()) return refuse(mark, "the file does not consist of KEY: VALUE lines", "");
+  if (expects_key_) return add_key(mark, scalar(mark, value));
+  levels_.back().entries->back().values.push_back(scalar(mark, value));
+  expects_key_ = !in_list_;
 }
 
 void Collector::OnSequenceStart(const YAML::Mark& mark, const std::string& /*tag*/,
                                 YAML::anchor_t anchor, YAML::EmitterStyle::value /*style*/) {
   if (refusal_) return;
   if (anchor != YAML::NullAnchor) return refuse_anchor(mark);
-  if (depth_ != 1 || expects_key_) return refuse(mark, "a list is not allowed here", "");
-  entries_.back().is_list = true;
-  ++depth_;
+  if (levels_.empty() || in_list_ || expects_key_) {
+    return refuse(mark, "a list is not allowed here", "");
+  }
+  levels_.back().entries->back().is_list = true;
+  in_list_ = true;
 }
 
 void Collector::OnMapStart(const YAML::Mark& mark, const std::string& /*tag*/,
                            YAML::anchor_t anchor, YAML::EmitterStyle::value /*style*/) {
   if (refusal_) return;
   if (anchor != YAML::NullAnchor) return refuse_anchor(mark);
-  if (depth_ != 0) return refuse(mark, "KEY: VALUE is not allowed inside a value here", "");
-  ++depth_;
+  if (levels_.empty()) {
+    levels_.push_back({.entries = &entries_, .lines = {}});
+    return;
+  }
+  if (in_list_ || expects_key_ || levels_.size() == kMostLevels) {
+    return refuse(mark, "KEY: VALUE is not allowed inside a value here", "");
+  }
+  YamlEntry& entry = levels_.back().entries->back();
+  entry.is_map = true;
+  levels_.push_back({.entries = &entry.entries, .lines = {}});
+  expects_key_ = true;
 }
 
 }  // namespace

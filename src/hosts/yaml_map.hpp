@@ -1,5 +1,6 @@
-// The part of YAML that a settings file needs: one map whose values are scalars or lists of
-// scalars. Anchors, aliases and deeper nesting are refused, so nothing can blow up.
+// The part of YAML that a settings file needs: a map whose values are scalars, lists of scalars or
+// maps of the same kind, a few levels deep. Anchors, aliases and deeper nesting are refused, so
+// nothing can blow up.
 #pragma once
 
 #include <string>
@@ -20,10 +21,12 @@ struct YamlScalar {
 struct YamlEntry {
   YamlScalar key;
   bool is_list = false;
+  bool is_map = false;
   std::vector<YamlScalar> values = {};  // one unless is_list; none: the key has no value
+  std::vector<YamlEntry> entries = {};  // if is_map
 };
 
-// In the file's order; no key twice. Throws nothing.
+// In the file's order; no key twice in a map. Throws nothing.
 [[nodiscard]] Result<std::vector<YamlEntry>> parse_yaml_map(const Source& source);
 
 }  // namespace muster::hosts

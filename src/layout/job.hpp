@@ -28,9 +28,10 @@ struct Job {
   std::vector<std::string> env =
       {};  // names of variables to hand to the ranks; values are in our environment
   std::map<std::string, std::string> env_values = {};  // by name; some may be secret
-  std::string master_address = {};                     // empty: chosen
-  int master_port = 0;                                 // 0: chosen
-  std::string bind_to = {};  // the user's own words for the engine; empty: ours
+  std::vector<std::string> env_left = {};  // names of the ranks' libraries that are not handed over
+  std::string master_address = {};         // empty: chosen
+  int master_port = 0;                     // 0: chosen
+  std::string bind_to = {};                // the user's own words for the engine; empty: ours
   std::string map_by = {};
   int threads = 0;  // OMP_NUM_THREADS; 0: chosen
   std::vector<std::string> engine_args = {};

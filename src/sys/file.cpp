@@ -51,6 +51,15 @@ bool is_own_group(const struct stat& status) {
   return status.st_uid != 0 && status.st_gid == status.st_uid;
 }
 
+bool is_others(const struct stat& status) {
+  return status.st_uid != ::geteuid() && status.st_uid != 0;
+}
+
+bool others_write(const struct stat& status) {
+  const mode_t others = is_own_group(status) ? S_IWOTH : S_IWOTH | S_IWGRP;
+  return (status.st_mode & others) != 0;
+}
+
 Result<void> refuse_if_others_write(const struct stat& status, const std::string& path) {
   const auto refused = [&path](std::string what, std::string hint) {
     return unexpected(Error{.code = ErrorCode::kUsage,
@@ -59,7 +68,7 @@ Result<void> refuse_if_others_write(const struct stat& status, const std::string
                             .hint = std::move(hint)});
   };
   if (!S_ISREG(status.st_mode)) return {};  // a pipe from our caller
-  if (status.st_uid != ::geteuid() && status.st_uid != 0) {
+  if (is_others(status)) {
     return refused(
         fmt::format("this file belongs to another user (uid {}), who could make muster "
                     "run commands as you",
@@ -69,8 +78,7 @@ Result<void> refuse_if_others_write(const struct stat& status, const std::string
                  ? ""
                  : fmt::format(", or run: chown root {0}, or pass --config <(cat {0})", path)));
   }
-  const mode_t others = is_own_group(status) ? S_IWOTH : S_IWOTH | S_IWGRP;
-  if ((status.st_mode & others) != 0) {
+  if (others_write(status)) {
     return refused("other users can change this file and so make muster run commands as you",
                    "read the file; if you trust it, run: chmod go-w " + path);
   }
@@ -79,13 +87,21 @@ Result<void> refuse_if_others_write(const struct stat& status, const std::string
 
 Result<Fd> open_to_read(const std::string& path, Writers writers) {
   // O_NONBLOCK: the opening of a FIFO waits for its writer.
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const int no_link = writers == Writers::kOnlyUsAndNoLink ? O_NOFOLLOW : 0;
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | no_link));
+  if (!fd.valid() && errno == ELOOP && no_link != 0) {
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "this is a symbolic link in a directory that other users can change",
+              .where = {.file = path},
+              .hint = "if you trust the file that it points to, pass that file with --config"});
+  }
   if (!fd.valid()) return unexpected(system_error("cannot open the file", path));
   struct stat status{};
   if (::fstat(fd.get(), &status) != 0) {
     return unexpected(system_error("cannot examine the file", path));
   }
-  if (writers == Writers::kOnlyUs) MUSTER_CHECK(refuse_if_others_write(status, path));
+  if (writers != Writers::kAnybody) MUSTER_CHECK(refuse_if_others_write(status, path));
   if (is_lonely_fifo(fd.get(), status)) {
     return unexpected(
         Error{.code = ErrorCode::kUsage,
@@ -100,6 +116,15 @@ Result<Fd> open_to_read(const std::string& path, Writers writers) {
 }
 
 }  // namespace
+
+FolderWriters folder_writers(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0 || (status.st_mode & S_IWOTH) != 0) {
+    return FolderWriters::kEverybody;
+  }
+  return is_others(status) || others_write(status) ? FolderWriters::kOthers
+                                                   : FolderWriters::kOnlyUs;
+}
 
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes, Writers writers) {
   MUSTER_TRY(const Fd fd, open_to_read(path, writers));

@@ -33,8 +33,13 @@ class Fd {
 
 constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20;
 
-// Who may have written a file: one that makes us run commands must come from this user or root.
-enum class Writers { kAnybody, kOnlyUs };
+// Who may have written a file: one that makes us run commands must come from this user or root. In
+// a folder where others can put a link, that link could choose one of our own files.
+enum class Writers { kAnybody, kOnlyUs, kOnlyUsAndNoLink };
+
+// Who can put files into a folder; "us" is this user and root.
+enum class FolderWriters { kOnlyUs, kOthers, kEverybody };
+[[nodiscard]] FolderWriters folder_writers(const std::string& path);
 
 // Refuses what is longer than `max_bytes`: input files are hostile until parsed. Refuses a FIFO,
 // but reads the pipe behind /dev/stdin or <(...).

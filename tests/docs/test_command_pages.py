@@ -21,6 +21,10 @@ pytestmark = pytest.mark.lab
 FINDINGS = take("docs/check.md", "ERROR ")
 BUNDLE = take("docs/containers.md", "muster setup --bundle bundle ")
 (CONTAINERS,) = take("docs/containers.md", "COMMAND=")
+DESCRIBED = take("docs/config.md", "hosts: ")
+CONFIG, *CONFIG_SAYS = take("docs/config.md", "$ muster config -P small ")
+VARIABLES = take("docs/config.md", "environment:")
+SCHEMA = take("docs/config.md", "muster config --schema ")
 CONFIGURE, BUILD = take("docs/dependencies.md", "cmake -B build")
 (TORCHRUN,) = take("docs/engines.md", "muster run --engine torchrun ")
 (CONFINED,) = take("docs/engines.md", "muster run --confine-store ")
@@ -166,6 +170,55 @@ def test_findings(reader):
         lab.shell("n1", "pkill -f '[t]rain.py --epochs 10'; rm -rf /tmp/old /tmp/listens")
         for host in ("n2", "n3"):
             lab.shell(host, "sed 1d /etc/hosts > /tmp/hosts; cat /tmp/hosts > /etc/hosts; rm /tmp/hosts", root=True)
+
+
+# config.md
+
+def test_a_described_job(reader):
+    """With hosts of the lab in it, and the profile, since no host has a GPU."""
+    text = "\n".join(DESCRIBED)
+    for given, ours in ((r"node\[01-16\]:4", "n[1-3]"), (r"node\[01-02\]", "n[1-2]"), ("(?<=user: )dev", reader.lab.user)):
+        text = with_other(text, given, ours)
+    reader.lab.write("launcher", f"{reader.home}/job/muster.yaml", text)
+    try:
+        run = reader.follow("WANDB_API_KEY=x muster run -P small --engine openmpi sh -c 'echo $VIRTUAL_ENV $WANDB_PROJECT $WANDB_API_KEY $NCCL_DEBUG'")
+        assert sorted(run.out) == [f"[n{i + 1}:{i}] {DEPS}/torch vision x INFO" for i in range(2)], run.said()
+        assert "muster: sync: n[1-2] (2 hosts): 1 file " in run.errors, run.said()
+    finally:
+        reader.make_job()
+
+
+@pytest.fixture
+def describe(muster, tmp_path):
+    """describe(lines, line): muster.yaml has the lines; runs the line beside it."""
+
+    def run(lines, line):
+        (tmp_path / "muster.yaml").write_text("\n".join(lines))
+        env = {"PATH": f"{muster.parent}:{SYSTEM_PATH}", "HOME": str(tmp_path), "WANDB_API_KEY": "hush", "HF_TOKEN": "hush"}
+        done = subprocess.run(["sh", "-c", line.removeprefix("$ ")], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=patient(30))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return run
+
+
+def test_what_config_says(describe, tmp_path):
+    said = describe(DESCRIBED, CONFIG).splitlines()
+    assert said[:len(CONFIG_SAYS)] == [line.replace("/home/dev/job", str(tmp_path)) for line in CONFIG_SAYS]
+
+
+def test_the_two_ways_to_set_variables(describe, tmp_path):
+    (tmp_path / "job.env").write_text("# more\nSEED='7'\n")
+    assert list(json.loads(describe(VARIABLES, "muster config --json"))["variables"]) == ["HF_TOKEN", "NCCL_DEBUG", "SEED"]
+    assert list(json.loads(describe(["environment: [NCCL_DEBUG=INFO, HF_TOKEN]"], "muster config --json"))["variables"]) == ["HF_TOKEN", "NCCL_DEBUG"]
+
+
+def test_the_schema_for_editors(describe, tmp_path):
+    describe(DESCRIBED, "\n".join(SCHEMA))
+    assert "ranks_per_host" in json.loads((tmp_path / "muster.schema.json").read_text())["properties"]
+    first, *rest = (tmp_path / "muster.yaml").read_text().splitlines()
+    assert first == "# yaml-language-server: $schema=muster.schema.json" and rest == DESCRIBED
+    describe([first, *rest], "muster config")
 
 
 # containers.md
@@ -381,20 +434,6 @@ def test_every_key_of_the_configuration(folder, tmp_path):
     (host_file,) = [line for line in YAML if line.startswith("# hostfile: ")]
     (tmp_path / "muster.yaml").write_text("\n".join([host_file.removeprefix("# "), *[line for line in YAML if line not in (hosts, host_file)]]))
     assert json.loads(folder("muster hosts --json").stdout)["hosts"] == given["hosts"]
-
-
-def test_a_job_with_this_configuration(reader):
-    """With hosts of the lab in it."""
-    text = "\n".join(YAML)
-    for given, ours in ((r"node\[01-16\]:4", "n[1-3]"), ("(?<=user: )dev", reader.lab.user), ("2222", "22"), (r"node\[03,07\]", "n3")):
-        text = with_other(text, given, ours)
-    reader.lab.write("launcher", f"{reader.home}/job/muster.yaml", text)
-    try:
-        run = reader.follow("muster run sh -c 'echo $VIRTUAL_ENV'")
-        assert sorted(run.out) == [f"[n{i + 1}:{i}] {DEPS}/torch" for i in range(2)], run.said()
-        assert "muster: sync: n[1-2] (2 hosts): 1 file " in run.errors, run.said()
-    finally:
-        reader.make_job()
 
 
 def test_a_file_of_two_formats(folder, tmp_path):

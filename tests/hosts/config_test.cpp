@@ -1,5 +1,9 @@
 #include "hosts/config.hpp"
 
+#include <array>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "hosts/expression.hpp"
@@ -8,8 +12,39 @@
 namespace muster::hosts {
 namespace {
 
-Result<Config> parse(std::string_view text) {
-  return parse_config({.text = text, .name = "muster.yaml"});
+constexpr std::array kJobKeys = {
+    JobKey{.name = "ranks", .flag = "--np"},
+    JobKey{.name = "ranks_per_host", .flag = "--nproc-per-node"},
+    JobKey{.name = "activate"},
+    JobKey{.name = "sync", .form = Form::kYesNo},
+    JobKey{.name = "spares"},
+    JobKey{.name = "engine_args", .form = Form::kWords},
+};
+
+Result<Config> parse(std::string_view text, const std::string& profile = {}) {
+  return parse_config({.text = text, .name = "muster.yaml"},
+                      {.job_keys = kJobKeys, .profile = profile});
+}
+
+// KEY=VALUE of every setting, with the profile that has it.
+std::vector<std::string> settings(const Result<Config>& config) {
+  if (!config) return {to_text(config.error())};
+  std::vector<std::string> all;
+  for (const Setting& one : config->settings) {
+    all.push_back(fmt::format("{}={}{}{}", one.key, fmt::join(one.values, " "),
+                              one.profile.empty() ? "" : " in ", one.profile));
+  }
+  return all;
+}
+
+// NAME=VALUE, or NAME if the value is that of muster's environment.
+std::vector<std::string> variables(const Result<Config>& config) {
+  if (!config) return {to_text(config.error())};
+  std::vector<std::string> all;
+  for (const Variable& one : config->variables) {
+    all.push_back(one.value ? one.name + "=" + *one.value : one.name);
+  }
+  return all;
 }
 
 TEST(Config, ReadsEveryKey) {
@@ -24,9 +59,8 @@ TEST(Config, ReadsEveryKey) {
   EXPECT_EQ(config->include->hosts.size(), 3U);
   EXPECT_EQ(config->exclude->hosts.size(), 2U);
   EXPECT_EQ(parse("hostfile: my hosts.txt\n")->hostfile, "my hosts.txt");
-  EXPECT_FALSE(config->sync);
-  EXPECT_TRUE(parse("sync: true\n")->sync);
-  EXPECT_FALSE(parse("sync: false\n")->sync);
+  EXPECT_EQ(settings(parse("sync: true\nranks: 4\nengine_args: [-a, -b]\n")),
+            (std::vector<std::string>{"sync=true", "ranks=4", "engine_args=-a -b"}));
   EXPECT_EQ(refusal(parse("sync: sometimes\n")),
             "muster.yaml:1:7: 'sometimes' is neither true nor false");
 }
@@ -66,7 +100,11 @@ TEST(Config, RefusesUnknownKeysWithTheNearest) {
             "muster.yaml:3:1: there is no key 'host_file'\n  hint: did you mean 'hostfile'?");
   EXPECT_EQ(refusal(parse("zzzzzzzz: 1\n")),
             "muster.yaml:1:1: there is no key 'zzzzzzzz'\n"
-            "  hint: known are: hosts, hostfile, user, port, include, exclude, activate, sync");
+            "  hint: known are: hosts, hostfile, user, port, include, exclude, env_file, "
+            "environment, ranks, ranks_per_host, activate, sync, spares, engine_args");
+  EXPECT_EQ(refusal(parse("nproc_per_node: 4\n")),
+            "muster.yaml:1:1: there is no key 'nproc_per_node'\n"
+            "  hint: the key for --nproc-per-node is 'ranks_per_host'");
 }
 
 TEST(Config, RefusesAKeyGivenTwice) {
@@ -100,6 +138,81 @@ TEST(Config, RefusesWrongTypes) {
   EXPECT_EQ(
       refusal(parse("hosts: a\n---\nhosts: b\n")),
       "muster.yaml:2:1: a second document starts here\n  hint: keep only one document in the file");
+}
+
+constexpr std::string_view kWithProfiles =
+    "hosts: n[1-4]\nexclude: n3\nspares: n5\nranks: 2\nsync: true\nenvironment: {A: 1, B: 2}\n"
+    "profiles:\n"
+    "  big:\n    hosts: m[1-9]\n    ranks_per_host: 8\n    environment: [B=3, C]\n"
+    "  small: {sync: false}\n";
+
+TEST(Config, KeysOfAProfileReplaceThoseOfTheFile) {
+  EXPECT_EQ(settings(parse(kWithProfiles, "small")),
+            (std::vector<std::string>{"hosts=n[1-4]", "exclude=n3", "spares=n5", "ranks=2",
+                                      "sync=false in small"}));
+  const auto none = parse(kWithProfiles);
+  EXPECT_EQ(none->profiles, (std::vector<std::string>{"big", "small"}));
+  EXPECT_EQ(none->find("sync")->values, (std::vector<std::string>{"true"}));
+  EXPECT_EQ(none->find("sync")->where.line, 5);
+}
+
+TEST(Config, WhatWasMeantForOtherHostsAndRanksGoesWithThem) {
+  const auto big = parse(kWithProfiles, "big");
+  EXPECT_EQ(settings(big), (std::vector<std::string>{"sync=true", "hosts=m[1-9] in big",
+                                                     "ranks_per_host=8 in big"}));
+  EXPECT_EQ(big->hosts, parse_expression("m[1-9]").value());
+  EXPECT_FALSE(big->exclude.has_value());
+}
+
+TEST(Config, VariablesOfAProfileAreAdded) {
+  EXPECT_EQ(variables(parse(kWithProfiles, "big")),
+            (std::vector<std::string>{"A=1", "B=2", "B=3", "C"}));
+}
+
+TEST(Config, RefusesAProfileThatIsNotThere) {
+  EXPECT_EQ(refusal(parse(kWithProfiles, "bug")),
+            "muster.yaml: there is no profile 'bug'\n  hint: did you mean 'big'?");
+  EXPECT_EQ(refusal(parse("hosts: a\n", "big")),
+            "muster.yaml: there is no profile 'big'\n"
+            "  hint: the file has no profiles; they are written below 'profiles:'");
+}
+
+TEST(Config, RefusesProfilesThatSayNothing) {
+  EXPECT_EQ(refusal(parse("profiles: big\n")),
+            "muster.yaml:1:1: 'profiles' names no profile\n"
+            "  hint: write the name of a profile in the next line, indented");
+  EXPECT_EQ(refusal(parse("profiles:\n  big:\n  small: {ranks: 1}\n")),
+            "muster.yaml:2:3: the profile 'big' has no keys\n"
+            "  hint: indent the keys of a profile below its name");
+  EXPECT_EQ(refusal(parse("profiles:\n  a b: {ranks: 1}\n")),
+            "muster.yaml:2:3: this is not the name of a profile\n"
+            "  hint: a name consists of letters, digits, '_', '-' and '.'");
+  const std::string nested =
+      refusal(parse("profiles:\n  a:\n    profiles: {b: {ranks: 1}}\n", "a"));
+  EXPECT_EQ(nested.rfind("muster.yaml:3:5: there is no key 'profiles'\n", 0), 0U) << nested;
+  EXPECT_EQ(refusal(parse("profiles: {a: {environment: {X: {y: 1}}}}\n", "a")),
+            "muster.yaml:1:34: KEY: VALUE is not allowed inside a value here");
+}
+
+TEST(Config, ReadsVariablesAsAMapOrAList) {
+  const std::vector<std::string> expected = {"NCCL_DEBUG=INFO", "EMPTY=", "HF_TOKEN"};
+  EXPECT_EQ(variables(parse("environment:\n  NCCL_DEBUG: INFO\n  EMPTY: ''\n  HF_TOKEN:\n")),
+            expected);
+  EXPECT_EQ(variables(parse("environment: [NCCL_DEBUG=INFO, EMPTY=, HF_TOKEN]\n")), expected);
+  EXPECT_EQ(variables(parse("environment: HF_TOKEN\n")), (std::vector<std::string>{"HF_TOKEN"}));
+  EXPECT_EQ(refusal(parse("environment:\n")),
+            "muster.yaml:1:1: 'environment' names no variable\n"
+            "  hint: write NAME: value in the lines below, or a list of names");
+}
+
+TEST(Config, NoMessageShowsAValueOfAVariable) {
+  for (const std::string_view text :
+       {"environment: [hush=hush, 'a b=hush']\n", "environment: {a-b: hush}\n",
+        "environment: {a: \"hush\\0\"}\n", "environment: {a: [hush]}\n"}) {
+    const std::string said = refusal(parse(text));
+    EXPECT_EQ(said.rfind("muster.yaml:1:", 0), 0U) << said;
+    EXPECT_EQ(said.find("hush"), std::string::npos) << said;
+  }
 }
 
 TEST(Config, RefusesAnchorsSoThatNothingBlowsUp) {

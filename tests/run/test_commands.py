@@ -1,7 +1,9 @@
 """Runs in the background and the commands about runs; what reaches the ranks; the command that --dry-run prints."""
+import hashlib
 import json
 import re
 import subprocess
+import uuid
 
 import pytest
 from tests.on_terminal import on_terminal
@@ -140,6 +142,31 @@ def test_variables_counts_and_activation_reach_the_ranks(cluster, engine):
     assert yaml.returncode == 0, yaml.stderr
     said = sorted(line.rstrip("\r") for line in yaml.stdout.splitlines())
     assert said == [f"[n{i // 2 + 1}:{i}] n{i // 2 + 1} INFO {i}/5" for i in range(5)]
+
+
+def test_muster_yaml_describes_the_job(cluster, engine):
+    """Found from a directory below it, with a profile; values of variables reach the ranks and nothing that is stored or listed."""
+    project = f"/home/{cluster.lab.user}/described"
+    secrets = [uuid.uuid4().hex for _ in range(3)]
+    for host in ("launcher", *cluster.lab.hosts):
+        cluster.lab.shell(host, f"mkdir -p {project}/src")
+    cluster.lab.write("launcher", f"{project}/job.env", f"TOKEN={secrets[0]}\nSEED=1\n", mode="600")
+    cluster.lab.write("launcher", f"{project}/muster.yaml",
+                      "hosts: n[1-3]\nengine: openmpi\nenv_file: job.env\nenvironment: {SEED: 2, HF_TOKEN: }\n"
+                      f"profiles:\n  small: {{hosts: 'n[1-2]', ranks_per_host: 2, environment: {{WANDB_API_KEY: {secrets[1]}}}}}\n", mode="600")
+    told = "echo $RANK $SEED $(printf %s $TOKEN$WANDB_API_KEY$HF_TOKEN | sha256sum | cut -c-64) $WANDB_PROJECT ${HF_HOME:-none} $GLOO_SOCKET_IFNAME"
+    environment = ["env", "-C", f"{project}/src", f"PATH={engine.path}", "WANDB_PROJECT=vision", "HF_HOME=/data", "GLOO_SOCKET_IFNAME=ens5"]
+    script = ["sh", "-c", 'read HF_TOKEN; export HF_TOKEN; exec "$@"', "sh"]  # in no command line of the test
+    done = cluster.lab.exec("launcher", *script, *environment, "muster", "run", "-P", "small", "sh", "-c", told, input=f"{secrets[2]}\n")
+    assert done.returncode == 0, done.stderr
+    digest = hashlib.sha256("".join(secrets).encode()).hexdigest()
+    assert sorted(line.rstrip("\r") for line in done.stdout.splitlines()) == [
+        f"[n{i // 2 + 1}:{i}] {i} 2 {digest} vision none eth0" for i in range(4)]
+    assert "not passed to the other hosts: GLOO_SOCKET_IFNAME; to pass a variable, add: -x GLOO_SOCKET_IFNAME\n" in done.stderr
+    kept = "v=$(cat); echo \"$v\" | grep -rlsaF -D skip -f - ~/.local/state/muster /tmp; echo \"$v\" | grep -lsaF -f - /proc/[0-9]*/cmdline; :"
+    for host in ("launcher", *cluster.lab.hosts):
+        assert cluster.lab.shell(host, kept, input="\n".join(secrets)) == "", host
+    assert not any(secret in cluster.muster("runs", "--json").stdout + done.stderr for secret in secrets)
 
 
 def test_ranks_are_told_of_rails_or_the_first_line_says_tcp(cluster, engine):

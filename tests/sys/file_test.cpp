@@ -211,6 +211,35 @@ TEST(ReadFile, ThatMakesUsRunCommandsOnlyWeMayHaveWritten) {
   EXPECT_FALSE(user_reads(path, 0646, 4321));
 }
 
+TEST(ReadFile, ThatNobodyNamedFollowsNoLinkOfOthers) {
+  const TempFolder folder;
+  const std::string path = folder.path() + "/muster.yaml";
+  ASSERT_TRUE(write_file(folder.path() + "/other.yaml", "hosts: n1\n", 0644));
+  ASSERT_EQ(::symlink("other.yaml", path.c_str()), 0);
+  EXPECT_TRUE(read_file(path, kMaxFileBytes, Writers::kOnlyUs).has_value());
+  const auto text = read_file(path, kMaxFileBytes, Writers::kOnlyUsAndNoLink);
+  ASSERT_FALSE(text.has_value());
+  EXPECT_EQ(text.error().what,
+            "this is a symbolic link in a directory that other users can change");
+  EXPECT_TRUE(read_file(folder.path() + "/other.yaml", kMaxFileBytes, Writers::kOnlyUsAndNoLink)
+                  .has_value());
+}
+
+TEST(FolderWriters, AreKnownByOwnerAndMode) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can give folders away";
+  const TempFolder folder;
+  const auto writers = [&](uid_t owner, gid_t group, mode_t mode) {
+    EXPECT_EQ(::chown(folder.path().c_str(), owner, group), 0);
+    EXPECT_EQ(::chmod(folder.path().c_str(), mode), 0);
+    return folder_writers(folder.path());
+  };
+  EXPECT_EQ(writers(0, 0, 0755), FolderWriters::kOnlyUs);
+  EXPECT_EQ(writers(0, 0, 0775), FolderWriters::kOthers);
+  EXPECT_EQ(writers(0, 0, 01777), FolderWriters::kEverybody);
+  EXPECT_EQ(writers(4321, 4321, 0755), FolderWriters::kOthers);
+  EXPECT_EQ(folder_writers(folder.path() + "/none"), FolderWriters::kEverybody);
+}
+
 TEST(ReadFile, TellsRootHowToUseAnotherUsersFile) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give files away";
   const TempFolder folder;

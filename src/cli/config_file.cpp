@@ -1,0 +1,164 @@
+#include "cli/config_file.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+#include "cli/config_keys.hpp"
+#include "cli/usage.hpp"
+#include "sys/file.hpp"
+
+namespace muster::cli {
+namespace {
+
+constexpr const char* kConfigName = "muster.yaml";
+constexpr int kMostFolders = 256;
+
+// "muster.yaml", "../muster.yaml", ...: empty if there is none. A folder above in which everybody
+// can write, such as /tmp, is passed over: a file there says nothing about our project.
+std::string find_file() {
+  std::error_code failed;
+  std::string folder;
+  for (int i = 0; i < kMostFolders; ++i, folder += "../") {
+    const bool is_public =
+        !folder.empty() && sys::folder_writers(folder) == sys::FolderWriters::kEverybody;
+    if (!is_public && sys::exists(folder + kConfigName)) return folder + kConfigName;
+    const std::string here = folder.empty() ? "." : folder;
+    if (std::filesystem::equivalent(here, here + "/..", failed) || failed) break;
+  }
+  return "";
+}
+
+// A file that the user named or wrote: where it cannot be read, the request is at fault.
+Result<std::string> read_own(const std::string& path, std::size_t max_bytes, sys::Writers writers) {
+  auto text = sys::read_file(path, max_bytes, writers);
+  if (!text) text.error().code = ErrorCode::kUsage;
+  return text;
+}
+
+// It may run commands (`activate`), and nobody named it.
+Result<std::string> read_found(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path();
+  const bool ours =
+      sys::folder_writers(folder.empty() ? "." : folder) == sys::FolderWriters::kOnlyUs;
+  auto text = read_own(path, hosts::kMaxConfigBytes,
+                       ours ? sys::Writers::kOnlyUs : sys::Writers::kOnlyUsAndNoLink);
+  if (!text && !folder.empty()) {
+    text.error().hint += "; to do without this file: --config /dev/null";
+  }
+  return text;
+}
+
+std::string beside(const std::string& file, const std::string& path) {
+  return std::filesystem::path(file).parent_path() / path;
+}
+
+// A variable such as LD_PRELOAD runs code, so these files are trusted as little as muster.yaml.
+Result<std::vector<hosts::Variable>> all_variables(const std::string& file,
+                                                   const hosts::Config& config) {
+  std::vector<hosts::Variable> variables;
+  for (const hosts::Setting& setting : config.settings) {
+    if (setting.key != "env_file") continue;
+    for (const std::string& name : setting.values) {
+      const std::string path = beside(file, name);
+      MUSTER_TRY(const std::string text,
+                 read_own(path, hosts::kMaxVariablesBytes, sys::Writers::kOnlyUs));
+      MUSTER_TRY(const auto more, hosts::parse_variables({.text = text, .name = path}));
+      variables.insert(variables.end(), more.begin(), more.end());
+    }
+  }
+  variables.insert(variables.end(), config.variables.begin(), config.variables.end());
+  return variables;
+}
+
+Result<std::shared_ptr<const ConfigFile>> parsed_file(std::string path, std::string text,
+                                                      const std::string& profile) {
+  auto file = std::make_shared<ConfigFile>();
+  MUSTER_TRY(file->config, hosts::parse_config({.text = text, .name = path},
+                                               {.job_keys = job_keys(), .profile = profile}));
+  hosts::Config& config = file->config;
+  if (!config.hostfile.empty()) config.hostfile = beside(path, config.hostfile);
+  file->path = std::move(path);
+  file->text = std::move(text);
+  return file;
+}
+
+// The flag's own checks judge the value.
+Result<void> give(CLI::Option& option, const hosts::Setting& setting, const std::string& file) {
+  const auto key = std::find_if(job_keys().begin(), job_keys().end(),
+                                [&](const auto& one) { return one.name == setting.key; });
+  if (key->form == hosts::Form::kYesNo && setting.values.front() == "false") return {};
+  try {
+    for (const std::string& value : setting.values) {
+      option.add_result(key->form == hosts::Form::kPath ? beside(file, value) : value);
+    }
+    option.run_callback();
+  } catch (const CLI::ParseError& error) {
+    std::string what = printable(in_plain_words(error));
+    if (const std::string start = option.get_name() + ": "; what.starts_with(start)) {
+      what.replace(0, start.size(), setting.key + ": ");
+    }
+    return unexpected(
+        Error{.code = ErrorCode::kUsage, .what = std::move(what), .where = setting.where});
+  }
+  option.clear();  // it was not typed
+  return {};
+}
+
+bool is_typed(const CLI::App& command, std::string_view flag) {
+  const CLI::Option* option = command.get_option_no_throw(std::string(flag));
+  return option != nullptr && option->count() > 0;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const ConfigFile>> read_config(const ClusterOptions& options) {
+  if (!options.config.empty()) {
+    MUSTER_TRY(std::string text,
+               read_own(options.config, hosts::kMaxConfigBytes, sys::Writers::kOnlyUs));
+    return parsed_file(options.config, std::move(text), options.profile);
+  }
+  const std::string path = find_file();
+  if (path.empty() && !options.profile.empty()) {
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = fmt::format("-P {}: there is no muster.yaml in this directory or above it",
+                                  options.profile),
+              .hint = "go to your project, or name the file: --config FILE"});
+  }
+  if (path.empty()) return std::make_shared<const ConfigFile>();
+  MUSTER_TRY(std::string text, read_found(path));
+  return parsed_file(path, std::move(text), options.profile);
+}
+
+Result<std::shared_ptr<const ConfigFile>> with_profile(const ConfigFile& file,
+                                                       const std::string& profile) {
+  return parsed_file(file.path, file.text, profile);
+}
+
+bool is_overridden(const CLI::App& command, std::string_view key) {
+  const auto keys = config_keys();
+  return std::any_of(keys.begin(), keys.end(), [&](const ConfigKey& one) {
+    return (one.name == key || hosts::sets_aside(one.name, key)) && is_typed(command, one.flag);
+  });
+}
+
+Result<void> take_config(CLI::App& command, ClusterOptions& options) {
+  if (!options.file) {
+    MUSTER_TRY(options.file, read_config(options));
+  }
+  auto file = std::make_shared<ConfigFile>(*options.file);
+  MUSTER_TRY(file->variables, all_variables(file->path, file->config));
+  options.file = file;
+  for (const hosts::JobKey& key : job_keys()) {
+    const hosts::Setting* setting = file->config.find(key.name);
+    CLI::Option* option = command.get_option_no_throw(std::string(key.flag));
+    if (setting == nullptr || option == nullptr || is_overridden(command, key.name)) continue;
+    MUSTER_CHECK(give(*option, *setting, file->path));
+  }
+  return {};
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,28 @@
+// The values of muster.yaml's keys: each is read with its place in the file.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hosts/host.hpp"
+#include "hosts/selection.hpp"
+#include "hosts/source.hpp"
+#include "hosts/yaml_map.hpp"
+
+namespace muster::hosts {
+
+[[nodiscard]] Error refuse(const Source& file, const YamlScalar& at, std::string what,
+                           std::string hint = {});
+
+// The value of a key that takes one.
+[[nodiscard]] Result<const YamlScalar*> only_value(const Source& file, const YamlEntry& entry);
+
+[[nodiscard]] Result<std::vector<Host>> read_hosts(const Source& file, const YamlEntry& entry);
+[[nodiscard]] Result<std::optional<Selection>> read_selection(const Source& file,
+                                                              const YamlEntry& entry);
+[[nodiscard]] Result<std::string> read_path(const Source& file, const YamlEntry& entry);
+[[nodiscard]] Result<std::string> read_user(const Source& file, const YamlEntry& entry);
+[[nodiscard]] Result<int> read_port(const Source& file, const YamlEntry& entry);
+
+}  // namespace muster::hosts
