@@ -52,6 +52,17 @@ constexpr RunRow kRunFlags[] = {
      [](const Adder& flag, RunOptions& to) {
        return flag.duration(to.back_off_s, 0, 3600)->capture_default_str();
      }},
+    {{.names = "--show",
+      .value = "WHAT",
+      .help = "Whose output to show: all, first-per-host, or ranks such as 0,8. 'folded' shows equal "
+              "lines of several ranks once, the default on a terminal"},
+     [](const Adder& flag, RunOptions& to) {
+       return flag.text([&to](const std::string& text) {
+         auto show = run::parse_show(text);
+         if (!show) throw CLI::ValidationError(to_text(show.error()));
+         to.show = *std::move(show);
+       });
+     }},
     {{.names = "--force", .help = "Start even if the checks found errors"},
      [](const Adder& flag, RunOptions& to) { return flag.on(to.force); }},
     {{.names = "-q,--quiet",
