@@ -290,6 +290,7 @@ void Supervisor::rank_started(Host& host, const agent::RankStart& start) {
   rank->start = start;
   if (is_running(*rank)) count_running(rank->host, 1);
   for (const std::string& remark : start.remarks) output_.remark(host.name, start.rank, remark);
+  show_lines_soon();
   look_at_doubted();
 }
 
@@ -389,6 +390,7 @@ void Supervisor::on_beat() {
   for (std::size_t i = 0; i < hosts_.size(); ++i) look_after(i, is_alone);
   look_whether_stalled();
   output_.show_old();
+  show_lines_soon();
 }
 
 void Supervisor::look_whether_stalled() {

@@ -1,5 +1,6 @@
 #include "run/folding.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace muster::run {
