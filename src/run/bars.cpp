@@ -42,8 +42,11 @@ std::size_t columns_of(std::uint32_t code) {
   return is_wide ? 2 : 1;
 }
 
-// The length of the control sequence that begins here, of those that a TerminalFilter passes.
+// The length of the control sequence, or the backspace, that begins here, of those that a
+// TerminalFilter passes; 0: none does.
 std::size_t control_bytes(std::string_view text) {
+  if (text.starts_with('\b')) return 1;
+  if (!text.starts_with('\x1b')) return 0;
   const std::size_t end = text.find_first_not_of("0123456789;:", 2);
   return end == std::string_view::npos ? text.size() : end + 1;
 }
@@ -64,23 +67,32 @@ bool is_bar(std::string_view line) {
   return before.empty() || !is_blank(last_drawn(before));
 }
 
+std::string in_its_line(std::string_view text) {
+  const std::string shown = sys::TerminalFilter().take(text);
+  std::string kept;
+  for (std::string_view rest = shown; !rest.empty();) {
+    const std::size_t plain = std::min(rest.find_first_of("\x1b\b"), rest.size());
+    kept += rest.substr(0, plain);
+    rest.remove_prefix(plain);
+    const std::string_view control = rest.substr(0, control_bytes(rest));
+    if (control.ends_with('m')) kept += control;
+    rest.remove_prefix(control.size());
+  }
+  return kept;
+}
+
 std::string fitted(std::string_view text, std::size_t columns) {
-  const std::string shown = sys::TerminalFilter().take(text.substr(0, kMostShown));
+  const std::string line = in_its_line(text.substr(0, kMostShown));
   std::string fitting;
   std::size_t used = 0;
-  for (std::string_view rest = shown; !rest.empty();) {
-    if (rest.starts_with("\x1b[")) {
-      const std::string_view control = rest.substr(0, control_bytes(rest));
-      if (control.ends_with('m')) fitting += control;
-      rest.remove_prefix(control.size());
-      continue;
-    }
+  for (std::string_view rest = line; !rest.empty();) {
+    const std::size_t control = control_bytes(rest);
     const Character next = first_character(rest);
-    const bool is_text = is_graphic(next.code);
-    used += is_text ? columns_of(next.code) : 1;
+    const std::size_t bytes = control > 0 ? control : next.bytes;
+    if (control == 0) used += columns_of(next.code);
     if (used > columns) break;
-    fitting += is_text ? rest.substr(0, next.bytes) : " ";
-    rest.remove_prefix(next.bytes);
+    fitting += rest.front() == '\t' ? " " : rest.substr(0, bytes);
+    rest.remove_prefix(bytes);
   }
   return fitting;
 }

@@ -18,7 +18,9 @@ namespace muster::run {
 [[nodiscard]] std::string_view last_drawn(std::string_view line);
 // Whether it was drawn more than once. A bar that was blanked before the line was written is none.
 [[nodiscard]] bool is_bar(std::string_view line);
-// The text without control sequences other than colours, and at most that wide on a terminal.
+// The text without control sequences other than colours, so that it stays on its line.
+[[nodiscard]] std::string in_its_line(std::string_view text);
+// The same, at most that wide on a terminal.
 [[nodiscard]] std::string fitted(std::string_view text, std::size_t columns);
 
 class Bars {

@@ -72,8 +72,7 @@ void Display::take_line(sys::Stream stream, const Source& from, std::string_view
   if (bars_.end(stream, from, line)) folding_.withdraw(from.rank);
   const bool bar = is_bar(line);
   if (bar && style(stream).folds && !bars_.shows(from.rank)) return;
-  const std::string text = std::string(last_drawn(line)) + "\n";
-  folding_.add(stream, from, text, bar, Folding::Clock::now());
+  folding_.add(stream, from, in_its_line(last_drawn(line)) + "\n", bar, Folding::Clock::now());
 }
 
 void Display::grow(sys::Stream stream, const Source& from, std::string_view line) {
