@@ -72,7 +72,9 @@ void Display::take_line(sys::Stream stream, const Source& from, std::string_view
   if (bars_.end(stream, from, line)) folding_.withdraw(from.rank);
   const bool bar = is_bar(line);
   if (bar && style(stream).folds && !bars_.shows(from.rank)) return;
-  folding_.add(stream, from, in_its_line(last_drawn(line)) + "\n", bar, Folding::Clock::now());
+  const std::string_view drawn = last_drawn(line);
+  const std::string text = style(stream).is_terminal ? in_its_line(drawn) : std::string(drawn);
+  folding_.add(stream, from, text + "\n", bar, Folding::Clock::now());
 }
 
 void Display::grow(sys::Stream stream, const Source& from, std::string_view line) {

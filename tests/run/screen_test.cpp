@@ -1,5 +1,6 @@
 #include "run/screen.hpp"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <memory>
@@ -7,6 +8,8 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
 #include <unistd.h>
 
 #include "sys/temp_folder.hpp"
@@ -59,6 +62,56 @@ TEST_F(ScreenTest, APausedTerminalLosesNothingAndFillsNoMemory) {
   const std::size_t waiting = screen->waiting();
   EXPECT_EQ(terminal.drained([&] { screen = nullptr; }), 2 * kEach);
   EXPECT_LT(waiting, 100'010U);
+}
+
+// Standard error is a terminal of 20 columns.
+class SmallTerminal {
+ public:
+  SmallTerminal() : err_(::dup(STDERR_FILENO)) {
+    const winsize size = {.ws_row = 5, .ws_col = 20, .ws_xpixel = 0, .ws_ypixel = 0};
+    int slave = -1;
+    EXPECT_EQ(::openpty(&master_, &slave, nullptr, nullptr, &size), 0);
+    (void)::dup2(slave, STDERR_FILENO);
+    ::close(slave);
+  }
+  SmallTerminal(const SmallTerminal&) = delete;
+  SmallTerminal& operator=(const SmallTerminal&) = delete;
+  ~SmallTerminal() {
+    (void)::dup2(err_, STDERR_FILENO);
+    ::close(err_);
+    ::close(master_);
+  }
+  // Everything that was written so far, once `text` is in it.
+  const std::string& after(const std::string& text) {
+    constexpr int kLongEnough = 60'000;  // ms
+    pollfd news = {master_, POLLIN, 0};
+    while (written_.find(text) == std::string::npos && ::poll(&news, 1, kLongEnough) == 1) {
+      std::array<char, 4096> buffer{};
+      const ssize_t got = ::read(master_, buffer.data(), buffer.size());
+      written_.append(buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+    }
+    return written_;
+  }
+
+ private:
+  int err_;
+  int master_ = -1;
+  std::string written_;
+};
+
+TEST_F(ScreenTest, TheLineAtTheBottomIsDrawnOver) {
+  SmallTerminal terminal;
+  auto screen = std::make_unique<Screen>(folder_);
+  const std::string first = "\r\x1b[K[n1:0] 50%|abcdefgh\x1b[0m";  // the last column stays free
+  screen->set_live(sys::Stream::kErr, "[n1:0] 50%|abcdefghijkl");
+  EXPECT_EQ(terminal.after("\x1b[0m"), first);
+  screen->show(sys::Stream::kErr, "[n1:1] hello\n");
+  const std::string above = first + "\r\x1b[K[n1:1] hello\r\n";
+  EXPECT_TRUE(terminal.after("hello\r\n").starts_with(above));
+  screen->set_live(sys::Stream::kErr, "[n1:0] 99%");
+  EXPECT_TRUE(terminal.after("99%\x1b[0m").ends_with("\r\x1b[K[n1:0] 99%\x1b[0m"));
+  screen = nullptr;
+  EXPECT_TRUE(terminal.after("99%\x1b[0m\r\x1b[K").ends_with("\r\x1b[K"));
 }
 
 }  // namespace
