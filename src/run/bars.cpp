@@ -42,10 +42,10 @@ std::size_t columns_of(std::uint32_t code) {
   return is_wide ? 2 : 1;
 }
 
-// The length of the control sequence, or the backspace, that begins here, of those that a
-// TerminalFilter passes; 0: none does.
+// The length of the control sequence or character that begins here, of those that a TerminalFilter
+// passes, except tabs; 0: none does.
 std::size_t control_bytes(std::string_view text) {
-  if (text.starts_with('\b')) return 1;
+  if (text.starts_with('\b') || text.starts_with('\r')) return 1;
   if (!text.starts_with('\x1b')) return 0;
   const std::size_t end = text.find_first_not_of("0123456789;:", 2);
   return end == std::string_view::npos ? text.size() : end + 1;
@@ -71,7 +71,7 @@ std::string in_its_line(std::string_view text) {
   const std::string shown = sys::TerminalFilter().take(text);
   std::string kept;
   for (std::string_view rest = shown; !rest.empty();) {
-    const std::size_t plain = std::min(rest.find_first_of("\x1b\b"), rest.size());
+    const std::size_t plain = std::min(rest.find_first_of("\x1b\b\r"), rest.size());
     kept += rest.substr(0, plain);
     rest.remove_prefix(plain);
     const std::string_view control = rest.substr(0, control_bytes(rest));
