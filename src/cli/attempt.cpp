@@ -172,6 +172,12 @@ void quote_last_words(const run::Output& output, run::Verdict& verdict) {
   }
 }
 
+// Whether muster ended the job, and the engine can only complain about that.
+bool was_ended(run::Reason reason) {
+  return reason == run::Reason::kInterrupted || reason == run::Reason::kTimeout ||
+         reason == run::Reason::kStalled;
+}
+
 // What the engine said of a failure, for those who look for more than the evidence above.
 void quote_engine(const run::Output& output, run::Verdict& verdict) {
   if (verdict.code == 0 || verdict.of_engine) return;
@@ -278,7 +284,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   AttemptEnd end{.verdict = judge(record), .decision = {}};
   output->show_held(end.verdict.first_failed_rank);
   quote_last_words(*output, end.verdict);
-  if (!engine_was_shown) quote_engine(*output, end.verdict);
+  if (!engine_was_shown && !was_ended(record.reason)) quote_engine(*output, end.verdict);
   end.decision = decide(record, end.verdict);
   if (end.decision.again) record.started_again = end.decision.why;
   keep(record, end.verdict, *output, supervisor.evidence(), folder);
