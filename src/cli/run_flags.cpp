@@ -59,7 +59,7 @@ constexpr RunRow kRunFlags[] = {
      [](const Adder& flag, RunOptions& to) {
        return flag.text([&to](const std::string& text) {
          auto show = run::parse_show(text);
-         if (!show) throw CLI::ValidationError(to_text(show.error()));
+         if (!show) throw CLI::ValidationError(show.error().what);
          to.show = *std::move(show);
        });
      }},

@@ -179,7 +179,7 @@ void Screen::forget_stored(const Part& part) {
   if (part.bytes == 0) return;
   Stored& from = stored(part.stream);
   if (--from.parts > 0) return;
-  from = {};
+  from = Stored{};
 }
 
 void Screen::erase() {
