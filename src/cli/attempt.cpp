@@ -185,8 +185,8 @@ void quote_engine(const run::Output& output, run::Verdict& verdict) {
   std::vector<std::string> lines = output.last_of_engine(kLines);
   std::erase_if(lines, [&](const std::string& line) {
     const bool is_ruler = line.find_first_not_of("-=* ") == std::string::npos;
-    return is_ruler || std::find(verdict.quoted.begin(), verdict.quoted.end(), line) !=
-                           verdict.quoted.end();
+    return is_ruler ||
+           std::find(verdict.quoted.begin(), verdict.quoted.end(), line) != verdict.quoted.end();
   });
   verdict.engine_file = output.engine_file();
   verdict.engine_lines = lines.size();
@@ -263,8 +263,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   run::Record record = new_record(all, turn);
   if (audience.show.first_per_host) audience.show.ranks = first_ranks(all.layout);
   const bool engine_was_shown = audience.with_engine;
-  MUSTER_TRY(const auto output,
-             run::Output::open(folder, all.layout.ranks, std::move(audience)));
+  MUSTER_TRY(const auto output, run::Output::open(folder, all.layout.ranks, std::move(audience)));
   run::Patience patience = wanted;
   record.engine_restarts = all.layout.max_restarts > 0 || all.layout.min_hosts > 0;
   patience.engine_restarts = record.engine_restarts;

@@ -124,7 +124,8 @@ class OtherLines {
 
 Result<void> refuse_if_bad(const Surveyed& all, bool force, bool first) {
   const bool refused = checks::has_errors(all.findings) && !force;
-  if (first || refused) sys::write_err(checks::to_text(all.findings, sys::shows_colours(STDERR_FILENO)));
+  if (first || refused)
+    sys::write_err(checks::to_text(all.findings, sys::shows_colours(STDERR_FILENO)));
   if (!refused) return {};
   return unexpected(Error{.what = "not started; see above", .hint = "--force starts it anyway"});
 }

@@ -54,8 +54,9 @@ constexpr RunRow kRunFlags[] = {
      }},
     {{.names = "--show",
       .value = "WHAT",
-      .help = "Whose output to show: all, first-per-host, or ranks such as 0,8. 'folded' shows equal "
-              "lines of several ranks once, the default on a terminal"},
+      .help =
+          "Whose output to show: all, first-per-host, or ranks such as 0,8. 'folded' shows equal "
+          "lines of several ranks once, the default on a terminal"},
      [](const Adder& flag, RunOptions& to) {
        return flag.text([&to](const std::string& text) {
          auto show = run::parse_show(text);

@@ -139,8 +139,8 @@ bool Bars::end(sys::Stream stream, const Source& from, std::string_view line) {
 
 const Bars::Live* Bars::live() const {
   if (live_.empty()) return nullptr;
-  const auto bar = std::find_if(live_.begin(), live_.end(),
-                                [](const auto& one) { return one.second.is_bar; });
+  const auto bar =
+      std::find_if(live_.begin(), live_.end(), [](const auto& one) { return one.second.is_bar; });
   return bar == live_.end() ? &live_.begin()->second : &bar->second;
 }
 

@@ -74,10 +74,7 @@ Result<std::unique_ptr<Output>> Output::open(const std::string& folder, int rank
 }
 
 Output::Output(std::string folder, int ranks, Audience audience)
-    : folder_(std::move(folder)),
-      ranks_(ranks),
-      audience_(std::move(audience)),
-      room_(folder_) {}
+    : folder_(std::move(folder)), ranks_(ranks), audience_(std::move(audience)), room_(folder_) {}
 
 Output::~Output() = default;
 

@@ -39,11 +39,11 @@ Result<Show> parse_show(const std::string& text) {
   if (text == "first-per-host") return Show{.first_per_host = true};
   auto ranks = parse_ranks(text);
   if (ranks) return Show{.ranks = std::move(ranks)};
-  return unexpected(Error{
-      .code = ErrorCode::kUsage,
-      .what = fmt::format(
-          "--show: '{}' is neither folded, all, first-per-host nor ranks such as 0 or 0,8",
-          printable(text))});
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = fmt::format(
+                "--show: '{}' is neither folded, all, first-per-host nor ranks such as 0 or 0,8",
+                printable(text))});
 }
 
 }  // namespace muster::run

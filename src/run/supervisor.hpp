@@ -135,11 +135,11 @@ class Supervisor {
   std::vector<std::shared_ptr<sys::Timer>> timers_;
   std::shared_ptr<sys::Timer> showing_;  // of lines that wait for equal ones
   std::shared_ptr<sys::Timer> stuck_;    // ends an engine that outlives its ranks
-  Clock::time_point leave_by_ = {};    // hosts that still speak after the end of the run
-  Clock::time_point beat_ = {};        // ours, last
-  Clock::time_point said_ = {};        // last output or start of any rank
-  int times_asked_ = 0;                // 0: there is no doubt
-  std::map<int, Seen> looks_;          // by rank
+  Clock::time_point leave_by_ = {};      // hosts that still speak after the end of the run
+  Clock::time_point beat_ = {};          // ours, last
+  Clock::time_point said_ = {};          // last output or start of any rank
+  int times_asked_ = 0;                  // 0: there is no doubt
+  std::map<int, Seen> looks_;            // by rank
   int seen_twice_ = 0;
   std::map<std::string, int> running_;  // ranks that run, by host
   int running_ranks_ = 0;               // on all hosts

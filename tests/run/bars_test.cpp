@@ -22,10 +22,11 @@ TEST(BarsTest, OfALineTheLastDrawingCounts) {
     std::string line, drawn;
     bool bar;
   };
-  for (const Case& one : {Case{"plain\n", "plain", false}, Case{"dos\r\n", "dos", false},
-                          Case{"\r 10%\r 20%", " 20%", true}, Case{"10%\r20%\r", "20%", true},
-                          Case{"\r100%\n", "100%", true}, Case{"\r 50%\r    \rdone\n", "done", false},
-                          Case{"\n", "", false}, Case{"\r\r\n", "", false}}) {
+  for (const Case& one :
+       {Case{"plain\n", "plain", false}, Case{"dos\r\n", "dos", false},
+        Case{"\r 10%\r 20%", " 20%", true}, Case{"10%\r20%\r", "20%", true},
+        Case{"\r100%\n", "100%", true}, Case{"\r 50%\r    \rdone\n", "done", false},
+        Case{"\n", "", false}, Case{"\r\r\n", "", false}}) {
     EXPECT_EQ(last_drawn(one.line), one.drawn) << one.line;
     EXPECT_EQ(is_bar(one.line), one.bar) << one.line;
   }

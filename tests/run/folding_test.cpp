@@ -67,7 +67,8 @@ TEST(FoldingTest, TheLinesOfARankKeepTheirOrder) {
   Folding folding(2, true);
   for (const char* const text : {"a", "b", "a", "c"}) add(folding, 0, text, 0);
   for (const char* const text : {"b", "a", "a", "c"}) add(folding, 1, text, 1);
-  EXPECT_EQ(text_of(folding.take_all()), "[n1:0] a\n[n1:0-1] b\n[n1:0-1] a\n[n1:0] c\n[n1:1] a\n[n1:1] c\n");
+  EXPECT_EQ(text_of(folding.take_all()),
+            "[n1:0] a\n[n1:0-1] b\n[n1:0-1] a\n[n1:0] c\n[n1:1] a\n[n1:1] c\n");
 }
 
 TEST(FoldingTest, ALineThatARankRepeatsIsNotFoldedWithItself) {
