@@ -115,6 +115,7 @@ void Screen::set_live(sys::Stream stream, std::string line) {
   {
     const std::lock_guard lock(mutex_);
     if (line == live_ && stream == live_stream_) return;
+    if (live_.empty()) live_since_ = Clock::now();
     live_ = std::move(line);
     live_stream_ = stream;
     live_changed_ = true;
@@ -143,7 +144,7 @@ void Screen::work() {
       return erase();
     } else if (!live_changed_) {
       changed_.wait(lock);
-    } else if (const auto next = drawn_ + kBetweenDrawings; Clock::now() < next) {
+    } else if (const auto next = next_drawing(); Clock::now() < next) {
       changed_.wait_until(lock, next);
     } else {
       live_changed_ = false;
@@ -154,6 +155,11 @@ void Screen::work() {
       lock.lock();
     }
   }
+}
+
+// A line that arrives in two parts within a moment is not drawn before it is whole.
+Screen::Clock::time_point Screen::next_drawing() const {
+  return std::max(drawn_, live_since_) + kBetweenDrawings;
 }
 
 void Screen::write(const Part& part) {

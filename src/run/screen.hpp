@@ -58,6 +58,7 @@ class Screen {
   void write(const Part& part);
   void write_stored(const Part& part);
   void forget_stored(const Part& part);
+  [[nodiscard]] Clock::time_point next_drawing() const;
   void draw(sys::Stream stream, const std::string& line);
   void erase();
   [[nodiscard]] Stored& stored(sys::Stream stream);
@@ -73,6 +74,7 @@ class Screen {
   std::string live_;
   sys::Stream live_stream_ = sys::Stream::kErr;
   bool live_changed_ = false;
+  Clock::time_point live_since_ = {};  // when it was empty last
   bool closing_ = false;
   // Of the thread alone.
   sys::ShownStream out_;
