@@ -22,11 +22,11 @@ class Receiver {
  public:
   Receiver() {
     auto opened =
-        run::Output::open(own_folder().path(), kRanks, [this](auto, const run::Line& line) {
-          require(line.rank >= 0 && line.rank < kRanks, "only ranks of the job");
-          require(line.text.find('\n') == line.text.size() - 1, "whole lines");
-          shown_ += line.text.size();
-        });
+        run::Output::open(own_folder().path(), kRanks, {.watch = [this](auto, const auto& line) {
+                            require(line.rank >= 0 && line.rank < kRanks, "only ranks of the job");
+                            require(line.text.find('\n') == line.text.size() - 1, "whole lines");
+                            shown_ += line.text.size();
+                          }});
     require(opened.has_value(), "output can be stored");
     output_ = *std::move(opened);
   }

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "require.hpp"
+#include "run/bars.hpp"
 #include "sys/terminal_filter.hpp"
 
 namespace muster::fuzz {
@@ -30,6 +31,25 @@ void require_harmless(std::string_view shown) {
   }
 }
 
+// A rank's line stays on its line, and a bar in its width.
+void check_line(std::string_view line) {
+  const std::string shown = run::in_its_line(run::last_drawn(line));
+  require_harmless(shown);
+  require(shown.find_first_of("\r\n\b") == std::string::npos, "no line is drawn over");
+  constexpr std::size_t kColumns = 7;
+  const std::string fitted = run::fitted(line, kColumns);
+  for (const std::string& text : {shown, fitted}) {
+    for (std::size_t at = 0; (at = text.find(kEsc, at)) != std::string::npos; ++at) {
+      const std::size_t length = allowed_control(std::string_view(text).substr(at));
+      require(length > 0 && text[at + length - 1] == 'm', "the cursor does not move");
+    }
+  }
+  run::Bars bars;
+  (void)bars.grow(sys::Stream::kErr, {}, line);
+  (void)bars.end(sys::Stream::kErr, {}, line);
+  require(bars.live() == nullptr, "a line that has ended is not live");
+}
+
 void check(std::string_view bytes) {
   sys::TerminalFilter at_once;
   const std::string shown = at_once.take(bytes);
@@ -41,6 +61,7 @@ void check(std::string_view bytes) {
     together += in_parts.take(bytes.substr(at, kPart));
   }
   require(together == shown, "how the bytes are split does not matter");
+  check_line(bytes.substr(0, bytes.find('\n')));
 }
 
 }  // namespace

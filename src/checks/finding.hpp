@@ -46,7 +46,8 @@ struct Rule {
 
 [[nodiscard]] std::string to_json(const Finding& finding);  // one line
 [[nodiscard]] Result<Finding> parse_finding(const std::string& json);
-[[nodiscard]] std::string to_text(std::span<const Finding> findings);  // the table for people
+// The table for people; `colours` mark its severities.
+[[nodiscard]] std::string to_text(std::span<const Finding> findings, bool colours = false);
 [[nodiscard]] bool has_errors(std::span<const Finding> findings);
 
 }  // namespace muster::checks

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/colour.hpp"
 #include "base/printable.hpp"
 #include "checks/finding.hpp"
 #include "hosts/fold.hpp"
@@ -42,6 +43,14 @@ std::string fix_text(const std::string& fix) {
   return text;
 }
 
+// Over text that begins with the finding's severity.
+std::string with_colour(Severity severity, std::string text) {
+  const std::string word = word_for(severity);
+  if (severity == Severity::kNote) return text;
+  const Colour colour = severity == Severity::kError ? Colour::kRed : Colour::kYellow;
+  return text.replace(0, word.size(), painted(word, colour, true));
+}
+
 std::string head_text(const Finding& finding, std::size_t hosts_width) {
   const std::string what =
       fmt::format("{} [{}]", printable_lines(finding.what), printable(finding.id));
@@ -73,7 +82,7 @@ std::string summary(std::span<const Finding> findings) {
 
 }  // namespace
 
-std::string to_text(std::span<const Finding> findings) {
+std::string to_text(std::span<const Finding> findings, bool colours) {
   if (findings.empty()) return {};
   std::size_t width = 0;
   for (const Finding& finding : findings) {
@@ -83,7 +92,8 @@ std::string to_text(std::span<const Finding> findings) {
   const std::string margin(kSeverityWidth, ' ');
   std::string text;
   for (const Finding& finding : findings) {
-    text += head_text(finding, width);
+    const std::string head = head_text(finding, width);
+    text += colours ? with_colour(finding.severity, head) : head;
     text += report::indented(margin + "seen  ", printable_lines(finding.evidence), kWidth);
     text += fix_text(printable_lines(finding.fix)) + '\n';
   }

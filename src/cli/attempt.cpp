@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -155,6 +156,7 @@ void keep(const run::Record& record, const run::Verdict& verdict, run::Output& o
 }
 
 constexpr std::size_t kQuotedLines = 12;
+constexpr std::ptrdiff_t kEngineLines = 6;
 constexpr std::ptrdiff_t kReportLines = 24;  // of Open MPI, which explains its errors
 
 void quote_last_words(const run::Output& output, run::Verdict& verdict) {
@@ -171,6 +173,33 @@ void quote_last_words(const run::Output& output, run::Verdict& verdict) {
   } else if (verdict.of_engine) {
     verdict.quoted = output.last_of_engine(kQuotedLines);
   }
+}
+
+// Whether muster ended the job, and the engine can only complain about that.
+bool was_ended(run::Reason reason) {
+  return reason == run::Reason::kInterrupted || reason == run::Reason::kTimeout ||
+         reason == run::Reason::kStalled;
+}
+
+// What the engine said of a failure, for those who look for more than the evidence above.
+void quote_engine(const run::Output& output, run::Verdict& verdict) {
+  if (verdict.code == 0 || verdict.of_engine) return;
+  std::vector<std::string> lines = output.last_of_engine(kLines);
+  std::erase_if(lines, [&](const std::string& line) {
+    const bool is_ruler = line.find_first_not_of("-=* ") == std::string::npos;
+    return is_ruler ||
+           std::find(verdict.quoted.begin(), verdict.quoted.end(), line) != verdict.quoted.end();
+  });
+  verdict.engine_file = output.engine_file();
+  verdict.engine_lines = lines.size();
+  const auto shown = std::min(std::ssize(lines), kEngineLines);
+  verdict.engine_said.assign(lines.end() - shown, lines.end());
+}
+
+std::set<int> first_ranks(const layout::Layout& layout) {
+  std::set<int> ranks;
+  for (const layout::Placement& placement : layout.placements) ranks.insert(placement.first_rank);
+  return ranks;
 }
 
 }  // namespace
@@ -229,13 +258,15 @@ void tell_placements(Surveyed& all, const launch::Plan& plan) {
 
 Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const launch::Plan& plan,
                              const Turn& turn, const std::string& folder, const Decide& decide,
-                             const run::WatchLine& watch) {
+                             run::Audience audience) {
   std::vector<std::string> names;
   for (const hosts::Host& host : all.cluster.hosts) names.push_back(host.name);
   forget_old_master(all);
   run::Record record = new_record(all, turn);
   MUSTER_CHECK(run::write_about(folder, run::about(record)));
-  MUSTER_TRY(const auto output, run::Output::open(folder, all.layout.ranks, watch));
+  if (audience.show.first_per_host) audience.show.ranks = first_ranks(all.layout);
+  const bool engine_was_shown = audience.with_engine;
+  MUSTER_TRY(const auto output, run::Output::open(folder, all.layout.ranks, std::move(audience)));
   run::Patience patience = wanted;
   record.engine_restarts = all.layout.max_restarts > 0 || all.layout.min_hosts > 0;
   patience.engine_restarts = record.engine_restarts;
@@ -256,6 +287,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   AttemptEnd end{.verdict = judge(record), .decision = {}};
   output->show_held(end.verdict.first_failed_rank);
   quote_last_words(*output, end.verdict);
+  if (!engine_was_shown && !was_ended(record.reason)) quote_engine(*output, end.verdict);
   end.decision = decide(record, end.verdict);
   if (end.decision.again) record.started_again = end.decision.why;
   keep(record, end.verdict, *output, supervisor.evidence(), folder);

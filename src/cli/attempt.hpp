@@ -26,10 +26,10 @@ using run::Turn;
 void tell_placements(Surveyed& all, const launch::Plan& plan);
 
 // Until nothing of it is left; then `decide` is asked, and all is kept in the folder. An Error only
-// when the engine could not be started. The ranks' output is shown, or handed to `watch`.
+// when the engine could not be started.
 [[nodiscard]] Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& patience,
                                            const launch::Plan& plan, const Turn& turn,
                                            const std::string& folder, const Decide& decide,
-                                           const run::WatchLine& watch = nullptr);
+                                           run::Audience audience = {});
 
 }  // namespace muster::cli

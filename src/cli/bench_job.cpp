@@ -116,7 +116,8 @@ class OtherLines {
 
 Result<void> refuse_if_bad(const Surveyed& all, bool force, bool first) {
   const bool refused = checks::has_errors(all.findings) && !force;
-  if (first || refused) sys::write_err(checks::to_text(all.findings));
+  if (first || refused)
+    sys::write_err(checks::to_text(all.findings, sys::shows_colours(STDERR_FILENO)));
   if (!refused) return {};
   const bool missing = std::any_of(
       all.findings.begin(), all.findings.end(),
@@ -226,7 +227,7 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
     return run::Decision{};
   };
   MUSTER_TRY(const AttemptEnd ended,
-             supervise(*all, start.patience, plan, turn, folder, decide, watch));
+             supervise(*all, start.patience, plan, turn, folder, decide, {.watch = watch}));
   line.clear();
   all->close();
   const bool whole = lines.ended() && lines.wrong().empty() && !end.interrupted;

@@ -1,5 +1,6 @@
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "cli/command.hpp"
 #include "cli/config_file.hpp"
@@ -34,7 +35,7 @@ void print_text(const Surveyed& all) {
   if (all.findings.empty()) {
     sys::print_out("no problems found: ready to run\n");
   } else {
-    sys::print_out("\n{}", checks::to_text(all.findings));
+    sys::print_out("\n{}", checks::to_text(all.findings, sys::shows_colours(STDOUT_FILENO)));
   }
 }
 

@@ -127,7 +127,9 @@ constexpr JobRow kJobFlags[] = {
      [](const Adder& flag, JobOptions& to) {
        return flag.value(to.node_rank)->check(CLI::Range(0, kMostRanks));
      }},
-    {{.names = "-v,--verbose", .help = "Show what muster decided (hosts, network, engine) and why"},
+    {{.names = "-v,--verbose",
+      .help =
+          "Show what muster decided (hosts, network, engine) and why, and what the engine prints"},
      [](const Adder& flag, JobOptions& to) { return flag.on(to.verbose); }},
     {{.names = "--engine",
       .value = "ENGINE",

@@ -75,6 +75,18 @@ constexpr RunRow kRunFlags[] = {
       .help = "Write to this file, as JSON, how the run ended and whose exit code it is: a rank's "
               "or muster's own"},
      [](const Adder& flag, RunOptions& to) { return flag.value(to.status); }},
+    {{.names = "--show",
+      .value = "WHAT",
+      .help =
+          "Whose output to show: all, first-per-host, or ranks such as 0,8. 'folded' shows equal "
+          "lines of several ranks once, the default on a terminal"},
+     [](const Adder& flag, RunOptions& to) {
+       return flag.text([&to](const std::string& text) {
+         auto show = run::parse_show(text);
+         if (!show) throw CLI::ValidationError(show.error().what);
+         to.show = *std::move(show);
+       });
+     }},
     {{.names = "--force", .help = "Start even if the checks found errors"},
      [](const Adder& flag, RunOptions& to) { return flag.on(to.force); }},
     {{.names = "-q,--quiet",

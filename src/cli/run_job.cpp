@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
 #include "base/endpoint.hpp"
 #include "base/printable.hpp"
@@ -87,7 +88,7 @@ std::string findings_text(std::vector<checks::Finding> findings, bool with_notes
       return finding.severity == checks::Severity::kNote;
     });
   }
-  return checks::to_text(findings);
+  return checks::to_text(findings, sys::shows_colours(STDERR_FILENO));
 }
 
 // The hosts with ranks. One that did not answer may get as many as the most that another has.
@@ -153,7 +154,8 @@ class RunStage : public run::Stage {
   Result<std::optional<int>> prepare(const run::Turn& turn, bool is_first) override;
   Result<run::AttemptEnd> supervise(const run::Turn& turn, const run::Patience& patience,
                                     const run::Decide& decide) override {
-    return cli::supervise(*all_, patience, plan_, turn, folder_, decide);
+    return cli::supervise(*all_, patience, plan_, turn, folder_, decide,
+                          {.show = options_.show, .with_engine = options_.job.verbose});
   }
   std::optional<int> pause(double seconds) override { return run::pause(seconds); }
   [[nodiscard]] std::chrono::steady_clock::time_point now() const override {

@@ -7,6 +7,7 @@
 
 #include "cli/job_options.hpp"
 #include "run/restart.hpp"
+#include "run/show.hpp"
 #include "run/supervisor.hpp"
 
 namespace muster::cli {
@@ -22,6 +23,7 @@ struct RunOptions {
   std::string again;   // the run to start again; empty: a new one
   std::string status;  // the file that tells how the run ended; empty: none
   std::string script;  // where `submit` writes its script; empty: named after the program
+  run::Show show;
   bool dry_run = false;
   bool detach = false;
   bool force = false;

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
+#include "base/colour.hpp"
 #include "hosts/fold.hpp"
 #include "run/folder.hpp"
 #include "sys/print.hpp"
@@ -35,13 +37,27 @@ Ending ending_of(const Verdict& verdict) {
           .text = verdict.text};
 }
 
-void say_verdict(const Verdict& verdict) {
+// After the evidence, so that an engine's banners do not hide it.
+void say_engines_words(const Verdict& verdict, bool colours) {
+  for (const std::string& line : verdict.engine_said) {
+    sys::print_err("{} {}\n", painted("[engine]", Colour::kMagenta, colours), line);
+  }
+  if (verdict.engine_lines > verdict.engine_said.size()) {
+    sys::print_err("{} (more in {})\n", painted("[engine]", Colour::kMagenta, colours),
+                   verdict.engine_file);
+  }
+}
+
+void say_verdict(const Verdict& verdict, bool quiet) {
   if (verdict.text.empty()) return;
-  sys::print_err("muster: {}\n", verdict.text);
+  const bool colours = sys::shows_colours(STDERR_FILENO);
+  sys::print_err("{} {}\n", painted("muster:", Colour::kRed, colours && verdict.code != 0),
+                 verdict.text);
   for (const std::string& line : verdict.quoted) {
     if (!verdict.quoted_above) sys::print_err("  | {}\n", line);
   }
   if (!verdict.hint.empty()) sys::print_err("  hint: {}\n", verdict.hint);
+  if (!quiet) say_engines_words(verdict, colours);
 }
 
 }  // namespace
@@ -158,7 +174,7 @@ std::optional<Ending> Attempts::follow_up(const AttemptEnd& end) {
   const auto& [verdict, decision] = end;
   if (!decision.again) {
     if (!decision.why.empty()) sys::print_err("muster: {}\n", decision.why);
-    if (!decision.crash_loop) say_verdict(verdict);
+    if (!decision.crash_loop) say_verdict(verdict, rules_.quiet);
     return last_;
   }
   const int first = turn_.number - static_cast<int>(attempts_.size()) + 1;

@@ -1,23 +1,20 @@
 #include "run/output.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 #include <sstream>
+#include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
 #include "run/last_words.hpp"
 #include "run/log_order.hpp"
 #include "sys/clock.hpp"
-#include "sys/terminal_filter.hpp"
 
 namespace muster::run {
 namespace {
@@ -27,21 +24,9 @@ constexpr std::chrono::seconds kDoubtLasts{3};
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr std::size_t kMostUnfinished = std::size_t{64} << 20;  // of all ranks together
 
-constexpr std::size_t kManyParts = 100'000;
 constexpr std::size_t kMostHeld = 10'000;
-
-constexpr std::size_t kLookAtDiskAfter = std::size_t{256} << 10;
-constexpr std::uint64_t kLeftOnDisk = std::uint64_t{256} << 20;
-
-// Whether the disk has less than 5 % or 256 MiB left, whichever is less.
-bool is_nearly_full(const std::string& folder) {
-  constexpr std::uint64_t kPart = 20;
-  struct statvfs disk = {};
-  if (::statvfs(folder.c_str(), &disk) != 0) return false;
-  const std::uint64_t left = std::uint64_t{disk.f_bavail} * disk.f_frsize;
-  const std::uint64_t size = std::uint64_t{disk.f_blocks} * disk.f_frsize;
-  return left < std::min(kLeftOnDisk, size / kPart);
-}
+constexpr std::size_t kMostRevealed = 100;  // lines of a failed rank that was not to be shown
+constexpr std::size_t kMostBytesHeld = std::size_t{16} << 20;
 
 // The file's last lines, made printable because a program may write anything.
 std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
@@ -62,18 +47,6 @@ std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
   return lines;
 }
 
-void copy(int from, Screen::Part part, sys::ShownStream& to) {
-  std::array<char, 65536> buffer{};
-  while (part.bytes > 0) {
-    const ssize_t count = ::pread(from, buffer.data(), std::min(part.bytes, buffer.size()),
-                                  static_cast<off_t>(part.at));
-    if (count <= 0) return;
-    part.at += static_cast<std::uint64_t>(count);
-    part.bytes -= static_cast<std::size_t>(count);
-    (void)to.write({buffer.data(), static_cast<std::size_t>(count)});
-  }
-}
-
 // Whether a rank that prints this line may be about to end because another has ended.
 bool sounds_like_an_end(std::string_view line) {
   return line.starts_with("Traceback (most recent call last):") ||
@@ -87,99 +60,38 @@ sys::Fd open_log(const std::string& path) {
 
 }  // namespace
 
-Screen::Screen(int out_file, int err_file)
-    : out_file_(out_file), err_file_(err_file), thread_([this] { work(); }) {}
-
-Screen::~Screen() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-  }
-  changed_.notify_one();
-  thread_.join();
-}
-
-void Screen::show(const Part& part) {
-  {
-    const std::lock_guard lock(mutex_);
-    Part* const before = part_before(part);
-    if (before != nullptr) {
-      before->bytes += part.bytes;
-    } else {
-      parts_.push_back(part);
-    }
-  }
-  changed_.notify_one();
-}
-
-std::size_t Screen::waiting() {
-  const std::lock_guard lock(mutex_);
-  return parts_.size();
-}
-
-// The queued part that this one continues. In a very long queue, of a paused terminal, the last two
-// are tried: the order between stdout and stderr may change, but memory stays bounded.
-Screen::Part* Screen::part_before(const Part& part) {
-  const std::size_t look_at = parts_.size() < kManyParts ? 1 : 2;
-  for (std::size_t i = 0; i < std::min(look_at, parts_.size()); ++i) {
-    Part& one = parts_[parts_.size() - 1 - i];
-    if (one.stream == part.stream && one.at + one.bytes == part.at) return &one;
-  }
-  return nullptr;
-}
-
-void Screen::work() {
-  sys::ShownStream out(STDOUT_FILENO);
-  sys::ShownStream err(STDERR_FILENO);
-  while (true) {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return closing_ || !parts_.empty(); });
-    if (parts_.empty()) return;
-    const Part part = parts_.front();
-    parts_.pop_front();
-    lock.unlock();
-    const bool is_out = part.stream == sys::Stream::kOut;
-    copy(is_out ? out_file_ : err_file_, part, is_out ? out : err);
-  }
-}
-
 Result<std::unique_ptr<Output>> Output::open(const std::string& folder, int ranks,
-                                             WatchLine watch) {
-  std::unique_ptr<Output> output(new Output(folder, ranks, std::move(watch)));
+                                             Audience audience) {
+  std::unique_ptr<Output> output(new Output(folder, ranks, std::move(audience)));
   MUSTER_CHECK(sys::make_folders(folder + "/ranks", 0700));
   output->out_ = open_log(folder + "/out");
   output->err_ = open_log(folder + "/err");
-  output->engine_ = open_log(folder + "/engine");
+  output->engine_ = open_log(output->engine_file());
   output->order_ = open_log(folder + "/order");
   if (!output->out_.valid() || !output->err_.valid() || !output->engine_.valid()) {
     return unexpected(system_error("cannot write the run's output", folder));
   }
-  if (!output->watch_)
-    output->screen_ = std::make_unique<Screen>(output->out_.get(), output->err_.get());
+  if (!output->audience_.watch)
+    output->display_ = std::make_unique<Display>(folder, ranks, output->audience_.show);
   return output;
 }
 
-Output::Output(std::string folder, int ranks, WatchLine watch)
-    : folder_(std::move(folder)), ranks_(ranks), watch_(std::move(watch)) {}
+Output::Output(std::string folder, int ranks, Audience audience)
+    : folder_(std::move(folder)), ranks_(ranks), audience_(std::move(audience)), room_(folder_) {}
 
 Output::~Output() = default;
 
 void Output::show_rest() {
-  screen_ = nullptr;
+  if (display_) display_->show_all();
+  display_ = nullptr;
 }
 
-// Ranks that print without end must leave room for the run's record, and for other programs.
-bool Output::disk_has_room(std::size_t bytes) {
-  if (before_look_ < bytes) {
-    disk_is_short_ = is_nearly_full(folder_);
-    before_look_ = kLookAtDiskAfter + bytes;
-  }
-  before_look_ -= bytes;
-  return !disk_is_short_;
+void Output::show_due() {
+  if (display_) display_->show_due();
 }
 
 std::size_t Output::keep(const sys::Fd& file, std::string_view bytes) {
-  if (!disk_has_room(bytes.size())) {
+  if (!room_.has(bytes.size())) {
     not_kept_ = "the disk is nearly full, so muster stopped storing output";
     return 0;
   }
@@ -196,35 +108,24 @@ void Output::keep_order(sys::Stream stream) {
   if (end > 0) (void)keep(order_, to_line(entry));
 }
 
-void Output::show(sys::Stream stream, int rank, std::string_view labelled) {
-  if (labelled.empty()) return;
-  const bool is_out = stream == sys::Stream::kOut;
-  const std::size_t kept = keep(is_out ? out_ : err_, labelled);
-  std::uint64_t& written = is_out ? out_bytes_ : err_bytes_;
-  const Screen::Part part{.stream = stream, .at = written, .bytes = kept};
-  written += kept;
-  keep_order(stream);
-  if (kept < labelled.size() && screen_) {
-    const int fd = is_out ? STDOUT_FILENO : STDERR_FILENO;
-    pollfd writable = {fd, POLLOUT, 0};
-    // A paused terminal must not stop the thread that keeps the hosts' connections alive.
-    if (::poll(&writable, 1, 0) == 1) (void)sys::ShownStream(fd).write(labelled);
-    return;
-  }
-  if (!is_out && (rank_failed_ || doubtful_.contains(rank))) {
-    // More than that is stored and not shown.
-    if (held_.size() < kMostHeld) {
-      held_.push_back({.rank = rank, .part = part, .since = Clock::now()});
-    }
-  } else {
-    show_part(rank, part);
-  }
+bool Output::is_held(sys::Stream stream, int rank) const {
+  return stream == sys::Stream::kErr && (rank_failed_ || doubtful_.contains(rank));
 }
 
-void Output::show_part(int rank, const Screen::Part& part) {
-  if (!screen_) return;
-  if (part.stream == sys::Stream::kErr) shown_last_ = rank;
-  screen_->show(part);
+// Stores whole lines with their label, and shows them now or later.
+void Output::show(sys::Stream stream, const Source& from, std::string_view lines) {
+  if (lines.empty()) return;
+  (void)keep(stream == sys::Stream::kOut ? out_ : err_, labelled(label_of({from}), lines));
+  keep_order(stream);
+  if (!is_held(stream, from.rank)) return show_now(stream, from, lines);
+  // More than that is stored and not shown.
+  if (held_.size() >= kMostHeld || held_bytes_ + lines.size() > kMostBytesHeld) return;
+  held_bytes_ += lines.size();
+  held_.push_back({.from = from, .lines = std::string(lines), .since = Clock::now()});
+}
+
+void Output::show_now(sys::Stream stream, const Source& from, std::string_view lines) {
+  if (display_) display_->show(stream, from, lines);
 }
 
 void Output::a_rank_failed() {
@@ -238,20 +139,28 @@ void Output::no_rank_failed() {
 
 void Output::show_old() {
   while (!rank_failed_ && !held_.empty() && Clock::now() - held_.front().since >= kDoubtLasts) {
-    const int rank = held_.front().rank;
+    const int rank = held_.front().from.rank;
     doubtful_.erase(rank);
+    const auto is_its = [rank](const Held& one) { return one.from.rank == rank; };
     for (const Held& one : held_) {
-      if (one.rank == rank) show_part(rank, one.part);
+      if (!is_its(one)) continue;
+      show_now(sys::Stream::kErr, one.from, one.lines);
+      held_bytes_ -= one.lines.size();
     }
-    std::erase_if(held_, [rank](const Held& one) { return one.rank == rank; });
+    std::erase_if(held_, is_its);
   }
 }
 
 void Output::show_held(int rank) {
-  for (const Held& one : held_) {
-    if (rank < 0 || one.rank == rank) show_part(one.rank, one.part);
+  const auto held = std::exchange(held_, {});
+  held_bytes_ = 0;
+  if (!display_) return;
+  display_->show_all();
+  if (rank >= 0 && !display_->shows(rank)) return reveal(rank);
+  for (const Held& one : held) {
+    if (rank < 0 || one.from.rank == rank) show_now(sys::Stream::kErr, one.from, one.lines);
   }
-  held_.clear();
+  display_->show_all();
 }
 
 bool Output::take(const std::string& host, const agent::Piece& piece) {
@@ -270,12 +179,12 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
   received.bytes += bytes.size();
   // Opened anew for each piece, so that a thousand ranks do not need two thousand descriptors.
   (void)keep(open_log(rank_file(piece.rank, piece.stream)), bytes);
-  const std::string label = fmt::format("[{}:{}] ", host, piece.rank);
-  std::string labelled;
+  const Source from{.rank = piece.rank, .host = host};
+  std::string lines;
   const auto add_line = [&](std::string_view line) {
-    if (watch_) watch_(piece.stream, {.rank = piece.rank, .text = line});
+    if (audience_.watch) audience_.watch(piece.stream, {.rank = piece.rank, .text = line});
     if (piece.stream == sys::Stream::kErr && sounds_like_an_end(line)) doubtful_.insert(piece.rank);
-    labelled.append(label).append(line);
+    lines.append(line);
   };
   unfinished_ -= received.unfinished.size();
   for (std::size_t end = 0; (end = bytes.find('\n')) != std::string_view::npos;
@@ -291,26 +200,35 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
     received.unfinished.clear();
   }
   unfinished_ += received.unfinished.size();
-  show(piece.stream, piece.rank, labelled);
+  show(piece.stream, from, lines);
+  if (display_ && !is_held(piece.stream, piece.rank)) {
+    display_->grow(piece.stream, from, received.unfinished);
+  }
   return true;
 }
 
 void Output::take_engine(sys::Stream stream, std::string_view chunk) {
   (void)keep(engine_, chunk);
-  if (!watch_) return;
+  const bool is_shown = display_ && audience_.with_engine;
+  if (!audience_.watch && !is_shown) return;
   engine_unfinished_.append(chunk);
   for (std::size_t end = 0; (end = engine_unfinished_.find('\n')) != std::string::npos;) {
-    watch_(stream, {.rank = -1, .text = std::string_view(engine_unfinished_).substr(0, end + 1)});
+    say_engine_line(stream, std::string_view(engine_unfinished_).substr(0, end + 1));
     engine_unfinished_.erase(0, end + 1);
   }
   if (engine_unfinished_.size() <= kLongestLine) return;
   engine_unfinished_ += '\n';
-  watch_(stream, {.rank = -1, .text = engine_unfinished_});
+  say_engine_line(stream, engine_unfinished_);
   engine_unfinished_.clear();
 }
 
+void Output::say_engine_line(sys::Stream stream, std::string_view line) {
+  if (audience_.watch) audience_.watch(stream, {.rank = -1, .text = line});
+  if (display_) display_->show_engine(line);
+}
+
 void Output::remark(const std::string& host, int rank, std::string_view text) {
-  show(sys::Stream::kErr, rank, fmt::format("[{}:{}] muster: {}\n", host, rank, text));
+  show(sys::Stream::kErr, {.rank = rank, .host = host}, fmt::format("muster: {}\n", text));
 }
 
 void Output::finish() {
@@ -319,9 +237,13 @@ void Output::finish() {
     if (received.unfinished.empty()) continue;
     const std::string line = received.unfinished + "\n";
     received.unfinished.clear();
-    if (watch_) watch_(stream, {.rank = rank, .text = line});
-    show(stream, rank, fmt::format("[{}:{}] {}", host, rank, line));
+    if (audience_.watch) audience_.watch(stream, {.rank = rank, .text = line});
+    show(stream, {.rank = rank, .host = host}, line);
   }
+  if (!display_) return;
+  if (!engine_unfinished_.empty()) display_->show_engine(engine_unfinished_ + "\n");
+  engine_unfinished_.clear();
+  display_->show_all();
 }
 
 std::vector<agent::Taken> Output::taken(const std::string& host) const {
@@ -338,12 +260,26 @@ std::vector<agent::Taken> Output::taken(const std::string& host) const {
   return list;
 }
 
+void Output::reveal(int rank) {
+  const auto known = std::find_if(received_.begin(), received_.end(), [rank](const auto& entry) {
+    return std::get<int>(entry.first) == rank &&
+           std::get<sys::Stream>(entry.first) == sys::Stream::kErr;
+  });
+  if (known == received_.end()) return;
+  display_->reveal(rank);
+  const Source from{.rank = rank, .host = std::get<std::string>(known->first)};
+  for (const std::string& line : last_errors(rank, kMostRevealed)) {
+    show_now(sys::Stream::kErr, from, line + "\n");
+  }
+  display_->show_all();
+}
+
 std::vector<std::string> Output::last_errors(int rank, std::size_t most) const {
   return last_lines(rank_file(rank, sys::Stream::kErr), most);
 }
 
 std::vector<std::string> Output::last_of_engine(std::size_t most) const {
-  return last_lines(folder_ + "/engine", most);
+  return last_lines(engine_file(), most);
 }
 
 std::string Output::rank_file(int rank, sys::Stream stream) const {

@@ -72,6 +72,10 @@ struct Verdict {
   // Last lines of the failed rank's standard error, or of the engine.
   std::vector<std::string> quoted = {};
   bool quoted_above = false;  // the screen already shows them last
+  // Last lines of the engine that are not among these.
+  std::vector<std::string> engine_said = {};
+  std::size_t engine_lines = 0;  // of which these are the last
+  std::string engine_file = {};  // with everything that the engine said
 };
 
 // The first failing rank is the one whose end came first, clocks corrected. One that was cut off is

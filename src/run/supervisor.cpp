@@ -29,6 +29,7 @@ constexpr double kRestartTakes = 30;      // for torchrun to start its ranks aga
 constexpr double kReplayTakes = 1;        // for a host to repeat its earlier events
 constexpr double kRenewKeeper = 0.5;      // after a new connection, for others to come first
 constexpr double kSpeaks = 5;             // a host whose output is this recent is busy
+constexpr double kLookAtLines = 0.05;     // whether they have waited long enough
 constexpr int kBeatsToBelieve = 3;        // before we believe that a host's clock is slow
 constexpr double kSpeaksAtMost = 600;     // after the end of the run
 constexpr std::size_t kStartsPerRank = 1000;                   // restarts included
@@ -82,6 +83,7 @@ void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_s
   timers_.clear();
   stuck_ = nullptr;
   renewal_ = nullptr;
+  showing_ = nullptr;
   loop_.drop_signals();  // from here on they mean what they mean to everybody
 }
 
@@ -202,10 +204,21 @@ void Supervisor::keep_output(std::size_t index, const agent::Piece& piece, const
     return doubted_.hold(index, piece, claims_.places(host.name));
   }
   if (!output_.take(host.name, piece)) return;
+  show_lines_soon();
   host.unconfirmed += piece.bytes.size();
   if (host.unconfirmed < kConfirmBytes) return;
   host.unconfirmed = 0;
   crew_.send(index, {.kind = agent::Order::Kind::kTaken, .taken = output_.taken(host.name)});
+}
+
+// Lines wait a moment for equal lines of other ranks.
+void Supervisor::show_lines_soon() {
+  if (showing_ || !output_.has_waiting()) return;
+  showing_ = after(kLookAtLines, [this] {
+    showing_ = nullptr;
+    output_.show_due();
+    show_lines_soon();
+  });
 }
 
 bool Supervisor::may_print(const Host& host, const RankRecord& rank) const {
@@ -269,6 +282,7 @@ void Supervisor::rank_started(Host& host, const agent::RankStart& start) {
   rank->start = start;
   if (is_running(*rank)) count_running(rank->host, 1);
   for (const std::string& remark : start.remarks) output_.remark(host.name, start.rank, remark);
+  show_lines_soon();
   look_at_doubted();
 }
 
@@ -368,6 +382,7 @@ void Supervisor::on_beat() {
   for (std::size_t i = 0; i < hosts_.size(); ++i) look_after(i, is_alone);
   look_whether_stalled();
   output_.show_old();
+  show_lines_soon();
 }
 
 void Supervisor::look_whether_stalled() {

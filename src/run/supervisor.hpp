@@ -74,6 +74,7 @@ class Supervisor {
   void on_report(std::size_t index, const agent::Report& report);
   void take_output(std::size_t index, const agent::Piece& piece);
   void keep_output(std::size_t index, const agent::Piece& piece, const RankRecord& rank);
+  void show_lines_soon();
   [[nodiscard]] bool may_print(const Host& host, const RankRecord& rank) const;
   void look_at_doubted();
   void compare_clock(Host& host, double clock_s);
@@ -135,12 +136,13 @@ class Supervisor {
   Clock::time_point alone_ = {};         // the last time that no host was heard
   std::set<std::string> cut_off_hosts_;  // whose engine still runs although its ssh ended
   std::vector<std::shared_ptr<sys::Timer>> timers_;
-  std::shared_ptr<sys::Timer> stuck_;  // ends an engine that outlives its ranks
-  Clock::time_point leave_by_ = {};    // hosts that still speak after the end of the run
-  Clock::time_point beat_ = {};        // ours, last
-  Clock::time_point said_ = {};        // last output or start of any rank
-  int times_asked_ = 0;                // 0: there is no doubt
-  std::map<int, Seen> looks_;          // by rank
+  std::shared_ptr<sys::Timer> showing_;  // of lines that wait for equal ones
+  std::shared_ptr<sys::Timer> stuck_;    // ends an engine that outlives its ranks
+  Clock::time_point leave_by_ = {};      // hosts that still speak after the end of the run
+  Clock::time_point beat_ = {};          // ours, last
+  Clock::time_point said_ = {};          // last output or start of any rank
+  int times_asked_ = 0;                  // 0: there is no doubt
+  std::map<int, Seen> looks_;            // by rank
   int seen_twice_ = 0;
   std::map<std::string, int> running_;  // ranks that run, by host
   int running_ranks_ = 0;               // on all hosts

@@ -1,6 +1,7 @@
 #include "sys/print.hpp"
 
 #include <cerrno>
+#include <cstdlib>
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,6 +14,11 @@ namespace muster::sys {
 namespace {
 
 int first_error = 0;
+
+std::string_view value_of(const char* name) {
+  const char* const value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
+  return value == nullptr ? "" : value;
+}
 
 }  // namespace
 
@@ -37,6 +43,12 @@ bool output_is_taken() {
   const bool left = ::poll(&out, 1, 0) == 1 && (out.revents & (POLLERR | POLLHUP)) != 0;
   if (left && first_error == 0) first_error = EPIPE;
   return first_error == 0;
+}
+
+bool shows_colours(int descriptor) {
+  const std::string_view terminal = value_of("TERM");
+  return ::isatty(descriptor) != 0 && value_of("NO_COLOR").empty() && !terminal.empty() &&
+         terminal != "dumb";
 }
 
 void hold_standard_streams() {

@@ -30,6 +30,10 @@ void print_err(fmt::format_string<T...> format, T&&... values) {
 // False after a failed write, or if the reader is gone and the next write would fail.
 [[nodiscard]] bool output_is_taken();
 
+// Whether text on this descriptor may have colours: it is a terminal, and neither NO_COLOR nor a
+// terminal without colours (TERM is empty or "dumb") forbids it.
+[[nodiscard]] bool shows_colours(int descriptor);
+
 // Makes writes to a closed standard stream fail, so that no file opened later receives them.
 void hold_standard_streams();
 

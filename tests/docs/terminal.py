@@ -21,7 +21,7 @@ class Terminal:
 
     def _settle(self):
         self._read_until(r"[$#] ")
-        self._type(f"mkdir -p ~/job; cd ~/job; stty cols {self.columns}; bind 'set enable-bracketed-paste off'; PROMPT_COMMAND= PS1='{PROMPT}'; clear")
+        self._type(f"mkdir -p ~/job; cd ~/job; stty cols {self.columns}; bind 'set enable-bracketed-paste off'; export NO_COLOR=1; PROMPT_COMMAND= PS1='{PROMPT}'; clear")
         self._read_until(r"\n[^\n]*" + re.escape(PROMPT))
         self.text = PROMPT
 

@@ -83,6 +83,25 @@ TEST_F(AttemptsTest, WithoutRestartsTheFirstFailureIsTheLast) {
   EXPECT_TRUE(says("rank 1 on n2 ended with exit code 3"));
 }
 
+TEST_F(AttemptsTest, WhatTheEngineSaidComesAfterTheVerdictUnlessQuiet) {
+  stage_.plays = {rank_fails(1, kExit3)};
+  stage_.engine_said = {"a banner"};
+  rules_.quiet = false;
+  EXPECT_EQ(play(), 3);
+  EXPECT_TRUE(said_.ends_with("[engine] a banner\n[engine] (more in /runs/r/engine)\n")) << said_;
+  rules_.quiet = true;
+  EXPECT_EQ(play(), 3);
+  EXPECT_FALSE(says("banner"));
+}
+
+TEST_F(AttemptsTest, OfARunThatGoesWellTheEngineSaysNothing) {
+  stage_.plays = {all_well};
+  stage_.engine_said = {"a banner"};
+  rules_.quiet = false;
+  EXPECT_EQ(play(), 0);
+  EXPECT_FALSE(says("banner"));
+}
+
 TEST_F(AttemptsTest, ARankThatFailsOnceIsStartedAgain) {
   stage_.plays = {rank_fails(1, kExit3), all_well};
   stage_.max_restarts = 2;

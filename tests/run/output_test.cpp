@@ -1,14 +1,10 @@
 #include "run/output.hpp"
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <functional>
-#include <thread>
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include "sys/temp_folder.hpp"
 
@@ -24,12 +20,15 @@ agent::Piece piece(int rank, sys::Stream stream, std::uint64_t at, std::string b
 constexpr auto kOut = sys::Stream::kOut;
 constexpr auto kErr = sys::Stream::kErr;
 
+// Shows nothing.
+const Audience kUnseen{.watch = [](auto, const auto&) {}};
+
 TEST_F(OutputTest, RanksAreKeptByteForByteAndShownInLabelledLines) {
   const std::string one("one\ntwo\0with a zero\nthree", 25);
   for (std::size_t size = 1; size < one.size(); ++size) {
     const std::string folder = folder_ + "/" + std::to_string(size);
     ASSERT_TRUE(sys::make_folders(folder, 0700));
-    const auto output = Output::open(folder, 2, [](auto, const auto&) {});
+    const auto output = Output::open(folder, 2, kUnseen);
     ASSERT_TRUE(output);
     for (std::size_t at = 0; at < one.size(); at += size) {
       EXPECT_TRUE((*output)->take("n1", piece(0, kOut, at, one.substr(at, size))));
@@ -44,7 +43,7 @@ TEST_F(OutputTest, RanksAreKeptByteForByteAndShownInLabelledLines) {
 }
 
 TEST_F(OutputTest, WhatComesAgainAfterALostConnectionIsPassedOver) {
-  const auto output = Output::open(folder_, 1, [](auto, const auto&) {});
+  const auto output = Output::open(folder_, 1, kUnseen);
   EXPECT_TRUE((*output)->take("n1", piece(0, kOut, 0, "abc")));
   EXPECT_TRUE((*output)->take("n1", piece(0, kOut, 0, "abc")));
   EXPECT_TRUE((*output)->take("n1", piece(0, kOut, 1, "bcde\n")));
@@ -55,20 +54,20 @@ TEST_F(OutputTest, WhatComesAgainAfterALostConnectionIsPassedOver) {
 }
 
 TEST_F(OutputTest, AGapIsSaid) {
-  const auto output = Output::open(folder_, 1, [](auto, const auto&) {});
+  const auto output = Output::open(folder_, 1, kUnseen);
   EXPECT_TRUE((*output)->take("n1", piece(0, kOut, 10, "later\n")));
   EXPECT_EQ((*output)->not_kept(),
             "10 bytes of output from rank 0 were lost with muster's watcher process on n1");
 }
 
 TEST_F(OutputTest, ARankThatIsNotOursIsRefused) {
-  const auto output = Output::open(folder_, 2, [](auto, const auto&) {});
+  const auto output = Output::open(folder_, 2, kUnseen);
   EXPECT_FALSE((*output)->take("n1", piece(2, kOut, 0, "x")));
   EXPECT_FALSE((*output)->take("n1", piece(-1, kOut, 0, "x")));
 }
 
 TEST_F(OutputTest, TheEnginesWordsAreKeptApart) {
-  const auto output = Output::open(folder_, 1, [](auto, const auto&) {});
+  const auto output = Output::open(folder_, 1, kUnseen);
   (*output)->take_engine(kErr, "mpirun: a warning\nand more");
   EXPECT_EQ(*sys::read_file(folder_ + "/out"), "");
   EXPECT_EQ((*output)->last_of_engine(1), std::vector<std::string>{"and more"});
@@ -76,10 +75,10 @@ TEST_F(OutputTest, TheEnginesWordsAreKeptApart) {
 
 TEST_F(OutputTest, ALineOfTheEngineThatDoesNotEndIsCut) {
   std::size_t lines = 0, longest = 0;
-  const auto output = Output::open(folder_, 1, [&](auto, const Line& line) {
-    ++lines;
-    longest = std::max(longest, line.text.size());
-  });
+  const auto output = Output::open(folder_, 1, {.watch = [&](auto, const Line& line) {
+                                     ++lines;
+                                     longest = std::max(longest, line.text.size());
+                                   }});
   const std::string piece(1 << 16, 'x');
   for (int i = 0; i < 64; ++i) (*output)->take_engine(kOut, piece);
   EXPECT_EQ(lines, 3U);  // of a little more than a megabyte
@@ -89,7 +88,7 @@ TEST_F(OutputTest, ALineOfTheEngineThatDoesNotEndIsCut) {
 TEST_F(OutputTest, LinesThatDoNotEndHaveALimitInAll) {
   std::size_t lines = 0;
   constexpr int kRanks = 70;  // 64 of them fill the limit
-  const auto output = Output::open(folder_, kRanks, [&](auto, const auto&) { ++lines; });
+  const auto output = Output::open(folder_, kRanks, {.watch = [&](auto, const auto&) { ++lines; }});
   const std::string megabyte(1 << 20, 'x');
   for (int rank = 0; rank < kRanks; ++rank) {
     EXPECT_TRUE((*output)->take("n1", piece(rank, kOut, 0, megabyte)));
@@ -98,55 +97,8 @@ TEST_F(OutputTest, LinesThatDoNotEndHaveALimitInAll) {
   EXPECT_EQ(std::filesystem::file_size(folder_ + "/ranks/69.out"), megabyte.size());
 }
 
-// Standard output and error are a pipe that nobody reads from until `drained` is called.
-class PausedTerminal {
- public:
-  PausedTerminal() : out_(::dup(STDOUT_FILENO)), err_(::dup(STDERR_FILENO)) {
-    EXPECT_EQ(::pipe2(ends_.data(), O_CLOEXEC), 0);
-    (void)::dup2(ends_[1], STDOUT_FILENO);
-    (void)::dup2(ends_[1], STDERR_FILENO);
-    ::close(ends_[1]);
-  }
-  // Everything that `finish` and what came before it wrote.
-  std::size_t drained(const std::function<void()>& finish) {
-    std::size_t bytes = 0;
-    std::thread reader([&] {
-      std::array<char, 65536> buffer{};
-      for (ssize_t got = 0; (got = ::read(ends_[0], buffer.data(), buffer.size())) > 0;) {
-        bytes += static_cast<std::size_t>(got);
-      }
-    });
-    finish();
-    (void)::dup2(out_, STDOUT_FILENO);
-    (void)::dup2(err_, STDERR_FILENO);
-    reader.join();
-    for (const int one : {out_, err_, ends_[0]}) ::close(one);
-    return bytes;
-  }
-
- private:
-  int out_;
-  int err_;
-  std::array<int, 2> ends_{};
-};
-
-TEST_F(OutputTest, APausedTerminalLosesNothingAndFillsNoMemory) {
-  constexpr std::size_t kEach = 200'000;
-  ASSERT_TRUE(sys::write_file(folder_ + "/out", std::string(kEach, 'o'), 0600));
-  const sys::Fd file(::open((folder_ + "/out").c_str(), O_RDONLY | O_CLOEXEC));
-  PausedTerminal terminal;
-  auto screen = std::make_unique<Screen>(file.get(), file.get());
-  for (std::size_t i = 0; i < kEach; ++i) {
-    screen->show({.stream = kOut, .at = i, .bytes = 1});
-    screen->show({.stream = kErr, .at = i, .bytes = 1});
-  }
-  const std::size_t waiting = screen->waiting();
-  EXPECT_EQ(terminal.drained([&] { screen = nullptr; }), 2 * kEach);
-  EXPECT_LT(waiting, 100'010U);
-}
-
 TEST_F(OutputTest, TheLastErrorsAreThoseOfTheRank) {
-  const auto output = Output::open(folder_, 2, [](auto, const auto&) {});
+  const auto output = Output::open(folder_, 2, kUnseen);
   EXPECT_TRUE((*output)->take("n1", piece(0, kErr, 0, "other\n")));
   EXPECT_TRUE((*output)->take("n1", piece(1, kErr, 0, "a\n\nb\x1b[31m\nc")));
   EXPECT_EQ((*output)->last_errors(1, 2).size(), 2U);
@@ -156,9 +108,10 @@ TEST_F(OutputTest, TheLastErrorsAreThoseOfTheRank) {
 }
 
 // What the screen shows on standard error while `talk` runs.
-std::string shown_errors(const std::string& folder, const std::function<void(Output&)>& talk) {
+std::string shown_errors(const std::string& folder, const std::function<void(Output&)>& talk,
+                         const Audience& audience = {}) {
   testing::internal::CaptureStderr();
-  const auto output = Output::open(folder, 3);
+  const auto output = Output::open(folder, 3, audience);
   talk(**output);
   (*output)->show_rest();
   return testing::internal::GetCapturedStderr();
@@ -211,6 +164,72 @@ TEST_F(OutputTest, ARankThatSoundsLikeAnEndIsHeldBackUntilItIsKnownWhoFailed) {
                          }),
             "[n3:2] warning: slow\n[n1:0] Traceback (most recent call last):\n[n1:0]   x\n"
             "[n1:0] RuntimeError: y\n");
+}
+
+Audience showing(const std::string& what) {
+  return {.show = *parse_show(what)};
+}
+
+TEST_F(OutputTest, OnlyTheRanksThatWereAskedForAreShownAndAllAreKept) {
+  const auto talk = [](Output& output) {
+    for (int rank = 0; rank < 3; ++rank) {
+      EXPECT_TRUE(output.take("n1", piece(rank, kErr, 0, "hello\n")));
+    }
+  };
+  EXPECT_EQ(shown_errors(folder_, talk, showing("0,2")), "[n1:0] hello\n[n1:2] hello\n");
+  EXPECT_EQ(*sys::read_file(folder_ + "/err"), "[n1:0] hello\n[n1:1] hello\n[n1:2] hello\n");
+}
+
+TEST_F(OutputTest, ARankThatFailsIsShownThoughItWasNotAskedFor) {
+  const std::string shown = shown_errors(
+      folder_,
+      [](Output& output) {
+        EXPECT_TRUE(output.take("n2", piece(1, kErr, 0, "a warning\n")));
+        EXPECT_TRUE(output.take("n3", piece(2, kErr, 0, "another\n")));
+        output.a_rank_failed();
+        EXPECT_TRUE(output.take("n2", piece(1, kErr, 10, "ValueError: x\n")));
+        output.finish();
+        output.show_held(1);
+        EXPECT_TRUE(output.shown_last(1));
+      },
+      showing("0"));
+  EXPECT_EQ(shown, "[n2:1] a warning\n[n2:1] ValueError: x\n");
+}
+
+TEST_F(OutputTest, EqualLinesAreShownOnceAndKeptForEachRank) {
+  const std::string shown = shown_errors(
+      folder_,
+      [](Output& output) {
+        EXPECT_TRUE(output.take("n1", piece(0, kErr, 0, "epoch 1\nonly me\n")));
+        EXPECT_TRUE(output.take("n1", piece(1, kErr, 0, "epoch 1\n")));
+        EXPECT_TRUE(output.has_waiting());
+        EXPECT_TRUE(output.take("n2", piece(2, kErr, 0, "epoch 1\n")));
+      },
+      showing("folded"));
+  EXPECT_EQ(shown, "[n[1-2]:0-2] epoch 1\n[n1:0] only me\n");
+  EXPECT_EQ(*sys::read_file(folder_ + "/err"),
+            "[n1:0] epoch 1\n[n1:0] only me\n[n1:1] epoch 1\n[n2:2] epoch 1\n");
+  EXPECT_EQ(*sys::read_file(folder_ + "/ranks/1.err"), "epoch 1\n");
+}
+
+TEST_F(OutputTest, APipeGetsEveryLineAtOnce) {
+  const std::string shown = shown_errors(folder_, [](Output& output) {
+    EXPECT_TRUE(output.take("n1", piece(0, kErr, 0, "same\n")));
+    EXPECT_TRUE(output.take("n1", piece(1, kErr, 0, "same\n")));
+    EXPECT_FALSE(output.has_waiting());
+  });
+  EXPECT_EQ(shown, "[n1:0] same\n[n1:1] same\n");
+}
+
+TEST_F(OutputTest, TheEnginesWordsAreShownIfAskedForAndLabelled) {
+  const auto talk = [](Output& output) {
+    output.take_engine(kOut, "a warn");
+    output.take_engine(kOut, "ing\nthe rest");
+    output.finish();
+  };
+  EXPECT_EQ(shown_errors(folder_, talk), "");
+  EXPECT_EQ(shown_errors(folder_, talk, {.with_engine = true}),
+            "[engine] a warning\n[engine] the rest\n");
 }
 
 }  // namespace

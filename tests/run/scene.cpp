@@ -128,9 +128,9 @@ Record Scene::new_record() {
 void Scene::supervise(Crew& all, Ending& ending) {
   ending.record = new_record();
   const auto output = Output::open(folder_, static_cast<int>(ending.record.ranks.size()),
-                                   [&](sys::Stream, const Line& line) {
+                                   {.watch = [&](sys::Stream, const Line& line) {
                                      ending.output += fmt::format("{}: {}", line.rank, line.text);
-                                   });
+                                   }});
   ASSERT_TRUE(output);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     all.send(i, {.kind = agent::Order::Kind::kPlace, .placement = {}, .variables = {}});

@@ -2,10 +2,12 @@
 import base64
 import hashlib
 import re
+import shlex
 from collections import Counter
 
 import pytest
 from tests.on_terminal import HOSTILE, HOSTILE_BYTES, SHOWN, is_harmless, on_terminal
+from tests.waiting import until
 
 pytestmark = pytest.mark.lab
 
@@ -61,7 +63,7 @@ def test_every_line_is_in_the_file_of_its_rank_and_nothing_is_left(cluster, engi
 def test_a_rank_cannot_control_the_terminal(cluster, engine):
     """Neither while it runs nor in the verdict, in `attach` or in `logs`; its file has every byte."""
     program = ["sh", "-c", f"printf '{HOSTILE}'; printf '{HOSTILE}' >&2; exit 3"]
-    run = cluster.launch(on_terminal("muster", "run", "-H", "n1", "--", *program), engine)
+    run = cluster.launch(on_terminal("env", "TERM=xterm", "NO_COLOR=1", "muster", "run", "-H", "n1", "--", *program), engine)
     assert run.end() == 3, run.said()
     assert f"[n1:0] {SHOWN}" in [line.rstrip("\r") for line in run.out], run.said()
     others = [cluster.lab.exec("launcher", *on_terminal("muster", *words)) for words in (["logs", "last"], ["logs", "last", "--rank", "0", "--err"], ["attach", "last"])]
@@ -121,3 +123,87 @@ def test_closed_output_and_a_daemon_neither_hang_nor_stay(cluster, engine):
     daemon = cluster.run(engine, "--", "sh", "-c", "(setsid sleep 1000 &); echo first", within=15)
     assert daemon.code == 0 and len(daemon.out) == 3, daemon.said()
     cluster.settles(before, 5)
+
+
+# Waits until all ranks are there, then prints what the others print.
+SAME = """
+import os, sys, time
+os.mkdir(sys.argv[1] + "/" + os.environ["RANK"])
+while len(os.listdir(sys.argv[1])) < int(os.environ["WORLD_SIZE"]): time.sleep(0.05)
+for i in range(100): print("line %d of 100" % i, flush=True)
+"""
+
+
+def test_what_64_ranks_print_alike_is_shown_once(cluster, engine):
+    """On a terminal, with coloured labels; each rank's file has all of it."""
+    folder = cluster.lab.shell("n1", "mktemp -d").strip()
+    run = cluster.launch(on_terminal("env", "TERM=xterm", "muster", "run", "-H", "n1", "-n", "64", "--", "python3", "-c", SAME, folder), engine)
+    assert run.end(60) == 0, run.said()
+    found = [match for line in run.out if (match := re.fullmatch(r"\x1b\[36m(\[n1:[\d,-]+\])\x1b\[0m (line \d+ of 100)\r?", line))]
+    assert len({match[2] for match in found}) == 100, run.said()
+    assert len(found) <= 400, run.said()  # 6400 without folding; a busy machine may tear the ranks apart
+    assert cluster.muster("logs", "last", "--rank", "63").stdout.splitlines() == [f"line {i} of 100" for i in range(100)]
+
+
+def test_a_rank_that_fails_is_shown_though_only_rank_0_was_asked_for(cluster, engine):
+    program = 'echo out $RANK; echo err $RANK >&2; [ $RANK = 1 ] && exit 3; exec sleep 1000'
+    run = cluster.run(engine, "--show", "0", "--", "sh", "-c", program)
+    assert run.code == 3, run.said()
+    assert [line for line in run.out if "out" in line] == ["[n1:0] out 0"], run.said()
+    assert "[n2:1] err 1" in run.err and not any("err 2" in line for line in run.err), run.said()
+
+
+# A bar that moves until it is told to stop.
+BARS = """
+import os, time
+from tqdm import tqdm
+print("up", flush=True)
+with tqdm(desc="rank " + os.environ["RANK"], mininterval=0.05) as bar:
+    while not os.path.exists("/tmp/no-more-bars"):
+        bar.update()
+        time.sleep(0.02)
+"""
+
+
+class Tmux:
+    """A command in tmux on the launcher, and what its screen shows."""
+
+    def __init__(self, lab, command):
+        self.lab = lab
+        self("new-session", "-d", "-x", "100", "-y", "30", command + "; echo ended $?; exec sleep 1000")
+
+    def __call__(self, *words):
+        return self.lab.exec("launcher", "tmux", "-L", "bars", "-f", "/dev/null", *words, check=True).stdout
+
+    def lines(self):
+        return [line for line in self("capture-pane", "-p").splitlines() if line]
+
+
+def steps_of(line):
+    """Of rank 0's bar."""
+    found = re.fullmatch(r"\[n1:0\] rank 0: (\d+)it \[.*\]", line)
+    return int(found[1]) if found else 0
+
+
+def test_tqdm_of_rank_0_is_drawn_in_place(cluster, engine):
+    """The bars of the other five ranks stay away, and ordinary lines are above it."""
+    words = ["env", f"PATH={engine.path}", "muster", "run", "--answer-within", "45", "-H", cluster.all, "--nproc-per-node", "2", "--", "python3", "-c", BARS]
+    screen = Tmux(cluster.lab, shlex.join(words))
+    try:
+        def later_than(steps):
+            lines = screen.lines()
+            return lines if lines and steps_of(lines[-1]) > steps else None
+
+        seen = [until("the bar", lambda: later_than(0), 30)]
+        for _ in range(2):
+            seen.append(until("the bar moves on", lambda: later_than(steps_of(seen[-1][-1])), 10))
+        for host in cluster.lab.hosts:
+            cluster.lab.shell(host, "touch /tmp/no-more-bars")
+        seen.append(until("the end", lambda: (lines := screen.lines())[-1] == "ended 0" and lines, 30))
+        for lines in seen:
+            assert [line for line in lines if "it/s]" in line] == [line for line in lines if steps_of(line)][-1:], "\n".join(lines)
+        assert any(re.fullmatch(r"\[n.*:.*\] up", line) for line in seen[-1]), "\n".join(seen[-1])
+    finally:
+        screen("kill-server")
+        for host in cluster.lab.hosts:
+            cluster.lab.shell(host, "rm -f /tmp/no-more-bars")

@@ -1,0 +1,35 @@
+#include "run/disk_room.hpp"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <sys/statvfs.h>
+
+namespace muster::run {
+namespace {
+
+constexpr std::size_t kLookAtDiskAfter = std::size_t{256} << 10;
+constexpr std::uint64_t kLeftOnDisk = std::uint64_t{256} << 20;
+
+// Whether the disk has less than 5 % or 256 MiB left, whichever is less.
+bool is_nearly_full(const std::string& folder) {
+  constexpr std::uint64_t kPart = 20;
+  struct statvfs disk = {};
+  if (::statvfs(folder.c_str(), &disk) != 0) return false;
+  const std::uint64_t left = std::uint64_t{disk.f_bavail} * disk.f_frsize;
+  const std::uint64_t size = std::uint64_t{disk.f_blocks} * disk.f_frsize;
+  return left < std::min(kLeftOnDisk, size / kPart);
+}
+
+}  // namespace
+
+bool DiskRoom::has(std::size_t bytes) {
+  if (before_look_ < bytes) {
+    is_short_ = is_nearly_full(folder_);
+    before_look_ = kLookAtDiskAfter + bytes;
+  }
+  before_look_ -= bytes;
+  return !is_short_;
+}
+
+}  // namespace muster::run

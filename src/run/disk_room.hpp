@@ -1,0 +1,24 @@
+// Whether output may still be written to the disk of the run's folder. Ranks that print without end
+// must leave room for the run's record, and for other programs.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace muster::run {
+
+class DiskRoom {
+ public:
+  explicit DiskRoom(std::string folder) : folder_(std::move(folder)) {}
+
+  // Whether there is room for so many bytes more.
+  [[nodiscard]] bool has(std::size_t bytes);
+
+ private:
+  std::string folder_;
+  // Bytes that may be written before the next look at the disk: those of most runs.
+  std::size_t before_look_ = std::size_t{16} << 20;
+  bool is_short_ = false;
+};
+
+}  // namespace muster::run

@@ -1,0 +1,118 @@
+#include "run/display.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <unistd.h>
+
+#include "base/colour.hpp"
+#include "sys/print.hpp"
+
+namespace muster::run {
+namespace {
+
+// Calls `use` with each line, newline included.
+template <typename Use>
+void for_each_line(std::string_view lines, const Use& use) {
+  while (!lines.empty()) {
+    const std::size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
+    use(lines.substr(0, end));
+    lines.remove_prefix(end);
+  }
+}
+
+int shown_ranks(const Show& show, int ranks) {
+  if (!show.ranks) return ranks;
+  return static_cast<int>(std::count_if(show.ranks->begin(), show.ranks->end(),
+                                        [ranks](int rank) { return rank < ranks; }));
+}
+
+}  // namespace
+
+std::string labelled(std::string_view label, std::string_view lines) {
+  std::string text;
+  for_each_line(lines, [&](std::string_view line) { text.append(label).append(" ").append(line); });
+  return text;
+}
+
+Display::Display(const std::string& folder, int ranks, Show show)
+    : show_(std::move(show)),
+      out_(style_on(STDOUT_FILENO, show_)),
+      err_(style_on(STDERR_FILENO, show_)),
+      folding_(shown_ranks(show_, ranks), show_.fold != Show::Fold::kNever),
+      screen_(folder) {}
+
+Display::Style Display::style_on(int descriptor, const Show& show) {
+  const bool is_terminal = ::isatty(descriptor) != 0;
+  return {.is_terminal = is_terminal,
+          .folds = show.folds(is_terminal),
+          .colours = sys::shows_colours(descriptor)};
+}
+
+const Display::Style& Display::style(sys::Stream stream) const {
+  return stream == sys::Stream::kOut ? out_ : err_;
+}
+
+std::string Display::label(sys::Stream stream, const std::vector<Source>& from) const {
+  const Colour colour = stream == sys::Stream::kOut ? Colour::kCyan : Colour::kYellow;
+  return painted(label_of(from), colour, style(stream).colours);
+}
+
+void Display::show(sys::Stream stream, const Source& from, std::string_view lines) {
+  if (!shows(from.rank) || lines.empty()) return;
+  if (style(stream).is_plain()) {
+    if (stream == sys::Stream::kErr) last_errors_ = {from};
+    return screen_.show(stream, labelled(label_of({from}), lines));
+  }
+  for_each_line(lines, [&](std::string_view line) { take_line(stream, from, line); });
+  show_due();
+}
+
+void Display::take_line(sys::Stream stream, const Source& from, std::string_view line) {
+  if (bars_.end(stream, from, line)) folding_.withdraw(from.rank);
+  const bool bar = is_bar(line);
+  if (bar && style(stream).folds && !bars_.shows(from.rank)) return;
+  const std::string_view drawn = last_drawn(line);
+  const std::string text = style(stream).is_terminal ? in_its_line(drawn) : std::string(drawn);
+  folding_.add(stream, from, text + "\n", bar, Folding::Clock::now());
+}
+
+void Display::grow(sys::Stream stream, const Source& from, std::string_view line) {
+  if (!shows(from.rank) || !style(stream).is_terminal) return;
+  if (bars_.grow(stream, from, line)) folding_.withdraw(from.rank);
+  put_live();
+}
+
+void Display::show_due() {
+  put(folding_.take_due(Folding::Clock::now()));
+}
+
+void Display::show_all() {
+  put(folding_.take_all());
+}
+
+void Display::put(const std::vector<Folding::Line>& lines) {
+  for (const Folding::Line& line : lines) {
+    if (line.stream == sys::Stream::kErr) last_errors_ = line.from;
+    screen_.show(line.stream, labelled(label(line.stream, line.from), line.text));
+  }
+  put_live();
+}
+
+void Display::put_live() {
+  const Bars::Live* const live = bars_.live();
+  if (live == nullptr) return screen_.set_live(sys::Stream::kErr, "");
+  screen_.set_live(live->stream, labelled(label(live->stream, {live->from}), live->text));
+}
+
+void Display::show_engine(std::string_view lines) {
+  screen_.show(sys::Stream::kErr,
+               labelled(painted("[engine]", Colour::kMagenta, err_.colours), lines));
+}
+
+bool Display::shown_last(int rank) const {
+  return std::any_of(last_errors_.begin(), last_errors_.end(),
+                     [rank](const Source& one) { return one.rank == rank; });
+}
+
+}  // namespace muster::run

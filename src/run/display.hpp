@@ -1,0 +1,68 @@
+// How the ranks' output looks on our standard output and error: which ranks, equal lines once,
+// progress bars in place, labels in colours. Pipes and files get all lines of the ranks that are
+// shown, as they come, unless the user asks for folding.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "run/bars.hpp"
+#include "run/folding.hpp"
+#include "run/screen.hpp"
+#include "run/show.hpp"
+#include "sys/loop.hpp"
+
+namespace muster::run {
+
+class Display {
+ public:
+  // `folder`: the run's; `ranks`: how many there are.
+  Display(const std::string& folder, int ranks, Show show);
+
+  // Whole lines of a rank.
+  void show(sys::Stream stream, const Source& from, std::string_view lines);
+  // The rank's unfinished line as it is now; empty: there is none.
+  void grow(sys::Stream stream, const Source& from, std::string_view line);
+  // Whole lines of the engine.
+  void show_engine(std::string_view lines);
+  // Shows lines that have waited for equal ones long enough, or all.
+  void show_due();
+  void show_all();
+  [[nodiscard]] bool has_waiting() const { return !folding_.empty(); }
+  // Whether the last standard error shown was this rank's.
+  [[nodiscard]] bool shown_last(int rank) const;
+  [[nodiscard]] bool shows(int rank) const { return show_.shows(rank); }
+  // From now on, shows this rank too.
+  void reveal(int rank) {
+    if (show_.ranks) show_.ranks->insert(rank);
+  }
+
+ private:
+  struct Style {
+    bool is_terminal = false;
+    bool folds = false;
+    bool colours = false;
+    [[nodiscard]] bool is_plain() const { return !is_terminal && !folds; }
+  };
+
+  [[nodiscard]] static Style style_on(int descriptor, const Show& show);
+  [[nodiscard]] const Style& style(sys::Stream stream) const;
+  [[nodiscard]] std::string label(sys::Stream stream, const std::vector<Source>& from) const;
+  void take_line(sys::Stream stream, const Source& from, std::string_view line);
+  void put(const std::vector<Folding::Line>& lines);
+  void put_live();
+
+  Show show_;
+  Style out_;
+  Style err_;
+  Folding folding_;
+  Bars bars_;
+  std::vector<Source> last_errors_;  // whose standard error was shown last
+  Screen screen_;
+};
+
+// The lines, each after the label and a blank.
+[[nodiscard]] std::string labelled(std::string_view label, std::string_view lines);
+
+}  // namespace muster::run

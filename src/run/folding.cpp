@@ -1,0 +1,113 @@
+#include "run/folding.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "hosts/fold.hpp"
+
+namespace muster::run {
+namespace {
+
+constexpr std::size_t kMostLines = 20'000;
+constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+
+std::string key_of(sys::Stream stream, std::string_view text) {
+  return std::string(1, stream == sys::Stream::kOut ? 'o' : 'e').append(text);
+}
+
+// "0-31", "0,3,5-7"; the sources are in order.
+std::string ranks_text(const std::vector<Source>& sources) {
+  std::string text;
+  for (std::size_t first = 0; first < sources.size();) {
+    std::size_t last = first;
+    while (last + 1 < sources.size() && sources[last + 1].rank <= sources[last].rank + 1) ++last;
+    const int from = sources[first].rank;
+    const int to = sources[last].rank;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", from);
+    if (to > from) text += fmt::format("-{}", to);
+    first = last + 1;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string label_of(const std::vector<Source>& sources) {
+  if (sources.size() == 1) return fmt::format("[{}:{}]", sources[0].host, sources[0].rank);
+  std::vector<std::string> hosts;
+  for (const Source& source : sources) {
+    if (hosts.empty() || hosts.back() != source.host) hosts.push_back(source.host);
+  }
+  return fmt::format("[{}:{}]", hosts::fold(hosts), ranks_text(sources));
+}
+
+// The number of a waiting line of equal text that comes after all lines of this rank.
+std::optional<std::uint64_t> Folding::find(const std::string& key, int rank) const {
+  const auto known = numbers_.find(key);
+  if (known == numbers_.end()) return std::nullopt;
+  const auto next = next_.find(rank);
+  const std::uint64_t least = next == next_.end() ? first_ : std::max(first_, next->second);
+  const auto& numbers = known->second;
+  const auto found = std::lower_bound(numbers.begin(), numbers.end(), least);
+  return found == numbers.end() ? std::nullopt : std::optional(*found);
+}
+
+void Folding::add(sys::Stream stream, const Source& from, std::string_view text, bool may_change,
+                  Clock::time_point now) {
+  const std::string key = key_of(stream, text);
+  auto number = joins_ ? find(key, from.rank) : std::nullopt;
+  if (!number) {
+    number = first_ + waiting_.size();
+    numbers_[key].push_back(*number);
+    waiting_.push_back({.line = {.stream = stream, .text = std::string(text)}, .since = now});
+    bytes_ += text.size();
+  }
+  Waiting& one = waiting_[*number - first_];
+  one.line.from.push_back(from);
+  one.may_change = one.may_change || may_change;
+  one.joined = now;
+  next_[from.rank] = *number + 1;
+}
+
+void Folding::withdraw(int rank) {
+  const auto next = next_.find(rank);
+  if (next == next_.end() || next->second <= first_) return;
+  auto& from = waiting_[next->second - 1 - first_].line.from;
+  if (from.size() == 1) from.clear();
+}
+
+bool Folding::is_due(const Waiting& one, Clock::time_point now) const {
+  if (one.line.from.empty() || waiting_.size() > kMostLines || bytes_ > kMostBytes) return true;
+  const bool is_whole = !joins_ || one.line.from.size() >= ranks_;
+  if (is_whole && !one.may_change) return true;
+  return now - one.joined >= kQuiet || now - one.since >= kLongest;
+}
+
+Folding::Line Folding::take_first() {
+  Line line = std::move(waiting_.front().line);
+  waiting_.pop_front();
+  bytes_ -= line.text.size();
+  const auto known = numbers_.find(key_of(line.stream, line.text));
+  known->second.pop_front();
+  if (known->second.empty()) numbers_.erase(known);
+  ++first_;
+  std::sort(line.from.begin(), line.from.end());
+  return line;
+}
+
+std::vector<Folding::Line> Folding::take_due(Clock::time_point now) {
+  std::vector<Line> lines;
+  while (!waiting_.empty() && is_due(waiting_.front(), now)) {
+    Line line = take_first();
+    if (!line.from.empty()) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<Folding::Line> Folding::take_all() {
+  return take_due(Clock::time_point::max());
+}
+
+}  // namespace muster::run

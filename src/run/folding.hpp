@@ -1,0 +1,79 @@
+// Makes one line of equal lines that several ranks print within a short time. Pure.
+//
+// A line waits here until no rank has joined it for kQuiet, for kLongest at most. The lines of one
+// rank keep their order. When too many lines wait, the oldest leave early.
+#pragma once
+
+#include <chrono>
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "sys/loop.hpp"
+
+namespace muster::run {
+
+// Where a line comes from.
+struct Source {
+  int rank = 0;
+  std::string host = {};
+  auto operator<=>(const Source&) const = default;
+};
+
+// "[n1:0]", "[n[1-4]:0-31]".
+[[nodiscard]] std::string label_of(const std::vector<Source>& sources);
+
+class Folding {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::milliseconds kQuiet{200};
+  static constexpr std::chrono::milliseconds kLongest{1000};
+
+  struct Line {
+    sys::Stream stream = sys::Stream::kOut;
+    std::vector<Source> from = {};  // in the order of ranks
+    std::string text = {};          // with its newline
+  };
+
+  // `ranks`: how many may print a line; when all have, it waits no longer. `joins`: if not, only
+  // lines that may be withdrawn wait.
+  Folding(int ranks, bool joins) : ranks_(static_cast<std::size_t>(ranks)), joins_(joins) {}
+
+  // `may_change`: the line belongs to a progress bar, which may come back to it.
+  void add(sys::Stream stream, const Source& from, std::string_view text, bool may_change,
+           Clock::time_point now);
+  // Drops the rank's last line if it still waits and is of this rank only: the rank draws over it.
+  void withdraw(int rank);
+
+  [[nodiscard]] std::vector<Line> take_due(Clock::time_point now);
+  [[nodiscard]] std::vector<Line> take_all();
+  [[nodiscard]] bool empty() const { return waiting_.empty(); }
+
+ private:
+  struct Waiting {
+    Line line = {};
+    bool may_change = false;
+    Clock::time_point since = {};
+    Clock::time_point joined = {};  // by the last rank
+  };
+
+  [[nodiscard]] std::optional<std::uint64_t> find(const std::string& key, int rank) const;
+  [[nodiscard]] bool is_due(const Waiting& one, Clock::time_point now) const;
+  [[nodiscard]] Line take_first();
+
+  std::size_t ranks_;
+  bool joins_;
+  std::deque<Waiting> waiting_;
+  std::uint64_t first_ = 0;  // the number of the first that waits
+  std::size_t bytes_ = 0;
+  std::unordered_map<std::string, std::deque<std::uint64_t>> numbers_;  // by stream and text
+  std::map<int, std::uint64_t> next_;  // by rank: its next line must have this number or a later
+};
+
+}  // namespace muster::run

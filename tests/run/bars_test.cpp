@@ -1,0 +1,81 @@
+#include "run/bars.hpp"
+
+#include <gtest/gtest.h>
+
+namespace muster::run {
+namespace {
+
+constexpr auto kOut = sys::Stream::kOut;
+constexpr auto kErr = sys::Stream::kErr;
+
+Source rank(int number) {
+  return {.rank = number, .host = "n1"};
+}
+
+std::string live_text(const Bars& bars) {
+  const auto* live = bars.live();
+  return live == nullptr ? "" : label_of({live->from}) + " " + live->text;
+}
+
+TEST(BarsTest, OfALineTheLastDrawingCounts) {
+  struct Case {
+    std::string line, drawn;
+    bool bar;
+  };
+  for (const Case& one :
+       {Case{"plain\n", "plain", false}, Case{"dos\r\n", "dos", false},
+        Case{"\r 10%\r 20%", " 20%", true}, Case{"10%\r20%\r", "20%", true},
+        Case{"\r100%\n", "100%", true}, Case{"\r 50%\r    \rdone\n", "done", false},
+        Case{"\n", "", false}, Case{"\r\r\n", "", false}}) {
+    EXPECT_EQ(last_drawn(one.line), one.drawn) << one.line;
+    EXPECT_EQ(is_bar(one.line), one.bar) << one.line;
+  }
+}
+
+TEST(BarsTest, ABarFitsIntoItsLine) {
+  EXPECT_EQ(fitted("100%|####|", 6), "100%|#");
+  EXPECT_EQ(fitted("\x1b[32m\u2588\u2588\u2588\x1b[0m|", 2), "\x1b[32m\u2588\u2588");
+  EXPECT_EQ(fitted("\x1b[2K\x1b[1Ab\x1b]0;title\x07\tc", 80), "b c");
+  EXPECT_EQ(fitted("\u6f22\u5b57", 3), "\u6f22");
+}
+
+TEST(BarsTest, TheBarOfTheLowestRankIsShown) {
+  Bars bars;
+  bars.grow(kErr, rank(2), "\r 5%");
+  EXPECT_EQ(live_text(bars), "[n1:2]  5%");
+  bars.grow(kErr, rank(0), "\r 1%");
+  EXPECT_EQ(live_text(bars), "[n1:0]  1%");
+  bars.grow(kErr, rank(2), "\r 5%\r 6%");
+  EXPECT_EQ(live_text(bars), "[n1:0]  1%");
+  EXPECT_FALSE(bars.shows(2));
+  bars.end(kErr, rank(0), "\r 1%\r100%\n");
+  EXPECT_EQ(live_text(bars), "") << "others stay out of the way";
+  bars.grow(kErr, rank(2), "\r 5%\r 6%\r 7%");
+  EXPECT_EQ(live_text(bars), "");
+}
+
+TEST(BarsTest, ALineThatWaitsForItsEndIsSeen) {
+  Bars bars;
+  bars.grow(kOut, rank(1), "loading");
+  EXPECT_EQ(live_text(bars), "[n1:1] loading");
+  bars.grow(kErr, rank(1), "\r 10%");
+  EXPECT_EQ(live_text(bars), "[n1:1]  10%");
+  bars.end(kErr, rank(1), "\r 10%\n");
+  EXPECT_EQ(live_text(bars), "[n1:1] loading");
+  bars.grow(kOut, rank(1), "");
+  EXPECT_EQ(live_text(bars), "");
+}
+
+TEST(BarsTest, NestedBarsMoveUpOnceEach) {
+  Bars bars;
+  EXPECT_FALSE(bars.end(kErr, rank(0), "\r outer\n"));
+  EXPECT_FALSE(bars.grow(kErr, rank(0), "\r inner\x1b["));
+  EXPECT_TRUE(bars.grow(kErr, rank(0), "\r inner\x1b[A"));
+  EXPECT_FALSE(bars.grow(kErr, rank(0), "\r inner\x1b[A\r outer"));
+  EXPECT_FALSE(bars.end(kErr, rank(0), "\r inner\x1b[A\r outer\n"));
+  EXPECT_TRUE(bars.end(kErr, rank(0), "\x1b[2A\x1b[2Krow\n"));
+  EXPECT_FALSE(bars.end(kErr, rank(0), "\x1b[2Bdown\n"));
+}
+
+}  // namespace
+}  // namespace muster::run
