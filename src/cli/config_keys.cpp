@@ -1,6 +1,7 @@
 #include "cli/config_keys.hpp"
 
-#include "cli/flag_words.hpp"
+#include <iterator>
+#include <vector>
 
 namespace muster::cli {
 namespace {
@@ -50,9 +51,7 @@ hosts::Form form_of(KeyType type) {
 std::span<const ConfigKey> config_keys() {
   static const std::vector<ConfigKey> keys = [] {
     std::vector<ConfigKey> all(std::begin(kHostKeys), std::end(kHostKeys));
-    for (const ConfigKey& key : kJobKeys) {
-      if (find_flag(key.flag) != nullptr) all.push_back(key);
-    }
+    all.insert(all.end(), std::begin(kJobKeys), std::end(kJobKeys));
     return all;
   }();
   return keys;

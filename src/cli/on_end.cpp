@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "base/exit_code.hpp"
 #include "base/json.hpp"
+#include "cli/command.hpp"
 #include "run/past_run.hpp"
 #include "sys/clock.hpp"
 #include "sys/print.hpp"
@@ -17,11 +17,11 @@ namespace {
 
 constexpr std::chrono::minutes kOnEndTakes{1};
 
-std::string result_of(const run::Turn& turn, const Result<int>& code) {
+std::string result_of(const run::Turn& turn, const Result<run::Ending>& end) {
   run::PastRun run = run::look_at_run(turn.base, true);
-  run.code = code ? *code : kExitOwnFault;
-  if (!code) {
-    run.why = code.error().what;
+  run.code = end ? end->code : exit_code(end.error().code);
+  if (!end) {
+    run.why = end.error().what;
     if (run.state == run::RunState::kKilled) run.state = run::RunState::kFailed;
   }
   if (run.name.empty()) run.name = turn.name;  // of a run that was never started
@@ -30,11 +30,11 @@ std::string result_of(const run::Turn& turn, const Result<int>& code) {
 
 }  // namespace
 
-void tell_end(const std::string& command, const run::Turn& turn, const Result<int>& code) {
+void tell_end(const std::string& command, const run::Turn& turn, const Result<run::Ending>& end) {
   if (command.empty()) return;
   const auto ended =
       sys::run({.argv = {"/bin/sh", "-c", command},
-                .input = std::make_shared<const std::string>(result_of(turn, code)),
+                .input = std::make_shared<const std::string>(result_of(turn, end)),
                 .deadline = kOnEndTakes,
                 .on_output = [](sys::Stream, std::string_view text) { sys::write_err(text); }});
   if (ended && ended->ok()) return;

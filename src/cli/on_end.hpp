@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "run/ending.hpp"
 #include "run/stage.hpp"
 
 namespace muster::cli {
@@ -11,6 +12,6 @@ namespace muster::cli {
 // Runs the shell command, unless it is empty, with the result of the run as JSON on its standard
 // input. It has a minute; what it prints goes to standard error. Its failure is reported and
 // changes nothing.
-void tell_end(const std::string& command, const run::Turn& turn, const Result<int>& code);
+void tell_end(const std::string& command, const run::Turn& turn, const Result<run::Ending>& end);
 
 }  // namespace muster::cli

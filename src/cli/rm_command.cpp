@@ -97,9 +97,9 @@ void add_rm(CLI::App& app, Action& action) {
       0);
   rm->add_option_function<std::uint64_t>(
         "--max-size",
-        [options = options](const std::uint64_t& bytes) {
-          options->max_bytes = bytes;
-          options->has_limit = true;
+        [to = options](const std::uint64_t& bytes) {
+          to->max_bytes = bytes;
+          to->has_limit = true;
         },
         "The oldest runs, until all together take no more than this: 500M, 10G")
       ->transform(CLI::AsSizeValue(false))

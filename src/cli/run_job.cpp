@@ -236,15 +236,15 @@ Result<std::optional<int>> RunStage::prepare(const run::Turn& turn, bool is_firs
 Result<run::Ending> run_attempts(const RunOptions& options, const launch::Words& words,
                                  const Program& program, const run::Turn& turn) {
   RunStage stage(options, words, program);
-  auto code = run::Attempts(stage,
-                            {.patience = options.patience,
-                             .spares = options.spares,
-                             .longest_wait_s = options.back_off_s,
-                             .quiet = options.quiet},
-                            turn)
-                  .run();
-  if (!options.dry_run) tell_end(options.on_end, turn, code);
-  return code;
+  auto end = run::Attempts(stage,
+                           {.patience = options.patience,
+                            .spares = options.spares,
+                            .longest_wait_s = options.back_off_s,
+                            .quiet = options.quiet},
+                           turn)
+                 .run();
+  if (!options.dry_run) tell_end(options.on_end, turn, end);
+  return end;
 }
 
 }  // namespace muster::cli

@@ -3,6 +3,7 @@
 
 #include "cli/command.hpp"
 #include "cli/run_options.hpp"
+#include "launch/batch.hpp"
 #include "launch/plan.hpp"
 #include "run/ending.hpp"
 #include "run/stage.hpp"

@@ -95,7 +95,7 @@ void FakeHost::receive(FakeSession& session, const std::string& bytes) {
                                          : std::optional<agent::Report>();
       if (said) send(*said);
     } else if (kind == "end") {
-      if (reach(Point::kEnd)) end(agent::parse_order(line).value().grace_s);
+      if (reach(Point::kEnd)) this->end(agent::parse_order(line).value().grace_s);
     } else {
       obey(session, kind);
     }
