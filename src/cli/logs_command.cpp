@@ -123,7 +123,8 @@ Result<int> show_logs(const LogsOptions& options) {
 void add_choices(CLI::App* logs, LogsOptions& options) {
   logs->add_option("--rank", options.ranks, "Only these ranks: 3, 0-7 or 0,4-7; one has no labels")
       ->type_name("RANKS");
-  logs->add_option("-H,--hosts,--host", options.hosts, "Only the ranks on these hosts")->type_name("HOSTS");
+  logs->add_option("-H,--hosts,--host", options.hosts, "Only the ranks on these hosts")
+      ->type_name("HOSTS");
   CLI::Option* const out = logs->add_flag("--out", options.only_out, "Only stdout");
   logs->add_flag("--err", options.only_err, "Only stderr")->excludes(out);
   logs->add_option("--grep", options.pattern,

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "remote/outcome.hpp"
+#include "sys/file.hpp"
 #include "sys/random.hpp"
 
 namespace muster::remote {
@@ -70,7 +71,11 @@ INSTANTIATE_TEST_SUITE_P(
                     "trap '' TERM; while :; do sleep 1000; done"));
 
 TEST(TimeLimit, AProcessWithoutTheMarkIsFoundAsADescendant) {
-  const auto alive = [](const std::string& pid) { return std::filesystem::exists("/proc/" + pid); };
+  // A process that has ended may wait for its parent.
+  const auto alive = [](const std::string& pid) {
+    const auto stat = sys::read_file("/proc/" + pid + "/stat", 4096);
+    return stat && stat->find(") Z ") == std::string::npos;
+  };
   const Limited run("env -i sh -c 'trap \"\" TERM; echo $$; while :; do sleep 1000; done'; true",
                     kShort);
   ASSERT_TRUE(run.ended().timed_out);

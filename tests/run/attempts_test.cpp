@@ -338,7 +338,7 @@ TEST_F(AttemptsTest, ABadHostAtTheFirstStartIsReplacedBeforeIt) {
 TEST_F(AttemptsTest, ABadHostAtTheFirstStartIsNotWaitedFor) {
   stage_.down_until = {{"n3", 1e6}};
   stage_.max_restarts = 5;
-  EXPECT_EQ(play(), 125);
+  EXPECT_EQ(play(), kExitRefused);
   EXPECT_TRUE(stage_.pauses.empty());
 }
 

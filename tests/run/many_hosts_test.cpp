@@ -30,7 +30,7 @@ struct ManyHosts : testing::Test {
 TEST_F(ManyHosts, ARunThatGoesWell) {
   Scene scene(kMost);
   prepare(scene, 5);
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0);
   EXPECT_LT(end.took_s, 15);
   EXPECT_EQ(end.keepers, 1);
@@ -40,7 +40,7 @@ TEST_F(ManyHosts, TheOneThatDisappearsIsNamed) {
   Scene scene(kMany);
   prepare(scene, 900);
   scene.hosts[776].behaviour.gone_at = Point::kStart;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_EQ(end.verdict.text, "host n777 was lost with rank 776");
 }
@@ -53,7 +53,7 @@ TEST_F(ManyHosts, HalfOfThemDisappear) {
       scene.hosts[i].vanish(i % 4 == 0 ? Gone::kCut : Gone::kSilent, 0);
     }
   });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_EQ(end.record.lost_hosts.size(), kMany / 2);
 }
@@ -64,7 +64,7 @@ TEST_F(ManyHosts, OurNetworkIsAwayAndBack) {
   scene.later(3, [&] {
     for (std::size_t i = 0; i < kMany; ++i) scene.hosts[i].vanish(Gone::kCut, 20);
   });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
   EXPECT_LE(end.keepers, 10);  // not one per host
 }
@@ -73,7 +73,7 @@ TEST_F(ManyHosts, AStallIsLookedAt) {
   Scene scene(kMany);
   prepare(scene, 900);
   scene.patience.stall_after_s = 10;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.reason, Reason::kStalled);
   EXPECT_EQ(end.verdict.code, 124);
 }
@@ -82,7 +82,7 @@ TEST_F(ManyHosts, AnInterruptReachesAll) {
   Scene scene(kMany);
   prepare(scene, 900);
   scene.later(1, [&] { scene.loop.raise(SIGINT); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 130);
   for (std::size_t i = 0; i < kMany; ++i) EXPECT_TRUE(scene.hosts[i].said_bye());
 }
@@ -98,7 +98,7 @@ TEST_F(ManyHosts, OneEnginePerHost) {
 TEST_F(ManyHosts, SilentOnesAreNamedByTheSurvey) {
   Scene scene(kMany);
   for (std::size_t i = 0; i < kMany; i += 100) scene.hosts[i].behaviour.gone_at = Point::kHello;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_FALSE(end.started);
   for (std::size_t i = 0; i < kMany; ++i) {
     EXPECT_EQ(end.surveys[i].facts.has_value(), i % 100 != 0) << i;

@@ -18,7 +18,7 @@ TEST(NetworkAway, AConnectionThatBreaksIsMadeAnewAndNothingIsLostOrRepeated) {
   Scene scene(3);
   scene.let_ranks_live(30);
   scene.later(5, [&] { scene.hosts[1].vanish(Gone::kCut, 8); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
   EXPECT_GE(scene.hosts[1].sessions(), 2);
   EXPECT_EQ(scene.hosts[0].sessions(), 1);
@@ -38,7 +38,7 @@ TEST(NetworkAway, AnOutageOfTheLaunchersNetworkIsSurvived) {
   Scene scene(3);
   scene.let_ranks_live(90);
   all_vanish(scene, 5, 40);  // longer than a host may be silent
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
   EXPECT_TRUE(end.record.lost_hosts.empty());
   EXPECT_LE(end.keepers, 3);
@@ -48,7 +48,7 @@ TEST(NetworkAway, AnOutageLongerThanTheHostsWaitEndsTheRunOnce) {
   Scene scene(3);
   scene.let_ranks_live(900);
   all_vanish(scene, 5, 0);
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_EQ(end.record.lost_hosts, (std::vector<std::string>{"n1", "n2", "n3"}));
   EXPECT_LT(end.took_s, 5 + 60 + 5);
@@ -59,7 +59,7 @@ TEST(NetworkAway, AHostThatStaysAwayWhenTheOthersAreBackIsLost) {
   scene.let_ranks_live(300);
   all_vanish(scene, 5, 30);
   scene.later(35.5, [&] { scene.hosts[2].vanish(Gone::kSilent, 0); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_EQ(end.record.lost_hosts, std::vector<std::string>{"n3"});
   EXPECT_LT(end.took_s, 35 + 15 + 8);
@@ -69,7 +69,7 @@ TEST(NetworkAway, OneSilentHostAloneIsNotTakenForOurOwnNetwork) {
   Scene scene(1);
   scene.let_ranks_live(900);
   all_vanish(scene, 5, 40);
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_TRUE(says(end.verdict.text, "host n1 was lost with rank 0"));
   EXPECT_LT(end.took_s, 5 + 15 + 5);
@@ -79,7 +79,7 @@ TEST(NetworkAway, ALauncherThatStoodStillForgivesTheSilence) {
   Scene scene(3);
   scene.let_ranks_live(90);
   scene.later(10, [&] { scene.loop.stand_still(40); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
   EXPECT_TRUE(end.record.lost_hosts.empty());
 }
@@ -94,7 +94,7 @@ TEST(NetworkAway, ALauncherThatStoodStillTooLongFindsTheRunOverAndEndsAtOnce) {
     }
     scene.loop.stand_still(200);
   });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_TRUE(says(end.verdict.text, "the run has already ended on this host")) << end.verdict.text;
   EXPECT_FALSE(says(end.said, "has not confirmed")) << end.said;
@@ -106,7 +106,7 @@ TEST(NetworkAway, AHostThatWasBootedIsNamedAtOnce) {
   scene.let_ranks_live(900);
   scene.hosts[1].behaviour.forgets = true;
   scene.later(5, [&] { scene.hosts[1].vanish(Gone::kCut, 6); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_TRUE(says(end.verdict.text, "n2: the run has already ended")) << end.verdict.text;
   EXPECT_LT(end.took_s, 5 + 6 + 8);
@@ -120,7 +120,7 @@ TEST(NetworkAway, GarbageEndsTheConnectionAndNotTheRun) {
         "\x1e"
         "999999999 {}\n");
   });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
   EXPECT_GE(scene.hosts[1].sessions(), 2);
 }
@@ -137,7 +137,7 @@ TEST(NetworkAway, AHostThatSendsNothingButGarbageIsLost) {
         "\x1e"
         "many {}\n");
   });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_TRUE(says(end.verdict.text, "n2"));
   EXPECT_LT(end.took_s, 5 + 15 + 8);
@@ -155,7 +155,7 @@ TEST(NetworkAway, AHostThatComesBackAfterItWasLostChangesNothing) {
   Scene scene(3);
   scene.let_ranks_live(900);
   scene.later(5, [&] { scene.hosts[1].vanish(Gone::kSilent, 17); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_EQ(end.record.lost_hosts, std::vector<std::string>{"n2"});
 }

@@ -125,7 +125,7 @@ Record Scene::new_record() {
   return record;
 }
 
-void Scene::supervise(Crew& all, Ending& ending) {
+void Scene::supervise(Crew& all, SceneEnd& ending) {
   ending.record = new_record();
   const auto output = Output::open(folder_, static_cast<int>(ending.record.ranks.size()),
                                    {.watch = [&](sys::Stream, const Line& line) {
@@ -148,8 +148,8 @@ void Scene::supervise(Crew& all, Ending& ending) {
   engines_.clear();
 }
 
-Ending Scene::play() {
-  Ending ending;
+SceneEnd Scene::play() {
+  SceneEnd ending;
   testing::internal::CaptureStderr();
   auto all = std::make_unique<Crew>(loop, hosts, hosts.names(), crew);
   ending.surveys = all->survey();

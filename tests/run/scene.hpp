@@ -25,7 +25,7 @@ struct EngineBehaviour {
   double dies_after_s = 0;  // of SIGSEGV; 0: it does not
 };
 
-struct Ending {
+struct SceneEnd {
   bool started = false;  // all hosts were surveyed well, and the engine was started
   std::vector<facts::Survey> surveys = {};
   Record record = {};
@@ -59,7 +59,7 @@ class Scene {
   void later(double seconds, std::function<void()> call);
   // As if that process of the engine ended: the one of this host, or ("") the only one.
   void end_engine(const std::string& host, int code);
-  [[nodiscard]] Ending play();
+  [[nodiscard]] SceneEnd play();
 
  private:
   bool start(const std::shared_ptr<FakeProcess>& process);
@@ -67,7 +67,7 @@ class Scene {
   void ranks_ended(FakeHost& host, int status);
   void end_engines(int code, int signal);
   void kill_engine(FakeProcess& process, int signal);
-  void supervise(Crew& all, Ending& ending);
+  void supervise(Crew& all, SceneEnd& ending);
   [[nodiscard]] launch::Plan plan() const;
   [[nodiscard]] Record new_record();
 

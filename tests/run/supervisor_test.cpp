@@ -21,7 +21,7 @@ agent::Report end_of(int rank, int status) {
 
 TEST(Supervisor, ARunThatGoesWellEndsAtOnceAndLeavesNothing) {
   Scene scene(3, 2);
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0);
   EXPECT_EQ(end.verdict.text, "");
   EXPECT_EQ(end.said, "");
@@ -40,7 +40,7 @@ TEST(Supervisor, ARunThatGoesWellEndsAtOnceAndLeavesNothing) {
 TEST(Supervisor, WhatIsSaidTwiceIsTakenOnce) {
   Scene scene(3);
   for (std::size_t i = 0; i < 3; ++i) scene.hosts[i].behaviour.twice = true;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0);
   EXPECT_EQ(end.output.size(), std::string("0: hello\n1: hello\n2: hello\n").size());
 }
@@ -50,7 +50,7 @@ TEST(Supervisor, TheFailedRankIsNamedAndItsCodeReturned) {
   scene.let_ranks_live(kLong);
   scene.hosts[1].behaviour.ranks_live_s = 2;
   scene.hosts[1].behaviour.status = kExit3;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 3);
   EXPECT_EQ(end.verdict.first_failed_rank, 1);
   EXPECT_TRUE(says(end.verdict.text, "rank 1 on n2 ended with exit code 3"));
@@ -63,7 +63,7 @@ TEST(Supervisor, AFailedRankWhoseReportComesLastIsStillTheFirst) {
   scene.hosts[1].behaviour.ranks_live_s = 2;
   scene.hosts[1].behaviour.status = kExit3;
   scene.hosts[1].behaviour.answers_after_s = 4;  // the others report long before
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 3);
   EXPECT_TRUE(says(end.verdict.text, "rank 1 on n2"));
 }
@@ -77,7 +77,7 @@ TEST(Supervisor, EndsWithoutStartsCount) {
 TEST(Supervisor, AHostThatIsDoneButReportsNoEndIsNotTakenForSuccess) {
   Scene scene(3);
   scene.hosts[1].behaviour.leaves_out = {Point::kRanks};
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_TRUE(says(end.verdict.text, "before rank 1")) << end.verdict.text;
 }
@@ -91,7 +91,7 @@ TEST(Supervisor, AHostThatNeverSaysReadyIsNoReasonToStop) {
 TEST(Supervisor, AHostThatNeverSaysDoneIsGivenUpAndNamed) {
   Scene scene(3);
   scene.hosts[1].behaviour.leaves_out = {Point::kDone};
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0);
   EXPECT_TRUE(says(end.said, "n2 has not confirmed that the run ended there"));
   EXPECT_FALSE(says(end.said, "n1 has"));
@@ -101,7 +101,7 @@ TEST(Supervisor, AHostThatNeverSaysDoneIsGivenUpAndNamed) {
 TEST(Supervisor, AnEngineThatStaysAfterItsRanksIsEnded) {
   Scene scene(3);
   scene.engine.stays = true;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.reason, Reason::kEngineStuck);
   EXPECT_EQ(end.verdict.code, 0);
   EXPECT_LT(end.took_s, 5 + 3 + 1);
@@ -111,7 +111,7 @@ TEST(Supervisor, AnEngineThatIgnoresSigtermIsKilled) {
   Scene scene(3);
   scene.engine.stays = true;
   scene.engine.ignores_sigterm = true;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0);
   EXPECT_LT(end.took_s, 5 + 3 + 2 + 1);
 }
@@ -120,7 +120,7 @@ TEST(Supervisor, AnEngineThatCannotBeKilledIsLeftBehindWithAWord) {
   Scene scene(3);
   scene.engine.stays = true;
   scene.engine.cannot_be_killed = true;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0);
   EXPECT_TRUE(says(end.said, "does not end, although it was killed"));
   EXPECT_LT(end.took_s, 5 + 3 + 2 + 31);
@@ -132,7 +132,7 @@ TEST(Supervisor, AnEngineThatGoesOnAfterAFailedRankIsEnded) {
   scene.engine.ends_the_others = false;
   scene.hosts[2].behaviour.ranks_live_s = 2;
   scene.hosts[2].behaviour.status = kExit3;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.reason, Reason::kRankFailed);
   EXPECT_EQ(end.verdict.code, 3);
   EXPECT_TRUE(says(end.verdict.text, "rank 2 on n3"));
@@ -142,7 +142,7 @@ TEST(Supervisor, AnEngineThatGoesOnAfterAFailedRankIsEnded) {
 TEST(Supervisor, AnEngineThatCannotBeStartedLeavesTheHostsInOrder) {
   Scene scene(3);
   scene.engine.cannot_start = true;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_FALSE(end.started);
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_TRUE(says(end.verdict.text, "cannot start 'engine'")) << end.verdict.text;
@@ -154,7 +154,7 @@ TEST(Supervisor, AnEngineThatDiesTakesTheBlame) {
   Scene scene(3);
   scene.let_ranks_live(kLong);
   scene.engine.dies_after_s = 2;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_TRUE(says(end.verdict.text, "ended with signal 11")) << end.verdict.text;
   EXPECT_LT(end.took_s, 5);
@@ -164,7 +164,7 @@ TEST(Supervisor, AnEngineThatStartsNoRankIsToldSo) {
   Scene scene(2);
   scene.engine.starts_nothing = true;
   scene.later(1, [&] { scene.end_engine("", 1); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_TRUE(says(end.verdict.text, "never started ranks 0, 1")) << end.verdict.text;
 }
@@ -174,7 +174,7 @@ TEST(Supervisor, TheTimeLimitEndsTheRun) {
   scene.let_ranks_live(kLong);
   scene.patience.timeout_s = 100;
   scene.patience.spent_s = 90;  // by earlier attempts
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 124);
   EXPECT_TRUE(says(end.verdict.text, "100 s"));
   EXPECT_LT(end.took_s, 13);
@@ -184,7 +184,7 @@ TEST(Supervisor, ATimeLimitThatPassedBeforeTheStartStillEndsInOrder) {
   Scene scene(3);
   scene.patience.timeout_s = 100;
   scene.patience.spent_s = 101;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 124);
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(scene.hosts[i].said_bye());
 }
@@ -193,7 +193,7 @@ TEST(Supervisor, AStalledRunIsEndedWithEvidenceOfEachRank) {
   Scene scene(3);
   scene.let_ranks_live(kLong);
   scene.patience.stall_after_s = 30;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.reason, Reason::kStalled);
   EXPECT_EQ(end.verdict.code, 124);
   EXPECT_TRUE(says(end.verdict.text, "all ranks wait")) << end.verdict.text;
@@ -208,7 +208,7 @@ TEST(Supervisor, AStalledRunIsEndedThoughOneHostDoesNotLook) {
   scene.let_ranks_live(kLong);
   scene.hosts[1].behaviour.ignores_looks = true;
   scene.patience.stall_after_s = 30;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.reason, Reason::kStalled);
   EXPECT_FALSE(says(end.evidence, "rank 1 on n2"));
   EXPECT_LT(end.took_s, 42);
@@ -223,7 +223,7 @@ TEST(Supervisor, ARunThatFindsItsVoiceAgainWhileItIsLookedAtGoesOn) {
     scene.hosts[0].send(
         {.kind = agent::Report::Kind::kOutput, .piece = {.rank = 0, .at = 6, .bytes = "again\n"}});
   });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
   EXPECT_TRUE(says(end.output, "0: again\n"));
 }
@@ -241,7 +241,7 @@ TEST(Supervisor, AnElasticJobGoesOnWithoutALostHost) {
   elastic(scene, 2);
   scene.let_ranks_live(60);
   scene.later(5, [&] { scene.hosts[2].vanish(Gone::kSilent, 0); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0);
   EXPECT_EQ(end.verdict.text, "the job continued without n3, which was lost");
 }
@@ -252,7 +252,7 @@ TEST(Supervisor, AnElasticJobEndsWhenTooFewHostsAreLeft) {
   scene.let_ranks_live(60);
   scene.later(5, [&] { scene.hosts[1].vanish(Gone::kSilent, 0); });
   scene.later(5, [&] { scene.hosts[2].vanish(Gone::kCut, 0); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_EQ(end.record.lost_hosts, (std::vector<std::string>{"n2", "n3"}));
   EXPECT_LT(end.took_s, 40);
@@ -263,7 +263,7 @@ TEST(Supervisor, AnEngineWhoseSshBreaksIsNotTakenForEnded) {
   elastic(scene, 0);
   scene.let_ranks_live(20);
   scene.later(5, [&] { scene.end_engine("n2", 255); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
   EXPECT_TRUE(end.record.engine_unseen);
   EXPECT_GT(end.took_s, 20);
@@ -274,7 +274,7 @@ TEST(Supervisor, AnEngineThatFailsOnOneHostEndsTheOthers) {
   elastic(scene, 0);
   scene.let_ranks_live(kLong);
   scene.later(5, [&] { scene.end_engine("n2", 1); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_NE(end.verdict.code, 0);
   EXPECT_LT(end.took_s, 5 + 5 + 5);
 }
@@ -284,7 +284,7 @@ TEST(Supervisor, AnEngineThatFailsOnOneHostEndsTheOthers) {
 TEST(Supervisor, TheEndOfARankCountsOnlyFromTheHostThatStartedIt) {
   Scene scene(3);
   scene.later(2, [&] { scene.hosts[2].send(end_of(0, kExit3)); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
   EXPECT_EQ(end.record.ranks[0].host, "n1");
 }
@@ -297,7 +297,7 @@ TEST(Supervisor, AStartOfAnothersRankChangesNothing) {
         {.kind = agent::Report::Kind::kEvent, .event = {.start = start, .end = {}}});
     scene.hosts[2].send(end_of(0, kExit3));
   });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
 }
 
@@ -317,7 +317,7 @@ TEST(Supervisor, AHostThatIsFirstToStartAllRanksDoesNotEndThem) {
   Scene scene(3);
   scene.let_ranks_live(20);
   claim_ranks(scene, 2, 3, 0);
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_GT(end.took_s, 19);
   EXPECT_EQ(end.record.ranks[0].host, "n1");
   EXPECT_EQ(end.record.ranks[1].host, "n2");
@@ -327,7 +327,7 @@ TEST(Supervisor, AFailureThatAHostOnlyClaimsDoesNotEndTheRun) {
   Scene scene(3);
   scene.let_ranks_live(20);
   claim_ranks(scene, 2, 1, 768);
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_GT(end.took_s, 19);
   EXPECT_EQ(end.record.ranks[0].host, "n1");
 }
@@ -338,7 +338,7 @@ TEST(Supervisor, OutputOfAnothersRankIsNotTaken) {
     scene.hosts[2].send(
         {.kind = agent::Report::Kind::kOutput, .piece = {.rank = 0, .at = 6, .bytes = "forged\n"}});
   });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_TRUE(says(end.output, "0: hello"));
   EXPECT_FALSE(says(end.output, "forged")) << end.output;
 }
@@ -355,7 +355,7 @@ TEST(Supervisor, OutputOfARankThatAHostOnlyClaimsIsNeverShown) {
   for (const double when_s : {0.06, 5.0}) {
     scene.later(when_s, [&] { scene.hosts[2].send(output_of_0("forged\n")); });
   }
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_TRUE(says(end.output, "0: hello"));
   EXPECT_FALSE(says(end.output, "forged")) << end.output;
 }
@@ -371,7 +371,7 @@ TEST(Supervisor, OutputOfARankOnAnUnexpectedHostIsShown) {
     scene.hosts[2].send(output_of_0("it is here\n"));
   });
   scene.later(0.06, [&] { scene.hosts[0].send(start(2)); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_TRUE(says(end.output, "it is here")) << end.output;
 }
 
@@ -386,7 +386,7 @@ TEST(Supervisor, ARankThatTheEngineMovedEndsOnItsNewHost) {
   });
   scene.later(3, [&] { scene.hosts[0].send(end_of(0, SIGKILL)); });  // of its earlier life
   scene.later(4, [&] { scene.hosts[2].send(end_of(0, 0)); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.ranks[0].host, "n3");
   EXPECT_EQ(end.record.ranks[0].end->status, 0);
 }
@@ -405,7 +405,7 @@ TEST(Supervisor, AHostThatIsReachedAgainCannotTakeAMovedRankBack) {
     scene.hosts[0].send(end_of(0, SIGKILL));
   });
   scene.later(4, [&] { scene.hosts[2].send(end_of(0, 0)); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.ranks[0].host, "n3");
   EXPECT_EQ(end.record.ranks[0].end->status, 0);
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
@@ -420,7 +420,7 @@ TEST(Supervisor, RanksThatDoNotExistAreIgnored) {
           {.kind = agent::Report::Kind::kOutput, .piece = {.rank = rank, .bytes = "x\n"}});
       scene.hosts[1].send({.kind = agent::Report::Kind::kLooks, .looks = {{.rank = rank}}});
     });
-    const Ending end = scene.play();
+    const SceneEnd end = scene.play();
     EXPECT_EQ(end.verdict.code, 0) << rank;
     EXPECT_FALSE(says(end.output, "x"));
   }
@@ -430,7 +430,7 @@ TEST(Supervisor, WordsOfAHostCannotMoveTheCursor) {
   Scene scene(2);
   scene.hosts[1].behaviour.says = {
       {Point::kStart, "{\"report\":\"failed\",\"text\":\"\\u001b[2Jgone\"}\n"}};
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_TRUE(says(end.verdict.text, "n2"));
   EXPECT_FALSE(says(end.verdict.text, "\x1b"));
@@ -442,7 +442,7 @@ TEST(Supervisor, WordsOfARankCannotEither) {
   agent::Report end_report = end_of(1, 127 << 8);
   end_report.event.end->failure = "cannot run \x1b[2Jx";
   scene.later(1, [&] { scene.hosts[1].send(end_report); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 127);
   EXPECT_TRUE(says(end.verdict.text, "rank 1 on n2"));
   EXPECT_FALSE(says(end.verdict.text, "\x1b")) << end.verdict.text;
@@ -458,7 +458,7 @@ TEST(Supervisor, AHostThatReportsStartsWithoutEndIsGivenUp) {
           {.kind = agent::Report::Kind::kEvent, .event = {.start = start, .end = {}}});
     }
   });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 125);
   EXPECT_TRUE(says(end.verdict.text, "n2: it reports more starts of ranks")) << end.verdict.text;
 }
@@ -473,7 +473,7 @@ TEST(Supervisor, AHostThatSpeaksForEverDoesNotKeepTheRunOpen) {
     scene.loop.after(2, speak);
   };
   scene.later(1, speak);
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_FALSE(end.waited_for_ever);
   EXPECT_EQ(end.verdict.code, 0);
   EXPECT_TRUE(says(end.said, "n2 has not confirmed that the run ended there")) << end.said;
@@ -495,7 +495,7 @@ TEST_P(Interrupted, EndsTheRunOnAllHosts) {
   Scene scene(3);
   scene.let_ranks_live(20);
   scene.later(GetParam().after_s, [&] { scene.loop.raise(GetParam().signal); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, GetParam().code);
   EXPECT_LT(end.took_s, GetParam().after_s + 4);
   for (std::size_t i = 0; i < 3; ++i) {
@@ -520,7 +520,7 @@ TEST(Supervisor, ASecondInterruptKillsTheEngine) {
   scene.engine.ignores_sigterm = true;
   scene.later(5, [&] { scene.loop.raise(SIGINT); });
   scene.later(5.5, [&] { scene.loop.raise(SIGINT); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 130);
   EXPECT_EQ(end.record.engine_signal, SIGKILL);
   EXPECT_LT(end.took_s, 7);
@@ -532,7 +532,7 @@ TEST(Supervisor, ASecondInterruptLeavesTheRanksNoTime) {
     scene.let_ranks_live(kLong);
     scene.later(5, [&] { scene.loop.raise(SIGINT); });
     if (twice) scene.later(5.1, [&] { scene.loop.raise(SIGINT); });
-    const Ending end = scene.play();
+    const SceneEnd end = scene.play();
     EXPECT_EQ(end.verdict.code, 130);
     EXPECT_TRUE(says(end.said, "press Ctrl-C again"));
     EXPECT_EQ(says(scene.hosts[0].orders(), "end end"), twice);
@@ -546,7 +546,7 @@ TEST(Supervisor, AnInterruptWhileAHostIsSilentEndsInBoundedTime) {
   scene.let_ranks_live(kLong);
   scene.later(5, [&] { scene.hosts[1].vanish(Gone::kSilent, 0); });
   scene.later(6, [&] { scene.loop.raise(SIGINT); });
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 130);
   EXPECT_LT(end.took_s, 5 + 15 + 3);
 }
@@ -558,7 +558,7 @@ TEST(Supervisor, AnInterruptWhileAHostDoesNotEndItsRanksEndsInBoundedTime) {
   for (const double at : {5.0, 6.0, 7.0, 8.0}) {
     scene.later(at, [&] { scene.loop.raise(SIGINT); });
   }
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 130);
   EXPECT_TRUE(says(end.said, "n2 has not confirmed"));
   EXPECT_LT(end.took_s, 5 + 33);

@@ -7,20 +7,20 @@
 namespace muster::run {
 namespace {
 
-Ending survey(Scene& scene) {
+SceneEnd survey(Scene& scene) {
   scene.engine.starts_nothing = true;
   scene.engine.dies_after_s = 0.01;
   return scene.play();
 }
 
-const Error& error_of(const Ending& end, std::size_t host) {
+const Error& error_of(const SceneEnd& end, std::size_t host) {
   return end.surveys.at(host).facts.error();
 }
 
 TEST(Survey, AHostThatAnswersLateButInTimeIsTaken) {
   Scene scene(3);
   scene.hosts[1].behaviour.answers_after_s = 14.9;
-  const Ending end = survey(scene);
+  const SceneEnd end = survey(scene);
   EXPECT_TRUE(end.started);
   EXPECT_NEAR(end.survey_s, 14.9, 0.1);
 }
@@ -28,7 +28,7 @@ TEST(Survey, AHostThatAnswersLateButInTimeIsTaken) {
 TEST(Survey, AHostThatAnswersTooLateIsNamedAndNothingOfItIsTakenLater) {
   Scene scene(3);
   scene.hosts[1].behaviour.answers_after_s = 15.1;
-  const Ending end = survey(scene);
+  const SceneEnd end = survey(scene);
   EXPECT_FALSE(end.started);
   EXPECT_TRUE(end.surveys[0].facts && end.surveys[2].facts);
   EXPECT_EQ(error_of(end, 1).what, "no answer within 15 s");
@@ -40,7 +40,7 @@ TEST(Survey, AHostThatAnswersTooLateIsNamedAndNothingOfItIsTakenLater) {
 TEST(Survey, AHostThatIsReachedButHasNoFactsIsToldFromASilentOne) {
   Scene scene(3);
   scene.hosts[2].behaviour.leaves_out = {Point::kFacts};
-  const Ending end = survey(scene);
+  const SceneEnd end = survey(scene);
   EXPECT_EQ(end.surveys[2].failure_id, "facts-not-gathered");
   EXPECT_NE(error_of(end, 2).what.find("did not report its facts"), std::string::npos);
 }
@@ -49,7 +49,7 @@ TEST(Survey, AHostThatSaysEverythingTwiceIsCountedOnce) {
   Scene scene(3);
   for (std::size_t i = 0; i < 3; ++i) scene.hosts[i].behaviour.twice = true;
   scene.hosts[2].behaviour.answers_after_s = 3;  // the survey must not end before it
-  const Ending end = survey(scene);
+  const SceneEnd end = survey(scene);
   EXPECT_TRUE(end.started);
   EXPECT_GE(end.survey_s, 3);
 }
@@ -64,7 +64,7 @@ TEST(Survey, ClocksAreComparedToTheRoundTrip) {
   Scene scene(2);
   scene.crew.compare_clocks = true;
   scene.hosts[1].behaviour.answers_after_s = 0.5;
-  const Ending end = survey(scene);
+  const SceneEnd end = survey(scene);
   EXPECT_LT(end.surveys[0].clock_doubt_s, 0.02);
   EXPECT_NEAR(end.surveys[1].clock_doubt_s, 0.25, 0.01);
 }
@@ -80,7 +80,7 @@ class Noise : public testing::TestWithParam<Garbage> {};
 TEST_P(Noise, BeforeTheFactsIsPassedOver) {
   Scene scene(3);
   scene.hosts[1].behaviour.says = {{Point::kHello, GetParam().bytes}};
-  const Ending end = survey(scene);
+  const SceneEnd end = survey(scene);
   EXPECT_TRUE(end.started);
   EXPECT_LT(end.survey_s, 1);
 }
@@ -103,7 +103,7 @@ class Poison : public testing::TestWithParam<Garbage> {};
 TEST_P(Poison, EndsTheSessionWithThatHostOnly) {
   Scene scene(3);
   scene.hosts[1].behaviour.says = {{Point::kHello, GetParam().bytes}};
-  const Ending end = survey(scene);
+  const SceneEnd end = survey(scene);
   EXPECT_FALSE(end.started);
   EXPECT_TRUE(end.surveys[0].facts && end.surveys[2].facts);
   ASSERT_FALSE(end.surveys[1].facts);
@@ -127,7 +127,7 @@ TEST(Survey, FactsThatCannotBeReadAreGivenAsTheReason) {
   Scene scene(3);
   scene.hosts[1].behaviour.says = {{Point::kBeat, "{\"report\":\"facts\",\"facts\":{}}\n"}};
   scene.hosts[1].behaviour.leaves_out = {Point::kFacts};
-  const Ending end = survey(scene);
+  const SceneEnd end = survey(scene);
   ASSERT_FALSE(end.surveys[1].facts);
   EXPECT_NE(error_of(end, 1).what.find("cannot use what it reports"), std::string::npos)
       << error_of(end, 1).what;
@@ -138,7 +138,7 @@ TEST(Survey, AnAgentThatFailsSaysWhyEvenIfItThenHangs) {
   scene.hosts[1].behaviour.says = {
       {Point::kBeat, "{\"report\":\"failed\",\"text\":\"no space left\"}\n"}};
   scene.hosts[1].behaviour.leaves_out = {Point::kFacts};
-  const Ending end = survey(scene);
+  const SceneEnd end = survey(scene);
   EXPECT_FALSE(end.started);
   EXPECT_EQ(error_of(end, 1).what, "no space left");
   EXPECT_LT(end.survey_s, 1);
@@ -147,7 +147,7 @@ TEST(Survey, AnAgentThatFailsSaysWhyEvenIfItThenHangs) {
 TEST(Survey, AMissingBinaryIsBroughtOnceAndOnlyWhereItIsMissing) {
   Scene scene(3);
   scene.hosts[1].behaviour.shell_code = kNotThere;
-  const Ending end = survey(scene);
+  const SceneEnd end = survey(scene);
   EXPECT_TRUE(end.started);
   EXPECT_EQ(scene.hosts.pushed, 1);
   EXPECT_EQ(scene.hosts[1].sessions(), 2);
@@ -157,7 +157,7 @@ TEST(Survey, ABinaryThatCannotBeBroughtIsSaidWithTheHostsOwnWords) {
   Scene scene(3);
   scene.hosts[2].behaviour.shell_code = kNotThere;
   scene.hosts[2].behaviour.program_missing = "/bin/sh: 5: cannot create x: Read-only file system\n";
-  const Ending end = survey(scene);
+  const SceneEnd end = survey(scene);
   EXPECT_FALSE(end.started);
   EXPECT_TRUE(end.surveys[0].facts && end.surveys[1].facts);
   EXPECT_NE(error_of(end, 2).what.find("Read-only file system"), std::string::npos);
@@ -166,7 +166,7 @@ TEST(Survey, ABinaryThatCannotBeBroughtIsSaidWithTheHostsOwnWords) {
 TEST(Survey, AnAgentThatEndsAtOnceIsToldWithItsExitCode) {
   Scene scene(2);
   scene.hosts[0].behaviour.shell_code = 42;
-  const Ending end = survey(scene);
+  const SceneEnd end = survey(scene);
   EXPECT_NE(error_of(end, 0).what.find("exit code 42"), std::string::npos);
 }
 

@@ -27,7 +27,7 @@ TEST_P(Vanishing, EndsTheRunAndNamesTheHost) {
   FakeHost& victim = scene.hosts[static_cast<std::size_t>(count) - 1];
   victim.behaviour.gone_at = one.point;
   victim.behaviour.gone = one.how;
-  const Ending end = scene.play();
+  const SceneEnd end = scene.play();
   EXPECT_FALSE(end.waited_for_ever);
   EXPECT_LE(end.took_s, one.most_s);
   if (one.code < 0) {
