@@ -70,6 +70,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "sleep 1000 & exit 3",  // it holds the output, so ssh would wait for it
                     "trap '' TERM; while :; do sleep 1000; done"));
 
+TEST(TimeLimit, TheShellThatKeepsItPrintsNothing) {
+  const Limited run("exec sleep 1000", kShort);
+  EXPECT_TRUE(run.ended().timed_out);
+  EXPECT_EQ(run.ended().err, "");
+}
+
 TEST(TimeLimit, AProcessWithoutTheMarkIsFoundAsADescendant) {
   // A process that has ended may wait for its parent.
   const auto alive = [](const std::string& pid) {
