@@ -1,6 +1,9 @@
 """muster sync as a person uses it, from the launcher to three hosts."""
+import subprocess
+
 import pytest
 from tests.on_terminal import on_terminal
+from tests.waiting import patient, until
 
 pytestmark = pytest.mark.lab
 
@@ -173,6 +176,20 @@ def test_a_hostile_host_cannot_write_elsewhere(open_lab):
     assert sh(open_lab, "launcher", "find lies ! -type f ! -type d; ls lies") in ("n2\n", "n1\nn2\n")
     assert {line for line in tree(open_lab, "launcher", "$HOME/.ssh").splitlines() if "muster" not in line} == \
         {line for line in before.splitlines() if "muster" not in line}
+
+
+def test_ctrl_c_leaves_nothing_behind(open_lab):
+    out = make_results(open_lab)
+    sh(open_lab, "n2", "mv /usr/bin/rsync /usr/bin/rsync.real", root=True)
+    waits = '#!/bin/sh\ncase $1 in --server) touch /tmp/asked; exec cat > /dev/null;; esac\nexec rsync.real "$@"\n'
+    open_lab.write("n2", "/usr/bin/rsync", waits, mode="755", root=True)
+    words = open_lab.words("launcher", *on_terminal("muster", "sync", "-H", ALL, "--back", "results", out))
+    running = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    until("n2 was asked and n1's files are here", lambda: open_lab.exec("n2", "test", "-e", "/tmp/asked").returncode == 0
+          and open_lab.exec("launcher", "test", "-e", "results/.muster-back/n1/config").returncode == 0, 20)
+    said, _ = running.communicate("\x03", timeout=patient(20))
+    assert running.returncode == 130 and "results: interrupted; nothing was changed" in said, said
+    assert sh(open_lab, "launcher", "ls -A results") == ""
 
 
 def test_progress_is_for_terminals(open_lab):
