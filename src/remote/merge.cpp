@@ -55,7 +55,9 @@ Error conflict(const fs::path& path, const std::string& one, const std::string& 
                               "merge them; nothing was changed",
                               one, other),
           .where = {.file = printable(path.string())},
-          .hint = "pass --per-host, which gives each host a directory of its own"};
+          .hint =
+              "for one directory per host, name both directories: muster sync --per-host "
+              "--back DIR DIRECTORY"};
 }
 
 // Whether a host still has the file that is in the target, which `run --sync` may have sent there.

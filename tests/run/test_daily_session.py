@@ -33,7 +33,7 @@ for epoch in range(1, epochs + 1):
         time.sleep(0.05)
     print(f"epoch {epoch} of {epochs}: loss {rate / epoch:.3f}", flush=True)
 pathlib.Path("out").mkdir(exist_ok=True)
-pathlib.Path(f"out/weights{rank}.bin").write_bytes(random.Random(rank).randbytes(100_000))
+pathlib.Path(f"out/weights{rank}.bin").write_bytes(random.Random(f"{rank} {rate}").randbytes(100_000))
 """
 
 RUN_ID = r"\d{8}-\d{6}-[0-9a-f]{5}"
@@ -106,6 +106,13 @@ class Day:
         lines += [f"epoch {epoch} of 3: loss {0.2 / epoch:.3f}" for epoch in range(1, epochs + 1)]
         return sorted(f"[n{rank + 1}:{rank}] {line}" for rank in range(2) for line in lines)
 
+    def has_weights(self, rate):
+        """On the launcher, of all ranks."""
+        for rank in range(2):
+            words = self.lab.words("launcher", "cat", f"/home/{self.lab.user}/job/out/weights{rank}.bin")
+            here = subprocess.run(words, capture_output=True, check=True, timeout=patient(10)).stdout
+            assert here == Random(f"{rank} {rate}").randbytes(100_000), rank
+
 
 def of_ranks(text):
     return sorted(line for line in text.splitlines() if line.startswith("[n"))
@@ -156,8 +163,14 @@ def test_a_day_with_muster(lab, open_terminal):
     # Bring the results home, byte for byte.
     day.type(BRING_BACK)
     assert day.code() == 0
-    for rank, host in enumerate(lab.hosts):
-        there = lab.words("launcher", "cat", f"{job}/out/weights{rank}.bin")
-        assert subprocess.run(there, capture_output=True, timeout=patient(10)).stdout == Random(rank).randbytes(100_000)
+    day.has_weights(rate=0.2)
+
+    # Once more: meanwhile --sync has sent each host the results of the other, too.
+    first.run("sed -i 's/^rate = .*/rate = 0.3/' train.py")
+    first.run("muster run -P trial train.py --epochs 1")
+    assert day.code() == 0
+    first.run("muster sync --back out")
+    assert day.code() == 0
+    day.has_weights(rate=0.3)
     told = [command for block in (EDIT_AND_RUN, WATCH, ATTACH, LOOK_BACK, BRING_BACK) for command, _ in commands(block)]
     assert DAY == [command for command in told if command.startswith("muster ")]
