@@ -18,6 +18,8 @@ ATTACH = take("docs/daily.md", "$ muster attach ")
 LOOK_BACK = take("docs/daily.md", "$ muster runs")
 BRING_BACK = take("docs/daily.md", "$ muster sync --back ")
 DAY = take("README.md", "muster run -d ")
+RANKS_CODE, OWN_CODE = take("docs/exit-codes.md", "muster: exit code 3 ")
+STATUS = take("docs/exit-codes.md", "$ muster run -H n[1-2] --status ")
 
 # Every rank waits for the word of the test before each epoch. The interpreter is that of the hosts' venv.
 TRAIN = """import argparse, os, pathlib, random, sys, time
@@ -174,3 +176,15 @@ def test_a_day_with_muster(lab, open_terminal):
     day.has_weights(rate=0.3)
     told = [command for block in (EDIT_AND_RUN, WATCH, ATTACH, LOOK_BACK, BRING_BACK) for command, _ in commands(block)]
     assert DAY == [command for command in told if command.startswith("muster ")]
+
+
+def test_whose_exit_code_it_is(lab, open_terminal):
+    """The last line says it, and the file of --status."""
+    terminal = open_terminal()
+    lab.write("launcher", f"/home/{lab.user}/job/train.py", "import os, sys\nsys.exit(3 if os.environ['RANK'] == '1' else 0)\n")
+    lab.write("launcher", f"/home/{lab.user}/job/muster.yaml", "sync: true\n")
+    (run, _), (show, written) = commands(STATUS)
+    assert terminal.run(run).splitlines()[-1] == RANKS_CODE
+    assert alike(terminal.run(show).partition("\n")[2]) == alike(written)
+    said = terminal.run("muster run --timeout 1 -H n1 sleep 100").splitlines()[-1]
+    assert said == OWN_CODE.replace("125", "124")
