@@ -283,3 +283,14 @@ def test_a_wrong_size_or_number_is_refused(user, words):
     assert refused.returncode == 2 and refused.stdout == ""
     assert words.startswith("runs") or f"'{words.split()[-1]}' is not a size; write 500M, 10G or a number of bytes" in refused.stderr
     assert (user.folder / RUN).exists()
+
+
+def test_on_end_is_told_of_a_refused_run_and_changes_nothing(user, tmp_path):
+    told = tmp_path / "told"
+    refused = user("run", "-n", "1", "--name", "lr3", "--on-end", f"cat > {told}", "--", "/nowhere/train")
+    end = json.loads(told.read_text())
+    assert refused.returncode == 127, refused.stderr
+    assert (end["name"], end["state"], end["code"]) == ("lr3", "not started", 127) and end["why"], end
+    failed = user("run", "-n", "1", "--on-end", "echo heard; exit 3", "--", "/nowhere/train")
+    assert failed.returncode == 127 and failed.stdout == ""
+    assert "heard\n" in failed.stderr and "muster: the command of --on-end failed: exit code 3\n" in failed.stderr
