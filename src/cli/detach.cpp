@@ -64,6 +64,8 @@ std::optional<Result<int>> detach(const std::string& run_id) {
   (void)::close(ends[0]);
   announce_to = ends[1];
   become_background(log);
+  // From now on, while the hosts are still being checked, `stop` finds the run and `rm` leaves it.
+  if (const auto owned = run::write_owner(*folder); !owned) return unexpected(owned.error());
   return std::nullopt;
 }
 

@@ -68,7 +68,8 @@ Result<std::unique_ptr<Output>> Output::open(const std::string& folder, int rank
   output->err_ = open_log(folder + "/err");
   output->engine_ = open_log(output->engine_file());
   output->order_ = open_log(folder + "/order");
-  if (!output->out_.valid() || !output->err_.valid() || !output->engine_.valid()) {
+  if (!output->out_.valid() || !output->err_.valid() || !output->engine_.valid() ||
+      !output->order_.valid()) {
     return unexpected(system_error("cannot write the run's output", folder));
   }
   if (!output->audience_.watch)

@@ -119,7 +119,7 @@ std::string all_options(const CLI::App& app) {
   const bool has_durations =
       !app.get_options([](const CLI::Option* option) { return value_word(*option) == "SECONDS"; })
            .empty();
-  if (has_durations) text += "\nSECONDS may have a unit: 90, 30s, 5m, 2h, 1h30m.\n";
+  if (has_durations) text += "\nSECONDS may have a unit: 90, 30s, 5m, 2h, 1h30m, 30d.\n";
   return text;
 }
 
