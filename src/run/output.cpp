@@ -39,6 +39,7 @@ std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
   const ssize_t got =
       ::pread(file.get(), text.data(), text.size(), std::max<off_t>(size - kPart, 0));
   text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  if (size > kPart) text.erase(0, text.find('\n') + 1);  // the rest of a line
   std::vector<std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) {

@@ -173,6 +173,13 @@ TEST_F(OutputTest, OfAProgressBarTheLastDrawingIsQuoted) {
   EXPECT_EQ((*output)->last_errors(0, 9), (std::vector<std::string>{" 50%|", "ValueError: x"}));
 }
 
+TEST_F(OutputTest, NoPartOfALineIsQuoted) {
+  const auto output = Output::open(folder_, 1, kUnseen);
+  const std::string long_line(20'000, 'x');
+  EXPECT_TRUE((*output)->take("n1", piece(0, kErr, 0, long_line + "\nValueError: x\n")));
+  EXPECT_EQ((*output)->last_errors(0, 9), std::vector<std::string>{"ValueError: x"});
+}
+
 TEST_F(OutputTest, MustersOwnLinesComeAfterWhatRanksSaidBefore) {
   const std::string shown =
       shown_errors(folder_,
