@@ -4,9 +4,8 @@
 #include <csignal>
 #include <utility>
 
+#include <fmt/format.h>
 #include <unistd.h>
-
-#include "sys/print.hpp"
 
 namespace muster::run {
 namespace {
@@ -497,10 +496,10 @@ void Supervisor::end_engine() {
 void Supervisor::leave_engine() {
   if (engine_over_) return;
   for (const auto& [host, process] : engines_) {
-    sys::print_err(
-        "muster: process {} on this machine does not end, although it was killed; it "
-        "may be waiting for a file system or a device\n",
-        process->pid());
+    output_.say(
+        fmt::format("muster: process {} on this machine does not end, although it was killed; it "
+                    "may be waiting for a file system or a device\n",
+                    process->pid()));
   }
   engines_.clear();
   engine_ended();
@@ -529,10 +528,10 @@ void Supervisor::leave_hosts() {
   }
   for (Host& host : hosts_) {
     if (host.done || host.lost) continue;
-    sys::print_err(
+    output_.say(fmt::format(
         "muster: {} has not confirmed that the run ended there; look for leftover processes: "
         "muster exec -H {} -- ps -fu $USER\n",
-        host.name, host.name);
+        host.name, host.name));
     finish(host, &Host::done);
   }
   check_over();

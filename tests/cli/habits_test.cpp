@@ -1,6 +1,7 @@
 // One line per habit; a test makes sure that none of the table is left out.
 #include "cli/habits.hpp"
 
+#include <cstdlib>
 #include <set>
 #include <sstream>
 
@@ -147,7 +148,7 @@ constexpr Row kRows[] = {
     {"-i f", "! < FILE"},
     {"-s all", "! < FILE"},
     {"--color never", ""},
-    {"--color=always", "! muster prints no colours"},
+    {"--color=always", "! on terminals only"},
     {"-print-rank-map", "! decided: -v"},
     {"--display-map", "! decided: -v"},
     {"--display-allocation", "! decided: -v"},
@@ -372,6 +373,14 @@ TEST(Habits, TheRunToStartAgainMayBeLeftUnnamed) {
   EXPECT_EQ(understood("--again"), "--again=last");
   EXPECT_EQ(understood("--again 2026"), "--again=2026");
   EXPECT_EQ(understood("--again -q"), "--again=last -q");
+}
+
+TEST(Habits, ColourNeverIsNoColor) {
+  (void)::unsetenv("NO_COLOR");
+  EXPECT_EQ(understood("--color auto"), "");
+  EXPECT_EQ(std::getenv("NO_COLOR"), nullptr);
+  EXPECT_EQ(understood("--color never"), "");
+  EXPECT_STREQ(std::getenv("NO_COLOR"), "1");
 }
 
 TEST(Habits, WhatIsUnknownOrIncompleteIsSaid) {
