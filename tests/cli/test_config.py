@@ -138,8 +138,18 @@ def test_without_hosts_the_job_runs_here_and_says_so(project):
     project.write("ranks: 2\n")
     done = project.run("run", "true", where=project.below)
     assert done.returncode == 0 and re.search(r"^muster: run \S+: 2 ranks on localhost, ", done.stderr, re.M), done.stderr
+    pod = project.run("run", "--config", "muster.yaml", "--nnodes", "3", "true", env={"WORLD_SIZE": "2", "RANK": "0"})
+    assert pod.returncode == 2 and "WORLD_SIZE=2 is the number of pods" in pod.stderr, pod.stderr  # nor does it make a pod run alone
     done = project.run("exec", "true", where=project.below)
     assert done.returncode == 2 and "../../muster.yaml: the file names no hosts" in done.stderr, done.stderr
+
+
+def test_again_reads_the_file_anew(project, tmp_path):
+    home = {"HOME": str(tmp_path)}
+    project.write("environment: {A: 1}\n")
+    assert project.run("run", "-q", "sh", "-c", "echo $A; exit 3", env=home).stdout == "[localhost:0] 1\n"
+    project.write("environment: {A: 2}\n")
+    assert project.run("run", "-q", "--again", where=tmp_path, env=home).stdout == "[localhost:0] 2\n"
 
 
 # Where it is found, and whose it may be.
