@@ -208,7 +208,7 @@ def test_a_file_of_variables_that_others_can_change_is_refused(project):
     ("nodes: many\n", "muster.yaml:1:8: nodes: 'many' is neither a number of hosts nor torchrun's MIN:MAX"),
     ("ranks: [1, 2]\n", "muster.yaml:1:1: 'ranks' takes one value, not a list"),
     ("max_restarts: 3\n", "muster.yaml:1:1: there is no key 'max_restarts'\n  hint: the key for --max-restarts is 'restarts'"),
-    ("environment: [NOT_SET_ANYWHERE]\n", "muster.yaml:1:15: the variable NOT_SET_ANYWHERE is not set on this machine\n  hint: export NOT_SET_ANYWHERE first"),
+    ("environment: [NOT_SET_ANYWHERE]\n", "muster.yaml:1:15: the variable NOT_SET_ANYWHERE is not set on this machine\n  hint: export NOT_SET_ANYWHERE first, or set it in an env_file"),
     ("hosts: a\nenv_file: none.env\n", "none.env: cannot open the file: No such file or directory\n  hint: muster.yaml:2 names this file"),
     ("output: some\n", "muster.yaml:1:9: output: 'some' is neither folded, all, first-per-host nor ranks"),
     ("show: all\n", "muster.yaml:1:1: there is no key 'show'\n  hint: the key for --show is 'output'"),
