@@ -106,8 +106,8 @@ def test_all_variables_of_a_profile_win_over_the_file(project):
     run = ["run", "-q", "-H", "localhost", "-n", "1"]
     assert project.run(*run, "sh", "-c", "echo $A $B $SEED").stdout == "[localhost:0] 1 1 7\n"
     assert project.run(*run, "-P", "big", "sh", "-c", "echo $A $B $SEED").stdout == "[localhost:0] 2 3 8\n"
-    assert project.config("-P", "big")["variables"] == {
-        "A": {"from": "big.env:1"}, "B": {"from": "muster.yaml:4 (profile big)"}, "SEED": {"from": "big.env:3"}}
+    origins = {"A": "big.env:1", "B": "muster.yaml:4 (profile big)", "SEED": "big.env:3", "WANDB_PROJECT": "job.env:1"}
+    assert project.config("-P", "big")["variables"] == {name: {"from": origin} for name, origin in origins.items()}
 
 
 def test_output_and_on_end_of_the_file_and_of_a_profile(project):
@@ -138,8 +138,8 @@ def test_without_hosts_the_job_runs_here_and_says_so(project):
     project.write("ranks: 2\n")
     done = project.run("run", "true", where=project.below)
     assert done.returncode == 0 and re.search(r"^muster: run \S+: 2 ranks on localhost, ", done.stderr, re.M), done.stderr
-    pod = project.run("run", "--config", "muster.yaml", "--nnodes", "3", "true", env={"WORLD_SIZE": "2", "RANK": "0"})
-    assert pod.returncode == 2 and "WORLD_SIZE=2 is the number of pods" in pod.stderr, pod.stderr  # nor does it make a pod run alone
+    pod = project.run("run", "--config", "muster.yaml", "true", env={"WORLD_SIZE": "2", "RANK": "0"})
+    assert pod.returncode == 2 and "WORLD_SIZE=2 gives the number of pods" in pod.stderr, pod.stderr  # nor does it make a pod run alone
     done = project.run("exec", "true", where=project.below)
     assert done.returncode == 2 and "../../muster.yaml: the file names no hosts" in done.stderr, done.stderr
 
