@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "run/folder.hpp"
+#include "run/log_folds.hpp"
 #include "run/pause.hpp"
 #include "run/record.hpp"
 #include "sys/file.hpp"
@@ -17,6 +18,7 @@ namespace muster::cli {
 namespace {
 
 constexpr int kLookAtLeast = 500;  // ms; a file of another machine changes without a notice
+constexpr int kLookAtLines = 50;   // ms; whether they have waited for equal ones long enough
 
 volatile std::sig_atomic_t interrupt_came = 0;
 
@@ -28,22 +30,38 @@ bool goes_on() {
 class LogScreen {
  public:
   LogScreen(const std::string& folder, const Watching& how)
-      : log_(folder, how.since_s), filter_(how.wish), apart_(how.streams_apart) {}
+      : log_(folder, how.since_s),
+        filter_(how.wish),
+        apart_(how.streams_apart),
+        folds_(how.wish.labels && ::isatty(STDOUT_FILENO) == 1 &&
+               (!apart_ || ::isatty(STDERR_FILENO) == 1)) {}
 
-  void show_new() { log_.read_new(take_); }
+  void show_new() {
+    log_.read_new(take_);
+    folded_.put_due();
+  }
   void show_rest() {
     log_.read_rest(take_);
     write(sys::Stream::kOut, filter_.rest());
+    folded_.put_all();
   }
+  void leave() { folded_.put_all(); }
+  [[nodiscard]] bool has_waiting() const { return !folded_.empty(); }
 
  private:
-  void write(sys::Stream stream, std::string_view text) const {
+  void write(sys::Stream stream, std::string_view text) {
+    folds_ ? folded_.take(stream, text) : put(stream, text);
+  }
+  void put(sys::Stream stream, std::string_view text) const {
     stream == sys::Stream::kErr&& apart_ ? sys::write_err(text) : sys::write_out(text);
   }
 
   run::StoredLog log_;
   run::LogFilter filter_;
   bool apart_;
+  bool folds_;
+  run::LogFolds folded_{[this](sys::Stream stream, std::string_view text) { put(stream, text); },
+                        sys::shows_colours(STDOUT_FILENO)};
   run::StoredLog::Take take_ = [this](sys::Stream stream, std::string_view bytes) {
     write(stream, filter_.take(stream, bytes));
     return interrupt_came == 0 && sys::output_error() == 0;
@@ -57,9 +75,9 @@ class FolderWatch {
       : notices_(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK)) {
     (void)::inotify_add_watch(notices_.get(), folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO);
   }
-  void wait() const {
+  void wait(int at_most) const {
     pollfd news[] = {{notices_.get(), POLLIN, 0}, {STDOUT_FILENO, 0, 0}};
-    (void)::poll(news, std::size(news), kLookAtLeast);
+    (void)::poll(news, std::size(news), at_most);
     std::array<char, 4096> bytes{};
     while (::read(notices_.get(), bytes.data(), bytes.size()) > 0) {
     }
@@ -76,8 +94,8 @@ void follow_attempt(const std::string& folder, const Watching& how) {
     const bool over = sys::exists(folder + "/record.json") || !run::may_be_running(folder);
     screen.show_new();
     if (over) return screen.show_rest();
-    if (!goes_on()) return;
-    watch.wait();
+    if (!goes_on()) return screen.leave();
+    watch.wait(screen.has_waiting() ? kLookAtLines : kLookAtLeast);
   }
 }
 

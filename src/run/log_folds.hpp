@@ -1,0 +1,36 @@
+// Stored output as a terminal shows it: equal lines of several ranks once.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "run/folding.hpp"
+
+namespace muster::run {
+
+class LogFolds {
+ public:
+  using Put = std::function<void(sys::Stream, std::string_view)>;
+
+  LogFolds(Put put, bool colours);
+
+  // Labelled lines, as they are stored; the last may be unfinished.
+  void take(sys::Stream stream, std::string_view bytes);
+  // Shows lines that have waited for equal ones long enough, or all.
+  void put_due();
+  void put_all();
+  [[nodiscard]] bool empty() const { return folding_.empty(); }
+
+ private:
+  void take_line(sys::Stream stream, std::string_view line);
+  void put(const std::vector<Folding::Line>& lines) const;
+
+  Put put_;
+  bool colours_;
+  Folding folding_;
+  std::map<sys::Stream, std::string> unfinished_;
+};
+
+}  // namespace muster::run
