@@ -82,6 +82,8 @@ function(muster_test name)
   add_executable(${name}_test ${sources})
   target_link_libraries(${name}_test PRIVATE muster::${name} GTest::gtest GTest::gtest_main)
   muster_precompile(${name}_test test)
+  # As the files of a module, and more of them: what tests share, templates of the standard library and of GoogleTest, is most of them.
+  set_target_properties(${name}_test PROPERTIES UNITY_BUILD ${MUSTER_UNITY} UNITY_BUILD_BATCH_SIZE 16)
   target_include_directories(${name}_test PRIVATE ${PROJECT_SOURCE_DIR}/tests)  # for headers that tests share
   if(MUSTER_SANITIZE)
     add_test(NAME ${name} COMMAND ${name}_test)

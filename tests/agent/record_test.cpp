@@ -30,7 +30,7 @@ const RankEnd kEnd{.rank = 3,
                    .memory_ran_out = true};
 
 // Reads what was written, which must be one line.
-Event read_back(const std::string& line) {
+Event read_event(const std::string& line) {
   EXPECT_EQ(line.find('\n'), line.size() - 1);
   const auto event = parse_event(line);
   EXPECT_TRUE(event) << to_text(event.error());
@@ -38,7 +38,7 @@ Event read_back(const std::string& line) {
 }
 
 TEST(Record, StartComesBack) {
-  const Event event = read_back(to_line(kStart));
+  const Event event = read_event(to_line(kStart));
   ASSERT_TRUE(event.start);
   EXPECT_FALSE(event.end);
   EXPECT_EQ(event.start->rank, kStart.rank);
@@ -52,7 +52,7 @@ TEST(Record, StartComesBack) {
 }
 
 TEST(Record, EndComesBack) {
-  const Event event = read_back(to_line(kEnd));
+  const Event event = read_event(to_line(kEnd));
   ASSERT_TRUE(event.end);
   EXPECT_FALSE(event.start);
   EXPECT_EQ(event.end->status, kEnd.status);

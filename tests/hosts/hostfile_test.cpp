@@ -10,12 +10,12 @@ namespace {
 
 using Hosts = std::vector<Host>;
 
-Result<Hostfile> parse(std::string_view text) {
+Result<Hostfile> parse_lines(std::string_view text) {
   return parse_hostfile({.text = text, .name = "hosts.txt"});
 }
 
 void expect(std::string_view text, Dialect dialect, const Hosts& hosts) {
-  const auto file = parse(text);
+  const auto file = parse_lines(text);
   ASSERT_TRUE(file.has_value()) << to_text(file.error());
   EXPECT_EQ(file->hosts, hosts);
   EXPECT_EQ(file->dialect, dialect);
@@ -51,13 +51,13 @@ TEST(Hostfile, ReadsSlurmRanges) {
 TEST(Hostfile, ReadsWhatOtherSystemsSave) {
   expect("\xEF\xBB\xBFn1 slots=2\r\n\tn2 slots=2\r\n", Dialect::kOpenMpi, {{"n1", 2}, {"n2", 2}});
   expect("n1\nn2", Dialect::kBare, {{"n1", 0}, {"n2", 0}});
-  EXPECT_EQ(refusal(parse(std::string_view("\xFF\xFEn\0", 4))),
+  EXPECT_EQ(refusal(parse_lines(std::string_view("\xFF\xFEn\0", 4))),
             "hosts.txt:1:1: the file is UTF-16\n  hint: save it as UTF-8");
 }
 
 // What is said of a file that mixes formats, without the hint that follows.
 std::string mixture(std::string_view text) {
-  const std::string said = refusal(parse(text));
+  const std::string said = refusal(parse_lines(text));
   const std::string hint = "\n  hint: write all lines in one format";
   EXPECT_TRUE(said.ends_with(hint)) << said;
   return said.substr(0, said.rfind(hint));
@@ -82,37 +82,37 @@ TEST(Hostfile, RefusesMixedDialectsNamingBoth) {
 }
 
 TEST(Hostfile, RefusesKeysThatItDoesNotRead) {
-  EXPECT_EQ(refusal(parse("n1:4 user=dev\n")),
+  EXPECT_EQ(refusal(parse_lines("n1:4 user=dev\n")),
             "hosts.txt:1:6: a host file cannot set the user\n"
             "  hint: pass --user, or set the user of one host in ~/.ssh/config");
-  EXPECT_EQ(refusal(parse("n1:4 binding=user:1\n")),
+  EXPECT_EQ(refusal(parse_lines("n1:4 binding=user:1\n")),
             "hosts.txt:1:6: a host file cannot set the binding\n"
             "  hint: remove binding=; to pin ranks, pass --bind-to");
-  EXPECT_EQ(refusal(parse("a\nn1 slot=4\n")),
+  EXPECT_EQ(refusal(parse_lines("a\nn1 slot=4\n")),
             "hosts.txt:2:4: there is no key 'slot'\n  hint: did you mean 'slots'?");
-  EXPECT_EQ(refusal(parse("n1 n2\n")),
+  EXPECT_EQ(refusal(parse_lines("n1 n2\n")),
             "hosts.txt:1:4: expected KEY=VALUE, found 'n2'\n"
             "  hint: write one host per line, as in 'node1 slots=4'");
-  EXPECT_EQ(refusal(parse("n1 =4\n")),
+  EXPECT_EQ(refusal(parse_lines("n1 =4\n")),
             "hosts.txt:1:4: expected KEY=VALUE, found '='\n"
             "  hint: write one host per line, as in 'node1 slots=4'");
 }
 
 TEST(Hostfile, RefusesSlotsThatMakeNoSense) {
-  EXPECT_EQ(refusal(parse("n1 slots=\n")),
+  EXPECT_EQ(refusal(parse_lines("n1 slots=\n")),
             "hosts.txt:1:10: '' is not a slot count\n  hint: write a number from 1 to 1000000");
-  EXPECT_EQ(refusal(parse("n1 slots=2 slots=2\n")), "hosts.txt:1:12: slots twice");
-  EXPECT_EQ(refusal(parse("n1 slots=4 max_slots=2\n")),
+  EXPECT_EQ(refusal(parse_lines("n1 slots=2 slots=2\n")), "hosts.txt:1:12: slots twice");
+  EXPECT_EQ(refusal(parse_lines("n1 slots=4 max_slots=2\n")),
             "hosts.txt:1:1: slots=4 is more than max_slots=2");
 }
 
 TEST(Hostfile, NamesThePlaceOfHostileBytes) {
-  EXPECT_EQ(refusal(parse(std::string_view("n1\nn\0002\n", 7))),
+  EXPECT_EQ(refusal(parse_lines(std::string_view("n1\nn\0002\n", 7))),
             "hosts.txt:2:2: byte 0x00 cannot be in a host name\n"
             "  hint: host names consist of letters, digits, '.', '_' and '-'");
-  EXPECT_EQ(refusal(parse("n1\n" + std::string(1 << 20, 'x'))),
+  EXPECT_EQ(refusal(parse_lines("n1\n" + std::string(1 << 20, 'x'))),
             "hosts.txt:2:1: a host name longer than 253 bytes");
-  EXPECT_EQ(refusal(parse("# nothing\n")),
+  EXPECT_EQ(refusal(parse_lines("# nothing\n")),
             "hosts.txt: the file names no host\n  hint: write one host per line");
   EXPECT_EQ(refusal(parse_hostfile({.text = "n[1-7]\nn[1-7]\n", .name = "f", .limit = 10})),
             "f:2:1: more than 10 hosts");

@@ -20,7 +20,7 @@ World two_networks(int hosts, int speed) {
   return world;
 }
 
-bool says(const Layout& layout, std::string_view part) {
+bool mentions(const Layout& layout, std::string_view part) {
   return std::any_of(layout.why.begin(), layout.why.end(),
                      [&](const std::string& why) { return why.find(part) != std::string::npos; });
 }
@@ -33,7 +33,7 @@ TEST(Subnet, IsTheOneThatAllHostsShareWhateverTheNames) {
   EXPECT_EQ(layout.subnet, "198.18.0.0/16");
   EXPECT_EQ(layout.placements[1].interface, "ens5");
   EXPECT_EQ(layout.placements[1].address, "198.18.0.2");
-  EXPECT_TRUE(says(layout, "the only network that all 3 hosts share"));
+  EXPECT_TRUE(mentions(layout, "the only network that all 3 hosts share"));
 }
 
 TEST(Subnet, IsNeverVirtualTunnelLinkLocalOrDown) {
@@ -67,36 +67,37 @@ TEST(Subnet, NeedsDistinctAddresses) {
 TEST(Subnet, PrefersRdmaThenSpeedThenTheDefaultRouteThenTheLauncherThenTheLowest) {
   World fast = two_networks(2, 25000);
   EXPECT_EQ(fast.layout().subnet, "10.0.0.0/24");
-  EXPECT_TRUE(says(fast.layout(), "25000 Mbit/s on the slowest host, compared with 10000 Mbit/s"));
+  EXPECT_TRUE(
+      mentions(fast.layout(), "25000 Mbit/s on the slowest host, compared with 10000 Mbit/s"));
   for (int number : {1, 2}) fast.host(number).rdma = {roce("mlx5_0", "eth0", number)};
   EXPECT_EQ(fast.layout().subnet, "198.18.0.0/16");
-  EXPECT_TRUE(says(fast.layout(), "all hosts have RDMA on it"));
+  EXPECT_TRUE(mentions(fast.layout(), "all hosts have RDMA on it"));
   fast.host(2).rdma.clear();
   EXPECT_EQ(fast.layout().subnet, "10.0.0.0/24");
 
   World equal = two_networks(2, 10000);
-  EXPECT_TRUE(says(equal.layout(), "more hosts have their default route on it"));
+  EXPECT_TRUE(mentions(equal.layout(), "more hosts have their default route on it"));
   EXPECT_EQ(equal.layout().subnet, "198.18.0.0/16");
   for (int number : {1, 2}) equal.host(number).routes.clear();
-  EXPECT_TRUE(says(equal.layout(), "this machine is in it"));
+  EXPECT_TRUE(mentions(equal.layout(), "this machine is in it"));
   EXPECT_EQ(equal.layout().subnet, "198.18.0.0/16");
   equal.launcher.interfaces.clear();
   EXPECT_EQ(equal.layout().subnet, "10.0.0.0/24");
 
   World untold = two_networks(2, -1);
-  EXPECT_TRUE(says(untold.layout(), "compared with an unknown speed"));
+  EXPECT_TRUE(mentions(untold.layout(), "compared with an unknown speed"));
 }
 
 // The storage ports of a DGX are faster than the network of the default route, and have RDMA.
 TEST(Subnet, IsTheOneByWhichHostsAreReachedIfGpusUseRdma) {
   World world = world_of(2, make_dgx_h100);
   EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
-  EXPECT_TRUE(says(world.layout(),
-                   "subnet 198.18.0.0/16 instead of 10.9.0.0/24: more hosts have their default "
-                   "route on it, and the GPUs' traffic takes RDMA"));
+  EXPECT_TRUE(mentions(world.layout(),
+                       "subnet 198.18.0.0/16 instead of 10.9.0.0/24: more hosts have their default "
+                       "route on it, and the GPUs' traffic takes RDMA"));
   for (int number : {1, 2}) world.host(number).routes.clear();
   EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
-  EXPECT_TRUE(says(world.layout(), "this machine is in it, and the GPUs' traffic takes RDMA"));
+  EXPECT_TRUE(mentions(world.layout(), "this machine is in it, and the GPUs' traffic takes RDMA"));
   world.job.master_address = "10.9.0.1";
   EXPECT_EQ(world.layout().subnet, "10.9.0.0/24");
 }
@@ -126,7 +127,7 @@ TEST(Subnet, CoversTheAddressesOfACloudThatGivesEachHostA32) {
   const Layout layout = world.layout();
   EXPECT_EQ(layout.subnet, "198.18.0.0/30");
   EXPECT_EQ(layout.placements[2].address, "198.18.0.3");
-  EXPECT_TRUE(says(layout, "the hosts share no network"));
+  EXPECT_TRUE(mentions(layout, "the hosts share no network"));
 }
 
 TEST(Subnet, CoversNothingThatIsTooWideMixedOrAmbiguous) {
@@ -167,13 +168,14 @@ TEST(SubnetIpv6, IsTakenWhereHostsHaveNothingElse) {
   EXPECT_EQ(layout.placements[1].interface, "eth0");
   EXPECT_EQ(layout.master_address, "fd00::1");
   EXPECT_EQ(layout.launcher_address, "fd00::250");
-  EXPECT_TRUE(says(layout, "fd00::/64: the only network that all 3 hosts share"));
+  EXPECT_TRUE(mentions(layout, "fd00::/64: the only network that all 3 hosts share"));
 }
 
 TEST(SubnetIpv6, GivesWayToIpv4OnTheSameInterfaces) {
   World world = ipv6_world(3, false);
   EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
-  EXPECT_TRUE(says(world.layout(), "198.18.0.0/16: the only IPv4 network that all 3 hosts share"));
+  EXPECT_TRUE(
+      mentions(world.layout(), "198.18.0.0/16: the only IPv4 network that all 3 hosts share"));
   EXPECT_EQ(world.layout().launcher_subnet, "");
   world.launcher.interfaces[1].addresses.erase(world.launcher.interfaces[1].addresses.begin());
   EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
@@ -191,7 +193,7 @@ TEST(SubnetIpv6, IsTakenFromAFasterInterfaceOrForTheMastersAddress) {
         port("eth1", fmt::format("fd01::{}", number), 64, 100000));
   }
   EXPECT_EQ(fast.layout().subnet, "fd01::/64");
-  EXPECT_TRUE(says(fast.layout(), "fd01::/64 instead of 198.18.0.0/16: 100000 Mbit/s"));
+  EXPECT_TRUE(mentions(fast.layout(), "fd01::/64 instead of 198.18.0.0/16: 100000 Mbit/s"));
 }
 
 TEST(SubnetIpv6, IsTakenWhereOnlyItIsShared) {
@@ -222,7 +224,7 @@ TEST(SubnetIpv6, PrefersAddressesThatLast) {
     addresses.insert(addresses.begin(), {fmt::format("2001:db8::{}", number), 64, "deprecated"});
   }
   EXPECT_EQ(world.layout().subnet, "fd00::/64");
-  EXPECT_TRUE(says(world.layout(), "the other has temporary or deprecated addresses"));
+  EXPECT_TRUE(mentions(world.layout(), "the other has temporary or deprecated addresses"));
   EXPECT_EQ(world.layout().master_address, "fd00::1");
   world.host(1).interfaces[1].addresses = {{"fd00::1", 64, "duplicate"},
                                            {"fd00::7", 64, "temporary"}};

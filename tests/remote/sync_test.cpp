@@ -14,7 +14,7 @@
 namespace muster::remote {
 namespace {
 
-bool has(const std::vector<std::string>& words, const std::string& word) {
+bool has_word(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -24,14 +24,14 @@ TEST(RsyncWords, ASlashAtTheEndOfAPathChangesNothing) {
   EXPECT_EQ(bare, rsync_words({.from = "/data/job/", .to = "/srv/job/"}, ssh, "n1"));
   EXPECT_EQ(bare.back(), "n1:/srv/job/");
   EXPECT_EQ(bare[bare.size() - 2], "/data/job/");
-  EXPECT_TRUE(has(bare, "--protect-args"));
+  EXPECT_TRUE(has_word(bare, "--protect-args"));
 }
 
 TEST(RsyncWords, TimesAreComparedToTheNanosecond) {
   const std::vector<std::string> ssh = {"ssh"};
-  EXPECT_TRUE(
-      has(rsync_words({.from = "/a", .to = "/a", .exact = true}, ssh, "n1"), "--modify-window=-1"));
-  EXPECT_FALSE(has(rsync_words({.from = "/a", .to = "/a"}, ssh, "n1"), "--modify-window=-1"));
+  EXPECT_TRUE(has_word(rsync_words({.from = "/a", .to = "/a", .exact = true}, ssh, "n1"),
+                       "--modify-window=-1"));
+  EXPECT_FALSE(has_word(rsync_words({.from = "/a", .to = "/a"}, ssh, "n1"), "--modify-window=-1"));
 }
 
 TEST(RsyncWords, OldVersionsAreNotAskedToCompareTimesExactly) {
@@ -46,8 +46,9 @@ TEST(RsyncWords, OldVersionsAreNotAskedToCompareTimesExactly) {
 
 TEST(RsyncWords, NothingIsRemovedUnlessAsked) {
   const std::vector<std::string> ssh = {"ssh"};
-  EXPECT_FALSE(has(rsync_words({.from = "/a", .to = "/a"}, ssh, "n1"), "--delete"));
-  EXPECT_TRUE(has(rsync_words({.from = "/a", .to = "/a", .remove = true}, ssh, "n1"), "--delete"));
+  EXPECT_FALSE(has_word(rsync_words({.from = "/a", .to = "/a"}, ssh, "n1"), "--delete"));
+  EXPECT_TRUE(
+      has_word(rsync_words({.from = "/a", .to = "/a", .remove = true}, ssh, "n1"), "--delete"));
 }
 
 // The two ways in which `run --sync` sends a project.

@@ -5,14 +5,13 @@
 
 #include <gtest/gtest.h>
 
+#include "exit_statuses.hpp"
 #include "fake_stage.hpp"
 
 namespace muster::run {
 namespace {
 
 using Names = std::vector<std::string>;
-constexpr int kExit3 = 3 << 8;
-constexpr int kExit4 = 4 << 8;
 
 class AttemptsTest : public testing::Test {
  protected:

@@ -14,7 +14,7 @@
 namespace muster::run {
 namespace {
 
-constexpr pid_t kEngine = 4711;
+constexpr pid_t kEnginePid = 4711;
 
 // The host's end of a session, and the keeper's.
 struct Pair {
@@ -67,8 +67,8 @@ TEST_F(KeeperTest, EveryHostIsToldToEndAndTheEngineIsKilled) {
     const std::string orders = one.received();
     EXPECT_LT(orders.find("\"end\""), orders.find("\"bye\""));
   }
-  EXPECT_TRUE(system_.was_sent(kEngine, SIGTERM));
-  EXPECT_TRUE(system_.was_sent(kEngine, SIGKILL));
+  EXPECT_TRUE(system_.was_sent(kEnginePid, SIGTERM));
+  EXPECT_TRUE(system_.was_sent(kEnginePid, SIGKILL));
   EXPECT_LE(system_.elapsed(), 5.1);
 }
 
@@ -81,9 +81,9 @@ TEST_F(KeeperTest, ItLeavesAsSoonAsTheSessionsHaveEnded) {
 }
 
 TEST_F(KeeperTest, AnEngineThatMusterDidNotLiveToNameIsFound) {
-  system_.at(0.3, [&] { system_.engine = agent::ProcessId{.pid = kEngine, .start = 7}; });
+  system_.at(0.3, [&] { system_.engine = agent::ProcessId{.pid = kEnginePid, .start = 7}; });
   keep_after("", 0);
-  EXPECT_TRUE(system_.was_sent(kEngine, SIGTERM));
+  EXPECT_TRUE(system_.was_sent(kEnginePid, SIGTERM));
 }
 
 TEST_F(KeeperTest, OneWithoutEngineAndSessionsLeaves) {
@@ -106,7 +106,7 @@ TEST_F(KeeperTest, SessionsThatTakeNothingDoNotAddUp) {
   pairs_.emplace_back();  // this one would take its orders
   keep_after("engine 4711 7\n", 101);
   EXPECT_LE(system_.elapsed(), 5.2);
-  EXPECT_TRUE(system_.was_sent(kEngine, SIGKILL));
+  EXPECT_TRUE(system_.was_sent(kEnginePid, SIGKILL));
   EXPECT_NE(pairs_.back().received(), "");
 }
 

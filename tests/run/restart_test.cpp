@@ -4,11 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include "exit_statuses.hpp"
+
 namespace muster::run {
 namespace {
-
-constexpr int kExit3 = 3 << 8;
-constexpr int kExit4 = 4 << 8;
 
 Attempt crash(int rank, const std::string& host, int status = kExit3, double lived_s = 2) {
   return {.id = "r1",

@@ -6,12 +6,12 @@
 
 #include <gtest/gtest.h>
 
+#include "exit_statuses.hpp"
 #include "scene.hpp"
 
 namespace muster::run {
 namespace {
 
-constexpr int kExit3 = 3 << 8;
 constexpr double kLong = 1000;  // ranks that live until somebody ends them
 
 agent::Report end_of(int rank, int status) {

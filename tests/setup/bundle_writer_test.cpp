@@ -41,7 +41,7 @@ class BundleFolder : public testing::Test {
   const std::string folder_ = top_.path() + "/it's mine";
 };
 
-bool has_line(const std::string& text, const std::string& line) {
+bool holds_line(const std::string& text, const std::string& line) {
   return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
@@ -107,8 +107,8 @@ TEST_F(BundleFolder, SshReadsTheLaunchersConfiguration) {
   ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
   const auto ssh = sys::run({.argv = {"ssh", "-G", "-F", folder_ + "/launcher/config", "worker1"}});
   ASSERT_TRUE(ssh.has_value());
-  EXPECT_TRUE(has_line(ssh->out, "port 12345")) << ssh->out << ssh->err;
-  EXPECT_TRUE(has_line(ssh->out, "stricthostkeychecking true")) << ssh->out;
+  EXPECT_TRUE(holds_line(ssh->out, "port 12345")) << ssh->out << ssh->err;
+  EXPECT_TRUE(holds_line(ssh->out, "stricthostkeychecking true")) << ssh->out;
 }
 
 TEST_F(BundleFolder, TheScriptsStartTheContainerWithEveryWordInOnePiece) {
@@ -121,23 +121,23 @@ TEST_F(BundleFolder, TheScriptsStartTheContainerWithEveryWordInOnePiece) {
            "--network=host", "--shm-size", "8g", folder_ + "/worker:/home/dev/.ssh",
            "/data/my $(job):/workload", "it's/an image",
            "exec /usr/sbin/sshd -D -e -f /home/dev/.ssh/sshd_config"}) {
-    EXPECT_TRUE(has_line(worker.out, word)) << word << "\n" << worker.out;
+    EXPECT_TRUE(holds_line(worker.out, word)) << word << "\n" << worker.out;
   }
-  EXPECT_EQ(has_line(worker.out, "/dev/dri"), sys::exists("/dev/dri"));
+  EXPECT_EQ(holds_line(worker.out, "/dev/dri"), sys::exists("/dev/dri"));
 }
 
 TEST_F(BundleFolder, TheLaunchersScriptTakesItsValuesFromTheEnvironment) {
   ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
   const sys::Ended bare = run_script("run-launcher.sh", {});
   ASSERT_TRUE(bare.ok()) << bare.err;
-  EXPECT_TRUE(has_line(bare.out, "MASTER_ADDR=launcher")) << bare.out;
-  EXPECT_TRUE(has_line(bare.out, folder_ + "/launcher:/home/dev/.ssh")) << bare.out;
-  EXPECT_TRUE(has_line(bare.out, "mpirun -l -ppn 1 -hosts launcher,worker1 hostname"));
+  EXPECT_TRUE(holds_line(bare.out, "MASTER_ADDR=launcher")) << bare.out;
+  EXPECT_TRUE(holds_line(bare.out, folder_ + "/launcher:/home/dev/.ssh")) << bare.out;
+  EXPECT_TRUE(holds_line(bare.out, "mpirun -l -ppn 1 -hosts launcher,worker1 hostname"));
   const sys::Ended set = run_script(
       "run-launcher.sh", {"COMMAND=python train.py", "IMAGE=other", "MASTER_ADDR=10.0.0.1"});
-  EXPECT_TRUE(has_line(set.out, "python train.py")) << set.out;
-  EXPECT_TRUE(has_line(set.out, "other")) << set.out;
-  EXPECT_TRUE(has_line(set.out, "MASTER_ADDR=10.0.0.1")) << set.out;
+  EXPECT_TRUE(holds_line(set.out, "python train.py")) << set.out;
+  EXPECT_TRUE(holds_line(set.out, "other")) << set.out;
+  EXPECT_TRUE(holds_line(set.out, "MASTER_ADDR=10.0.0.1")) << set.out;
 }
 
 TEST_F(BundleFolder, WithoutAnImageTheScriptsAskForOne) {

@@ -37,13 +37,13 @@ std::string key_prompt(char c) {
          "connecting (yes/no/[fingerprint])? ";
 }
 
-std::vector<std::string> three_hosts() {
+std::vector<std::string> three_names() {
   return {"n1", "n2", "n3"};
 }
 
 struct Desk {
   explicit Desk(DoorPolicy policy = {}) : door(std::move(policy), person) {
-    door.begin(three_hosts());
+    door.begin(three_names());
   }
   FakePerson person;
   Doorkeeper door;

@@ -25,7 +25,7 @@ namespace {
 using test::Node;
 using test::Tree;
 
-constexpr const char* kKey = "ssh-ed25519 AAAAC3NzaC1+/x muster@launcher";
+constexpr const char* kLauncherKey = "ssh-ed25519 AAAAC3NzaC1+/x muster@launcher";
 constexpr const char* kKeys = ".ssh/authorized_keys";
 constexpr const char* kConfig = ".ssh/config";
 
@@ -64,7 +64,7 @@ Tree users_files() {
 
 std::vector<Case> cases() {
   const Tree nothing = {{"", directory(0755)}};
-  const std::string install = install_script(kKey, false);
+  const std::string install = install_script(kLauncherKey, false);
   return {
       {"InstallIntoNothing", nothing, {}, install},
       {"Install", users_files(), {}, install},
