@@ -4,7 +4,6 @@
 #include <array>
 
 #include "base/printable.hpp"
-#include "cli/usage.hpp"
 #include "trainflags/help.hpp"
 
 namespace muster::cli {
@@ -194,15 +193,22 @@ class LineReader {
     }
   }
 
+  // For muster man lab up.
+  void offer_named_commands() {
+    const CLI::App* named = command_->get_parent();
+    for (std::size_t i = 1; i + 1 < words_.size(); ++i) {
+      const CLI::App* next = command_named(*named, words_[i]);
+      if (next != nullptr) named = next;
+    }
+    offer_commands(*named);
+  }
+
   void offer_argument() {
     const auto arguments =
         command_->get_options([](const CLI::Option* option) { return option->get_positional(); });
     if (arguments.empty()) return;
     const CLI::Option& last = *arguments.back();
-    if (last.get_name(true) == "COMMAND") {  // muster man lab up
-      const Words before(words_.begin() + 1, words_.end() - 1);
-      return offer_commands(*named_command(command_->get_parent(), before));
-    }
+    if (last.get_name(true) == "COMMAND") return offer_named_commands();
     if (arguments_ < arguments.size()) offer_values(*arguments[arguments_]);
     if (arguments_ >= arguments.size() && last.get_expected_max() > 1) offer_values(last);
   }

@@ -17,6 +17,8 @@ BEGIN = {
     "fish": (["fish", "--no-config", "-i"], "source {script}"),
 }
 
+PROMPT = r"[\s\S]*[$#>] "  # what is typed before it does not reach the shell key by key
+
 
 @pytest.fixture(scope="module")
 def installed(root, muster, tmp_path_factory):
@@ -58,7 +60,7 @@ class Shell:
             os.chdir(project)
             os.execvpe(words[0], words, env)
         self.type(begin.format(script=script, folder=script.parent) + "; echo re''ady\r")
-        self.see("ready")
+        self.see(r"ready\r?\n" + PROMPT)
 
     def type(self, text):
         os.write(self.terminal, text.encode())
@@ -74,7 +76,7 @@ class Shell:
     def completes(self, line, whole):
         """Types the beginning of a line and a tab, and has the shell run what stands there then."""
         self.type(line + "\t\r")
-        self.see(re.escape("ran: " + whole.removeprefix("muster ")) + r"/? ?\r?\n")
+        self.see(re.escape("ran: " + whole.removeprefix("muster ")) + r"/? ?\r?\n" + PROMPT)
 
     def close(self):
         os.close(self.terminal)
