@@ -119,11 +119,15 @@ Findings find_nofile(const Scene& scene) {
 Findings find_memlock(const Scene& scene) {
   Findings findings;
   if (scene.layout.placements.size() < 2) return findings;
+  // MPI may still use RDMA, hence a warning.
+  const auto no_rdma = scene.job.env_values.find("NCCL_IB_DISABLE");
+  const bool nccl_uses_it = no_rdma == scene.job.env_values.end() || no_rdma->second != "1";
   for (const Participant& host : participants(scene)) {
     const facts::Limit& limit = host.facts->limits.memlock;
     if (host.placement->rails.empty() || !is_known(limit) || limit.soft < 0) continue;
     Finding finding = raised_limit(kMemlock, host.name(), "memlock", "unlimited");
-    finding.severity = limit.soft < kLeastLocked ? Severity::kError : Severity::kWarning;
+    const bool fails = nccl_uses_it && limit.soft < kLeastLocked;
+    finding.severity = fails ? Severity::kError : Severity::kWarning;
     finding.what = "RDMA needs locked memory, but the limit for a rank is too low";
     finding.evidence =
         fmt::format("ulimit -l is {}; it should be unlimited", bytes_text(limit.soft));

@@ -1,4 +1,5 @@
 // The Python script or module that the program runs, and the modules beside it.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 
@@ -31,11 +32,22 @@ bool is_the_program(const Scene& scene, const PythonCode& code) {
   return !code.is_module && code.word == scene.job.program.front();
 }
 
-Finding missing(const Scene& scene, const PythonCode& code) {
+bool is_nowhere(const Scene& scene) {
+  const auto lacks_it = [](const facts::Facts& facts) {
+    return facts.script && facts.script->path.empty();
+  };
+  const std::vector<Participant> hosts = participants(scene);
+  return lacks_it(scene.launcher) &&
+         std::all_of(hosts.begin(), hosts.end(),
+                     [&](const Participant& host) { return lacks_it(*host.facts); });
+}
+
+Finding missing(const Scene& scene, const PythonCode& code, bool nowhere) {
   return {.id = std::string(kProgramMissing),
           .severity = Severity::kError,
           .what = fmt::format("the script {} does not exist on the host", code.word),
-          .fix = advice(scene, code)};
+          .fix = nowhere ? "correct its name or path; this machine does not have it either"
+                         : advice(scene, code)};
 }
 
 bool is_unreadable(const Script& script) {
@@ -124,6 +136,7 @@ Findings copies_that_differ(const Scene& scene, const PythonCode& code, const Co
 Findings find_script(const Scene& scene) {
   const auto code = layout::python_code(scene.job.program);
   if (!code) return {};
+  const bool nowhere = is_nowhere(scene);
   Findings findings;
   Copies copies;
   for (const Participant& host : participants(scene)) {
@@ -133,7 +146,7 @@ Findings find_script(const Scene& scene) {
       // A module that is not below the job's folder may be an installed one.
       if (code->is_module) copies.emplace_back(host.name(), &script);
       if (code->is_module || is_the_program(scene, *code)) continue;
-      findings.push_back(missing(scene, *code));
+      findings.push_back(missing(scene, *code, nowhere));
     } else if (is_unreadable(script)) {
       findings.push_back(unreadable(*code, script));
     } else {

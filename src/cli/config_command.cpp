@@ -51,7 +51,9 @@ void add_values(const CLI::App& command, const hosts::Config& config, Effects& e
     const std::string name(key.name);
     const CLI::Option* option = command.get_option_no_throw(std::string(key.flag));
     const hosts::Setting* setting = config.find(key.name);
-    if (option != nullptr && option->count() > 0) {
+    if (is_typed(command, key.off_flag)) {
+      effects.values.push_back({name, "false", std::string(key.off_flag)});
+    } else if (option != nullptr && option->count() > 0) {
       effects.values.push_back(
           {name, fmt::format("{}", fmt::join(option->results(), ", ")), option->get_name()});
     } else if (setting != nullptr && !is_overridden(command, key.name)) {
@@ -184,8 +186,8 @@ void add_config(CLI::App& app, Action& action, const Program& program) {
       app.add_subcommand("config", "Check muster.yaml and show what a job would get from it");
   command->formatter(help_formatter("[PROGRAM [ARGUMENTS]]"));
   command->footer(
-      "muster config takes the flags of muster run, shows the value of every key and where it "
-      "comes from, and checks all profiles. It shows no values of variables.\n\n"
+      "muster config takes the flags of muster run that describe the job, shows the value of every "
+      "key and where it comes from, and checks all profiles. It shows no values of variables.\n\n"
       "Examples:\n"
       "  muster config -P big --nproc-per-node 4\n"
       "  muster config --schema > muster.schema.json");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -38,7 +39,7 @@ Result<std::string> read_own(const std::string& path, std::size_t max_bytes, sys
   return text;
 }
 
-// It may run commands (`activate`), and nobody named it.
+// It may run commands (`activate`, `on_end`), and nobody named it.
 Result<std::string> read_found(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path();
   const bool ours =
@@ -51,25 +52,41 @@ Result<std::string> read_found(const std::string& path) {
   return text;
 }
 
+// A path as the file writes it: ~ is our home folder, as for a flag in the shell.
 std::string beside(const std::string& file, const std::string& path) {
+  if (path.starts_with("~/")) return sys::home_folder() + path.substr(1);
   return std::filesystem::path(file).parent_path() / path;
 }
 
 // A variable such as LD_PRELOAD runs code, so these files are trusted as little as muster.yaml.
+Result<void> add_files(const std::string& file, const hosts::Setting& setting,
+                       std::vector<hosts::Variable>& variables) {
+  for (const std::string& name : setting.values) {
+    const std::string path = beside(file, name);
+    auto text = read_own(path, hosts::kMaxVariablesBytes, sys::Writers::kOnlyUs);
+    if (!text) {
+      std::string& hint = text.error().hint;
+      if (hint.empty()) hint = fmt::format("{}:{} names this file", file, setting.where.line);
+      return unexpected(text.error());
+    }
+    MUSTER_TRY(const auto more, hosts::parse_variables({.text = *text, .name = path}));
+    variables.insert(variables.end(), more.begin(), more.end());
+  }
+  return {};
+}
+
+// Of one name, the last holds: all of the profile's come after those of the file itself.
 Result<std::vector<hosts::Variable>> all_variables(const std::string& file,
                                                    const hosts::Config& config) {
   std::vector<hosts::Variable> variables;
-  for (const hosts::Setting& setting : config.settings) {
-    if (setting.key != "env_file") continue;
-    for (const std::string& name : setting.values) {
-      const std::string path = beside(file, name);
-      MUSTER_TRY(const std::string text,
-                 read_own(path, hosts::kMaxVariablesBytes, sys::Writers::kOnlyUs));
-      MUSTER_TRY(const auto more, hosts::parse_variables({.text = text, .name = path}));
-      variables.insert(variables.end(), more.begin(), more.end());
+  for (const bool of_profile : {false, true}) {
+    for (const hosts::Setting& setting : config.settings) {
+      if (setting.key != "env_file" || setting.profile.empty() == of_profile) continue;
+      MUSTER_CHECK(add_files(file, setting, variables));
     }
+    std::copy_if(config.variables.begin(), config.variables.end(), std::back_inserter(variables),
+                 [&](const auto& one) { return one.profile.empty() != of_profile; });
   }
-  variables.insert(variables.end(), config.variables.begin(), config.variables.end());
   return variables;
 }
 
@@ -107,11 +124,6 @@ Result<void> give(CLI::Option& option, const hosts::Setting& setting, const std:
   return {};
 }
 
-bool is_typed(const CLI::App& command, std::string_view flag) {
-  const CLI::Option* option = command.get_option_no_throw(std::string(flag));
-  return option != nullptr && option->count() > 0;
-}
-
 }  // namespace
 
 Result<std::shared_ptr<const ConfigFile>> read_config(const ClusterOptions& options) {
@@ -138,10 +150,17 @@ Result<std::shared_ptr<const ConfigFile>> with_profile(const ConfigFile& file,
   return parsed_file(file.path, file.text, profile);
 }
 
+bool is_typed(const CLI::App& command, std::string_view flag) {
+  if (flag.empty()) return false;
+  const CLI::Option* option = command.get_option_no_throw(std::string(flag));
+  return option != nullptr && option->count() > 0;
+}
+
 bool is_overridden(const CLI::App& command, std::string_view key) {
   const auto keys = config_keys();
   return std::any_of(keys.begin(), keys.end(), [&](const ConfigKey& one) {
-    return (one.name == key || hosts::sets_aside(one.name, key)) && is_typed(command, one.flag);
+    return (one.name == key || hosts::sets_aside(one.name, key)) &&
+           (is_typed(command, one.flag) || is_typed(command, one.off_flag));
   });
 }
 

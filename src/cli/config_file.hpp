@@ -17,7 +17,7 @@ struct ConfigFile {
   std::string path = {};  // empty: there is none
   std::string text = {};
   hosts::Config config = {};                    // with the profile that was asked for
-  std::vector<hosts::Variable> variables = {};  // of its env_file, then its own; see take_config
+  std::vector<hosts::Variable> variables = {};  // of one name, the last holds; see take_config
 };
 
 // --config, else the muster.yaml in the current folder or the nearest one above it. Refuses a file
@@ -32,7 +32,10 @@ struct ConfigFile {
 // not typed the value that the file has for it.
 [[nodiscard]] Result<void> take_config(CLI::App& command, ClusterOptions& options);
 
-// Whether the line has the flag of this key, or one that sets the key aside.
+// Whether the line has this flag. False if `flag` is empty.
+[[nodiscard]] bool is_typed(const CLI::App& command, std::string_view flag);
+
+// Whether the line has a flag of this key, or one that sets the key aside.
 [[nodiscard]] bool is_overridden(const CLI::App& command, std::string_view key);
 
 }  // namespace muster::cli

@@ -23,13 +23,13 @@ constexpr ConfigKey kJobKeys[] = {
     {"launcher", "--launcher", KeyType::kPath},
     {"slurm_args", "--slurm-arg", KeyType::kWords},
     {"activate", "--activate", KeyType::kText},
-    {"sync", "--sync", KeyType::kYesNo},
+    {"sync", "--sync", KeyType::kYesNo, "--no-sync"},
     {"restarts", "--max-restarts", KeyType::kCountFrom0},
     {"spares", "--spares", KeyType::kText},
     {"min_nodes", "--min-nodes", KeyType::kCount},
     {"timeout", "--timeout", KeyType::kDuration},
     {"stall_after", "--stall-after", KeyType::kDuration},
-    {"output", "--show", KeyType::kText},
+    {"output", "--show", KeyType::kOutput},
     {"on_end", "--on-end", KeyType::kText},
 };
 

@@ -20,6 +20,7 @@ enum class KeyType {
   kEngine,
   kYesNo,
   kDuration,
+  kOutput,  // whose output is shown
   kPath,
   kPort,
   kWords,  // a text or a list of texts
@@ -29,6 +30,7 @@ struct ConfigKey {
   std::string_view name;
   std::string_view flag;  // its long name
   KeyType type = KeyType::kText;
+  std::string_view off_flag = {};  // of a kYesNo key: the flag that means false
 };
 
 // Those whose flags `run` has, except `environment`, `env_file` and `profiles`, which have none.

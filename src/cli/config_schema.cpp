@@ -55,7 +55,11 @@ Json value_of(KeyType type) {
     case KeyType::kYesNo:
       return {{"type", "boolean"}};
     case KeyType::kDuration:
-      return one_of({{{"type", "number"}, {"minimum", 1}}, text_like("^([0-9.]+[hms])+$")});
+      return one_of({{{"type", "number"}, {"minimum", 0.1}}, text_like("^([0-9.]+[dhms])+$")});
+    case KeyType::kOutput:
+      return one_of({{{"enum", {"folded", "all", "first-per-host"}}},
+                     {{"type", "integer"}, {"minimum", 0}},
+                     text_like("^[0-9]+(,[0-9]+)*$")});
     case KeyType::kPort:
       return {{"type", "integer"}, {"minimum", 1}, {"maximum", 65535}};
     case KeyType::kWords:

@@ -16,11 +16,13 @@ namespace {
 
 int announce_to = -1;  // the write end of the pipe to the waiting process
 
-// A byte: it runs. The end without one: it failed, and said why in the log.
+// A byte: it runs. The end without one: it failed. The log has what was sent to the hosts, warnings
+// and why it failed.
 Result<int> wait_for_start(pid_t child, int pipe, const std::string& run_id,
                            const std::string& log) {
   char byte = 0;
   const bool runs = ::read(pipe, &byte, 1) == 1;
+  if (const auto said = sys::read_file(log)) sys::write_err(*said);
   if (runs) {
     sys::print_out("{}\n", run_id);
     sys::print_err("muster: running in the background; to follow it: muster attach {}\n", run_id);
@@ -28,7 +30,6 @@ Result<int> wait_for_start(pid_t child, int pipe, const std::string& run_id,
   }
   int status = 0;
   (void)::waitpid(child, &status, 0);
-  if (const auto said = sys::read_file(log)) sys::write_err(*said);
   return WIFEXITED(status) ? WEXITSTATUS(status) : kExitOwnFault;
 }
 
@@ -63,6 +64,8 @@ std::optional<Result<int>> detach(const std::string& run_id) {
   (void)::close(ends[0]);
   announce_to = ends[1];
   become_background(log);
+  // From now on, while the hosts are still being checked, `stop` finds the run and `rm` leaves it.
+  if (const auto owned = run::write_owner(*folder); !owned) return unexpected(owned.error());
   return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 // the flags of one engine are in its row of engines/table.cpp.
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -41,6 +42,14 @@ Result<Words> done(const Habit& habit, const Given& given) {
       Error{.code = ErrorCode::kUsage,
             .what = fmt::format("{} {} is not supported", name_of(given), given.values.front()),
             .hint = std::string(habit.text)});
+}
+
+// For muster itself and, as the variable is forwarded, for the ranks.
+Result<Words> colours(const Habit& habit, const Given& given) {
+  if (given.values.front() == "never") {
+    (void)::setenv("NO_COLOR", "1", 1);  // NOLINT(concurrency-mt-unsafe)
+  }
+  return done(habit, given);
 }
 
 Result<Words> refuse(const Habit& habit, const Given& given) {
@@ -98,14 +107,6 @@ Result<Words> exported(const Habit& habit, const Given& given) {
     }
   }
   return variable_names(habit, given);
-}
-
-// The variable that muster and many programs respect.
-Result<Words> colour(const Habit&, const Given& given) {
-  const std::string& when = given.values.front();
-  if (when == "auto") return Words{};
-  if (when == "never") return Words{"-x", "NO_COLOR=1"};
-  return refusal(given, "muster prints colours only on a terminal: --color auto or --color never");
 }
 
 // HOST or HOST:PORT; an IPv6 address with a port stands in brackets.
@@ -189,7 +190,8 @@ constexpr std::array kHabits = {
     Habit{"--prepend-pattern", 1, refuse, "leave it out: muster labels output with [host:rank]"},
     Habit{"--stdin --input -i -s", 1, refuse,
           "rank 0 reads muster's own standard input: muster run ... < FILE"},
-    Habit{"--color", 1, colour},
+    Habit{"--color", 1, colours, "leave it out: muster colours its output on terminals only",
+          "auto never"},
     Habit{"--print-rank-map --display-map --display-allocation --report-bindings", 0, refuse,
           "to see what muster decided: -v; to see the engine's command: --dry-run"},
     // What muster does by itself, or has another way for.

@@ -35,10 +35,11 @@ Result<hosts::Variable> typed_variable(const std::string& given) {
 Error not_set(const hosts::Variable& variable) {
   const std::string& name = variable.name;
   if (!variable.where.file.empty()) {
-    return {.code = ErrorCode::kUsage,
-            .what = fmt::format("the variable {} is not set on this machine", name),
-            .where = variable.where,
-            .hint = fmt::format("export {} first, or write its value into the file", name)};
+    return {
+        .code = ErrorCode::kUsage,
+        .what = fmt::format("the variable {} is not set on this machine", name),
+        .where = variable.where,
+        .hint = fmt::format("export {} first, or set it in an env_file that git ignores", name)};
   }
   return {.code = ErrorCode::kUsage,
           .what = fmt::format("-x {0}: the variable {0} is not set on this machine", name),

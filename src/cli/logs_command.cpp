@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 
 #include <fcntl.h>
@@ -7,6 +8,8 @@
 #include "cli/follow.hpp"
 #include "cli/runs_command.hpp"
 #include "hosts/expression.hpp"
+#include "hosts/fold.hpp"
+#include "run/about.hpp"
 #include "run/folder.hpp"
 #include "run/record.hpp"
 #include "sys/clock.hpp"
@@ -33,7 +36,7 @@ Result<std::string> folder_of(const LogsOptions& options) {
   MUSTER_TRY(const std::string named, run::find_run(options.run));
   if (options.attempt == 0) return run::latest_of(named);
   const std::string base = run::parse_attempt(run::id_of(named)).base;
-  const int attempts = run::latest_attempt(base) + 1;
+  const int attempts = run::latest_started(base) + 1;
   if (options.attempt <= attempts) {
     return run::runs_folder() + "/" + run::attempt_id(base, options.attempt - 1);
   }
@@ -61,14 +64,24 @@ Result<run::LogWish> wish_of(const LogsOptions& options) {
   return wish;
 }
 
-// A rank that the run does not have is a mistake, and not a rank that said nothing.
+// A rank or host that the run does not have is a mistake, and not one that said nothing.
 Result<void> check_wish(const run::LogWish& wish, const std::string& folder) {
-  const auto record = sys::read_file(folder + "/record.json");
-  const auto summary = run::parse_summary(record ? *record : "");
-  if (!summary || wish.ranks.empty() || *wish.ranks.rbegin() < summary->ranks) return {};
+  const auto about = run::read_about(folder);
+  if (!about) return {};  // of an older muster
+  if (!wish.ranks.empty() && *wish.ranks.rbegin() >= about->ranks) {
+    return unexpected(Error{
+        .code = ErrorCode::kUsage,
+        .what = fmt::format("there is no rank {}: the run has {} rank{}", *wish.ranks.rbegin(),
+                            about->ranks, about->ranks == 1 ? "" : "s")});
+  }
+  const auto is_there = [&](const std::string& host) { return wish.hosts.contains(host); };
+  if (wish.hosts.empty() || std::any_of(about->hosts.begin(), about->hosts.end(), is_there)) {
+    return {};
+  }
+  const std::vector<std::string> wanted(wish.hosts.begin(), wish.hosts.end());
   return unexpected(Error{.code = ErrorCode::kUsage,
-                          .what = fmt::format("there is no rank {}: the run had {} ranks",
-                                              *wish.ranks.rbegin(), summary->ranks)});
+                          .what = fmt::format("the run has no rank on {}", hosts::fold(wanted)),
+                          .hint = fmt::format("its hosts: {}", hosts::fold(about->hosts))});
 }
 
 // One stream of one rank is stored byte for byte, also what is no text.
@@ -104,6 +117,9 @@ int follow_logs(const std::string& folder, const Watching& how) {
   if (summary) {
     sys::print_err("muster: {} has ended{}\n", run::id_of(last),
                    summary->text.empty() ? "" : ": " + summary->text);
+  } else if (!run::may_be_running(last)) {
+    sys::print_err("muster: {} has ended: muster was killed before it could record how\n",
+                   run::id_of(last));
   }
   return 0;
 }

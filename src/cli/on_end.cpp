@@ -20,10 +20,10 @@ constexpr std::chrono::minutes kOnEndTakes{1};
 std::string result_of(const run::Turn& turn, const Result<run::Ending>& end) {
   run::PastRun run = run::look_at_run(turn.base, true);
   run.code = end ? end->code : exit_code(end.error().code);
-  if (!end) {
-    run.why = end.error().what;
-    if (run.state == run::RunState::kKilled) run.state = run::RunState::kFailed;
-  }
+  // A run that was refused or stopped before its next attempt has no record that says so.
+  const std::string why = end ? end->text : end.error().what;
+  if (!why.empty()) run.why = why;
+  if (!end && run.state == run::RunState::kKilled) run.state = run::RunState::kFailed;
   if (run.name.empty()) run.name = turn.name;  // of a run that was never started
   return json_text(json_of(run, sys::unix_time())) + "\n";
 }

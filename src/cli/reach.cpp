@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/environment.hpp"
+#include "cli/config_file.hpp"
 #include "cli/this_machine.hpp"
 #include "engines/kind.hpp"
 #include "hosts/allocation.hpp"
@@ -59,8 +60,12 @@ Result<Reach> over_ssh(const JobOptions& options) {
 }
 
 // Hosts that the user names are reached over ssh, wherever we are.
+// A muster.yaml that was found may be meant for another machine than this pod; --config is not.
 bool names_hosts(const ClusterOptions& options) {
-  return !options.expression.empty() || !options.hostfile.empty() || !options.config.empty();
+  if (!options.expression.empty() || !options.hostfile.empty()) return true;
+  if (options.config.empty() || !options.file) return !options.config.empty();
+  const hosts::Config& config = options.file->config;
+  return !config.hosts.empty() || !config.hostfile.empty();
 }
 
 Reach in_pod(hosts::Pod pod) {

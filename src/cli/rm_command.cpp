@@ -1,3 +1,4 @@
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -19,8 +20,7 @@ namespace {
 struct RmOptions {
   std::vector<std::string> runs;
   double older_than_s = -1;
-  std::uint64_t max_bytes = 0;
-  bool has_limit = false;
+  std::optional<std::uint64_t> max_bytes;
   bool dry_run = false;
 };
 
@@ -35,15 +35,18 @@ bool is_in_use(const std::string& base) {
   return false;
 }
 
+Error in_use(const std::string& base) {
+  return {.code = ErrorCode::kUsage,
+          .what = fmt::format("{} may still be running", base),
+          .hint = fmt::format("to end it: muster stop {}", base)};
+}
+
 Result<std::vector<std::string>> named_runs(const std::vector<std::string>& names) {
   std::vector<std::string> bases;
   for (const std::string& name : names) {
     MUSTER_TRY(const std::string folder, run::find_run(name));
     bases.push_back(run::parse_attempt(run::id_of(folder)).base);
-    if (!is_in_use(bases.back())) continue;
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = fmt::format("{} may still be running", bases.back()),
-                            .hint = fmt::format("to end it: muster stop {}", bases.back())});
+    if (is_in_use(bases.back())) return unexpected(in_use(bases.back()));
   }
   return bases;
 }
@@ -60,9 +63,17 @@ std::vector<run::StoredRun> stored_runs() {
   return stored;
 }
 
+// False: it is in use by now, or another muster has removed it.
+Result<bool> remove_unused(const std::string& base) {
+  const auto lock = lock_run(base);  // nobody starts it again meanwhile
+  if (!lock || is_in_use(base)) return false;
+  MUSTER_CHECK(run::remove_run(base));
+  return true;
+}
+
 Result<int> remove_runs(const RmOptions& options) {
   const bool has_age = options.older_than_s >= 0;
-  if (options.runs.empty() && !has_age && !options.has_limit) {
+  if (options.runs.empty() && !has_age && !options.max_bytes) {
     return unexpected(Error{.code = ErrorCode::kUsage,
                             .what = "no run was named",
                             .hint = "for example: muster rm last, or muster rm --older-than 30d"});
@@ -70,17 +81,29 @@ Result<int> remove_runs(const RmOptions& options) {
   MUSTER_TRY(const std::vector<std::string> named, named_runs(options.runs));
   run::Removal rules{.named = {named.begin(), named.end()}};
   if (has_age) rules.before_s = sys::unix_time() - options.older_than_s;
-  if (options.has_limit) rules.max_bytes = options.max_bytes;
+  rules.max_bytes = options.max_bytes;
   run::clear_removed();
   for (const run::StoredRun& one : run::to_remove(stored_runs(), rules)) {
     if (!options.dry_run) {
-      MUSTER_TRY(const sys::Fd lock, lock_run(one.base));  // nobody starts it again meanwhile
-      MUSTER_CHECK(run::remove_run(one.base));
+      MUSTER_TRY(const bool is_removed, remove_unused(one.base));
+      if (!is_removed && rules.named.contains(one.base)) return unexpected(in_use(one.base));
+      if (!is_removed) continue;
     }
     sys::print_out("{} {} ({})\n", options.dry_run ? "would remove" : "removed", one.base,
                    file_size_text(one.bytes));
   }
   return 0;
+}
+
+// Replaces "10G" by the number of bytes; returns what is wrong with it.
+std::string size_in_bytes(std::string& text) {
+  const std::string given = text;
+  try {
+    const bool is_positive = text.find_first_of("0123456789") == 0;  // -1 would be a huge size
+    if (is_positive && CLI::AsSizeValue(false)(text).empty()) return {};
+  } catch (const CLI::ValidationError&) {  // said in our words below
+  }
+  return fmt::format("'{}' is not a size; write 500M, 10G or a number of bytes", given);
 }
 
 }  // namespace
@@ -96,14 +119,9 @@ void add_rm(CLI::App& app, Action& action) {
       rm->add_option("--older-than", options->older_than_s,
                      "Remove runs that ended longer ago than this, such as 30d"),
       0);
-  rm->add_option_function<std::uint64_t>(
-        "--max-size",
-        [to = options](const std::uint64_t& bytes) {
-          to->max_bytes = bytes;
-          to->has_limit = true;
-        },
-        "Remove the oldest runs until all together take no more than this: 500M, 10G")
-      ->transform(CLI::AsSizeValue(false))
+  rm->add_option("--max-size", options->max_bytes,
+                 "Remove the oldest runs until all together take no more than this: 500M, 10G")
+      ->transform(CLI::Validator(size_in_bytes, ""))
       ->type_name("SIZE");
   rm->add_flag("--dry-run", options->dry_run, "Only print what would be removed");
 }

@@ -218,7 +218,8 @@ Result<std::optional<int>> RunStage::prepare(const run::Turn& turn, bool is_firs
     for (const std::string& why : all_->layout.why) sys::print_err("muster: {}\n", printable(why));
   }
   MUSTER_TRY(folder_, run::make_run_folder(turn.id()));
-  MUSTER_CHECK(run::write_owner(folder_));
+  const bool is_ours = run::living_owner(folder_) == ::getpid();  // since it was detached
+  if (!is_ours) MUSTER_CHECK(run::write_owner(folder_));
   if (turn.number == 0) MUSTER_CHECK(keep_command(folder_, words_, program_));
   MUSTER_TRY(plan_, cli::prepare(*all_, turn, folder_, options_.dry_run));
   for (const std::string& note : plan_.notes) {

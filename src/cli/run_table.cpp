@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -35,10 +36,10 @@ std::string shortened(const std::string& text, std::size_t most) {
   return text.substr(0, end) + std::string(kDots.substr(0, most));
 }
 
-Cells cells_of(const run::PastRun& run, double now_s) {
+Cells cells_of(const run::PastRun& run, const std::string& title, double now_s) {
   const bool is_known = run.started_s > 0;
   const bool has_duration = is_known && (run.ended_s || run.state == run::RunState::kRunning);
-  return {run.name.empty() ? run.id : run.name,
+  return {title,
           state_text(run),
           is_known ? time_text(std::max(now_s - run.started_s, 0.0)) : "",
           has_duration ? time_text(duration_of(run, now_s)) : "",
@@ -47,6 +48,12 @@ Cells cells_of(const run::PastRun& run, double now_s) {
           std::to_string(run.attempts),
           shortened(run.command, kLongestCommand),
           run.why};
+}
+
+// What other commands take for the run. A name means the newest run that has it.
+std::string title_of(const run::PastRun& run, std::set<std::string>& newer_names) {
+  if (run.name.empty()) return run.id;
+  return newer_names.insert(run.name).second ? run.name : fmt::format("{} ({})", run.id, run.name);
 }
 
 }  // namespace
@@ -70,7 +77,8 @@ std::string state_text(const run::PastRun& run) {
 std::string run_table(std::span<const run::PastRun> runs, double now_s, std::size_t width) {
   std::vector<Cells> rows = {
       {"RUN", "STATE", "AGE", "DURATION", "HOSTS", "RANKS", "ATTEMPTS", "COMMAND", "WHY"}};
-  for (const run::PastRun& run : runs) rows.push_back(cells_of(run, now_s));
+  std::set<std::string> names;
+  for (const run::PastRun& run : runs) rows.push_back(cells_of(run, title_of(run, names), now_s));
   std::array<std::size_t, kColumns> widths{};
   for (const Cells& row : rows) {
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], width_of(row[i]));

@@ -9,7 +9,8 @@
 
 namespace muster::cli {
 
-// One line per run and a header. Lines are cut to `width` columns; 0: they are not.
+// A header and one line per run, given newest first. Lines are cut to `width` columns; 0: they are
+// not.
 [[nodiscard]] std::string run_table(std::span<const run::PastRun> runs, double now_s,
                                     std::size_t width);
 

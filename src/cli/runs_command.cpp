@@ -52,6 +52,7 @@ void add_runs(CLI::App& app, Action& action) {
       app, action, "runs", "List the runs that were started on this machine", list_runs);
   runs->footer("Examples:\n  muster runs\n  muster runs --limit 5 --json");
   runs->add_option("--limit", options->limit, "Show the newest N runs; 0: all")
+      ->check(CLI::Range(0, 1'000'000'000))
       ->type_name("N")
       ->capture_default_str();
   runs->add_flag("--json", options->json, "Print one JSON object per run");

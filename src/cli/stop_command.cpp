@@ -32,7 +32,11 @@ Error cannot_stop(const std::string& folder) {
 Result<int> stop_run(const StopOptions& options) {
   constexpr int kLookAgain = 100;  // ms
   MUSTER_TRY(const std::string named, run::find_run(options.run));
-  const std::string folder = run::latest_of(named);
+  const run::AttemptName name = run::parse_attempt(run::id_of(named));
+  const std::string newest =
+      run::runs_folder() + "/" + run::attempt_id(name.base, run::latest_attempt(name.base));
+  const bool is_being_checked = run::living_owner(newest) != 0;  // or it runs already
+  const std::string folder = is_being_checked ? newest : run::latest_of(named);
   const int owner = run::living_owner(folder);
   if (owner == 0) return unexpected(cannot_stop(folder));
   (void)::kill(owner, SIGTERM);

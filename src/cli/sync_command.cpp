@@ -138,18 +138,21 @@ Result<int> bring_back(const SyncRequest& request) {
   MUSTER_TRY(const SshHosts hosts, find_ssh_hosts(request.cluster));
   remote::Ssh ssh(hosts.ssh);
   sys::Progress progress;
-  MUSTER_TRY(const std::vector<remote::Outcome> outcomes,
-             remote::bring_back({.from = from,
-                                 .to = to,
-                                 .per_host = request.per_host,
-                                 .checksum = request.checksum,
-                                 .dry_run = request.dry_run,
-                                 .this_machine = hosts.ssh.this_machine,
-                                 .timeout = std::chrono::seconds(request.timeout_s),
-                                 .fan_out = request.fan_out,
-                                 .on_progress = progress.shown()},
-                                ssh, hosts.names));
-  return conclude(request.dry_run, outcomes);
+  int signal = 0;
+  auto outcomes = remote::bring_back({.from = from,
+                                      .to = to,
+                                      .per_host = request.per_host,
+                                      .checksum = request.checksum,
+                                      .dry_run = request.dry_run,
+                                      .this_machine = hosts.ssh.this_machine,
+                                      .timeout = std::chrono::seconds(request.timeout_s),
+                                      .fan_out = request.fan_out,
+                                      .on_progress = progress.shown()},
+                                     ssh, hosts.names, signal);
+  if (outcomes) return conclude(request.dry_run, *std::move(outcomes));
+  if (signal == 0) return unexpected(std::move(outcomes).error());
+  sys::print_err("muster: {}\n", to_text(outcomes.error()));
+  return 128 + signal;
 }
 
 Result<int> sync(const SyncRequest& request) {

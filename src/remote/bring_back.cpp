@@ -1,16 +1,22 @@
 #include "remote/bring_back.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
+#include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include "base/printable.hpp"
 #include "remote/distribute.hpp"
 #include "remote/local.hpp"
 #include "remote/merge.hpp"
 #include "remote/sync.hpp"
+#include "sys/file.hpp"
 #include "sys/quote.hpp"
+#include "sys/run_until_signal.hpp"
 
 namespace muster::remote {
 namespace {
@@ -60,44 +66,84 @@ bool is_file_name(const std::string& host) {
          host != kStaging;
 }
 
-// Removes the copies that were on their way, also those of an earlier, interrupted call.
+// The copies that are on their way; removed in the end.
 class Staging {
  public:
-  explicit Staging(fs::path folder) : folder_(std::move(folder)) {}
+  // Without the copies that an earlier call left when it was killed.
+  static Result<Staging> make(const fs::path& to) {
+    Staging staging(to / kStaging);
+    staging.lock_ = sys::Fd(::open(to.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    // Some file servers cannot lock a folder, which is no reason to stop.
+    if (::flock(staging.lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+      return unexpected(Error{.what = "another muster sync --back is writing to this directory",
+                              .where = {.file = printable(to.string())},
+                              .hint = "wait for its end, or choose another directory"});
+    }
+    MUSTER_CHECK(make_inside(staging.folder_));
+    staging.is_ours_ = true;
+    std::error_code code;
+    fs::remove_all(staging.folder_, code);
+    MUSTER_CHECK(make_inside(staging.folder_));
+    return staging;
+  }
+  Staging(Staging&& other) noexcept
+      : folder_(std::move(other.folder_)),
+        lock_(std::move(other.lock_)),
+        is_ours_(std::exchange(other.is_ours_, false)) {}
   Staging(const Staging&) = delete;
   Staging& operator=(const Staging&) = delete;
+  Staging& operator=(Staging&&) = delete;
   ~Staging() {
     std::error_code ignored;
-    fs::remove_all(folder_, ignored);
+    if (is_ours_) fs::remove_all(folder_, ignored);
   }
 
+  [[nodiscard]] const fs::path& folder() const { return folder_; }
+
  private:
+  explicit Staging(fs::path folder) : folder_(std::move(folder)) {}
+
   fs::path folder_;
+  sys::Fd lock_;
+  bool is_ours_ = false;
 };
 
 class Bringing {
  public:
-  Bringing(const BringBack& what, fs::path to, const std::vector<std::string>& shell)
-      : what_(what), to_(std::move(to)), shell_(shell) {}
+  Bringing(const BringBack& what, std::string rsync_here, const std::vector<std::string>& shell,
+           int& signal)
+      : what_(what), rsync_here_(std::move(rsync_here)), shell_(shell), signal_(signal) {}
 
   Result<void> run(std::vector<Outcome>& outcomes) {
-    const bool staged = !what_.per_host && !what_.dry_run;
-    if (!staged) return fetch(to_, outcomes);
-    const Staging staging(to_ / kStaging);
-    MUSTER_CHECK(make_inside(to_ / kStaging));
-    MUSTER_CHECK(fetch(to_ / kStaging, outcomes));
+    if (what_.dry_run) return fetch(to_, outcomes);
+    MUSTER_TRY(const Staging staging, Staging::make(to_));
+    MUSTER_CHECK(fetch(staging.folder(), outcomes));
+    if (what_.per_host) return put_apart(staging.folder(), outcomes);
     std::vector<Received> received;
     for (const Outcome& outcome : outcomes) {
       if (!outcome.ended || !outcome.ended->ok()) continue;
-      received.push_back({outcome.host, (to_ / kStaging / outcome.host).string()});
+      received.push_back({outcome.host, (staging.folder() / outcome.host).string()});
     }
-    return merge(received, to_.string());
+    return merge(received, what_.to);
   }
 
  private:
+  // A host whose files cannot be put into its folder does not hold up the others.
+  Result<void> put_apart(const fs::path& staged, std::vector<Outcome>& outcomes) const {
+    for (Outcome& outcome : outcomes) {
+      if (!outcome.ended || !outcome.ended->ok()) continue;
+      const Received received{outcome.host, (staged / outcome.host).string()};
+      auto put = merge({&received, 1}, (to_ / outcome.host).string());
+      if (put) continue;
+      put.error().what = put.error().where.file + ": " + put.error().what;
+      outcome.ended = unexpected(std::move(put).error());
+    }
+    return {};
+  }
+
   // Puts how rsync ended in the place of each outcome.
   Result<void> fetch(const fs::path& base, std::vector<Outcome>& outcomes) {
-    const bool apart = what_.per_host || base != to_;
+    const bool apart = what_.per_host || !what_.dry_run;
     std::vector<sys::Command> commands;
     std::vector<Outcome*> places;
     for (Outcome& outcome : outcomes) {
@@ -109,12 +155,15 @@ class Bringing {
         continue;
       }
       const fs::path into = apart ? base / outcome.host : base;
-      if (apart && !what_.dry_run) MUSTER_CHECK(make_inside(into));
+      if (!what_.dry_run) MUSTER_CHECK(make_inside(into));
+      if (what_.per_host && !what_.dry_run) MUSTER_CHECK(make_inside(to_ / outcome.host));
       commands.push_back(command(outcome, into.string()));
       places.push_back(&outcome);
     }
     run_all(commands, places);
-    return {};
+    if (signal_ == 0) return {};
+    return unexpected(
+        Error{.what = "interrupted; nothing was changed", .where = {.file = what_.to}});
   }
 
   sys::Command command(const Outcome& outcome, const std::string& into) const {
@@ -132,10 +181,11 @@ class Bringing {
       if (what_.on_progress) what_.on_progress(kFetching, done, commands.size());
     };
     tell();
-    auto results = sys::run_all(commands, what_.fan_out, [&](std::size_t, const auto&) {
+    const auto on_end = [&](std::size_t, const auto&) {
       ++done;
       tell();
-    });
+    };
+    auto results = sys::run_until_signal(commands, what_.fan_out, signal_, on_end);
     for (std::size_t i = 0; i < places.size(); ++i) {
       places[i]->ended = std::move(results[i]);
       if (!places[i]->ended) continue;
@@ -146,9 +196,10 @@ class Bringing {
   }
 
   const BringBack& what_;
-  fs::path to_;
+  fs::path to_ = what_.to;
+  std::string rsync_here_;
   const std::vector<std::string>& shell_;
-  std::string rsync_here_ = ask_rsync_here();
+  int& signal_;
 };
 
 void need_rsync_there(std::vector<Outcome>& outcomes) {
@@ -195,14 +246,18 @@ std::vector<std::string> back_words(const BringBack& what, std::span<const std::
   if (exact) words.emplace_back("--modify-window=-1");
   if (what.checksum) words.emplace_back("--checksum");
   if (what.dry_run) words.insert(words.end(), {"--dry-run", "--out-format=%i %n%L"});
-  if (!what.per_host && !what.dry_run) words.push_back("--link-dest=" + what.to);
+  if (!what.dry_run) {
+    const fs::path known = what.per_host ? what.to / fs::path(into).filename() : fs::path(what.to);
+    words.push_back("--link-dest=" + known.string());
+  }
   words.insert(words.end(), {"-e", rsync_shell(shell), "--", place(host, with_slash(what.from)),
                              with_slash(into)});
   return words;
 }
 
 Result<std::vector<Outcome>> bring_back(const BringBack& what, Transport& transport,
-                                        std::span<const std::string> hosts) {
+                                        std::span<const std::string> hosts, int& signal) {
+  signal = 0;
   std::vector<Task> tasks;
   for (const std::string& host : hosts) {
     tasks.push_back({.host = host, .command = look_line(what.from)});
@@ -225,7 +280,7 @@ Result<std::vector<Outcome>> bring_back(const BringBack& what, Transport& transp
   const std::vector<std::string> shell = transport.shell();
   BringBack settled = what;
   settled.to = to.string();
-  MUSTER_CHECK(Bringing(settled, to, shell).run(outcomes));
+  MUSTER_CHECK(Bringing(settled, rsync_here, shell, signal).run(outcomes));
   return outcomes;
 }
 

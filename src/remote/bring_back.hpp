@@ -35,9 +35,11 @@ struct BringBack {
                                                   bool exact);
 
 // One outcome per host, in the same order. Fails if nothing can be brought: no host has the folder,
-// rsync is missing here, or the files cannot be merged.
+// rsync is missing here, the files cannot be merged, or a signal ended the copying, which is then
+// in `signal`, else 0.
 [[nodiscard]] Result<std::vector<Outcome>> bring_back(const BringBack& what, Transport& transport,
-                                                      std::span<const std::string> hosts);
+                                                      std::span<const std::string> hosts,
+                                                      int& signal);
 
 // Whether the host does not have the folder.
 [[nodiscard]] bool has_nothing(const Outcome& outcome);

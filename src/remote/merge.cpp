@@ -55,10 +55,35 @@ Error conflict(const fs::path& path, const std::string& one, const std::string& 
                               "merge them; nothing was changed",
                               one, other),
           .where = {.file = printable(path.string())},
-          .hint = "pass --per-host, which gives each host a directory of its own"};
+          .hint =
+              "for one directory per host, name both directories: muster sync --per-host "
+              "--back DIR DIRECTORY"};
 }
 
-Result<void> add(Union& all, const Received& from) {
+// Whether a host still has the file that is in the target, which `run --sync` may have sent there.
+Result<bool> is_ours(const Origin& origin, const fs::path& place) {
+  std::error_code code;
+  if (!fs::is_regular_file(fs::symlink_status(place, code))) return false;
+  return is_same(origin.file, place);
+}
+
+// Two hosts have this path: the one with something new wins.
+Result<void> settle(Origin& known, const Origin& other, const fs::path& path, const fs::path& to) {
+  if (known.file.empty() && other.file.empty()) return {};
+  if (known.file.empty() || other.file.empty()) {
+    return unexpected(conflict(path, known.host, other.host));
+  }
+  MUSTER_TRY(const bool same, is_same(known.file, other.file));
+  if (same) return {};
+  MUSTER_TRY(const bool other_is_old, is_ours(other, to / path));
+  if (other_is_old) return {};
+  MUSTER_TRY(const bool known_is_old, is_ours(known, to / path));
+  if (!known_is_old) return unexpected(conflict(path, known.host, other.host));
+  known = other;
+  return {};
+}
+
+Result<void> add(Union& all, const Received& from, const fs::path& to) {
   std::error_code code;
   fs::recursive_directory_iterator entries(from.folder, code);
   for (; !code && entries != fs::recursive_directory_iterator(); entries.increment(code)) {
@@ -67,15 +92,9 @@ Result<void> add(Union& all, const Received& from) {
     if (*path.begin() == kStaging) continue;
     const bool is_folder = fs::is_directory(status);
     if (!is_folder && !fs::is_regular_file(status)) continue;
-    const fs::path file = is_folder ? fs::path() : entries->path();
-    const auto [known, is_new] = all.emplace(path, Origin{from.host, file});
-    if (is_new) continue;
-    const bool both_folders = known->second.file.empty() && file.empty();
-    if (both_folders) continue;
-    const bool both_files = !known->second.file.empty() && !file.empty();
-    MUSTER_TRY(const bool same,
-               both_files ? is_same(known->second.file, file) : Result<bool>(false));
-    if (!same) return unexpected(conflict(path, known->second.host, from.host));
+    const Origin origin{from.host, is_folder ? fs::path() : entries->path()};
+    const auto [known, is_new] = all.emplace(path, origin);
+    if (!is_new) MUSTER_CHECK(settle(known->second, origin, path, to));
   }
   if (code) return unexpected(failed(code, "cannot read the copy of a host's files", from.folder));
   return {};
@@ -112,7 +131,7 @@ Result<void> put(const fs::path& place, const Origin& origin) {
 
 Result<void> merge(std::span<const Received> received, const std::string& to) {
   Union all;
-  for (const Received& one : received) MUSTER_CHECK(add(all, one));
+  for (const Received& one : received) MUSTER_CHECK(add(all, one, to));
   for (const auto& [path, origin] : all) {
     MUSTER_CHECK(check_place(to / path, origin.file.empty()));
   }

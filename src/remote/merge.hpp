@@ -19,7 +19,8 @@ struct Received {
 
 // Moves the files of all hosts into `to`, in place of older ones; files that are only in `to` stay.
 // All folders are on one file system. Changes nothing and fails if hosts have different files of
-// the same name, or if a path leads through a symbolic link or a file in `to`.
+// the same name and neither is the one in `to`, or if a path leads through a symbolic link or a
+// file in `to`.
 // Cost: one look at each file; the content of files that several hosts have is compared.
 [[nodiscard]] Result<void> merge(std::span<const Received> received, const std::string& to);
 

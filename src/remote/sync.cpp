@@ -199,7 +199,8 @@ std::string to_text(const Changes& changes) {
   if (changes == Changes{}) return "the same already";
   std::string text = fmt::format("{} file{} ({})", changes.files, changes.files == 1 ? "" : "s",
                                  file_size_text(changes.bytes));
-  if (changes.others > 0) text += fmt::format(", {} directories or links", changes.others);
+  if (changes.others == 1) text += ", 1 directory or link";
+  if (changes.others > 1) text += fmt::format(", {} directories or links", changes.others);
   if (changes.deleted > 0) text += fmt::format(", {} deleted", changes.deleted);
   return text;
 }

@@ -43,7 +43,8 @@ constexpr std::string_view kScript =
     "none); "
     "watch </dev/null >/dev/null 2>&1 & watcher=$! ; "
     // Without SHLVL, bash reads its start-up file as it did for the login shell.
-    "unset SHLVL; env \"MUSTER_EXEC=$id\" \"${SHELL:-/bin/sh}\" -c \"$3\"; code=$?; "
+    "unset SHLVL; exec 3>&2 2>/dev/null; "  // this shell would print "Terminated"
+    "(exec env \"MUSTER_EXEC=$id\" \"${SHELL:-/bin/sh}\" -c \"$3\" 2>&3 3>&-); code=$?; "
     "while holds; do sleep 0.2; done; "
     "kill -TERM $watcher 2>/dev/null; wait $watcher; "
     "case $? in 0) exit 221;; 1) exit 222;; esac; exit $code";

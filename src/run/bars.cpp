@@ -1,6 +1,7 @@
 #include "run/bars.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/characters.hpp"
 #include "sys/terminal_filter.hpp"
@@ -9,6 +10,7 @@ namespace muster::run {
 namespace {
 
 constexpr std::size_t kMostShown = 4096;  // bytes of an unfinished line
+constexpr std::size_t kMostSearched = std::size_t{16} << 10;
 
 std::string_view without_end(std::string_view line) {
   if (line.ends_with('\n')) line.remove_suffix(1);
@@ -20,15 +22,26 @@ bool is_blank(std::string_view text) {
   return text.find_first_not_of(' ') == std::string_view::npos;
 }
 
-// Whether "ESC [ A" or "ESC [ n A" ends in the bytes after `known`.
-bool has_cursor_up(std::string_view text, std::size_t known) {
+// By how many lines "ESC [ A" and "ESC [ n A" that end in the bytes after `known` move the cursor.
+std::size_t rows_up(std::string_view text, std::size_t known) {
   constexpr std::size_t kLongest = 4;
+  std::size_t rows = 0;
   std::size_t at = known - std::min(known, kLongest);
   while ((at = text.find("\x1b[", at)) != std::string_view::npos) {
-    at = text.find_first_not_of("0123456789", at + 2);
-    if (at != std::string_view::npos && at >= known && text[at] == 'A') return true;
+    const std::size_t digits = at + 2;
+    at = text.find_first_not_of("0123456789", digits);
+    if (at == std::string_view::npos || at < known || text[at] != 'A') continue;
+    std::size_t count = 1;
+    (void)std::from_chars(text.data() + digits, text.data() + at, count);
+    rows = std::min(rows + std::min(count, Folding::kMostRows), Folding::kMostRows);
   }
-  return false;
+  return rows;
+}
+
+// Whether it begins by erasing what was there before.
+bool is_on_clean_line(std::string_view drawn) {
+  return drawn.starts_with("\x1b[2K") || drawn.starts_with("\x1b[K") ||
+         drawn.starts_with("\x1b[0K");
 }
 
 // The columns that a character takes; East Asian wide characters and emoji take two.
@@ -63,8 +76,15 @@ bool is_bar(std::string_view line) {
   const std::string_view text = without_end(line);
   const std::size_t start = text.rfind('\r');
   if (start == std::string_view::npos) return false;
+  // Either a line above the bar or the bar's end: nothing that a rank says may be missed.
+  if (line.ends_with('\n') && is_on_clean_line(text.substr(start + 1))) return false;
   const std::string_view before = without_end(text.substr(0, start));
   return before.empty() || !is_blank(last_drawn(before));
+}
+
+bool shows_nothing(std::string_view line) {
+  const bool is_drawn = without_end(line).find_first_of("\r\x1b") != std::string_view::npos;
+  return is_drawn && is_blank(in_its_line(last_drawn(line)));
 }
 
 std::string in_its_line(std::string_view text) {
@@ -104,22 +124,25 @@ void Bars::notice_bar(int rank) {
   lowest_ = rank;
 }
 
-bool Bars::moved_up(const Key& key, std::string_view line) {
-  return has_cursor_up(line, std::exchange(looked_[key], line.size()));
+std::size_t Bars::moved_up(const Key& key, std::string_view line) {
+  const std::size_t rows = rows_up(line, std::exchange(looked_[key], line.size()));
+  if (rows > 0) tall_.insert(key);
+  return rows;
 }
 
-bool Bars::grow(sys::Stream stream, const Source& from, std::string_view line) {
+std::size_t Bars::grow(sys::Stream stream, const Source& from, std::string_view line) {
   const Key key(from.rank, stream);
   if (line.empty()) {
     looked_.erase(key);
     live_.erase(key);
-    return false;
+    return 0;
   }
-  const bool moved = moved_up(key, line);
-  const bool bar = is_bar(line);
+  const std::size_t moved = moved_up(key, line);
+  const std::string_view end = line.substr(line.size() - std::min(line.size(), kMostSearched));
+  const bool bar = is_bar(end);
   if (bar) notice_bar(from.rank);
-  const std::string_view text = last_drawn(line);
-  if (is_blank(text) || (bar && !shows(from.rank))) {
+  const std::string_view text = last_drawn(end);
+  if (is_blank(text) || shows_nothing(text) || (bar && !shows(from.rank))) {
     live_.erase(key);
   } else {
     live_[key] = {.stream = stream,
@@ -130,8 +153,8 @@ bool Bars::grow(sys::Stream stream, const Source& from, std::string_view line) {
   return moved;
 }
 
-bool Bars::end(sys::Stream stream, const Source& from, std::string_view line) {
-  const bool moved = moved_up({from.rank, stream}, line);
+std::size_t Bars::end(sys::Stream stream, const Source& from, std::string_view line) {
+  const std::size_t moved = moved_up({from.rank, stream}, line);
   if (is_bar(line)) notice_bar(from.rank);
   (void)grow(stream, from, {});
   return moved;

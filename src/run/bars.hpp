@@ -5,6 +5,7 @@
 #include <climits>
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,8 +17,11 @@ namespace muster::run {
 
 // What a terminal shows in the end of a line with carriage returns, without the newline.
 [[nodiscard]] std::string_view last_drawn(std::string_view line);
-// Whether it was drawn more than once. A bar that was blanked before the line was written is none.
+// Whether it was drawn more than once. A bar that was blanked before the line was written is none,
+// and neither is a complete line after a bar that was erased.
 [[nodiscard]] bool is_bar(std::string_view line);
+// Whether a line that was drawn is blank in the end.
+[[nodiscard]] bool shows_nothing(std::string_view line);
 // The text without control sequences other than colours, so that it stays on its line.
 [[nodiscard]] std::string in_its_line(std::string_view text);
 // The same, at most that wide on a terminal.
@@ -33,11 +37,15 @@ class Bars {
     bool is_bar = false;
   };
 
-  // The rank's unfinished line as it is now; empty: there is none. True if the rank has moved the
-  // cursor up since the last call, to draw over an earlier line.
-  bool grow(sys::Stream stream, const Source& from, std::string_view line);
+  // The rank's unfinished line as it is now; empty: there is none. Returns by how many lines the
+  // rank has moved the cursor up since the last call, to draw over earlier lines.
+  std::size_t grow(sys::Stream stream, const Source& from, std::string_view line);
   // The same for a line that is complete.
-  bool end(sys::Stream stream, const Source& from, std::string_view line);
+  std::size_t end(sys::Stream stream, const Source& from, std::string_view line);
+  // Whether the rank has moved the cursor up before: its lines may be rows of a bar.
+  [[nodiscard]] bool is_tall(sys::Stream stream, int rank) const {
+    return tall_.contains({rank, stream});
+  }
   // Whether this rank's bars are shown.
   [[nodiscard]] bool shows(int rank) const { return rank <= lowest_; }
   // What is shown below the last whole line: the bar, or else the unfinished line of the lowest
@@ -47,11 +55,12 @@ class Bars {
  private:
   using Key = std::pair<int, sys::Stream>;
   void notice_bar(int rank);
-  [[nodiscard]] bool moved_up(const Key& key, std::string_view line);
+  [[nodiscard]] std::size_t moved_up(const Key& key, std::string_view line);
 
   int lowest_ = INT_MAX;               // rank with a bar so far
   std::map<Key, Live> live_;           // no bars of other ranks
   std::map<Key, std::size_t> looked_;  // at so many bytes of the unfinished line
+  std::set<Key> tall_;
 };
 
 }  // namespace muster::run

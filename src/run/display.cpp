@@ -1,6 +1,7 @@
 #include "run/display.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include <unistd.h>
@@ -19,6 +20,12 @@ void for_each_line(std::string_view lines, const Use& use) {
     use(lines.substr(0, end));
     lines.remove_prefix(end);
   }
+}
+
+// Whether a line on this terminal can be drawn over.
+bool can_erase() {
+  const char* const kind = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)
+  return kind == nullptr || std::string_view(kind) != "dumb";
 }
 
 int shown_ranks(const Show& show, int ranks) {
@@ -45,6 +52,7 @@ Display::Display(const std::string& folder, int ranks, Show show)
 Display::Style Display::style_on(int descriptor, const Show& show) {
   const bool is_terminal = ::isatty(descriptor) != 0;
   return {.is_terminal = is_terminal,
+          .draws = is_terminal && can_erase(),
           .folds = show.folds(is_terminal),
           .colours = sys::shows_colours(descriptor)};
 }
@@ -69,17 +77,19 @@ void Display::show(sys::Stream stream, const Source& from, std::string_view line
 }
 
 void Display::take_line(sys::Stream stream, const Source& from, std::string_view line) {
-  if (bars_.end(stream, from, line)) folding_.withdraw(from.rank);
+  folding_.withdraw(stream, from.rank, bars_.end(stream, from, line));
   const bool bar = is_bar(line);
-  if (bar && style(stream).folds && !bars_.shows(from.rank)) return;
+  const bool is_hidden = bar && style(stream).folds && !bars_.shows(from.rank);
+  if (is_hidden || shows_nothing(line)) return folding_.skip(stream, from.rank);
   const std::string_view drawn = last_drawn(line);
   const std::string text = style(stream).is_terminal ? in_its_line(drawn) : std::string(drawn);
-  folding_.add(stream, from, text + "\n", bar, Folding::Clock::now());
+  const bool may_change = bar || bars_.is_tall(stream, from.rank);
+  folding_.add(stream, from, text + "\n", may_change, Folding::Clock::now());
 }
 
 void Display::grow(sys::Stream stream, const Source& from, std::string_view line) {
-  if (!shows(from.rank) || !style(stream).is_terminal) return;
-  if (bars_.grow(stream, from, line)) folding_.withdraw(from.rank);
+  if (!shows(from.rank) || !style(stream).draws) return;
+  folding_.withdraw(stream, from.rank, bars_.grow(stream, from, line));
   put_live();
 }
 
@@ -103,6 +113,11 @@ void Display::put_live() {
   const Bars::Live* const live = bars_.live();
   if (live == nullptr) return screen_.set_live(sys::Stream::kErr, "");
   screen_.set_live(live->stream, labelled(label(live->stream, {live->from}), live->text));
+}
+
+void Display::say(std::string_view lines) {
+  show_all();
+  screen_.show(sys::Stream::kErr, lines);
 }
 
 void Display::show_engine(std::string_view lines) {

@@ -26,6 +26,8 @@ class Display {
   void grow(sys::Stream stream, const Source& from, std::string_view line);
   // Whole lines of the engine.
   void show_engine(std::string_view lines);
+  // Whole lines of muster's own, on standard error.
+  void say(std::string_view lines);
   // Shows lines that have waited for equal ones long enough, or all.
   void show_due();
   void show_all();
@@ -41,6 +43,7 @@ class Display {
  private:
   struct Style {
     bool is_terminal = false;
+    bool draws = false;  // progress bars in place
     bool folds = false;
     bool colours = false;
     [[nodiscard]] bool is_plain() const { return !is_terminal && !folds; }

@@ -97,9 +97,14 @@ AttemptName parse_attempt(const std::string& id) {
 
 int latest_attempt(const std::string& base) {
   int latest = -1;
-  for (const std::string& id : stored_ids()) {
-    const AttemptName name = parse_attempt(id);
-    if (name.base == base) latest = std::max(latest, name.number);
+  while (sys::exists(runs_folder() + "/" + attempt_id(base, latest + 1))) ++latest;
+  return latest;
+}
+
+int latest_started(const std::string& base) {
+  int latest = latest_attempt(base);
+  while (latest >= 0 && !sys::exists(runs_folder() + "/" + attempt_id(base, latest) + "/out")) {
+    --latest;
   }
   return latest;
 }
@@ -147,7 +152,7 @@ std::string wrong_name(const std::string& name) {
                     name.find_first_not_of(std::string(kLetters) + kOthers) == std::string::npos;
   if (!fits) {
     return fmt::format(
-        "a name begins with a letter and has letters, digits, '.', '_' and '-', at most {}",
+        "a name has at most {} letters, digits, '.', '_' and '-', and begins with a letter",
         kLongest);
   }
   return name == kLast ? "'last' means the newest run; choose another name" : "";
@@ -159,7 +164,7 @@ std::string id_of(const std::string& folder) {
 
 std::string latest_of(const std::string& folder) {
   const AttemptName name = parse_attempt(id_of(folder));
-  const int latest = latest_attempt(name.base);
+  const int latest = latest_started(name.base);
   if (name.number > 0 || latest <= 0) return folder;
   return runs_folder() + "/" + attempt_id(name.base, latest);
 }

@@ -25,8 +25,11 @@ struct AttemptName {
 };
 [[nodiscard]] AttemptName parse_attempt(const std::string& id);
 
-// The number of the latest attempt that has a folder; -1: there is none.
+// The number of the latest attempt that has a folder; -1: there is none. Attempts have no gaps, so
+// this looks at them and not at all runs.
 [[nodiscard]] int latest_attempt(const std::string& base);
+// Likewise, of those whose ranks were started: the checks may have refused a later one.
+[[nodiscard]] int latest_started(const std::string& base);
 
 // All runs, oldest first; attempts of one run in their order.
 [[nodiscard]] std::vector<std::string> list_runs();
@@ -36,7 +39,7 @@ struct AttemptName {
 [[nodiscard]] Result<std::string> find_run(const std::string& name);
 // Why --name cannot give a run this name; empty: it can.
 [[nodiscard]] std::string wrong_name(const std::string& name);
-// The folder of the run's latest attempt, unless `folder` is that of one of its restarts.
+// The folder of the run's latest attempt that was started, unless `folder` is that of a restart.
 [[nodiscard]] std::string latest_of(const std::string& folder);
 // The id of the attempt with that folder.
 [[nodiscard]] std::string id_of(const std::string& folder);

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t kMostLines = 20'000;
 constexpr std::size_t kMostBytes = std::size_t{8} << 20;
+constexpr std::uint64_t kNotShown = UINT64_MAX;  // instead of a line's number
 
 std::string key_of(sys::Stream stream, std::string_view text) {
   return std::string(1, stream == sys::Stream::kOut ? 'o' : 'e').append(text);
@@ -69,13 +70,29 @@ void Folding::add(sys::Stream stream, const Source& from, std::string_view text,
   one.may_change = one.may_change || may_change;
   one.joined = now;
   next_[from.rank] = *number + 1;
+  remember_row(stream, from.rank, *number);
 }
 
-void Folding::withdraw(int rank) {
-  const auto next = next_.find(rank);
-  if (next == next_.end() || next->second <= first_) return;
-  auto& from = waiting_[next->second - 1 - first_].line.from;
-  if (from.size() == 1) from.clear();
+void Folding::remember_row(sys::Stream stream, int rank, std::uint64_t number) {
+  auto& rows = rows_[{rank, stream}];
+  rows.push_back(number);
+  if (rows.size() > kMostRows) rows.pop_front();
+}
+
+void Folding::skip(sys::Stream stream, int rank) {
+  remember_row(stream, rank, kNotShown);
+}
+
+void Folding::withdraw(sys::Stream stream, int rank, std::size_t rows) {
+  const auto known = rows_.find({rank, stream});
+  if (known == rows_.end()) return;
+  for (auto& numbers = known->second; rows > 0 && !numbers.empty(); --rows) {
+    const std::uint64_t number = numbers.back();
+    numbers.pop_back();
+    if (number == kNotShown || number < first_) continue;
+    std::erase_if(waiting_[number - first_].line.from,
+                  [rank](const Source& one) { return one.rank == rank; });
+  }
 }
 
 bool Folding::is_due(const Waiting& one, Clock::time_point now) const {

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "sys/loop.hpp"
@@ -34,6 +36,7 @@ class Folding {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kQuiet{200};
   static constexpr std::chrono::milliseconds kLongest{1000};
+  static constexpr std::size_t kMostRows = 32;  // of a rank's lines can be withdrawn
 
   struct Line {
     sys::Stream stream = sys::Stream::kOut;
@@ -48,8 +51,10 @@ class Folding {
   // `may_change`: the line belongs to a progress bar, which may come back to it.
   void add(sys::Stream stream, const Source& from, std::string_view text, bool may_change,
            Clock::time_point now);
-  // Drops the rank's last line if it still waits and is of this rank only: the rank draws over it.
-  void withdraw(int rank);
+  // A line of the rank that is not shown: it counts for `withdraw`.
+  void skip(sys::Stream stream, int rank);
+  // Takes the rank's last lines back, those that still wait: the rank draws over them.
+  void withdraw(sys::Stream stream, int rank, std::size_t rows);
 
   [[nodiscard]] std::vector<Line> take_due(Clock::time_point now);
   [[nodiscard]] std::vector<Line> take_all();
@@ -66,6 +71,7 @@ class Folding {
   [[nodiscard]] std::optional<std::uint64_t> find(const std::string& key, int rank) const;
   [[nodiscard]] bool is_due(const Waiting& one, Clock::time_point now) const;
   [[nodiscard]] Line take_first();
+  void remember_row(sys::Stream stream, int rank, std::uint64_t number);
 
   std::size_t ranks_;
   bool joins_;
@@ -74,6 +80,7 @@ class Folding {
   std::size_t bytes_ = 0;
   std::unordered_map<std::string, std::deque<std::uint64_t>> numbers_;  // by stream and text
   std::map<int, std::uint64_t> next_;  // by rank: its next line must have this number or a later
+  std::map<std::pair<int, sys::Stream>, std::deque<std::uint64_t>> rows_;  // a rank's last lines
 };
 
 }  // namespace muster::run

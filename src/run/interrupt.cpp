@@ -3,7 +3,6 @@
 
 #include "run/pause.hpp"
 #include "run/supervisor.hpp"
-#include "sys/print.hpp"
 
 namespace muster::run {
 
@@ -17,7 +16,7 @@ void Supervisor::heed_signals() {
 void Supervisor::interrupt(int signal) {
   if (ending_) return end_at_once();
   if (signal == SIGINT && !engine_over_) {
-    sys::write_err("muster: ending the run; press Ctrl-C again to kill it at once\n");
+    output_.say("muster: ending the run; press Ctrl-C again to kill it at once\n");
   }
   record_.signal = signal;
   end_run(Reason::kInterrupted);

@@ -1,12 +1,12 @@
 #include "run/log_order.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <limits>
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace muster::run {
@@ -29,6 +29,12 @@ std::size_t read_at(const std::string& path, sys::Fd& file, std::uint64_t at, ch
   if (!file.valid()) return 0;
   const ssize_t count = ::pread(file.get(), to, most, static_cast<off_t>(at));
   return count < 0 ? 0 : static_cast<std::size_t>(count);
+}
+
+bool was_written_since(const std::string& path, double unix_s) {
+  struct stat status = {};
+  return ::stat(path.c_str(), &status) == 0 &&
+         static_cast<double>(status.st_mtim.tv_sec + 1) >= unix_s;
 }
 
 }  // namespace
@@ -59,11 +65,10 @@ StoredLog::StoredLog(const std::string& folder, double since_s)
 
 // False: there is nothing new.
 bool StoredLog::read_entries() {
-  std::array<char, 65536> bytes{};
   const std::size_t count =
-      read_at(order_.path, order_.descriptor, order_.at, bytes.data(), bytes.size());
+      read_at(order_.path, order_.descriptor, order_.at, part_.data(), part_.size());
   order_.at += count;
-  entries_.append(bytes.data(), count);
+  entries_.append(part_.data(), count);
   return count > 0;
 }
 
@@ -83,7 +88,8 @@ void StoredLog::read_new(const Take& take) {
 // Entries of one stream that follow each other are read together.
 bool StoredLog::follow(const OrderEntry& entry, const Take& take) {
   File& file = entry.stream == sys::Stream::kOut ? out_ : err_;
-  if (entry.unix_s < since_s_) {
+  // After the first entry that is wanted, all are, even if the clock was set back.
+  if (entry.unix_s < since_s_ && pending_ == nullptr) {
     file.at = file.wanted = std::max(file.wanted, entry.end);
     return true;
   }
@@ -94,20 +100,20 @@ bool StoredLog::follow(const OrderEntry& entry, const Take& take) {
 }
 
 bool StoredLog::read_wanted(File& file, const Take& take) {
-  std::array<char, 65536> bytes{};
   while (file.at < file.wanted) {
-    const std::uint64_t most = std::min<std::uint64_t>(bytes.size(), file.wanted - file.at);
+    const std::uint64_t most = std::min<std::uint64_t>(part_.size(), file.wanted - file.at);
     const std::size_t count =
-        read_at(file.path, file.descriptor, file.at, bytes.data(), static_cast<std::size_t>(most));
+        read_at(file.path, file.descriptor, file.at, part_.data(), static_cast<std::size_t>(most));
     if (count == 0) return true;
     file.at += count;
-    if (!take(file.stream, {bytes.data(), count})) return false;
+    if (!take(file.stream, {part_.data(), count})) return false;
   }
   return true;
 }
 
 void StoredLog::read_rest(const Take& take) {
   for (File* const file : {&out_, &err_}) {
+    if (!was_written_since(file->path, since_s_)) continue;
     file->wanted = std::numeric_limits<std::uint64_t>::max();
     if (!read_wanted(*file, take)) return;
   }

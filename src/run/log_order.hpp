@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sys/file.hpp"
 #include "sys/loop.hpp"
@@ -54,12 +55,13 @@ class StoredLog {
 
   [[nodiscard]] bool read_entries();
   [[nodiscard]] bool follow(const OrderEntry& entry, const Take& take);
-  [[nodiscard]] static bool read_wanted(File& file, const Take& take);
+  [[nodiscard]] bool read_wanted(File& file, const Take& take);
 
   double since_s_;
   File out_;
   File err_;
   File order_;
+  std::vector<char> part_ = std::vector<char>(65536);  // of a file, as it was read
   std::string entries_;      // read from the file, the last one perhaps incomplete
   File* pending_ = nullptr;  // the stream of the last entry
 };

@@ -15,6 +15,7 @@
 #include "run/last_words.hpp"
 #include "run/log_order.hpp"
 #include "sys/clock.hpp"
+#include "sys/print.hpp"
 
 namespace muster::run {
 namespace {
@@ -28,7 +29,8 @@ constexpr std::size_t kMostHeld = 10'000;
 constexpr std::size_t kMostRevealed = 100;  // lines of a failed rank that was not to be shown
 constexpr std::size_t kMostBytesHeld = std::size_t{16} << 20;
 
-// The file's last lines, made printable because a program may write anything.
+// The file's last lines, made printable because a program may write anything. Of a progress bar,
+// only the last drawing.
 std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
   constexpr off_t kPart = 16384;
   const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -37,10 +39,12 @@ std::vector<std::string> last_lines(const std::string& path, std::size_t most) {
   const ssize_t got =
       ::pread(file.get(), text.data(), text.size(), std::max<off_t>(size - kPart, 0));
   text.resize(got < 0 ? 0 : static_cast<std::size_t>(got));
+  if (size > kPart) text.erase(0, text.find('\n') + 1);  // the rest of a line
   std::vector<std::string> lines;
   std::istringstream stream(text);
   for (std::string line; std::getline(stream, line);) {
-    if (!line.empty()) lines.push_back(printable(line));
+    const std::string_view drawn = last_drawn(line);
+    if (!drawn.empty()) lines.push_back(printable(drawn));
   }
   if (lines.size() > most)
     lines.erase(lines.begin(), lines.end() - static_cast<std::ptrdiff_t>(most));
@@ -52,6 +56,12 @@ bool sounds_like_an_end(std::string_view line) {
   return line.starts_with("Traceback (most recent call last):") ||
          line.starts_with("terminate called") || line.starts_with("Fatal Python error") ||
          is_last_line(line) || says_cut_off(line);
+}
+
+// Whether an unfinished line is a progress bar, and its last drawing the smaller part of it.
+bool is_drawn_often(std::string_view line) {
+  const std::size_t last = line.rfind('\r');
+  return last != std::string_view::npos && last > line.size() / 2;
 }
 
 sys::Fd open_log(const std::string& path) {
@@ -68,7 +78,8 @@ Result<std::unique_ptr<Output>> Output::open(const std::string& folder, int rank
   output->err_ = open_log(folder + "/err");
   output->engine_ = open_log(output->engine_file());
   output->order_ = open_log(folder + "/order");
-  if (!output->out_.valid() || !output->err_.valid() || !output->engine_.valid()) {
+  if (!output->out_.valid() || !output->err_.valid() || !output->engine_.valid() ||
+      !output->order_.valid()) {
     return unexpected(system_error("cannot write the run's output", folder));
   }
   if (!output->audience_.watch)
@@ -112,11 +123,16 @@ bool Output::is_held(sys::Stream stream, int rank) const {
   return stream == sys::Stream::kErr && (rank_failed_ || doubtful_.contains(rank));
 }
 
-// Stores whole lines with their label, and shows them now or later.
-void Output::show(sys::Stream stream, const Source& from, std::string_view lines) {
-  if (lines.empty()) return;
+// Stores whole lines with their label.
+void Output::store(sys::Stream stream, const Source& from, std::string_view lines) {
   (void)keep(stream == sys::Stream::kOut ? out_ : err_, labelled(label_of({from}), lines));
   keep_order(stream);
+}
+
+// Stores whole lines, and shows them now or later.
+void Output::show(sys::Stream stream, const Source& from, std::string_view lines) {
+  if (lines.empty()) return;
+  store(stream, from, lines);
   if (!is_held(stream, from.rank)) return show_now(stream, from, lines);
   // More than that is stored and not shown.
   if (held_.size() >= kMostHeld || held_bytes_ + lines.size() > kMostBytesHeld) return;
@@ -195,12 +211,15 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
   }
   received.unfinished.append(bytes);
   const std::size_t room = std::min(kLongestLine, kMostUnfinished - unfinished_);
-  if (received.unfinished.size() > room) {
+  const bool is_long = received.unfinished.size() > room;
+  const bool is_long_bar = is_long && is_drawn_often(received.unfinished);
+  if (is_long && !is_long_bar) {
     add_line(received.unfinished + "\n");
     received.unfinished.clear();
   }
-  unfinished_ += received.unfinished.size();
   show(piece.stream, from, lines);
+  if (is_long_bar) cut_bar(piece.stream, from, received.unfinished);
+  unfinished_ += received.unfinished.size();
   if (display_ && !is_held(piece.stream, piece.rank)) {
     display_->grow(piece.stream, from, received.unfinished);
   }
@@ -225,6 +244,20 @@ void Output::take_engine(sys::Stream stream, std::string_view chunk) {
 void Output::say_engine_line(sys::Stream stream, std::string_view line) {
   if (audience_.watch) audience_.watch(stream, {.rank = -1, .text = line});
   if (display_) display_->show_engine(line);
+}
+
+// Stores all drawings but the last, as a line that the screen does not show: the bar goes on.
+void Output::cut_bar(sys::Stream stream, const Source& from, std::string& unfinished) {
+  const std::size_t last = unfinished.rfind('\r');
+  const std::string line = unfinished.substr(0, last) + "\n";
+  if (audience_.watch) audience_.watch(stream, {.rank = from.rank, .text = line});
+  store(stream, from, line);
+  unfinished.erase(0, last);
+}
+
+void Output::say(std::string_view lines) {
+  if (display_) return display_->say(lines);
+  sys::write_err(lines);
 }
 
 void Output::remark(const std::string& host, int rank, std::string_view text) {

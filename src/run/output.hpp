@@ -52,8 +52,12 @@ class Output {
   bool take(const std::string& host, const agent::Piece& piece);
   // Takes the engine's own output.
   void take_engine(sys::Stream stream, std::string_view chunk);
-  // Shows a remark of muster's about a rank, which must be printable, without storing it.
+  // Shows a remark of muster's about a rank, which must be printable, and stores it with the output
+  // of all ranks.
   void remark(const std::string& host, int rank, std::string_view text);
+  // Shows lines of muster's own during the run, clear of a progress bar. Never waits for a terminal
+  // that is paused.
+  void say(std::string_view lines);
   // From now on, stores what ranks write to standard error but does not show it: most of it is
   // about the end of the rank that failed.
   void a_rank_failed();
@@ -100,6 +104,8 @@ class Output {
   void show(sys::Stream stream, const Source& from, std::string_view lines);
   void show_now(sys::Stream stream, const Source& from, std::string_view lines);
   void reveal(int rank);
+  void store(sys::Stream stream, const Source& from, std::string_view lines);
+  void cut_bar(sys::Stream stream, const Source& from, std::string& unfinished);
   [[nodiscard]] bool is_held(sys::Stream stream, int rank) const;
   void say_engine_line(sys::Stream stream, std::string_view line);
   std::size_t keep(const sys::Fd& file, std::string_view bytes);  // returns how many

@@ -59,7 +59,7 @@ double first_start(const std::string& folder) {
 }  // namespace
 
 PastRun look_at_run(const std::string& base, bool is_over) {
-  const int latest = std::max(latest_attempt(base), 0);
+  const int latest = std::max(latest_started(base), 0);
   const std::string first = runs_folder() + "/" + base;
   const std::string folder = runs_folder() + "/" + attempt_id(base, latest);
   PastRun run{.id = base, .started_s = first_start(first), .attempts = latest + 1};
@@ -73,12 +73,16 @@ PastRun look_at_run(const std::string& base, bool is_over) {
   const auto summary = summary_in(folder);
   if (summary) add_record(run, *summary);
   if (!summary) add_state_without_record(run, folder);
-  const bool has_ended = is_over || (summary && summary->started_again.empty());
-  if (!has_ended && living_owner(folder) != 0) {
+  // While the hosts of the next attempt are checked, it has a folder and no output.
+  const int newest = latest_attempt(base);
+  const bool is_next_coming =
+      newest > latest && living_owner(runs_folder() + "/" + attempt_id(base, newest)) != 0;
+  const bool may_go_on = !summary || !summary->started_again.empty();
+  if (!is_over && (is_next_coming || (may_go_on && living_owner(folder) != 0))) {
     run.state = RunState::kRunning;
     run.code.reset();
     run.ended_s.reset();
-    run.why = summary ? "restarting: " + summary->started_again : "";
+    run.why = summary ? "restarting: " + summary->text : "";
   }
   return run;
 }

@@ -381,9 +381,10 @@ Verdict judge(const Record& record) {
     return went_on(record);
   }
   if (record.reason == Reason::kInterrupted) {
-    return {.code = 128 + record.signal,
-            .text = fmt::format("ended by {}", ::strsignal(record.signal)),
-            .hint = {}};
+    return {
+        .code = 128 + record.signal,
+        .text = fmt::format("ended by signal {} ({})", record.signal, ::strsignal(record.signal)),
+        .hint = {}};
   }
   if (record.reason == Reason::kTimeout) {
     return {.code = kExitTimedOut,

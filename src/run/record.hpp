@@ -24,6 +24,10 @@ struct RankRecord {
   std::optional<int> aborted_with = std::nullopt;
 };
 
+[[nodiscard]] inline bool is_running(const RankRecord& rank) {
+  return rank.start && !rank.end;
+}
+
 enum class Reason {
   kEngineEnded,  // by itself: the usual end
   kEngineStuck,  // all ranks had ended and the engine had not: muster ended it

@@ -4,9 +4,8 @@
 #include <csignal>
 #include <utility>
 
+#include <fmt/format.h>
 #include <unistd.h>
-
-#include "sys/print.hpp"
 
 namespace muster::run {
 namespace {
@@ -20,8 +19,6 @@ constexpr double kTryAgainSeconds = 3;
 constexpr double kStuckSeconds = 3;  // the engine, after the last rank
 constexpr double kFailedRankEndsSeconds =
     5;                                    // for the engine to end the job after a rank has failed
-constexpr double kBetweenLooks = 1;       // at the ranks of a silent run
-constexpr double kLooksTake = 3;          // at most
 constexpr double kEndByThemselves = 0.5;  // for ranks, after their engine ended
 constexpr double kGraceSeconds = 2;       // from SIGTERM to SIGKILL
 constexpr double kGiveUpSeconds = 30;     // then give up on a process that does not die
@@ -34,10 +31,6 @@ constexpr int kBeatsToBelieve = 3;        // before we believe that a host's clo
 constexpr double kSpeaksAtMost = 600;     // after the end of the run
 constexpr std::size_t kStartsPerRank = 1000;                   // restarts included
 constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // of output per confirmation
-
-bool is_running(const RankRecord& rank) {
-  return rank.start && !rank.end;
-}
 
 }  // namespace
 
@@ -385,56 +378,6 @@ void Supervisor::on_beat() {
   show_lines_soon();
 }
 
-void Supervisor::look_whether_stalled() {
-  if (patience_.stall_after_s <= 0 || ending_ || engine_over_ || times_asked_ > 0) return;
-  if (seconds_since(said_) < patience_.stall_after_s) return;
-  if (nothing_to_wait_for()) return;
-  looks_.clear();
-  seen_twice_ = 0;
-  ask_for_looks();
-  timers_.push_back(after(kBetweenLooks, [this] { ask_for_looks(); }));
-  timers_.push_back(after(kBetweenLooks + kLooksTake, [this] { give_up_stalled(); }));
-}
-
-void Supervisor::ask_for_looks() {
-  ++times_asked_;
-  crew_.send_all({.kind = agent::Order::Kind::kLook});
-}
-
-// The first look is what the second is compared with; ranks that have ended are of no interest.
-void Supervisor::take_looks(const Host& host, const std::vector<agent::RankLook>& looks) {
-  for (const agent::RankLook& look : looks) {
-    const RankRecord* const rank = find_rank(look.rank);
-    if (rank == nullptr || rank->end || rank->host != host.name) continue;
-    const auto [known, is_new] =
-        looks_.try_emplace(look.rank, Seen{.rank = look.rank, .host = host.name, .look = look});
-    if (is_new || times_asked_ < 2) continue;
-    if (known->second.span_s == 0) ++seen_twice_;
-    known->second.cpu_s = look.cpu_s - known->second.look.cpu_s;
-    known->second.span_s = kBetweenLooks;
-    known->second.look = look;
-  }
-  if (times_asked_ >= 2 && all_seen_twice()) give_up_stalled();
-}
-
-bool Supervisor::all_seen_twice() const {
-  if (seen_twice_ < running_ranks_) return false;
-  return std::all_of(record_.ranks.begin(), record_.ranks.end(), [this](const auto& one) {
-    const auto found = looks_.find(one.rank);
-    return !is_running(one) || (found != looks_.end() && found->second.span_s > 0);
-  });
-}
-
-void Supervisor::give_up_stalled() {
-  if (times_asked_ == 0 || ending_ || engine_over_) return;
-  times_asked_ = 0;
-  if (seconds_since(said_) < patience_.stall_after_s) return;  // it has found its voice again
-  for (const auto& [rank, seen] : looks_) seen_.push_back(seen);
-  record_.stalled_s = seconds_since(said_);
-  record_.stalled = what_stands_out(seen_);
-  end_run(Reason::kStalled);
-}
-
 // A silent host is asked over a new connection until it answers or is given up.
 void Supervisor::look_after(std::size_t index, bool is_alone) {
   Host& host = hosts_[index];
@@ -553,10 +496,10 @@ void Supervisor::end_engine() {
 void Supervisor::leave_engine() {
   if (engine_over_) return;
   for (const auto& [host, process] : engines_) {
-    sys::print_err(
-        "muster: process {} on this machine does not end, although it was killed; it "
-        "may be waiting for a file system or a device\n",
-        process->pid());
+    output_.say(
+        fmt::format("muster: process {} on this machine does not end, although it was killed; it "
+                    "may be waiting for a file system or a device\n",
+                    process->pid()));
   }
   engines_.clear();
   engine_ended();
@@ -585,10 +528,10 @@ void Supervisor::leave_hosts() {
   }
   for (Host& host : hosts_) {
     if (host.done || host.lost) continue;
-    sys::print_err(
+    output_.say(fmt::format(
         "muster: {} has not confirmed that the run ended there; look for leftover processes: "
         "muster exec -H {} -- ps -fu $USER\n",
-        host.name, host.name);
+        host.name, host.name));
     finish(host, &Host::done);
   }
   check_over();

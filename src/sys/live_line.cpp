@@ -1,6 +1,5 @@
 #include "sys/live_line.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 
 #include <fmt/format.h>
@@ -26,11 +25,10 @@ bool can_show() {
 }
 
 std::size_t terminal_width() {
-  constexpr int kUsual = 80;
-  constexpr int kLeast = 20;
+  constexpr std::size_t kUsual = 80;
   winsize size{};
   const bool known = ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
-  return static_cast<std::size_t>(std::max(known ? size.ws_col : kUsual, kLeast));
+  return known ? size.ws_col : kUsual;
 }
 
 }  // namespace

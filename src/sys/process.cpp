@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "sys/run_until_signal.hpp"
+
 namespace muster::sys {
 namespace {
 
@@ -33,6 +35,10 @@ class Running : public std::enable_shared_from_this<Running> {
     if (!command_.input) return;
     process_->write(command_.input);
     process_->close_input();
+  }
+
+  void stop() {
+    if (process_) timer_ = loop_.timer({}, kKillAfterTerm, [this] { on_deadline(); });
   }
 
  private:
@@ -76,6 +82,59 @@ class Running : public std::enable_shared_from_this<Running> {
   std::shared_ptr<Timer> timer_;
 };
 
+// All commands of one call, at most so many at a time.
+class Batch {
+ public:
+  using OnEnd = std::function<void(std::size_t, const Result<Ended>&)>;
+
+  Batch(std::span<const Command> commands, const OnEnd& on_end, const KeptOutput& most)
+      : commands_(commands), on_end_(on_end), room_(most), results_(commands.size()) {}
+
+  std::vector<Result<Ended>> run(std::size_t at_most) {
+    for (std::size_t i = 0; i < std::max<std::size_t>(at_most, 1); ++i) start_next();
+    loop_.run();
+    return std::move(results_);
+  }
+
+  void stop_at_signals(int& came) {
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      loop_.on_signal(signal, [this, &came, signal] {
+        came = signal;
+        stop();
+      });
+    }
+  }
+
+ private:
+  void start_next() {
+    if (next_ == commands_.size()) return;
+    const std::size_t index = next_++;
+    const auto done = [this, index](Result<Ended> result) {
+      results_[index] = std::move(result);
+      if (on_end_) on_end_(index, results_[index]);
+      start_next();
+    };
+    const auto running = std::make_shared<Running>(loop_, commands_[index], room_, done);
+    started_.push_back(running);
+    running->start();
+  }
+
+  void stop() {
+    next_ = commands_.size();
+    for (const auto& one : started_) {
+      if (const auto running = one.lock()) running->stop();
+    }
+  }
+
+  std::span<const Command> commands_;
+  const OnEnd& on_end_;
+  KeptOutput room_;
+  std::vector<Result<Ended>> results_;
+  std::size_t next_ = 0;
+  std::vector<std::weak_ptr<Running>> started_;
+  UvLoop loop_;
+};
+
 }  // namespace
 
 std::string to_text(const Ended& ended) {
@@ -89,23 +148,16 @@ std::string to_text(const Ended& ended) {
 std::vector<Result<Ended>> run_all(
     std::span<const Command> commands, std::size_t at_most,
     const std::function<void(std::size_t, const Result<Ended>&)>& on_end, const KeptOutput& most) {
-  std::vector<Result<Ended>> results(commands.size());
-  UvLoop loop;
-  KeptOutput room = most;
-  std::size_t next = 0;
-  std::function<void()> start_next = [&] {
-    if (next == commands.size()) return;
-    const std::size_t index = next++;
-    const auto done = [&, index](Result<Ended> result) {
-      results[index] = std::move(result);
-      if (on_end) on_end(index, results[index]);
-      start_next();
-    };
-    std::make_shared<Running>(loop, commands[index], room, done)->start();
-  };
-  for (std::size_t i = 0; i < std::max<std::size_t>(at_most, 1); ++i) start_next();
-  loop.run();
-  return results;
+  return Batch(commands, on_end, most).run(at_most);
+}
+
+std::vector<Result<Ended>> run_until_signal(
+    std::span<const Command> commands, std::size_t at_most, int& signal,
+    const std::function<void(std::size_t, const Result<Ended>&)>& on_end) {
+  signal = 0;
+  Batch batch(commands, on_end, {});
+  batch.stop_at_signals(signal);
+  return batch.run(at_most);
 }
 
 Error become(const std::vector<std::string>& argv) {

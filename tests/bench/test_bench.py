@@ -5,6 +5,7 @@ import subprocess
 
 import pytest
 from tests.bench.conftest import OPEN_MPI, Bench
+from tests.on_terminal import on_terminal
 from tests.run.launchers import ACTIVATE_TORCH
 from tests.waiting import patient, until
 
@@ -76,10 +77,11 @@ def test_a_link_that_gives_less_than_it_says(two):
 def test_lab_hosts_have_muster_bench(two):
     """As `muster lab up` makes them: nothing to install, no flag to pass. Where it is missing, the error names the flag."""
     words = ["launcher", "env", f"PATH={OPEN_MPI}", "muster", "bench", "barrier", "-H", two.all, "--backend", "bare", "--seconds", "0.1"]
-    done = two.lab.exec(*words)
-    assert done.returncode in (0, 3) and "barrier" in done.stdout, done
+    done = two.lab.exec("launcher", *on_terminal(*words[1:]))
+    assert done.returncode in (0, 3) and "# barrier" in done.stdout, done
+    assert "\x1b[Kbench: barrier: starting 2 ranks" in done.stdout and re.search(r"\x1b\[Kbench: barrier: .* \(1 of \d+", done.stdout), done  # progress
     done = two.lab.exec(*words, "--bench-program", "no-such-program")
-    assert done.returncode == 125 and "--bench-program PATH" in done.stderr, done
+    assert done.returncode == 123 and "--bench-program PATH" in done.stderr, done
 
 
 def test_two_runs_compared(two):

@@ -93,6 +93,9 @@ TEST(Memlock, MattersWithRdmaOnly) {
   for (int number : {1, 2}) world.host(number).rdma = {layout::roce("mlx5_0", "eth0", number)};
   ASSERT_EQ(brief(world), "error n2 rdma-memlock");
   EXPECT_EQ(judged(world).front().evidence, "ulimit -l is 8 MiB; it should be unlimited");
+  world.job.env_values["NCCL_IB_DISABLE"] = "1";
+  EXPECT_EQ(brief(world), "warning n2 rdma-memlock");
+  world.job.env_values.clear();
   world.host(2).limits.memlock = {1024 * kMiB, -1};
   EXPECT_EQ(brief(world), "warning n2 rdma-memlock");
 }

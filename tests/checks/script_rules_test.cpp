@@ -48,7 +48,11 @@ TEST(Script, IsMissingHereAndThere) {
   World world = good_world_with_script(2);
   for (int number : {1, 2}) world.host(number).script = facts::Script{.name = "train.py"};
   world.launcher.script = facts::Script{.name = "train.py"};
-  EXPECT_EQ(brief(world), "error n[1-2] remote-exe-not-found");
+  ASSERT_EQ(brief(world), "error n[1-2] remote-exe-not-found");
+  EXPECT_EQ(judged(world).front().fix,
+            "correct its name or path; this machine does not have it either");
+  world.host(1).script = copy_of(kFiles);
+  EXPECT_TRUE(has(judged(world).front().fix, "copy the directory to these hosts"));
 }
 
 TEST(Script, ThatStartsByItselfIsMissingOnce) {

@@ -23,6 +23,7 @@ TEST(ConfigKeys, EachHasAFlagOfRunByItsFullName) {
     EXPECT_EQ(long_name(*find_flag(key.flag)), key.flag);
     EXPECT_NE(command.get_option_no_throw(std::string(key.flag)), nullptr) << key.flag;
     EXPECT_EQ(key.type == KeyType::kYesNo, !find_flag(key.flag)->takes_value()) << key.name;
+    EXPECT_TRUE(key.off_flag.empty() || find_flag(key.off_flag) != nullptr) << key.off_flag;
   }
 }
 

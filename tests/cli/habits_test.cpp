@@ -1,6 +1,7 @@
 // One line per habit; a test makes sure that none of the table is left out.
 #include "cli/habits.hpp"
 
+#include <cstdlib>
 #include <set>
 #include <sstream>
 
@@ -146,9 +147,8 @@ constexpr Row kRows[] = {
     {"--input=f", "! < FILE"},
     {"-i f", "! < FILE"},
     {"-s all", "! < FILE"},
-    {"--color auto", ""},
-    {"--color never", "-x NO_COLOR=1"},
-    {"--color=always", "! only on a terminal"},
+    {"--color never", ""},
+    {"--color=always", "! on terminals only"},
     {"-print-rank-map", "! decided: -v"},
     {"--display-map", "! decided: -v"},
     {"--display-allocation", "! decided: -v"},
@@ -373,6 +373,14 @@ TEST(Habits, TheRunToStartAgainMayBeLeftUnnamed) {
   EXPECT_EQ(understood("--again"), "--again=last");
   EXPECT_EQ(understood("--again 2026"), "--again=2026");
   EXPECT_EQ(understood("--again -q"), "--again=last -q");
+}
+
+TEST(Habits, ColourNeverIsNoColor) {
+  (void)::unsetenv("NO_COLOR");
+  EXPECT_EQ(understood("--color auto"), "");
+  EXPECT_EQ(std::getenv("NO_COLOR"), nullptr);
+  EXPECT_EQ(understood("--color never"), "");
+  EXPECT_STREQ(std::getenv("NO_COLOR"), "1");
 }
 
 TEST(Habits, WhatIsUnknownOrIncompleteIsSaid) {

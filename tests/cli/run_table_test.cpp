@@ -47,6 +47,14 @@ TEST(RunTable, HasAHeaderAndALinePerRun) {
             "20251231-c  not started                                   1\n");
 }
 
+TEST(RunTable, ShowsTheIdOfARunWhoseNameMeansANewerOne) {
+  const std::vector<PastRun> runs = {
+      {.id = "c", .name = "lr3"}, {.id = "b", .name = "lr3"}, {.id = "a"}};
+  const std::string table = run_table(runs, 0, 0);
+  EXPECT_NE(table.find("\nlr3 "), std::string::npos) << table;
+  EXPECT_NE(table.find("\nb (lr3) "), std::string::npos) << table;
+}
+
 TEST(RunTable, IsCutToTheTerminal) {
   const std::vector<PastRun> runs = {{.id = "a", .attempts = 1, .command = std::string(100, 'x')}};
   const std::string whole = run_table(runs, 0, 0);

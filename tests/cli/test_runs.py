@@ -1,4 +1,5 @@
 """The commands about runs, on a run with a stand-in for muster: it has a process and a folder, but no hosts."""
+import fcntl
 import json
 import os
 import signal
@@ -8,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.waiting import patient
+from tests.waiting import patient, until
 
 pytestmark = pytest.mark.smoke
 
@@ -135,6 +136,13 @@ def test_logs_follow_a_run_through_its_restart_to_its_end(user, runs):
     assert owner.poll() is None
 
 
+def test_logs_say_that_muster_was_killed(user):
+    user.add(RUN, LINES)
+    followed = user("logs", "-f")
+    assert followed.returncode == 0 and followed.stdout == CHOICES[""]
+    assert followed.stderr == f"muster: {RUN} has ended: muster was killed before it could record how\n"
+
+
 def test_stop_gives_up_after_its_time(user, runs):
     runs("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 0.1; done")
     ended = user("stop", "--timeout", "1", RUN)
@@ -174,13 +182,13 @@ def test_logs_show_the_newest_attempt_of_the_newest_run_or_what_is_chosen(user, 
     assert (shown.stdout, shown.returncode) == (CHOICES[choice], 0), shown.stderr
 
 
-MISTAKES = {"--rank 7": "there is no rank 7: the run had 2 ranks", "--attempt 2": "there is no attempt 2", "--grep a(b": "is not a regular expression",
+MISTAKES = {"--rank 7": "there is no rank 7: the run has 2 ranks", "--host n[8-9]": "the run has no rank on n[8-9]\n  hint: its hosts: n[1-2]", "--attempt 2": "there is no attempt 2", "--grep a(b": "is not a regular expression",
             "--rank x": "'x' is not a list of ranks", "nothing": "there is no run 'nothing'"}
 
 
 @pytest.mark.parametrize("words", MISTAKES)
 def test_logs_refuse_what_the_run_does_not_have(user, words):
-    user.add(RUN, LINES, code=0)
+    user.add(RUN, LINES)  # it may still run
     refused = user("logs", *words.split())
     assert refused.returncode == 2 and MISTAKES[words] in refused.stderr
 
@@ -238,3 +246,51 @@ def test_rm_removes_what_is_named_old_or_too_much(user, runs):
     assert user("rm", "--max-size", str(sizes - 1)).stdout.startswith("removed run-79 (")
     assert user("rm", "--max-size", "0", "--older-than", "0").returncode == 0
     assert left() == [RUN]
+
+
+def test_rm_leaves_a_run_that_another_muster_starts_again(user):
+    used = user.add("run-1", code=3)
+    user.add("run-2", code=0)
+    lock = os.open(used, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    refused = user("rm", "run-1")
+    assert refused.returncode == 2 and "run-1 may still be running" in refused.stderr
+    others = user("rm", "--max-size", "0")
+    os.close(lock)
+    assert others.returncode == 0 and others.stdout.startswith("removed run-2 ("), others.stderr
+    assert [path.name for path in user.folder.iterdir()] == ["run-1"]
+
+
+def test_a_detached_run_is_in_use_while_its_hosts_are_checked(user, tmp_path):
+    """rm leaves it, and stop ends it."""
+    reached = tmp_path / "reached"
+    started = user.start("run", "-d", "-q", "-n", "1", "--activate", f"touch {reached}; sleep 50", "--", "true")
+    until("the hosts are being checked", reached.exists, 10)
+    (run_id,) = (path.name for path in user.folder.iterdir())
+    refused = user("rm", run_id)
+    assert refused.returncode == 2 and f"{run_id} may still be running" in refused.stderr
+    assert user("rm", "--older-than", "0", "--max-size", "0").stdout == ""
+    assert json.loads(user("runs", "--json").stdout)["state"] == "running"
+    assert user("stop", run_id).returncode == 0
+    started.communicate(timeout=patient(10))
+    assert json.loads(user("runs", "--json").stdout)["state"] == "not started"
+
+
+@pytest.mark.parametrize("words", ["rm --max-size -5", "rm --max-size 10X", "rm --max-size 1.5G", "rm --max-size 99999999999G", "runs --limit -3"])
+def test_a_wrong_size_or_number_is_refused(user, words):
+    user.add(RUN, LINES, code=0)
+    refused = user(*words.split())
+    assert refused.returncode == 2 and refused.stdout == ""
+    assert words.startswith("runs") or f"'{words.split()[-1]}' is not a size; write 500M, 10G or a number of bytes" in refused.stderr
+    assert (user.folder / RUN).exists()
+
+
+def test_on_end_is_told_of_a_refused_run_and_changes_nothing(user, tmp_path):
+    told = tmp_path / "told"
+    refused = user("run", "-n", "1", "--name", "lr3", "--on-end", f"cat > {told}", "--", "/nowhere/train")
+    end = json.loads(told.read_text())
+    assert refused.returncode == 127, refused.stderr
+    assert (end["name"], end["state"], end["code"]) == ("lr3", "not started", 127) and end["why"], end
+    failed = user("run", "-n", "1", "--on-end", "echo heard; exit 3", "--", "/nowhere/train")
+    assert failed.returncode == 127 and failed.stdout == ""
+    assert "heard\n" in failed.stderr and "muster: the command of --on-end failed: exit code 3\n" in failed.stderr

@@ -9,6 +9,11 @@ import time
 PROMPT = "[dev@launcher job]$ "
 
 
+def left_on_screen(text):
+    """Without the lines of progress, which muster erases."""
+    return re.sub(r"^.*\r\x1b\[K", "", text.replace("\r\n", "\n"), flags=re.M)
+
+
 class Terminal:
     """`words` start a shell. `password` answers every question for one; any other question is answered with yes."""
 
@@ -51,7 +56,22 @@ class Terminal:
         self._type(command)
         while asked := self._read_until(re.escape(PROMPT), r"\(yes/no\) ", r"password: "):
             self._type("yes" if asked == 1 else self.password)
-        return self.text[start:].replace("\r\n", "\n").removesuffix(PROMPT)
+        return left_on_screen(self.text[start:]).removesuffix(PROMPT)
+
+    def start(self, command, until):
+        """A command that does not end by itself; returns when it has printed what `until` matches."""
+        self._type(command)
+        self.wait_for(until)
+
+    def wait_for(self, pattern):
+        """Until this stands in what came after the last line that was typed."""
+        self._read_until(pattern + r"(?s:.*)")
+
+    def end(self, keys=b""):
+        """What the command that was started printed, up to its end; `keys`, such as Ctrl-C, are pressed first."""
+        os.write(self.master, keys)
+        self._read_until(re.escape(PROMPT))
+        return left_on_screen(self.text[self.heard:]).removesuffix(PROMPT)
 
     def close(self):
         os.kill(self.pid, signal.SIGHUP)

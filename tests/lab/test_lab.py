@@ -257,13 +257,13 @@ def test_interfaces_differ_between_hosts_and_networks(lab_up):
         lab.shell("n1", f"ping -c1 -W2 {name}")
 
 
-def test_the_launcher_lacks_what_it_shall_lack_and_has_muster(lab_up, tmp_path, muster):
+def test_the_launcher_lacks_what_it_shall_lack_and_all_have_muster(lab_up, tmp_path, muster):
     folder = "/usr/share/common-licenses"
     lab = lab_up(hosts=1, launcher_lacks=folder)
     assert lab.shell("launcher", f"ls {folder}") == ""
     assert "Apache-2.0" in lab.shell("n1", f"ls {folder}")
     assert lab.shell("launcher", "muster --version").startswith("muster ")
-    assert lab.exec("n1", "muster", "--version").returncode == 127
+    assert lab.shell("n1", "muster --version").startswith("muster ")
 
 
 def test_hosts_but_not_the_launcher_see_another_root(lab_up, muster, bare_root, tmp_path):

@@ -1,13 +1,18 @@
 #include "remote/bring_back.hpp"
 
 #include <algorithm>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
 
 #include "remote/merge.hpp"
+#include "sys/file.hpp"
 #include "sys/temp_folder.hpp"
 
 namespace muster::remote {
@@ -50,10 +55,10 @@ class Hosts : public Transport {
   [[nodiscard]] std::shared_ptr<Session> open(sys::Loop&, SessionPlan) override { return nullptr; }
   void forget(const std::string&) override {}
   // As ssh: the words that follow are a host and a command.
-  [[nodiscard]] std::vector<std::string> shell() const override {
-    return {"sh", "-c", "eval \"$*\""};
-  }
+  [[nodiscard]] std::vector<std::string> shell() const override { return shell_words; }
   [[nodiscard]] Silence silence(const std::string&) const override { return {}; }
+
+  std::vector<std::string> shell_words = {"sh", "-c", "eval \"$*\""};
 };
 
 class Back : public testing::Test {
@@ -72,10 +77,12 @@ class Back : public testing::Test {
   Result<std::vector<Outcome>> bring(BringBack what) {
     what.from = path("out");
     what.to = path("home");
-    Hosts transport;
     const std::vector<std::string> hosts = {"n1"};
-    return bring_back(what, transport, hosts);
+    return bring_back(what, transport_, hosts, signal_);
   }
+
+  Hosts transport_;
+  int signal_ = 0;
 
  private:
   sys::TempFolder folder_;
@@ -104,6 +111,71 @@ TEST_F(Back, AHostsFolderMustNotBeALink) {
   fs::create_directory_symlink(path("outside"), path("home/") + kStaging);
   EXPECT_FALSE(bring({}));
   EXPECT_TRUE(fs::is_empty(path("outside")));
+}
+
+TEST_F(Back, NoLinkInAHostsFolderIsFollowed) {
+  write(path("out/keys/authorized"), "evil");
+  fs::create_directories(path("outside"));
+  fs::create_directories(path("home/n1"));
+  fs::create_directory_symlink(path("outside"), path("home/n1/keys"));
+  const auto outcomes = bring({.per_host = true});
+  ASSERT_TRUE(outcomes) << to_text(outcomes.error());
+  ASSERT_FALSE(outcomes->front().ended);
+  EXPECT_NE(outcomes->front().ended.error().what.find("home/n1/keys: this is a symbolic link"),
+            std::string::npos);
+  EXPECT_TRUE(fs::is_empty(path("outside")));
+  EXPECT_TRUE(fs::is_symlink(path("home/n1/keys")));
+}
+
+TEST_F(Back, AHostsOwnFolderGetsWhatChanged) {
+  write(path("out/a"), "1");
+  for (const char* content : {"1", "two"}) {
+    write(path("out/b"), content);
+    const auto outcomes = bring({.per_host = true});
+    ASSERT_TRUE(outcomes && outcomes->front().ended);
+    EXPECT_EQ(read(path("home/n1/a")) + read(path("home/n1/b")), std::string("1") + content);
+  }
+  const auto again = bring({.per_host = true});
+  EXPECT_NE(again->front().ended->out.find("regular files transferred: 0"), std::string::npos);
+  EXPECT_FALSE(fs::exists(path("home/") + kStaging));
+}
+
+TEST_F(Back, LeftoversOfAKilledCallAreNoResults) {
+  write(path("out/x"), "1");
+  for (const char* host : {"/n1", "/n2"}) write(path("home/") + kStaging + host + "/stale", "old");
+  ASSERT_TRUE(bring({}));
+  EXPECT_EQ(read(path("home/x")), "1");
+  EXPECT_FALSE(fs::exists(path("home/stale")));
+  EXPECT_FALSE(fs::exists(path("home/") + kStaging));
+}
+
+TEST_F(Back, AFileWithTheNameOfTheStagingFolderStays) {
+  write(path("out/x"), "1");
+  write(path("home/") + kStaging, "mine");
+  EXPECT_FALSE(bring({}));
+  EXPECT_EQ(read(path("home/") + kStaging), "mine");
+}
+
+TEST_F(Back, TwoCallsDoNotWriteToOneFolder) {
+  write(path("out/x"), "1");
+  fs::create_directories(path("home"));
+  const sys::Fd other(::open(path("home").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  ASSERT_EQ(::flock(other.get(), LOCK_EX), 0);
+  const auto outcomes = bring({});
+  ASSERT_FALSE(outcomes);
+  EXPECT_EQ(outcomes.error().what, "another muster sync --back is writing to this directory");
+  EXPECT_TRUE(fs::is_empty(path("home")));
+}
+
+TEST_F(Back, ASignalLeavesNothingBehind) {
+  write(path("out/x"), "1");
+  transport_.shell_words = {"sh", "-c", "kill -INT $0; exec cat >/dev/null",
+                            std::to_string(::getpid())};
+  const auto outcomes = bring({});
+  ASSERT_FALSE(outcomes);
+  EXPECT_EQ(outcomes.error().what, "interrupted; nothing was changed");
+  EXPECT_EQ(signal_, SIGINT);
+  EXPECT_TRUE(fs::is_empty(path("home")));
 }
 
 TEST_F(Back, NothingIsWrittenInADryRun) {

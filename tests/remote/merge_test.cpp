@@ -72,6 +72,28 @@ TEST_F(Merge, RefusesDifferentFilesOfOneNameAndChangesNothing) {
   EXPECT_TRUE(fs::is_empty(to()));
 }
 
+TEST_F(Merge, AHostThatStillHasTheFileOfThisMachineHasNothingNew) {
+  write(to() / "weights0", "of yesterday");
+  write(to() / "weights1", "of yesterday");
+  received("n1", "weights0", "new of n1");
+  received("n1", "weights1", "of yesterday");
+  received("n2", "weights0", "of yesterday");
+  received("n2", "weights1", "new of n2");
+  ASSERT_TRUE(merge_hosts({"n1", "n2"}));
+  EXPECT_EQ(read(to() / "weights0") + ", " + read(to() / "weights1"), "new of n1, new of n2");
+}
+
+TEST_F(Merge, TwoHostsWithSomethingNewAreStillDifferent) {
+  write(to() / "log", "of yesterday");
+  received("n1", "log", "of yesterday");
+  received("n2", "log", "two");
+  received("n3", "log", "three");
+  const auto merged = merge_hosts({"n1", "n2", "n3"});
+  ASSERT_FALSE(merged);
+  EXPECT_NE(merged.error().what.find("n2 and n3 have different files"), std::string::npos);
+  EXPECT_EQ(read(to() / "log"), "of yesterday");
+}
+
 TEST_F(Merge, AFileHereAndAFolderThereAreDifferentToo) {
   received("n1", "x", "file");
   received("n2", "x/y", "below a folder");

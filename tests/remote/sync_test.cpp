@@ -241,6 +241,8 @@ TEST(Stats, AreReadAndSaidInWords) {
   const Changes expected{.files = 3, .bytes = 1234567, .others = 2, .deleted = 1};
   EXPECT_EQ(parse_stats(kStats), expected);
   EXPECT_EQ(to_text(expected), "3 files (1.2 MB), 2 directories or links, 1 deleted");
+  EXPECT_EQ(to_text(Changes{.files = 1, .bytes = 2, .others = 1}),
+            "1 file (2 bytes), 1 directory or link");
   EXPECT_EQ(to_text(Changes{}), "the same already");
   EXPECT_FALSE(parse_stats("rsync: something else\n").has_value());
 }

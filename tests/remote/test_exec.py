@@ -105,8 +105,9 @@ def test_the_host_keeps_the_deadline_without_muster(open_lab):
 
 
 def test_a_shell_on_one_host(open_lab):
-    shell = open_lab.exec("launcher", *on_terminal("muster", "exec", "-i", "-H", "n1"), input="tty; hostname; exit 7\n")
-    assert shell.returncode == 7, shell.stdout
+    sized = "stty rows 33 cols 99 && exec muster exec -i -H n1"
+    shell = open_lab.exec("launcher", *on_terminal("sh", "-c", sized), input="tty; stty size; hostname; exit 7\n")
+    assert shell.returncode == 7 and "\n33 99" in shell.stdout.replace("\r", ""), shell.stdout
     assert "/dev/pts/" in shell.stdout and "\nn1" in shell.stdout.replace("\r", "") and "Shared connection" not in shell.stdout
     typed = open_lab.exec("launcher", "muster", "exec", "-i", "-H", "n2", "cat; hostname", input="typed\n")
     assert (typed.returncode, typed.stdout) == (0, "typed\nn2\n"), typed.stderr

@@ -1,6 +1,9 @@
 """muster sync as a person uses it, from the launcher to three hosts."""
+import subprocess
+
 import pytest
 from tests.on_terminal import on_terminal
+from tests.waiting import patient, until
 
 pytestmark = pytest.mark.lab
 
@@ -142,7 +145,7 @@ def test_results_come_home_merged(open_lab):
     assert "n3: nothing to bring back" in done.stdout and "n[1-2] (2 hosts): 2 files" in done.stdout, done.stdout
     assert sh(open_lab, "launcher", "cd results && find . -type f | sort | xargs tail -n 1") == \
         "==> ./config <==\nequal\n\n==> ./n1/loss <==\nn1\n\n==> ./n2/loss <==\nn2\n"
-    assert "n[1-2] (2 hosts): 0 files" in back(open_lab, "results", out).stdout  # what is here already is not sent again
+    assert "n[1-2] (2 hosts): the same already" in back(open_lab, "results", out).stdout  # what is here already is not sent again
     sh(open_lab, "n2", "echo other > ~/job/out/config")
     refused = back(open_lab, "results", out)
     assert refused.returncode == 125 and "config: n1 and n2 have different files of this name" in refused.stderr and "--per-host" in refused.stderr
@@ -157,6 +160,7 @@ def test_a_hostile_host_cannot_write_elsewhere(open_lab):
     out = make_results(open_lab)
     sh(open_lab, "n1", "cd ~/job/out && ln -s ../../.ssh keys && mkfifo pipe && cp /bin/true suid && chmod 4755 suid && ln -s /etc/passwd n1/passwd")
     sh(open_lab, "n2", "mkdir ~/job/out/keys && echo evil > ~/job/out/keys/authorized_keys")
+    assert open_lab.exec("launcher", "muster", "exec", "-H", ALL, "--", "true").returncode == 0  # muster's own directory is in .ssh
     before = tree(open_lab, "launcher", "$HOME/.ssh")
     done = back(open_lab, "results", out)
     assert done.returncode == 0, done.stderr
@@ -175,13 +179,27 @@ def test_a_hostile_host_cannot_write_elsewhere(open_lab):
         {line for line in before.splitlines() if "muster" not in line}
 
 
+def test_ctrl_c_leaves_nothing_behind(open_lab):
+    out = make_results(open_lab)
+    sh(open_lab, "n2", "mv /usr/bin/rsync /usr/bin/rsync.real", root=True)
+    waits = '#!/bin/sh\ncase $1 in --server) touch /tmp/asked; exec cat > /dev/null;; esac\nexec rsync.real "$@"\n'
+    open_lab.write("n2", "/usr/bin/rsync", waits, mode="755", root=True)
+    words = open_lab.words("launcher", *on_terminal("muster", "sync", "-H", ALL, "--back", "results", out))
+    running = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    until("n2 was asked and n1's files are here", lambda: open_lab.exec("n2", "test", "-e", "/tmp/asked").returncode == 0
+          and open_lab.exec("launcher", "test", "-e", "results/.muster-back/n1/config").returncode == 0, 20)
+    said, _ = running.communicate("\x03", timeout=patient(20))
+    assert running.returncode == 130 and "results: interrupted; nothing was changed" in said, said
+    assert sh(open_lab, "launcher", "ls -A results") == ""
+
+
 def test_progress_is_for_terminals(open_lab):
     job = make_job(open_lab)
     shown = open_lab.exec("launcher", *on_terminal("muster", "sync", "-H", ALL, job)).stdout
-    assert "\r\x1b[Ksending the files to the hosts: 0 of 3" in shown and "n[1-3] (3 hosts): 3 files" in shown, repr(shown)
+    assert "\x1b[Ksending the files to the hosts: 0 of 3" in shown and "n[1-3] (3 hosts): 3 files" in shown, repr(shown)
     checked = open_lab.exec("launcher", *on_terminal("muster", "check", "-H", ALL)).stdout
     for what in ("checking the hosts: 0 of 3", "copying muster to the hosts: 0 of 3"):
-        assert f"\r\x1b[K{what}" in checked, repr(checked)
-    assert "\r\x1b[K3 of 3 hosts answered" in checked, repr(checked)  # the line is gone when the result comes
+        assert f"\x1b[K{what}" in checked, repr(checked)
+    assert "\x1b[K3 of 3 hosts answered" in checked, repr(checked)  # the line is gone when the result comes
     piped = open_lab.exec("launcher", "muster", "check", "-H", ALL)
     assert "\x1b" not in piped.stdout + piped.stderr and "checking the hosts" not in piped.stderr

@@ -30,11 +30,14 @@ int marked(const std::string& id) {
 }
 
 struct Limited {
-  std::string id = sys::random_hex(8);
+  std::string id;
   Outcome outcome;
 
-  Limited(const std::string& line, std::chrono::seconds limit) {
-    outcome = read_limited({"n1", sys::run({.argv = {"bash", "-c", limited_line(line, limit, id)},
+  Limited(const std::string& line, std::chrono::seconds limit, const std::string& shell = "bash",
+          std::string mark = sys::random_hex(8))
+      : id(std::move(mark)) {
+    outcome = read_limited({"n1", sys::run({.argv = {shell, "-c", limited_line(line, limit, id)},
+                                            .env = {"SHELL=" + shell},
                                             .deadline = std::chrono::minutes(5)})});
   }
   [[nodiscard]] const sys::Ended& ended() const { return *outcome.ended; }
@@ -53,6 +56,25 @@ TEST(TimeLimit, SeveralWordsReachTheProgramUnchanged) {
   EXPECT_EQ(Limited(command_line(words), kLong).ended().out, "a  b\n$HOME;\nit's\n\\n\n");
 }
 
+TEST(TimeLimit, TheLoginShellMayBeFish) {
+  if (!sys::run({.argv = {"fish", "--version"}})) GTEST_SKIP() << "fish is not installed";
+  const Limited run("set greeting it\\'s; echo $greeting 'a\\b'; exit 7", kLong, "fish");
+  EXPECT_EQ(run.ended().out, "it's a\\b\n") << run.ended().err;
+  EXPECT_EQ(run.ended().code, 7);
+  EXPECT_TRUE(Limited("sleep 1000", kShort, "fish").ended().timed_out);
+}
+
+TEST(TimeLimit, AProcessOfAnotherCallIsLeftAlone) {
+  const std::string id = sys::random_hex(8);
+  // Its mark begins like ours.
+  const auto other = sys::run({.argv = {"sh", "-c", "sleep 1000 >/dev/null 2>&1 & echo $!"},
+                               .env = {"MUSTER_EXEC=" + id + "0"}});
+  ASSERT_TRUE(other);
+  EXPECT_TRUE(Limited("sleep 1000", kShort, "bash", id).ended().timed_out);
+  EXPECT_EQ(marked(id), 1);
+  EXPECT_EQ(::kill(std::stoi(other->out), SIGKILL), 0);
+}
+
 class LateCommand : public testing::TestWithParam<const char*> {};
 
 TEST_P(LateCommand, IsEndedWithAllThatItStarted) {
@@ -69,6 +91,12 @@ INSTANTIATE_TEST_SUITE_P(
                     "setsid sleep 1000 & wait",
                     "sleep 1000 & exit 3",  // it holds the output, so ssh would wait for it
                     "trap '' TERM; while :; do sleep 1000; done"));
+
+TEST(TimeLimit, TheShellThatKeepsItPrintsNothing) {
+  const Limited run("exec sleep 1000", kShort);
+  EXPECT_TRUE(run.ended().timed_out);
+  EXPECT_EQ(run.ended().err, "");
+}
 
 TEST(TimeLimit, AProcessWithoutTheMarkIsFoundAsADescendant) {
   // A process that has ended may wait for its parent.

@@ -26,7 +26,9 @@ TEST(BarsTest, OfALineTheLastDrawingCounts) {
        {Case{"plain\n", "plain", false}, Case{"dos\r\n", "dos", false},
         Case{"\r 10%\r 20%", " 20%", true}, Case{"10%\r20%\r", "20%", true},
         Case{"\r100%\n", "100%", true}, Case{"\r 50%\r    \rdone\n", "done", false},
-        Case{"\n", "", false}, Case{"\r\r\n", "", false}}) {
+        Case{"\n", "", false}, Case{"\r\r\n", "", false},
+        Case{"\r\x1b[2K 50%", "\x1b[2K 50%", true},
+        Case{"\r\x1b[2K 50%\r\x1b[2Ka line above\n", "\x1b[2Ka line above", false}}) {
     EXPECT_EQ(last_drawn(one.line), one.drawn) << one.line;
     EXPECT_EQ(is_bar(one.line), one.bar) << one.line;
   }
@@ -68,13 +70,39 @@ TEST(BarsTest, ALineThatWaitsForItsEndIsSeen) {
 
 TEST(BarsTest, NestedBarsMoveUpOnceEach) {
   Bars bars;
-  EXPECT_FALSE(bars.end(kErr, rank(0), "\r outer\n"));
-  EXPECT_FALSE(bars.grow(kErr, rank(0), "\r inner\x1b["));
-  EXPECT_TRUE(bars.grow(kErr, rank(0), "\r inner\x1b[A"));
-  EXPECT_FALSE(bars.grow(kErr, rank(0), "\r inner\x1b[A\r outer"));
-  EXPECT_FALSE(bars.end(kErr, rank(0), "\r inner\x1b[A\r outer\n"));
-  EXPECT_TRUE(bars.end(kErr, rank(0), "\x1b[2A\x1b[2Krow\n"));
-  EXPECT_FALSE(bars.end(kErr, rank(0), "\x1b[2Bdown\n"));
+  EXPECT_EQ(bars.end(kErr, rank(0), "\r outer\n"), 0U);
+  EXPECT_EQ(bars.grow(kErr, rank(0), "\r inner\x1b["), 0U);
+  EXPECT_FALSE(bars.is_tall(kErr, 0));
+  EXPECT_EQ(bars.grow(kErr, rank(0), "\r inner\x1b[A"), 1U);
+  EXPECT_TRUE(bars.is_tall(kErr, 0));
+  EXPECT_EQ(bars.grow(kErr, rank(0), "\r inner\x1b[A\r outer"), 0U);
+  EXPECT_EQ(bars.end(kErr, rank(0), "\r inner\x1b[A\r outer\n"), 0U);
+  EXPECT_EQ(bars.end(kErr, rank(0), "\x1b[2A\x1b[2Krow\n"), 2U);
+  EXPECT_EQ(bars.end(kErr, rank(0), "\x1b[1A\x1b[2K\x1b[1A\x1b[A\x1b[2Krow\n"), 3U);
+  EXPECT_EQ(bars.end(kErr, rank(0), "\x1b[99999999999999999999999A\x1b[99A\x1b[2Bx\n"), 32U);
+  EXPECT_EQ(bars.end(kErr, rank(0), "\x1b[2Bdown\n"), 0U);
+}
+
+TEST(BarsTest, WhatLeavesTheLineBlankIsNotShown) {
+  Bars bars;
+  for (const std::string line : {"\r 50%\r    \r", "\x1b[?25h", "\r\x1b[2K"}) {
+    bars.grow(kErr, rank(0), line);
+    EXPECT_EQ(live_text(bars), "") << line;
+    EXPECT_TRUE(shows_nothing(line + "\n")) << line;
+  }
+  for (const std::string line : {"\n", "\r\n", "  \n", "\r 50%\n", "\x1b[31mred\n"}) {
+    EXPECT_FALSE(shows_nothing(line)) << line;
+  }
+}
+
+TEST(BarsTest, OfAVeryLongLineOnlyTheEndIsSearched) {
+  Bars bars;
+  const std::string dots(1 << 20, '.');
+  bars.grow(kErr, rank(0), dots + "\r 50%");
+  EXPECT_EQ(live_text(bars), "[n1:0]  50%");
+  Bars others;
+  others.grow(kErr, rank(0), "\r" + dots);
+  EXPECT_TRUE(others.shows(1)) << "a carriage return so far back makes no bar";
 }
 
 }  // namespace

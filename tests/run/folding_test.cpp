@@ -100,19 +100,30 @@ TEST(FoldingTest, WhatIsDrawnOverIsNotShown) {
   Folding folding(1, true);
   folding.add(kErr, rank(0), "outer 1\n", true, at(0));
   EXPECT_TRUE(folding.take_due(at(10)).empty());  // though all ranks have it
-  folding.withdraw(0);
+  folding.withdraw(kErr, 0, 1);
   folding.add(kErr, rank(0), "outer 2\n", true, at(20));
   EXPECT_EQ(text_of(folding.take_due(at(300))), "[n1:0] outer 2\n");
-  folding.withdraw(0);  // too late: it was shown
+  folding.withdraw(kErr, 0, 1);  // too late: it was shown
   EXPECT_TRUE(folding.empty());
 }
 
-TEST(FoldingTest, WhatSeveralRanksSaidIsNotWithdrawn) {
+TEST(FoldingTest, OfWhatSeveralRanksSaidEachWithdrawsItsOwn) {
   Folding folding(3, true);
   add(folding, 0, "x", 0);
   add(folding, 1, "x", 0);
-  folding.withdraw(1);
-  EXPECT_EQ(text_of(folding.take_all()), "[n1:0-1] x\n");
+  folding.withdraw(kOut, 1, 1);
+  EXPECT_EQ(text_of(folding.take_all()), "[n1:0] x\n");
+}
+
+TEST(FoldingTest, TheRowsOfABarAreWithdrawnAndNothingElse) {
+  Folding folding(2, true);
+  add(folding, 0, "a line", 0);
+  folding.add(kErr, rank(0), "row 1\n", true, at(0));
+  folding.skip(kErr, 0);
+  folding.add(kErr, rank(0), "row 3\n", true, at(0));
+  add(folding, 0, "another line", 0);  // on standard output
+  folding.withdraw(kErr, 0, 3);
+  EXPECT_EQ(text_of(folding.take_all()), "[n1:0] a line\n[n1:0] another line\n");
 }
 
 TEST(FoldingTest, WhatWaitsHasALimit) {

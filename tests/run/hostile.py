@@ -22,6 +22,7 @@ EVIL = TITLE + CLIPBOARD + LINK + REPORTS + MODES + ONE_BYTE + BIDI + OTHERS + F
 INVALID = "\xff\xfe\x80\x9b\xc0\xaf\xed\xa0\x80\xf8"  # bytes that are no UTF-8, in Latin-1
 SMUGGLED = f"x$(touch {CANARY}/ran)`touch {CANARY}/ran`';touch {CANARY}/ran;'\";touch {CANARY}/ran;\"|touch {CANARY}/ran\ntouch {CANARY}/ran\n"
 COLOUR = r"\x1b\[[0-9;:]*m|\r\x1b\[K"  # or where muster's own line of progress begins
+PROGRESS = r"(\r\x1b\[K[^\r\n\x1b]*)*\r\x1b\[K"  # until it is erased
 PROGRESS_BAR = r"\x08|\x1b\[[0-9;]*[ABCDK]"  # what programs may do on a terminal as well
 NEVER_SHOWN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\udc80-\udcff]")
 
@@ -46,11 +47,12 @@ class Shown:
 
     def __init__(self, told):
         self.bytes, self.late, self.code, self.most_kb = told["seen"].encode("latin-1"), told["late"], told["code"], told["most_kb"]
-        self.text = self.bytes.decode("utf-8", "surrogateescape")
+        self.raw = self.bytes.decode("utf-8", "surrogateescape")
+        self.text = re.sub(r"\x1b\[[0-9;]*m", "", re.sub(PROGRESS, "\r", self.raw))  # without muster's colours and line of progress
 
     def problems(self, of_programs=False):
         """Why this is not what a user should see; an empty list if all is well. `of_programs`: it contains the output of programs, whose lines are their own."""
-        raw = NEVER_SHOWN.findall(re.sub(f"{COLOUR}|{PROGRESS_BAR}" if of_programs else COLOUR, "", self.text))
+        raw = NEVER_SHOWN.findall(re.sub(f"{COLOUR}|{PROGRESS_BAR}" if of_programs else COLOUR, "", self.raw))
         found = [f"{''.join(sorted(set(raw)))!r} reach the terminal, first in {self.around(raw[0])!r}"] if raw else []
         if not of_programs and re.search(r"(^|[\r\n])muster: forged", self.text):
             found.append(f"a forged line: {self.around('muster: forged')!r}")
@@ -61,8 +63,8 @@ class Shown:
         return found
 
     def around(self, what):
-        at = self.text.index(what)
-        return self.text[max(0, at - 60):at + 20]
+        at = self.raw.index(what)
+        return self.raw[max(0, at - 60):at + 20]
 
 
 class HostileCluster:

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "run/output.hpp"
+#include "sys/clock.hpp"
 #include "sys/temp_folder.hpp"
 
 namespace muster::run {
@@ -108,6 +109,18 @@ TEST_F(LogOrderTest, OldOutputIsLeftOut) {
   EXPECT_EQ(all_of(folder_, 150), "three\ntwo\n");
   EXPECT_EQ(all_of(folder_, 300), "two\n");
   EXPECT_EQ(all_of(folder_, 301), "");
+}
+
+TEST_F(LogOrderTest, AClockThatWasSetBackLosesNothing) {
+  add_to(folder_ + "/out", "one\ntwo\nthree\n");
+  add_to(folder_ + "/order", "100.000 out 4\n300.000 out 8\n150.000 out 14\n");
+  EXPECT_EQ(all_of(folder_, 200), "two\nthree\n");
+}
+
+TEST_F(LogOrderTest, AnOldFileWithoutEntriesIsLeftOut) {
+  add_to(folder_ + "/out", "one\n");
+  EXPECT_EQ(all_of(folder_, sys::unix_time() - 10), "one\n");
+  EXPECT_EQ(all_of(folder_, sys::unix_time() + 10), "");
 }
 
 TEST_F(LogOrderTest, AReaderThatLeavesGetsTheRestOnceItComesBack) {

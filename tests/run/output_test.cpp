@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <functional>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "sys/temp_folder.hpp"
@@ -164,6 +165,50 @@ TEST_F(OutputTest, ARankThatSoundsLikeAnEndIsHeldBackUntilItIsKnownWhoFailed) {
                          }),
             "[n3:2] warning: slow\n[n1:0] Traceback (most recent call last):\n[n1:0]   x\n"
             "[n1:0] RuntimeError: y\n");
+}
+
+TEST_F(OutputTest, OfAProgressBarTheLastDrawingIsQuoted) {
+  const auto output = Output::open(folder_, 1, kUnseen);
+  EXPECT_TRUE((*output)->take("n1", piece(0, kErr, 0, "\r 0%|\r 50%|\nValueError: x\n")));
+  EXPECT_EQ((*output)->last_errors(0, 9), (std::vector<std::string>{" 50%|", "ValueError: x"}));
+}
+
+TEST_F(OutputTest, NoPartOfALineIsQuoted) {
+  const auto output = Output::open(folder_, 1, kUnseen);
+  const std::string long_line(20'000, 'x');
+  EXPECT_TRUE((*output)->take("n1", piece(0, kErr, 0, long_line + "\nValueError: x\n")));
+  EXPECT_EQ((*output)->last_errors(0, 9), std::vector<std::string>{"ValueError: x"});
+}
+
+TEST_F(OutputTest, MustersOwnLinesComeAfterWhatRanksSaidBefore) {
+  const std::string shown =
+      shown_errors(folder_,
+                   [](Output& output) {
+                     EXPECT_TRUE(output.take("n1", piece(0, kErr, 0, "a line\n")));
+                     output.say("muster: ending the run\n");
+                   },
+                   {.show = {.fold = Show::Fold::kAlways}});
+  EXPECT_EQ(shown, "[n1:0] a line\nmuster: ending the run\n");
+}
+
+// More than a line may have, in drawings of ten bytes each.
+TEST_F(OutputTest, AProgressBarOfManyHoursLeavesNoLinesOnTheScreen) {
+  constexpr std::size_t kDrawings = 300'000;
+  std::string drawings;
+  for (std::size_t i = 0; i < kDrawings; ++i) drawings += fmt::format("\r{:8}%", i);
+  const std::string shown = shown_errors(
+      folder_,
+      [&](Output& output) {
+        for (std::size_t at = 0; at < drawings.size(); at += 10'000) {
+          EXPECT_TRUE(output.take("n1", piece(0, kErr, at, drawings.substr(at, 10'000))));
+        }
+        output.finish();
+      },
+      {.show = {.fold = Show::Fold::kAlways}});
+  EXPECT_EQ(shown, "[n1:0]   299999%\n");
+  const std::string stored = *sys::read_file(folder_ + "/err");
+  EXPECT_EQ(std::count(stored.begin(), stored.end(), '\n'), 3);
+  EXPECT_EQ(std::count(stored.begin(), stored.end(), '%'), kDrawings);
 }
 
 Audience showing(const std::string& what) {

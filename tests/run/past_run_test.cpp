@@ -111,6 +111,20 @@ TEST_F(PastRuns, CountAllTheirAttempts) {
   EXPECT_EQ(duration_of(run, 1000), 110);
 }
 
+TEST_F(PastRuns, TellOfTheLatestAttemptThatWasStarted) {
+  (void)start(record_of("a", 100));
+  end(record_of("a", 100), {.code = 3, .text = "rank 1 failed"});
+  const std::string next = make_run_folder("a.1").value();  // its hosts are being checked
+  EXPECT_EQ(latest_of(find_run("a").value()), runs_folder() + "/a");
+  const PastRun refused = look_at_run("a");
+  EXPECT_EQ(refused.state, RunState::kFailed);
+  EXPECT_EQ(refused.why, "rank 1 failed");
+  EXPECT_EQ(refused.command, "./train");
+  EXPECT_EQ(refused.attempts, 1);
+  ASSERT_TRUE(write_owner(next));
+  EXPECT_EQ(look_at_run("a").state, RunState::kRunning);
+}
+
 TEST_F(PastRuns, AreFoundByTheirName) {
   (void)start(record_of("20260101-a", 100));
   (void)start(record_of("20260102-b", 200));

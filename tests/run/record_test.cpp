@@ -288,6 +288,7 @@ TEST(Verdict, TimeoutAndInterruptComeBeforeWhatTheyCaused) {
   record.reason = Reason::kInterrupted;
   record.signal = 2;
   EXPECT_EQ(judge(record).code, 130);
+  EXPECT_EQ(judge(record).text, "ended by signal 2 (Interrupt)");
 }
 
 TEST(Verdict, RanksThatNeverStartedAreTheEnginesFault) {

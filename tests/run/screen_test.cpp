@@ -12,6 +12,7 @@
 #include <pty.h>
 #include <unistd.h>
 
+#include "run/output.hpp"
 #include "sys/temp_folder.hpp"
 
 namespace muster::run {
@@ -112,6 +113,16 @@ TEST_F(ScreenTest, TheLineAtTheBottomIsDrawnOver) {
   EXPECT_TRUE(terminal.after("99%\x1b[0m").ends_with("\r\x1b[K[n1:0] 99%\x1b[0m"));
   screen = nullptr;
   EXPECT_TRUE(terminal.after("99%\x1b[0m\r\x1b[K").ends_with("\r\x1b[K"));
+}
+
+TEST_F(ScreenTest, MustersOwnLinesTakeThePlaceOfABar) {
+  SmallTerminal terminal;
+  const auto output = Output::open(folder_, 1);
+  ASSERT_TRUE(output);
+  EXPECT_TRUE((*output)->take("n1", {.rank = 0, .stream = sys::Stream::kErr, .bytes = "\r 50%"}));
+  (void)terminal.after("50%\x1b[0m");
+  (*output)->say("muster: the end\n");
+  EXPECT_TRUE(terminal.after("the end\r\n").ends_with("50%\x1b[0m\r\x1b[Kmuster: the end\r\n"));
 }
 
 }  // namespace

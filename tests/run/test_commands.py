@@ -154,14 +154,15 @@ def test_muster_yaml_describes_the_job(cluster, engine):
     cluster.lab.write("launcher", f"{project}/muster.yaml",
                       "hosts: n[1-3]\nengine: openmpi\nenv_file: job.env\nenvironment: {SEED: 2, HF_TOKEN: }\n"
                       f"profiles:\n  small: {{hosts: 'n[1-2]', ranks_per_host: 2, environment: {{WANDB_API_KEY: {secrets[1]}}}}}\n", mode="600")
-    told = "echo $RANK $SEED $(printf %s $TOKEN$WANDB_API_KEY$HF_TOKEN | sha256sum | cut -c-64) $WANDB_PROJECT ${HF_HOME:-none} $GLOO_SOCKET_IFNAME"
+    told = ("echo $RANK $SEED $(printf %s $TOKEN$WANDB_API_KEY$HF_TOKEN | sha256sum | cut -c-64) $WANDB_PROJECT ${HF_HOME:-none} $GLOO_SOCKET_IFNAME "
+            "$(printf '%s\\n' $TOKEN $WANDB_API_KEY $HF_TOKEN | grep -lsaF -f - /proc/[0-9]*/cmdline | wc -l) command lines")
     environment = ["env", "-C", f"{project}/src", f"PATH={engine.path}", "WANDB_PROJECT=vision", "HF_HOME=/data", "GLOO_SOCKET_IFNAME=ens5"]
     script = ["sh", "-c", 'read HF_TOKEN; export HF_TOKEN; exec "$@"', "sh"]  # in no command line of the test
     done = cluster.lab.exec("launcher", *script, *environment, "muster", "run", "-P", "small", "sh", "-c", told, input=f"{secrets[2]}\n")
     assert done.returncode == 0, done.stderr
     digest = hashlib.sha256("".join(secrets).encode()).hexdigest()
     assert sorted(line.rstrip("\r") for line in done.stdout.splitlines()) == [
-        f"[n{i // 2 + 1}:{i}] {i} 2 {digest} vision none eth0" for i in range(4)]
+        f"[n{i // 2 + 1}:{i}] {i} 2 {digest} vision none eth0 0 command lines" for i in range(4)]
     assert "not passed to the other hosts: GLOO_SOCKET_IFNAME; to pass a variable, add: -x GLOO_SOCKET_IFNAME\n" in done.stderr
     kept = "v=$(cat); echo \"$v\" | grep -rlsaF -D skip -f - ~/.local/state/muster /tmp; echo \"$v\" | grep -lsaF -f - /proc/[0-9]*/cmdline; :"
     for host in ("launcher", *cluster.lab.hosts):

@@ -4,7 +4,9 @@ import hashlib
 import re
 import shlex
 from collections import Counter
+from pathlib import Path
 
+import pip
 import pytest
 from tests.on_terminal import HOSTILE, HOSTILE_BYTES, SHOWN, is_harmless, on_terminal
 from tests.waiting import until
@@ -145,6 +147,17 @@ def test_what_64_ranks_print_alike_is_shown_once(cluster, engine):
     assert cluster.muster("logs", "last", "--rank", "63").stdout.splitlines() == [f"line {i} of 100" for i in range(100)]
 
 
+def test_a_note_that_needs_no_action_is_shown_only_with_v(cluster, engine):
+    cluster.lab.command("break", "n2", "docker0")
+    try:
+        run = cluster.run(engine, "--", "true")
+        assert run.code == 0 and len(run.err) == 1, run.said()
+        verbose = cluster.run(engine, "-v", "--", "true")
+        assert verbose.code == 0 and any(line.startswith("note") for line in verbose.err), verbose.said()
+    finally:
+        cluster.lab.shell("n2", "ip link del docker0", root=True)
+
+
 def test_a_rank_that_fails_is_shown_though_only_rank_0_was_asked_for(cluster, engine):
     program = 'echo out $RANK; echo err $RANK >&2; [ $RANK = 1 ] && exit 3; exec sleep 1000'
     run = cluster.run(engine, "--show", "0", "--", "sh", "-c", program)
@@ -153,12 +166,13 @@ def test_a_rank_that_fails_is_shown_though_only_rank_0_was_asked_for(cluster, en
     assert "[n2:1] err 1" in run.err and not any("err 2" in line for line in run.err), run.said()
 
 
-# A bar that moves until it is told to stop.
+# A bar that is drawn once, and moves from when it is told to until it is told to stop.
 BARS = """
 import os, time
 from tqdm import tqdm
 print("up", flush=True)
 with tqdm(desc="rank " + os.environ["RANK"], mininterval=0.05) as bar:
+    while not os.path.exists("/tmp/bars-move"): time.sleep(0.05)
     while not os.path.exists("/tmp/no-more-bars"):
         bar.update()
         time.sleep(0.02)
@@ -186,10 +200,14 @@ def steps_of(line):
 
 
 def test_tqdm_of_rank_0_is_drawn_in_place(cluster, engine):
-    """The bars of the other five ranks stay away, and ordinary lines are above it."""
+    """One drawing is enough for it to be seen. The bars of the other five ranks stay away, and ordinary lines are above it."""
     words = ["env", f"PATH={engine.path}", "muster", "run", "--answer-within", "45", "-H", cluster.all, "--nproc-per-node", "2", "--", "python3", "-c", BARS]
     screen = Tmux(cluster.lab, shlex.join(words))
     try:
+        until("the first drawing", lambda: any(line.startswith("[n1:0] rank 0: 0it [") for line in screen.lines()), 30)
+        for host in cluster.lab.hosts:
+            cluster.lab.shell(host, "touch /tmp/bars-move")
+
         def later_than(steps):
             lines = screen.lines()
             return lines if lines and steps_of(lines[-1]) > steps else None
@@ -206,4 +224,40 @@ def test_tqdm_of_rank_0_is_drawn_in_place(cluster, engine):
     finally:
         screen("kill-server")
         for host in cluster.lab.hosts:
-            cluster.lab.shell(host, "rm -f /tmp/no-more-bars")
+            cluster.lab.shell(host, "rm -f /tmp/bars-move /tmp/no-more-bars")
+
+
+# Three bars, one below the other, and a line above them.
+ROWS = """
+import os, sys, time
+sys.path.insert(0, sys.argv[1])
+from pip._vendor.rich.console import Console
+from pip._vendor.rich.progress import Progress
+with Progress(console=Console(force_terminal=True, width=70)) as progress:
+    rows = [progress.add_task("row %d" % i, total=None) for i in range(3)]
+    for step in range(10**6):
+        if step == 20: progress.console.print("rank %s speaks" % os.environ["RANK"])
+        for row in rows: progress.update(row, advance=1, description="row %d step %d" % (row, step))
+        time.sleep(0.05)
+"""
+
+
+def test_bars_of_several_rows_and_ctrl_c(cluster, engine):
+    """Real rich, which comes with pip. The rows share the last line, and what muster says gets a line of its own."""
+    words = ["env", f"PATH={engine.path}", "muster", "run", "--answer-within", "45", "-H", cluster.all, "--", "python3", "-c", ROWS, str(Path(pip.__file__).parent.parent)]
+    screen = Tmux(cluster.lab, shlex.join(words))
+    try:
+        def has_moved_on():
+            lines = screen.lines()
+            found = re.match(r"\[n1:0\] row 2 step (\d+) ", lines[-1]) if lines else None
+            return lines if found and int(found[1]) > 60 else None
+
+        lines = until("the third row", has_moved_on, 30)
+        above = screen("capture-pane", "-p", "-S", "-").splitlines()
+        assert all(f"[n{rank + 1}:{rank}] rank {rank} speaks" in above for rank in range(3)), "\n".join(above)
+        assert sum(" row " in line for line in lines) < 20, "\n".join(lines)  # hundreds if each drawing left one
+        screen("send-keys", "C-c")
+        lines = until("the end", lambda: (lines := screen.lines())[-1] == "ended 130" and lines, 30)
+        assert "muster: ending the run; press Ctrl-C again to kill it at once" in lines, "\n".join(lines)
+    finally:
+        screen("kill-server")

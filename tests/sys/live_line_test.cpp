@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "sys/print.hpp"
@@ -74,6 +75,15 @@ TEST_F(LiveLineTest, ProgressReplacesItselfAndGivesWayToWhatIsPrinted) {
   EXPECT_EQ(error.read(), "\r\033[Kmuster: done\r\n");
   progress.clear();  // nothing is there any more
   EXPECT_EQ(error.read(), "");
+}
+
+TEST_F(LiveLineTest, FitsIntoANarrowTerminal) {
+  const CapturedError error(true);
+  const winsize narrow{.ws_row = 5, .ws_col = 10, .ws_xpixel = 0, .ws_ypixel = 0};
+  ASSERT_EQ(::ioctl(STDERR_FILENO, TIOCSWINSZ, &narrow), 0);
+  LiveLine line;
+  line.show("checking the hosts: 0 of 2");
+  EXPECT_EQ(error.read(), "\r\033[Kchecking ");
 }
 
 TEST_F(LiveLineTest, IsNotRedrawnForEveryHost) {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sys/run_until_signal.hpp"
 #include "sys/temp_folder.hpp"
 
 namespace muster::sys {
@@ -31,6 +32,19 @@ TEST(Process, TellsASignalFromAnExit) {
   const auto ended = run(shell("kill -SEGV $$"));
   ASSERT_TRUE(ended.has_value());
   EXPECT_EQ(ended->signal, SIGSEGV);
+}
+
+TEST(Process, ASignalEndsTheCommandsAndNotTheirParent) {
+  const TempFolder folder;
+  const std::string later = folder.path() + "/later";
+  const std::vector<Command> commands = {shell("kill -TERM $PPID; exec sleep 1000"),
+                                         shell("touch " + later)};
+  int signal = 0;
+  const auto ended = run_until_signal(commands, 1, signal);
+  EXPECT_EQ(signal, SIGTERM);
+  EXPECT_EQ(ended[0]->signal, SIGTERM);
+  EXPECT_FALSE(std::filesystem::exists(later));
+  EXPECT_EQ(run_until_signal(commands, 1, signal).size(), 2U);  // a second call hears it too
 }
 
 TEST(Process, PassesAMegabyteThroughBothWays) {
