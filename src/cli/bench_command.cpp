@@ -490,8 +490,8 @@ constexpr auto kBenchMore =
     "results); show A (print a saved result).\n\n"
     "Sizes, algbw and busbw are defined as in nccl-tests, and every result is verified. The "
     "verdict compares busbw with the speed of the hosts' links, or with --expect.\n\n"
-    "Exit code: 0 if every verdict is good, 3 if one is bad, 125 if the measurement could not "
-    "start or was cut short, 130 after Ctrl-C.\n\n"
+    "Exit code: 0 if every verdict is good, 3 if one is bad, 123 if the checks found an error "
+    "and nothing was started, 125 if the measurement was cut short, 130 after Ctrl-C.\n\n"
     "Examples:\n"
     "  muster bench all-reduce -H node1,node2 --max 64M --report bench.html\n"
     "  muster bench pairs -H 'node[01-16]' --timeout 10m";

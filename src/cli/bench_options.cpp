@@ -112,7 +112,8 @@ void add_output(CLI::App& command, BenchOptions& options) {
 }  // namespace
 
 void add_bench_options(CLI::App& command, BenchOptions& options) {
-  command.add_option("WHAT", options.what, "What to measure, or compare or show; see below")
+  command
+      .add_option("WHAT", options.what, "What to measure, such as all-reduce; or compare or show")
       ->required()
       ->check(
           CLI::IsMember({"all-reduce", "all-gather", "reduce-scatter", "broadcast", "all-to-all",

@@ -49,8 +49,8 @@ Result<int> check(const CheckOptions& options, const Program& program) {
 
 void add_check(CLI::App& app, Action& action, const Program& program) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App* command = app.add_subcommand(
-      "check", "Find what would make a job fail on these hosts, before you start it");
+  CLI::App* command =
+      app.add_subcommand("check", "Find what would make a job fail, before you start it");
   command->formatter(help_formatter("[PROGRAM [ARGUMENTS]]"));
   command->footer(
       "If you name a program, muster also checks that every host has it, that all copies are equal "

@@ -52,7 +52,7 @@ constexpr ClusterRow kClusterFlags[] = {
       .help = "Read this file instead of muster.yaml in this directory or above it"},
      [](const Adder& flag, ClusterOptions& to) { return flag.value(to.config)->check(not_empty); }},
     {{.names = "-P,--profile",
-      .value = "NAME",
+      .value = "PROFILE",
       .group = kHosts,
       .help = "Profile of muster.yaml to use"},
      [](const Adder& flag, ClusterOptions& to) {

@@ -19,8 +19,8 @@ struct ValueKind {
 constexpr std::array kValueKinds = {
     ValueKind{"HOSTS", Wanted::kHosts},     ValueKind{"HOST", Wanted::kHosts},
     ValueKind{"PATH", Wanted::kFiles},      ValueKind{"DIRECTORY", Wanted::kFolders},
-    ValueKind{"RUN", Wanted::kRuns},        ValueKind{"ID", Wanted::kRuns},
-    ValueKind{"RESULTS", Wanted::kResults},
+    ValueKind{"DIR", Wanted::kFolders},     ValueKind{"RUN", Wanted::kRuns},
+    ValueKind{"RESULTS", Wanted::kResults}, ValueKind{"PROFILE", Wanted::kProfiles},
 };
 
 // The description up to where details begin.
@@ -51,16 +51,17 @@ const CLI::Option* long_option(const CLI::App& command, const std::string& name)
   return find_option(command, [&](const CLI::Option* one) { return one->check_lname(name); });
 }
 
-// Of letters such as "qH", the option of the last, if it takes a value.
+// Of letters such as "qH", the option of the last; none if one before it takes the rest as its
+// value.
 const CLI::Option* last_letter(const CLI::App& command, const std::string& letters) {
+  const CLI::Option* option = nullptr;
   for (std::size_t i = 0; i < letters.size(); ++i) {
     const std::string letter = letters.substr(i, 1);
-    const CLI::Option* option =
-        find_option(command, [&](const CLI::Option* one) { return one->check_sname(letter); });
+    if (takes_value(option)) return nullptr;
+    option = find_option(command, [&](const CLI::Option* one) { return one->check_sname(letter); });
     if (option == nullptr) return nullptr;
-    if (takes_value(option)) return i + 1 == letters.size() ? option : nullptr;
   }
-  return nullptr;
+  return option;
 }
 
 // The option of "--hosts", "-hosts", "-H" or "-qH".
@@ -134,6 +135,7 @@ class LineReader {
   void note(const CLI::Option& option, const std::string& value) {
     if (option.check_lname("hostfile")) result_.hostfile = value;
     if (option.check_lname("config")) result_.config = value;
+    if (option.check_lname("profile")) result_.profile = value;
   }
 
   void finish() {
@@ -149,7 +151,7 @@ class LineReader {
     } else if (word.starts_with('-')) {
       offer_flags();
     } else if (!command_->get_subcommands({}).empty()) {
-      offer_commands();
+      if (arguments_ == 0) offer_commands(*command_);  // else a word before it is no command
     } else if (takes_program()) {
       result_.wanted = Wanted::kProgram;
     } else {
@@ -185,11 +187,20 @@ class LineReader {
     }
   }
 
-  void offer_commands() {
-    if (arguments_ > 0) return;  // after a word that is no command
-    for (const CLI::App* one : command_->get_subcommands({})) {
+  void offer_commands(const CLI::App& command) {
+    for (const CLI::App* one : command.get_subcommands({})) {
       add(one->get_name(), about(one->get_description()));
     }
+  }
+
+  // For muster man lab up.
+  void offer_named_commands() {
+    const CLI::App* named = command_->get_parent();
+    for (std::size_t i = 1; i + 1 < words_.size(); ++i) {
+      const CLI::App* next = command_named(*named, words_[i]);
+      if (next != nullptr) named = next;
+    }
+    offer_commands(*named);
   }
 
   void offer_argument() {
@@ -197,6 +208,7 @@ class LineReader {
         command_->get_options([](const CLI::Option* option) { return option->get_positional(); });
     if (arguments.empty()) return;
     const CLI::Option& last = *arguments.back();
+    if (last.get_name(true) == "COMMAND") return offer_named_commands();
     if (arguments_ < arguments.size()) offer_values(*arguments[arguments_]);
     if (arguments_ >= arguments.size() && last.get_expected_max() > 1) offer_values(last);
   }
@@ -230,6 +242,7 @@ std::string_view way_on(Wanted wanted) {
       return "program";
     case Wanted::kWords:
     case Wanted::kRuns:
+    case Wanted::kProfiles:
       return "words";
   }
   return {};

@@ -17,10 +17,11 @@ struct Candidate {
 };
 
 enum class Wanted {
-  kWords,    // one of `candidates`
-  kHosts,    // a list of hosts
-  kRuns,     // the id of a run
-  kResults,  // the id of a run, or a file
+  kWords,     // one of `candidates`
+  kHosts,     // a list of hosts
+  kRuns,      // the id or the name of a run
+  kResults,   // the same, or a file
+  kProfiles,  // of muster.yaml
   kFiles,
   kFolders,
   kProgram,  // a program in PATH, or a file
@@ -33,6 +34,7 @@ struct Completion {
   std::string typed = {};                  // what follows it
   std::string hostfile = {};               // named earlier on the line
   std::string config = {};
+  std::string profile = {};
 };
 
 // `words` are what follows "muster"; the last, which may be empty, is being typed.

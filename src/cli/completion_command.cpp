@@ -2,14 +2,18 @@
 
 #include <algorithm>
 #include <memory>
+#include <set>
 
 #include <unistd.h>
 
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
 #include "cli/completion.hpp"
+#include "cli/config_file.hpp"
 #include "cli/kept_command.hpp"
+#include "run/about.hpp"
 #include "run/folder.hpp"
+#include "run/past_run.hpp"
 #include "sys/print.hpp"
 #include "sys/quote.hpp"
 
@@ -18,7 +22,7 @@ namespace {
 
 constexpr std::size_t kLineBytes = std::size_t{1} << 20;  // of a line
 constexpr std::size_t kMostHosts = 1000;
-constexpr std::size_t kMostRuns = 20;
+constexpr std::size_t kMostRuns = 100;
 
 // Each word ends with a NUL.
 Words read_words() {
@@ -42,6 +46,7 @@ Words known_hosts(const Completion& line) {
   ClusterOptions options;
   options.hostfile = line.hostfile;
   options.config = line.config;
+  options.profile = line.profile;
   Words names;
   if (const auto cluster = read_cluster(options)) {
     for (const hosts::Host& host : cluster->hosts) {
@@ -51,15 +56,30 @@ Words known_hosts(const Completion& line) {
   return names;
 }
 
+std::vector<Candidate> known_profiles(const Completion& line) {
+  ClusterOptions options;
+  options.config = line.config;
+  std::vector<Candidate> found;
+  if (const auto file = read_config(options)) {
+    for (const std::string& name : (*file)->config.profiles) found.push_back({.word = name});
+  }
+  return found;
+}
+
+// The newest first; those with a name by their name too.
 std::vector<Candidate> known_runs() {
   std::vector<Candidate> found = {{.word = "last", .about = "the newest run"}};
-  std::vector<std::string> ids = run::list_runs();
-  std::reverse(ids.begin(), ids.end());
-  for (const std::string& id : ids) {
-    if (run::parse_attempt(id).number > 0) continue;
-    const auto command = found.size() <= kMostRuns ? read_command(run::runs_folder() + "/" + id)
-                                                   : Result<KeptCommand>(unexpected(Error{}));
-    found.push_back({.word = id, .about = command ? sys::quote(command->program) : ""});
+  std::set<std::string> names;
+  for (const std::string& id : run::newest_runs(kMostRuns)) {
+    const std::string folder = run::runs_folder() + "/" + id;
+    const auto command = read_command(folder);
+    const std::string program = command ? sys::quote(command->program) : "";
+    const auto about = run::read_about(folder);
+    const bool is_named = about && run::wrong_name(about->name).empty();
+    if (is_named && names.insert(about->name).second) {
+      found.push_back({.word = about->name, .about = program});
+    }
+    found.push_back({.word = id, .about = program});
   }
   return found;
 }
@@ -79,6 +99,7 @@ int answer_completion(const CLI::App& app) {
   const bool wants_runs =
       completion.wanted == Wanted::kRuns || completion.wanted == Wanted::kResults;
   if (wants_runs) completion.candidates = known_runs();
+  if (completion.wanted == Wanted::kProfiles) completion.candidates = known_profiles(completion);
   sys::write_out(answer_text(completion));
   return 0;
 }

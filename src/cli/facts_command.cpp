@@ -90,7 +90,8 @@ void add_facts(CLI::App& app, Action& action) {
                     "Print everything as JSON, one object per host on a line of its own");
   command
       ->add_option("--activate", request.activate,
-                   "Shell lines to run first, such as 'source ~/venv/bin/activate'")
+                   "Shell commands that set up the environment on each host, such as 'source "
+                   "~/venv/bin/activate'")
       ->type_name("LINES");
   command->add_option("--program", request.program, "Also examine this program and its libraries")
       ->type_name("PATH");
@@ -101,9 +102,10 @@ void add_facts(CLI::App& app, Action& action) {
             return path.starts_with('/') ? std::string() : "the path must begin with /";
           },
           "PATH"));
-  trainflags::takes_duration(command->add_option("--answer-within", options->job.answer_within_s,
-                                                 "Time that a host has to answer"),
-                             1)
+  trainflags::takes_duration(
+      command->add_option("--answer-within", options->job.answer_within_s,
+                          "Give up on a host that has not answered within this time"),
+      1)
       ->capture_default_str();
   command->callback([options, &action] { action = [options] { return show_facts(*options); }; });
 }

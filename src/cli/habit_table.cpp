@@ -102,8 +102,8 @@ Result<Words> exported(const Habit& habit, const Given& given) {
     if (name == "ALL" || name == "NONE" || name == "NIL") {
       return refusal(
           given,
-          "name each variable with -x NAME; NCCL_*, TORCH_*, GLOO_*, UCX_*, FI_*, CCL_* and OMP_* "
-          "are always passed on; --activate sets up the environment on each host");
+          "name each variable with -x NAME; some, such as NCCL_DEBUG, are always passed "
+          "(docs/config.md lists them); --activate sets up the environment on each host");
     }
   }
   return variable_names(habit, given);
@@ -131,15 +131,15 @@ Result<Words> port_or_partition(const Habit&, const Given& given) {
 }
 
 constexpr std::string_view kLogs =
-    "muster shows and stores the output of every rank; to see it later: muster logs ID, or muster "
-    "logs ID --rank N; the files are in ~/.local/state/muster/runs/ID, or in "
+    "muster stores the output of every rank; to see it later: muster logs RUN, or muster logs RUN "
+    "--rank N; the files are in ~/.local/state/muster/runs/ID, or in "
     "$XDG_STATE_HOME/muster/runs/ID";
 constexpr std::string_view kFolder =
     "ranks start in the directory where you call muster (or in the home directory, on a host that "
     "does not have it): change to the directory first";
 constexpr std::string_view kVariables =
-    "name each variable with -x NAME; NCCL_*, TORCH_*, GLOO_*, UCX_*, FI_*, CCL_* and OMP_* are "
-    "always passed on";
+    "name each variable with -x NAME; some, such as NCCL_DEBUG, are always passed (docs/config.md "
+    "lists them)";
 constexpr std::string_view kOneProgram =
     "all ranks run the same program; to run different ones, let a script choose by the variable "
     "RANK";
@@ -183,8 +183,7 @@ constexpr std::array kHabits = {
           "--error",
           1, refuse, kLogs},
     Habit{"--local-ranks-filter", 1, refuse,
-          "muster shows the output of all ranks, labelled [host:rank]; for one rank: muster logs "
-          "ID --rank N"},
+          "to show only some ranks: --show 0,8; to see one later: muster logs --rank N"},
     Habit{"--role", 1, refuse,
           "leave it out: muster labels output with [host:rank], and every rank has the role "
           "'default'"},
@@ -208,7 +207,7 @@ constexpr std::array kHabits = {
     Habit{"--time", 1, refuse,
           "use --timeout 2h; for Slurm's own limit: --engine slurm --slurm-arg=--time=LIMIT"},
     Habit{"--pty", 0, refuse,
-          "muster gives ranks no terminal; for a terminal on a host: ssh -t HOST"},
+          "muster gives ranks no terminal; for a shell on a host: muster exec -i -H HOST"},
     Habit{"-p", 1, port_or_partition},
     // For Slurm.
     Habit{"--partition --account -A --qos --job-name -J --gres --gpus -G --gpus-per-node "

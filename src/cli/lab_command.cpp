@@ -352,7 +352,7 @@ void add_break(CLI::App& lab, const Options& options, Action& action) {
       "\n\nOn hosts that show hardware (lab up --like), WHAT may also be one of these.\n"
       "GPUs and rails are counted from 0; a rail may also be named: rail=mlx5_3.";
   for (const lab::Damage& row : lab::damages()) add_row(row.name, row.argument, row.what);
-  command->add_option("WHAT", options->what, "What to break; see below")->required();
+  command->add_option("WHAT", options->what, "What to break, such as docker0")->required();
   command->add_option("ARGUMENT", options->argument,
                       "Argument of WHAT, if it takes one; WHAT=ARGUMENT means the same");
   command->footer(known +

@@ -137,7 +137,8 @@ Result<int> show_logs(const LogsOptions& options) {
 }
 
 void add_choices(CLI::App* logs, LogsOptions& options) {
-  logs->add_option("--rank", options.ranks, "Only these ranks: 3, 0-7 or 0,4-7; one has no labels")
+  logs->add_option("--rank", options.ranks,
+                   "Only these ranks: 3, 0-7 or 0,4-7; a single rank has no label")
       ->type_name("RANKS");
   logs->add_option("-H,--hosts,--host", options.hosts, "Only the ranks on these hosts")
       ->type_name("HOSTS");
@@ -146,22 +147,22 @@ void add_choices(CLI::App* logs, LogsOptions& options) {
   logs->add_option("--grep", options.pattern,
                    "Only lines that contain this regular expression, as in grep -E")
       ->type_name("REGEX");
-  trainflags::takes_duration(
-      logs->add_option("--since", options.since_s, "Only what was printed in the last 30s, 5m, 2h"),
-      0.001);
+  trainflags::takes_duration(logs->add_option("--since", options.since_s,
+                                              "Only what was printed within this time, such as 5m"),
+                             0.001);
 }
 
 }  // namespace
 
 void add_logs(CLI::App& app, Action& action) {
-  auto [logs, options] = add_verb<LogsOptions>(
-      app, action, "logs", "Show the output of a run, all of it or a choice", show_logs);
+  auto [logs, options] = add_verb<LogsOptions>(app, action, "logs",
+                                               "Show the output of a run, or follow it", show_logs);
   logs->footer(
       "With --rank N and --out or --err, the output is exactly what the rank wrote.\n\n"
       "Examples:\n  muster logs\n  muster logs -f --since 5m\n  muster logs lr3 --rank 3 --err");
   take_run(logs, options->run);
   logs->add_flag("-f,--follow", options->follow,
-                 "Go on until the run ends; Ctrl-C leaves the run running");
+                 "Also show new output until the run ends; Ctrl-C leaves the run running");
   add_choices(logs, *options);
   logs->add_option("--attempt", options->attempt,
                    "Attempt of a run that was restarted, counted from 1; default: the latest")

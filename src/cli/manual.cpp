@@ -107,12 +107,14 @@ std::string manual_page(const CLI::App& command, const std::string& version) {
   const std::string footer = command.get_footer();
   const std::size_t examples = std::min(footer.find(kExamples), footer.size());
   const std::string more = without_end(footer.substr(0, examples));
+  const std::string note = trainflags::note_about_seconds(command);
   return ".TH " + plain(upper(page)) + " 1 \"\" \"muster " + version + "\" \"muster\"\n" +
          ".SH NAME\n" + plain(page) + " \\- " + plain(command.get_description()) + "\n" +
          ".SH SYNOPSIS\n.B " + plain(trainflags::usage_line(command, full_name(command))) + "\n" +
          (more.empty() ? "" : ".SH DESCRIPTION\n" + prose(more)) +
          groups_text("COMMANDS", trainflags::command_groups(command)) +
-         groups_text("OPTIONS", trainflags::option_groups(command)) + exit_status() +
+         groups_text("OPTIONS", trainflags::option_groups(command)) +
+         (note.empty() ? "" : ".PP\n" + plain(note) + "\n") + exit_status() +
          prose(footer.substr(examples)) + see_also(command);
 }
 

@@ -114,12 +114,13 @@ void add_rm(CLI::App& app, Action& action) {
   rm->footer(
       "A run is removed with all its attempts. A run that may be running is never removed.\n\n"
       "Examples:\n  muster rm lr3\n  muster rm --older-than 30d --max-size 10G");
-  rm->add_option("RUN", options->runs, "Runs: their ids, names, or 'last'");
+  rm->add_option("RUN", options->runs, kRunHelp);
   trainflags::takes_duration(
-      rm->add_option("--older-than", options->older_than_s, "Runs that ended longer ago: 12h, 30d"),
+      rm->add_option("--older-than", options->older_than_s,
+                     "Remove runs that ended longer ago than this, such as 30d"),
       0);
   rm->add_option("--max-size", options->max_bytes,
-                 "The oldest runs, until all together take no more than this: 500M, 10G")
+                 "Remove the oldest runs until all together take no more than this: 500M, 10G")
       ->transform(CLI::Validator(size_in_bytes, ""))
       ->type_name("SIZE");
   rm->add_flag("--dry-run", options->dry_run, "Only print what would be removed");

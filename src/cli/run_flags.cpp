@@ -113,10 +113,10 @@ constexpr RunRow kOnlyRunFlags[] = {
     {{.names = "--json", .help = "With --dry-run: print everything that muster decided as JSON"},
      [](const Adder& flag, RunOptions& to) { return flag.on(to.json)->needs("--dry-run"); }},
     {{.names = "--again",
-      .value = "ID",
+      .value = "RUN",
       .if_left_out = "last",
       .kept = false,
-      .help = "Start an earlier run again, with the same command line; without ID, the last "
+      .help = "Start an earlier run again, with the same command line; without RUN, the last "
               "run. Only --max-restarts, --spares, --status, -d and -q can be added"},
      [](const Adder& flag, RunOptions& to) { return flag.value(to.again); }},
 };

@@ -23,10 +23,10 @@ run::Ending ending_of(const Result<run::Ending>& result) {
   return {.code = exit_code(result.error().code), .text = result.error().what};
 }
 
-void write_ending(const std::string& path, const run::Ending& ending, const std::string& run_id) {
-  if (path.empty()) return;
-  const auto written = sys::write_file(path, to_json(ending, run_id), kMode);
-  if (!written) sys::print_err("muster: {}\n", to_text(written.error()));
+Result<void> write_ending(const std::string& path, const run::Ending& ending,
+                          const std::string& run_id) {
+  if (path.empty()) return {};
+  return sys::write_file(path, to_json(ending, run_id), kMode);
 }
 
 }  // namespace
@@ -52,8 +52,10 @@ Result<int> conclude(const Result<run::Ending>& result, const std::string& path,
                      const std::string& run_id) {
   const run::Ending ending = ending_of(result);
   if (ending.told) return ending.code;
-  write_ending(path, ending, run_id);
+  const auto written = write_ending(path, ending, run_id);
+  // It may be about this very file, which is said once.
   if (!result && result.error().code == ErrorCode::kUsage) return unexpected(result.error());
+  if (!written) sys::print_err("muster: {}\n", to_text(written.error()));
   if (!result) sys::print_err("muster: {}\n", to_text(result.error()));
   const std::string whose = whose_code(ending);
   if (!whose.empty()) sys::print_err("muster: {}\n", whose);

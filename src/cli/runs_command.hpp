@@ -21,12 +21,13 @@ std::pair<CLI::App*, std::shared_ptr<Options>> add_verb(CLI::App& app, Action& a
   return {command, options};
 }
 
+inline constexpr const char* kRunHelp =
+    "Run id, the beginning of one, a name that --name gave, or 'last' for the newest run";
+
 // The run that a command is about, "last" unless it is given.
 inline CLI::Option* take_run(CLI::App* command, std::string& run) {
   run = "last";
-  return command->add_option("RUN", run,
-                             "Run id, the beginning of one, a name that --name gave, or 'last' "
-                             "for the newest run, which is the default");
+  return command->add_option("RUN", run, std::string(kRunHelp) + ", which is the default");
 }
 
 void add_logs(CLI::App& app, Action& action);

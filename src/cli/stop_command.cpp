@@ -63,7 +63,7 @@ void add_stop(CLI::App& app, Action& action) {
   auto [stop, options] =
       add_verb<StopOptions>(app, action, "stop", "End a run cleanly on all hosts", stop_run);
   stop->footer("Examples:\n  muster stop last\n  muster stop lr3 --timeout 5m");
-  take_run(stop, options->run)->required();
+  stop->add_option("RUN", options->run, kRunHelp)->required();
   trainflags::takes_duration(stop->add_option("--timeout", options->timeout_s,
                                               "Longest time to wait until the run has ended"),
                              1)

@@ -1,4 +1,4 @@
-// Flags that take a length of time, for every command: 90, 30s, 5m, 2h.
+// Flags that take a length of time, for every command: 90, 30s, 5m, 2h, 30d.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ inline CLI::Option* takes_duration(CLI::Option* option, double least, double mos
   const auto to_seconds = [least, most, text](std::string& given) -> std::string {
     const auto seconds = parse_duration(given);
     if (!seconds) {
-      return "'" + given + "' is not a length of time; write 90 (seconds), 30s, 5m or 2h";
+      return "'" + given + "' is not a length of time; write 90 (seconds), 30s, 5m, 2h or 30d";
     }
     if (*seconds < least) return given + " is too short; the least is " + text(least) + "s";
     if (*seconds > most) return given + " is too long; the most is " + text(most) + "s";

@@ -115,12 +115,8 @@ std::string groups_text(const std::vector<HelpGroup>& groups, std::size_t column
 }
 
 std::string all_options(const CLI::App& app) {
-  std::string text = groups_text(option_groups(app), kTextColumn);
-  const bool has_durations =
-      !app.get_options([](const CLI::Option* option) { return value_word(*option) == "SECONDS"; })
-           .empty();
-  if (has_durations) text += "\nSECONDS may have a unit: 90, 30s, 5m, 2h, 1h30m, 30d.\n";
-  return text;
+  const std::string note = note_about_seconds(app);
+  return groups_text(option_groups(app), kTextColumn) + (note.empty() ? "" : "\n" + note + "\n");
 }
 
 std::string commands_text(const CLI::App& app) {
@@ -224,6 +220,13 @@ std::vector<HelpGroup> command_groups(const CLI::App& command) {
 std::string program_word(const CLI::App& command) {
   const auto* formatter = dynamic_cast<const HelpFormatter*>(command.get_formatter().get());
   return formatter == nullptr ? "" : formatter->program();
+}
+
+std::string note_about_seconds(const CLI::App& command) {
+  const auto takes_seconds = [](const CLI::Option* one) { return value_word(*one) == "SECONDS"; };
+  return command.get_options(takes_seconds).empty()
+             ? ""
+             : "SECONDS may have a unit: 90, 30s, 5m, 2h, 1h30m, 30d.";
 }
 
 std::string usage_line(const CLI::App& command, const std::string& name) {

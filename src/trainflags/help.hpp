@@ -32,6 +32,9 @@ struct HelpGroup {
 [[nodiscard]] std::vector<HelpGroup> option_groups(const CLI::App& command);
 [[nodiscard]] std::vector<HelpGroup> command_groups(const CLI::App& command);
 
+// How to write SECONDS; empty if no flag of the command takes them.
+[[nodiscard]] std::string note_about_seconds(const CLI::App& command);
+
 // "muster hosts [FLAGS]"; `name` is the command's full name.
 [[nodiscard]] std::string usage_line(const CLI::App& command, const std::string& name);
 

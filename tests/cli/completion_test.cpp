@@ -19,10 +19,17 @@ class CompletionTest : public testing::Test {
     logs->add_option("RUN", word_, "Run id");
     CLI::App* sync = app_.add_subcommand("sync", "Copy a directory");
     sync->add_option("DIRECTORY", word_, "Directory");
+    sync->add_option("--back", word_, "Directory here")->type_name("DIR");
     CLI::App* lab = app_.add_subcommand("lab", "Simulate a cluster");
     CLI::App* exec = lab->add_subcommand("exec", "Run a command on a host");
     exec->formatter(trainflags::help_formatter("-- COMMAND"));
     exec->add_option("HOST", word_, "Host");
+    CLI::App* man = app_.add_subcommand("man", "Print a man page");
+    man->add_option("COMMAND", words_, "Command");
+    CLI::App* shell = app_.add_subcommand("shell", "Run a command on all hosts");
+    shell->formatter(trainflags::help_formatter("COMMAND"));
+    add_cluster_options(*shell, options_.job.cluster);
+    shell->add_flag("-i,--interactive", on_, "With your terminal");
   }
 
   // Each word but the last is typed; a line that ends with a blank asks for a new word.
@@ -36,11 +43,15 @@ class CompletionTest : public testing::Test {
   CLI::App app_;
   RunOptions options_;
   std::string word_;
+  Words words_;
+  bool on_ = false;
 };
 
 TEST_F(CompletionTest, CommandsWithTheBeginningOfTheirDescriptions) {
   EXPECT_EQ(answer("l"), "words\nlogs\tShow output\nlab\tSimulate a cluster\n");
   EXPECT_EQ(answer("lab "), "words\nexec\tRun a command on a host\n");
+  EXPECT_EQ(answer("man l"), answer("l"));
+  EXPECT_EQ(answer("man lab "), answer("lab "));
   EXPECT_EQ(answer("nosuch "), "words\n");
 }
 
@@ -67,6 +78,10 @@ TEST_F(CompletionTest, ValuesByTheirWordInHelp) {
       {"run -hostfile ", Wanted::kFiles},
       {"run -f ", Wanted::kFiles},
       {"run --again ", Wanted::kRuns},
+      {"run -P ", Wanted::kProfiles},
+      {"run --profile=b", Wanted::kProfiles},
+      {"shell -i -H ", Wanted::kHosts},  // -i takes no value here, although it does in srun
+      {"sync --back ", Wanted::kFolders},
       {"logs ", Wanted::kRuns},
       {"sync ", Wanted::kFolders},
       {"run ", Wanted::kProgram},
@@ -88,6 +103,7 @@ TEST_F(CompletionTest, HostsComeFromTheFileOnTheLine) {
   EXPECT_EQ(at("run -f hosts.txt --include ").hostfile, "hosts.txt");
   EXPECT_EQ(at("run --hostfile=hosts.txt --config c.yaml --include ").hostfile, "hosts.txt");
   EXPECT_EQ(at("run --hostfile=hosts.txt --config c.yaml --include ").config, "c.yaml");
+  EXPECT_EQ(at("run -P big --include ").profile, "big");
 }
 
 TEST_F(CompletionTest, AListOfHostsGrows) {

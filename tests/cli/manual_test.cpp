@@ -16,6 +16,7 @@ class ManualTest : public testing::Test {
     up_->formatter(trainflags::help_formatter());
     up_->set_help_flag();
     up_->add_option("-N,--nodes", nodes_, "How many")->type_name("N")->group("Hosts");
+    up_->add_option("--within", nodes_, "Time to wait")->type_name("SECONDS");
     up_->add_flag("--dry-run", dry_run_, ".hidden \\n in roff");
     up_->footer("First words.\n\nExamples:\n  muster lab up -N 2");
   }
@@ -35,6 +36,7 @@ TEST_F(ManualTest, HasTheSectionsOfAManPage) {
   EXPECT_TRUE(has(".SH SYNOPSIS\n.B muster lab up [FLAGS]\n"));
   EXPECT_TRUE(has(".SH DESCRIPTION\nFirst words.\n"));
   EXPECT_TRUE(has(".SS Hosts\n.TP\n\\fB\\-N, \\-\\-nodes N\\fR\nHow many\n"));
+  EXPECT_TRUE(has(".PP\nSECONDS may have a unit: 90, "));
   EXPECT_TRUE(has(".SH EXIT STATUS\n.TP\n\\fB0\\fR\nSuccess.\n"));
   EXPECT_TRUE(has(".SH EXAMPLES\n.PP\n.nf\n  muster lab up \\-N 2\n.fi\n"));
   EXPECT_TRUE(has(".SH SEE ALSO\n.BR muster\\-lab (1)\n"));

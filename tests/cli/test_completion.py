@@ -17,6 +17,8 @@ BEGIN = {
     "fish": (["fish", "--no-config", "-i"], "source {script}"),
 }
 
+PROMPT = r"[\s\S]*[$#>] "  # what is typed before it does not reach the shell key by key
+
 
 @pytest.fixture(scope="module")
 def installed(root, muster, tmp_path_factory):
@@ -29,12 +31,16 @@ def installed(root, muster, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def project(muster, tmp_path_factory):
-    """A folder with a muster.yaml, a host file and a program, and a home with one run."""
+    """A folder with a muster.yaml, a host file and a program, and a home with two runs, one of which has a name."""
     folder = tmp_path_factory.mktemp("project")
-    (folder / "muster.yaml").write_text("hosts: alpha[1-2],beta\n")
+    (folder / "muster.yaml").write_text("hosts: alpha[1-2],beta\nprofiles:\n  large:\n    hosts: delta,epsilon\n  small:\n    hosts: beta\n")
     (folder / "others.txt").write_text("gamma slots=2\n")
     (folder / "train_it.py").write_text("")
+    (folder / "results").mkdir()
     (folder / "state/muster/runs/20261116-120000-1a2b3").mkdir(parents=True)
+    named = subprocess.run([muster, "run", "-q", "--name", "lr3", "-n", "1", "true"], capture_output=True, text=True, timeout=patient(60), cwd="/",
+                           env={**os.environ, "XDG_STATE_HOME": str(folder / "state")})
+    assert named.returncode == 0, named.stderr
     (folder / "bin").mkdir()
     script = folder / "bin/muster"  # says what it was called with, unless the shell asks for words
     script.write_text(f'#!/bin/sh\n[ "$1" = complete ] && exec {muster} complete\necho "ran: $*"\n')
@@ -54,7 +60,7 @@ class Shell:
             os.chdir(project)
             os.execvpe(words[0], words, env)
         self.type(begin.format(script=script, folder=script.parent) + "; echo re''ady\r")
-        self.see("ready")
+        self.see(r"ready\r?\n" + PROMPT)
 
     def type(self, text):
         os.write(self.terminal, text.encode())
@@ -70,7 +76,7 @@ class Shell:
     def completes(self, line, whole):
         """Types the beginning of a line and a tab, and has the shell run what stands there then."""
         self.type(line + "\t\r")
-        self.see(re.escape("ran: " + whole.removeprefix("muster ")) + r" ?\r?\n")
+        self.see(re.escape("ran: " + whole.removeprefix("muster ")) + r"/? ?\r?\n" + PROMPT)
 
     def close(self):
         os.close(self.terminal)
@@ -92,7 +98,18 @@ LINES = {
     "a host of muster.yaml": ("muster run -H be", "muster run -H beta"),
     "the next host": ("muster run -H alpha1:2,be", "muster run -H alpha1:2,beta"),
     "a host of a host file": ("muster exec -f others.txt --include ga", "muster exec -f others.txt --include gamma"),
-    "a run": ("muster logs 2026", "muster logs 20261116-120000-1a2b3"),
+    "a host of a profile": ("muster exec -P large -H ep", "muster exec -P large -H epsilon"),
+    "a host for a shell": ("muster exec -i -H be", "muster exec -i -H beta"),
+    "a profile": ("muster run -P la", "muster run -P large"),
+    "a run": ("muster logs 20261116-1200", "muster logs 20261116-120000-1a2b3"),
+    "a run by its name": ("muster logs lr", "muster logs lr3"),
+    "a run to attach to": ("muster attach lr", "muster attach lr3"),
+    "a run to show": ("muster show lr", "muster show lr3"),
+    "a run to stop": ("muster stop lr", "muster stop lr3"),
+    "a second run to remove": ("muster rm last lr", "muster rm last lr3"),
+    "a run to start again": ("muster run --again lr", "muster run --again lr3"),
+    "a directory": ("muster sync --back res", "muster sync --back results"),
+    "a command with a man page": ("muster man lab res", "muster man lab restart"),
     "a program": ("muster run -n 2 train_", "muster run -n 2 train_it.py"),
     "a file": ("muster run --hostfile oth", "muster run --hostfile others.txt"),
     "a file after =": ("muster run --hostfile=oth", "muster run --hostfile=others.txt"),

@@ -27,14 +27,57 @@ def test_the_docs_have_every_habit(root):
     assert [name for name in names if not re.search(rf"`{name}[` =]", docs)] == []
 
 
+def rows_of_page(root):
+    """Each flag that a table of the page has, with its words, and whether muster rejects it."""
+    page = (root / "docs/habits.md").read_text()
+    for row in re.findall(r"^\| (`.*) \|$", page.split("## One meaning per flag")[0], flags=re.M):
+        flags, meaning = row.split(" | ", 1)
+        for words in re.findall(r"`(-[^`]*)`", flags):
+            yield words, meaning.startswith(("rejected", "`--engine"))
+
+
+# What follows a flag in the test where the page has no value, and a number would be wrong.
+VALUES = {"--output": "a.txt", "--tee": "0:1", "-x": "NAME", "--env": "NAME", "--genvlist": "NAME", "--envlist": "NAME",
+          "--bind-to": "core", "--map-by": "node", "--cpu-bind": "core", "--master-addr": "198.18.1.1",
+          **dict.fromkeys(("--host", "-hosts", "-w", "--nodelist", "--hostlist"), "a,b"),
+          **dict.fromkeys(("--hostfile", "-f", "--machinefile", "--nodefile", "-F"), "hosts"), "--include": "a", "--exclude": "b"}
+# For muster run alone, only in pods, before a program: each has a test of its own.
+ELSEWHERE = {"--dry-run", "--node-rank", "-m"}
+
+
+def test_every_flag_of_the_page_does_what_it_says(root, muster, tmp_path):
+    """muster config takes the flags of run and contacts no host."""
+    (tmp_path / "hosts").write_text("a slots=4\nb slots=4\n")
+    (tmp_path / "muster.yaml").write_text("hosts: a:4,b:4\n")
+
+    def ended(*words):
+        return subprocess.run([muster, "config", *words, "--", "true"], capture_output=True, text=True, timeout=patient(30), cwd=tmp_path,
+                              env={"PATH": PATH, "HOME": str(tmp_path), "NAME": "value", "A": "1"})
+
+    rows = list(rows_of_page(root))
+    assert len(rows) > 150
+    wrong = []
+    for typed, is_rejected in rows:
+        words = [word.replace("HOST:PORT", "a:29500").replace("MIN:MAX", "1:2") for word in typed.split()]
+        if words[0] in ELSEWHERE:
+            continue
+        found = ended(*words)
+        if missing := re.search(r"needs (a|\d) value", found.stderr):
+            found = ended(*words, *[VALUES.get(words[0], "2")] * (1 if missing[1] == "a" else int(missing[1])))
+        explained = found.returncode == 2 and "hint: " in found.stderr and "has no flag" not in found.stderr
+        if not (explained if is_rejected else found.returncode == 0):
+            wrong.append((typed, found.stderr))
+    assert wrong == []
+
+
 REFUSED = [
     ("-H n1 --rank-by node -- true", "--engine-arg=--rank-by --engine-arg=node"),
     ("-H n1 -mca btl tcp --engine mpich -- true", "-mca is a flag of openmpi, and --engine mpich was given"),
-    ("-H n1 --log_dir d -- true", "muster logs ID --rank N"),
+    ("-H n1 --log_dir d -- true", "muster logs RUN --rank N"),
     ("-H n1 --no_such_flag -- true", "--engine-arg=--no-such-flag"),
     ("-H n1 --nproc-per-nod 2 -- true", "did you mean --nproc-per-node?"),
     ("-H n1 --rdzv-endpont a -- true", "did you mean --rdzv-endpoint?"),
-    ("-H n1 --timeout 5x -- true", "--timeout: '5x' is not a length of time; write 90 (seconds), 30s, 5m or 2h"),
+    ("-H n1 --timeout 5x -- true", "--timeout: '5x' is not a length of time; write 90 (seconds), 30s, 5m, 2h or 30d"),
     ("-H n1 --timeout -- true", "--timeout needs a value: --timeout SECONDS"),
     ("-H n1 --node-rank 1 -- true", "--node-rank 1 works only in a pod, and muster does not run in one"),
     ("-H n1 --nnodes 3:2 -- true", "'3:2' is neither a number of hosts nor torchrun's MIN:MAX"),

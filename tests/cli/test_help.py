@@ -82,19 +82,54 @@ def test_large_help_is_in_groups(helps):
         assert flags.get("Flags", 0) <= 10 and flags.get("Other flags", 0) <= 10, words
 
 
-# Two words for the values of one flag, where both are meant.
-SAME_MEANING = {"--backend": "the backends of a bench, and the one of a training"}
+FLAG = re.compile(r"^ {2,6}(-\S(?:, --[\w-]+)?|--[\w-]+)(?: (\S+))?(?:  +|\n {20,})(\S.*(?:\n {20,}\S.*)*)", flags=re.M)
+
+
+def flags_of(text):
+    """Of each flag of a help text: all its names, and what it does, with the word for its value in front."""
+    for names, value, about in FLAG.findall(text):
+        about = " ".join(about.split())
+        also = re.search(r" \(also ([^)]*)\)", about)
+        meaning = re.sub(r" \((also|off:) [^)]*\)| \(required\)| \[default: [^]]*\]", "", about)
+        yield [*names.split(", "), *(also[1].split(", ") if also else [])], f"{value} {meaning}".strip()
+
+
+# Flags whose texts differ: every text says the one thing that the flag means.
+ONE_MEANING = {
+    "--activate": "^LINES Shell commands that set up the environment on each host",
+    "--dry-run": "without|Only print",
+    "--fan-out": "^N Number of hosts .* at the same time$",
+    "--json": "JSON",
+    "--timeout": "^SECONDS .* (after this time|time to wait)",
+    **dict.fromkeys(("-H", "--hosts", "--host"), "^HOSTS (Host names|Only the ranks on these hosts)"),
+    **dict.fromkeys(("-N", "--nodes", "--nnodes"), "^N (Use only the first N hosts|Number of hosts)"),
+    "--device": r"^cpu\|cuda\|auto .*where to train; auto means on a GPU",
+    "--image-size": "^N .*(image width and height|scale images to N x N)",
+    "--launcher": "^PATH .* mpirun",
+    "--name": "^NAME Name of the (run|lab)",
+    "--to": "^PATH .*[Dd]irectory",
+    "--user": "^USER (User to log in as|Name of the ordinary user on every host)",
+}
+# Flags that mean two things, and why.
+TWO_MEANINGS = {
+    "-f": "a host file as with mpirun; logs -f as with tail",
+    "--force": "goes on in spite of what muster found: errors of the checks, or files of an earlier setup",
+    "--backend": "the backends of a bench, and the one of a training",
+}
 
 
 def test_a_flag_means_the_same_in_every_command(helps):
-    """At least its value does: -n is a number of ranks everywhere, and never a switch."""
-    values = {}
+    """A text of one flag that says something new must be made to agree, or be given a reason above."""
+    uses = {}
     for words, text in helps.items():
-        for names, value in re.findall(r"^ {2,6}(-\S(?:, --[\w-]+)?|--[\w-]+)(?: (\S+))?", text, flags=re.M):
-            for name in names.split(", "):
-                values.setdefault(name, {}).setdefault(value, words)
-    assert {"-n", "--hosts", "--timeout", "--to"} <= set(values)
-    assert {name: uses for name, uses in values.items() if len(uses) > 1 and name not in SAME_MEANING} == {}
+        for names, meaning in flags_of(text):
+            for name in names:
+                uses.setdefault(name, {}).setdefault(meaning, " ".join(words))
+    assert {"-n", "-w", "--hosts", "--timeout", "--to", "--follow"} <= set(uses)
+    several = {name: texts for name, texts in uses.items() if len(texts) > 1}
+    assert set(ONE_MEANING) | set(TWO_MEANINGS) == set(several), "each has a reason, and no reason is left over"
+    assert [(name, text) for name, rule in ONE_MEANING.items() for text in several[name] if not re.search(rule, text, flags=re.I)] == []
+    assert {name: texts for name, texts in several.items() if name in TWO_MEANINGS and len(texts) > 2} == {}
 
 
 def flags_in_source(root):
@@ -128,7 +163,7 @@ def stranger(muster_on_hosts):
 
 
 # What follows parsing: each says that the line itself was understood.
-UNDERSTOOD = r"there is no run|needs root|No such file"
+UNDERSTOOD = r"there is no run|there is no muster.yaml|needs root|No such file"
 
 
 def test_examples_parse(helps, stranger):
@@ -166,7 +201,7 @@ MISTYPED = {
     "hosts --no_such_flag=a_b": "muster hosts has no flag --no-such-flag\n  hint: muster hosts --help",
     "exec -H n1": "muster exec -H n[1-3] uname -r",
     "hosts -H n1 --json --count": "--count cannot be combined with --json",
-    "stop last --timeout never": "--timeout: 'never' is not a length of time; write 90 (seconds), 30s, 5m or 2h",
+    "stop last --timeout never": "--timeout: 'never' is not a length of time; write 90 (seconds), 30s, 5m, 2h or 30d",
     "run -n 1 --lost-after 1 true": "--lost-after: 1 is too short; the least is",
     "run -n 1 --back-off 2h true": "--back-off: 2h is too long; the most is 3600s",
     "sync": "DIRECTORY is required",
@@ -195,3 +230,8 @@ def test_the_docs_have_every_exit_code(root):
     assert re.findall(r"^\| (\w+) \|", (root / "docs/exit-codes.md").read_text(), flags=re.M)[: len(codes)] == codes
     constants = re.findall(r"constexpr int kExit\w+ = (\d+);", (root / "src/base/exit_code.hpp").read_text())
     assert len(constants) > 8 and set(constants) <= set(codes)
+
+
+def test_a_status_file_that_cannot_be_written_is_reported_once(muster):
+    ended = run(muster, "run", "-n", "1", "--status", "/no/such/ended.json", "true")
+    assert (ended.returncode, ended.stdout, ended.stderr.count("/no/such/ended.json")) == (2, "", 1), ended.stderr
