@@ -24,7 +24,7 @@ void LogFolds::take(sys::Stream stream, std::string_view bytes) {
 void LogFolds::take_line(sys::Stream stream, std::string_view line) {
   const LabelledLine parts = split_label(line);
   if (parts.rank < 0) {
-    put_all();
+    put(folding_.take_all());
     return put_(stream, line);
   }
   const Source from{.rank = parts.rank, .host = std::string(parts.host)};

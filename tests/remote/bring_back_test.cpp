@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "remote/has_word.hpp"
 #include "remote/merge.hpp"
 #include "sys/file.hpp"
 #include "sys/temp_folder.hpp"
@@ -19,10 +20,6 @@ namespace muster::remote {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool has_word(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 TEST(BackWords, NeitherLinksNorDevicesNorOwnersAreTakenOver) {
   const std::vector<std::string> ssh = {"ssh", "-T"};

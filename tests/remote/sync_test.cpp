@@ -8,15 +8,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "remote/has_word.hpp"
 #include "remote/ssh.hpp"
 #include "sys/temp_folder.hpp"
 
 namespace muster::remote {
 namespace {
-
-bool has_word(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 TEST(RsyncWords, ASlashAtTheEndOfAPathChangesNothing) {
   const std::vector<std::string> ssh = {"ssh"};

@@ -2,13 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "run/streams.hpp"
+
 namespace muster::run {
 namespace {
 
-constexpr auto kOut = sys::Stream::kOut;
-constexpr auto kErr = sys::Stream::kErr;
-
-Source rank(int number) {
+Source bar_of(int number) {
   return {.rank = number, .host = "n1"};
 }
 
@@ -43,50 +42,50 @@ TEST(BarsTest, ABarFitsIntoItsLine) {
 
 TEST(BarsTest, TheBarOfTheLowestRankIsShown) {
   Bars bars;
-  bars.grow(kErr, rank(2), "\r 5%");
+  bars.grow(kErr, bar_of(2), "\r 5%");
   EXPECT_EQ(live_text(bars), "[n1:2]  5%");
-  bars.grow(kErr, rank(0), "\r 1%");
+  bars.grow(kErr, bar_of(0), "\r 1%");
   EXPECT_EQ(live_text(bars), "[n1:0]  1%");
-  bars.grow(kErr, rank(2), "\r 5%\r 6%");
+  bars.grow(kErr, bar_of(2), "\r 5%\r 6%");
   EXPECT_EQ(live_text(bars), "[n1:0]  1%");
   EXPECT_FALSE(bars.shows(2));
-  bars.end(kErr, rank(0), "\r 1%\r100%\n");
+  bars.end(kErr, bar_of(0), "\r 1%\r100%\n");
   EXPECT_EQ(live_text(bars), "") << "others stay out of the way";
-  bars.grow(kErr, rank(2), "\r 5%\r 6%\r 7%");
+  bars.grow(kErr, bar_of(2), "\r 5%\r 6%\r 7%");
   EXPECT_EQ(live_text(bars), "");
 }
 
 TEST(BarsTest, ALineThatWaitsForItsEndIsSeen) {
   Bars bars;
-  bars.grow(kOut, rank(1), "loading");
+  bars.grow(kOut, bar_of(1), "loading");
   EXPECT_EQ(live_text(bars), "[n1:1] loading");
-  bars.grow(kErr, rank(1), "\r 10%");
+  bars.grow(kErr, bar_of(1), "\r 10%");
   EXPECT_EQ(live_text(bars), "[n1:1]  10%");
-  bars.end(kErr, rank(1), "\r 10%\n");
+  bars.end(kErr, bar_of(1), "\r 10%\n");
   EXPECT_EQ(live_text(bars), "[n1:1] loading");
-  bars.grow(kOut, rank(1), "");
+  bars.grow(kOut, bar_of(1), "");
   EXPECT_EQ(live_text(bars), "");
 }
 
 TEST(BarsTest, NestedBarsMoveUpOnceEach) {
   Bars bars;
-  EXPECT_EQ(bars.end(kErr, rank(0), "\r outer\n"), 0U);
-  EXPECT_EQ(bars.grow(kErr, rank(0), "\r inner\x1b["), 0U);
+  EXPECT_EQ(bars.end(kErr, bar_of(0), "\r outer\n"), 0U);
+  EXPECT_EQ(bars.grow(kErr, bar_of(0), "\r inner\x1b["), 0U);
   EXPECT_FALSE(bars.is_tall(kErr, 0));
-  EXPECT_EQ(bars.grow(kErr, rank(0), "\r inner\x1b[A"), 1U);
+  EXPECT_EQ(bars.grow(kErr, bar_of(0), "\r inner\x1b[A"), 1U);
   EXPECT_TRUE(bars.is_tall(kErr, 0));
-  EXPECT_EQ(bars.grow(kErr, rank(0), "\r inner\x1b[A\r outer"), 0U);
-  EXPECT_EQ(bars.end(kErr, rank(0), "\r inner\x1b[A\r outer\n"), 0U);
-  EXPECT_EQ(bars.end(kErr, rank(0), "\x1b[2A\x1b[2Krow\n"), 2U);
-  EXPECT_EQ(bars.end(kErr, rank(0), "\x1b[1A\x1b[2K\x1b[1A\x1b[A\x1b[2Krow\n"), 3U);
-  EXPECT_EQ(bars.end(kErr, rank(0), "\x1b[99999999999999999999999A\x1b[99A\x1b[2Bx\n"), 32U);
-  EXPECT_EQ(bars.end(kErr, rank(0), "\x1b[2Bdown\n"), 0U);
+  EXPECT_EQ(bars.grow(kErr, bar_of(0), "\r inner\x1b[A\r outer"), 0U);
+  EXPECT_EQ(bars.end(kErr, bar_of(0), "\r inner\x1b[A\r outer\n"), 0U);
+  EXPECT_EQ(bars.end(kErr, bar_of(0), "\x1b[2A\x1b[2Krow\n"), 2U);
+  EXPECT_EQ(bars.end(kErr, bar_of(0), "\x1b[1A\x1b[2K\x1b[1A\x1b[A\x1b[2Krow\n"), 3U);
+  EXPECT_EQ(bars.end(kErr, bar_of(0), "\x1b[99999999999999999999999A\x1b[99A\x1b[2Bx\n"), 32U);
+  EXPECT_EQ(bars.end(kErr, bar_of(0), "\x1b[2Bdown\n"), 0U);
 }
 
 TEST(BarsTest, WhatLeavesTheLineBlankIsNotShown) {
   Bars bars;
   for (const std::string line : {"\r 50%\r    \r", "\x1b[?25h", "\r\x1b[2K"}) {
-    bars.grow(kErr, rank(0), line);
+    bars.grow(kErr, bar_of(0), line);
     EXPECT_EQ(live_text(bars), "") << line;
     EXPECT_TRUE(shows_nothing(line + "\n")) << line;
   }
@@ -98,10 +97,10 @@ TEST(BarsTest, WhatLeavesTheLineBlankIsNotShown) {
 TEST(BarsTest, OfAVeryLongLineOnlyTheEndIsSearched) {
   Bars bars;
   const std::string dots(1 << 20, '.');
-  bars.grow(kErr, rank(0), dots + "\r 50%");
+  bars.grow(kErr, bar_of(0), dots + "\r 50%");
   EXPECT_EQ(live_text(bars), "[n1:0]  50%");
   Bars others;
-  others.grow(kErr, rank(0), "\r" + dots);
+  others.grow(kErr, bar_of(0), "\r" + dots);
   EXPECT_TRUE(others.shows(1)) << "a carriage return so far back makes no bar";
 }
 

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "run/streams.hpp"
+
 namespace muster::run {
 namespace {
 
 using std::chrono::milliseconds;
-
-constexpr auto kOut = sys::Stream::kOut;
-constexpr auto kErr = sys::Stream::kErr;
 
 Folding::Clock::time_point at(int ms) {
   return Folding::Clock::time_point() + std::chrono::hours(1) + milliseconds(ms);

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "run/streams.hpp"
+
 namespace muster::run {
 namespace {
 
-constexpr auto kOut = sys::Stream::kOut;
-constexpr auto kErr = sys::Stream::kErr;
 constexpr const char* kLines = "[n1:0] loss 3\n[n2:1] loss 4\n[n1:2] saved\n";
 
 TEST(Ranks, AreNumbersAndRanges) {

@@ -5,14 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "run/output.hpp"
+#include "run/streams.hpp"
 #include "sys/clock.hpp"
 #include "sys/temp_folder.hpp"
 
 namespace muster::run {
 namespace {
-
-constexpr auto kOut = sys::Stream::kOut;
-constexpr auto kErr = sys::Stream::kErr;
 
 using LogOrderTest = sys::FolderTest;
 
@@ -58,12 +56,12 @@ TEST_F(LogOrderTest, BothStreamsOfAllRanksComeInTheOrderOfTheirArrival) {
 
 // One reader follows from the start, others come at any time and read all.
 TEST_F(LogOrderTest, ReadersOfAGrowingLogGetEachLineOnce) {
-  constexpr int kLines = 10'000;
+  constexpr int kLinesOfAll = 10'000;
   const auto output = Output::open(folder_, 2, {[](auto, const auto&) {}});
   StoredLog follower(folder_);
   std::string followed, written;
   std::uint64_t at[2] = {0, 0};
-  for (int i = 0; i < kLines; ++i) {
+  for (int i = 0; i < kLinesOfAll; ++i) {
     const auto stream = i % 3 == 0 ? kErr : kOut;
     std::uint64_t& from = at[stream == kErr ? 1 : 0];
     const std::string line = std::to_string(i) + "\n";

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "run/streams.hpp"
 #include "sys/temp_folder.hpp"
 
 namespace muster::run {
@@ -17,9 +18,6 @@ using OutputTest = sys::FolderTest;
 agent::Piece piece(int rank, sys::Stream stream, std::uint64_t at, std::string bytes) {
   return {.rank = rank, .stream = stream, .at = at, .bytes = std::move(bytes)};
 }
-
-constexpr auto kOut = sys::Stream::kOut;
-constexpr auto kErr = sys::Stream::kErr;
 
 // Shows nothing.
 const Audience kUnseen{.watch = [](auto, const auto&) {}};
@@ -133,16 +131,16 @@ TEST_F(OutputTest, WhatTheOthersSayAfterARankFailedIsKeptAndNotShown) {
 }
 
 TEST_F(OutputTest, WhatIsHeldBackHasALimitAndAllOfItIsKept) {
-  constexpr std::size_t kLines = 10'100;
+  constexpr std::size_t kLinesHeld = 10'100;
   const std::string shown = shown_errors(folder_, [](Output& output) {
     output.a_rank_failed();
-    for (std::size_t i = 0; i < kLines; ++i) {
+    for (std::size_t i = 0; i < kLinesHeld; ++i) {
       EXPECT_TRUE(output.take("n1", piece(0, kErr, 2 * i, "x\n")));
     }
     output.show_held(-1);
   });
   EXPECT_EQ(std::count(shown.begin(), shown.end(), '\n'), 10'000);
-  EXPECT_EQ(std::filesystem::file_size(folder_ + "/ranks/0.err"), 2 * kLines);
+  EXPECT_EQ(std::filesystem::file_size(folder_ + "/ranks/0.err"), 2 * kLinesHeld);
 }
 
 TEST_F(OutputTest, ARankThatSoundsLikeAnEndIsHeldBackUntilItIsKnownWhoFailed) {

@@ -1,0 +1,11 @@
+// The streams of ranks, by short names.
+#pragma once
+
+#include "sys/loop.hpp"
+
+namespace muster::run {
+
+inline constexpr auto kOut = sys::Stream::kOut;
+inline constexpr auto kErr = sys::Stream::kErr;
+
+}  // namespace muster::run
