@@ -52,7 +52,8 @@ class Runs:
         ranks = [{"rank": i, "host": f"n{i + 1}", "end": f"exit code {code if i else 0}"} for i in range(2)]
         record = {"id": run_id, "command": "./train", "engine": "Open MPI 5.0.11", "started": time.time() - 100, "ended": ended or time.time(),
                   "ranks": ranks, "code": code, "verdict": verdict, "started_again": started_again, "reason": "rank failed"}
-        (self.folder / run_id / "record.json").write_text(json.dumps(record))
+        (self.folder / run_id / "new").write_text(json.dumps(record))
+        (self.folder / run_id / "new").rename(self.folder / run_id / "record.json")  # a reader never sees half of it
 
     def __call__(self, *words):
         return subprocess.run([self.muster, *words], capture_output=True, text=True, env=self.env, timeout=patient(10))

@@ -228,7 +228,7 @@ def test_sync_finds_the_folder_shared_and_elsewhere_sends_nothing(slurm):
     folder = f"/home/{slurm.lab.user}/project"
     slurm.lab.shell("launcher", f"mkdir -p {folder}")
     run = slurm.begin(["env", "-C", folder, "salloc", "-Q", "-N2", "muster", "run", "--sync", "true"])
-    assert run.end(30) == 125 and "this directory is not shared with the host, and muster cannot copy files" in run.errors, run.said()
+    assert run.end(30) == 123 and "this directory is not shared with the host, and muster cannot copy files" in run.errors, run.said()
 
 
 def test_a_crashed_host(slurm):
