@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.on_terminal import on_terminal
 from tests.waiting import patient, until
 
 pytestmark = pytest.mark.smoke
@@ -181,6 +182,15 @@ def test_logs_show_the_newest_attempt_of_the_newest_run_or_what_is_chosen(user, 
     user.add(f"{RUN}.1", LINES, code=0, name="lr3")
     shown = user("logs", *choice.split())
     assert (shown.stdout, shown.returncode) == (CHOICES[choice], 0), shown.stderr
+
+
+@pytest.mark.parametrize("command", ["logs", "attach"])
+def test_equal_lines_of_several_ranks_are_shown_once_on_a_terminal_and_each_in_a_pipe(user, command):
+    lines = "".join(f"[n{rank // 4 + 1}:{rank}] epoch {epoch}\n" for epoch in range(100) for rank in range(8))
+    user.add(RUN, [(0, "out", lines)], code=0)
+    assert user(command).stdout == lines
+    shown = subprocess.run(on_terminal(user.muster, command), stdin=subprocess.DEVNULL, capture_output=True, text=True, env={**user.env, "NO_COLOR": "1"}, timeout=patient(10))
+    assert shown.stdout.splitlines() == [f"[n[1-2]:0-7] epoch {epoch}" for epoch in range(100)], shown
 
 
 MISTAKES = {"--rank 7": "there is no rank 7: the run has 2 ranks", "--host n[8-9]": "the run has no rank on n[8-9]\n  hint: its hosts: n[1-2]", "--attempt 2": "there is no attempt 2", "--grep a(b": "is not a regular expression",
