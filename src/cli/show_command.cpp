@@ -14,6 +14,7 @@
 #include "cli/runs_command.hpp"
 #include "hosts/fold.hpp"
 #include "run/folder.hpp"
+#include "run/folding.hpp"
 #include "run/past_run.hpp"
 #include "run/record.hpp"
 #include "run/removal.hpp"
@@ -64,11 +65,9 @@ void show_attempts(const run::PastRun& past) {
 void show_ends(const run::Summary& summary) {
   bool is_first = true;
   for (const auto& [end, ranks] : summary.ends) {
-    std::vector<std::string> numbers;
-    for (const int rank : ranks) numbers.push_back(std::to_string(rank));
     show_value(std::exchange(is_first, false) ? "ended" : "",
                fmt::format("{}: rank{} {}", end.empty() ? "no end reported" : end,
-                           ranks.size() == 1 ? "" : "s", hosts::fold(numbers)));
+                           ranks.size() == 1 ? "" : "s", run::ranks_text(ranks)));
   }
 }
 

@@ -18,30 +18,29 @@ std::string key_of(sys::Stream stream, std::string_view text) {
   return std::string(1, stream == sys::Stream::kOut ? 'o' : 'e').append(text);
 }
 
-// "0-31", "0,3,5-7"; the sources are in order.
-std::string ranks_text(const std::vector<Source>& sources) {
+}  // namespace
+
+std::string ranks_text(const std::vector<int>& ranks) {
   std::string text;
-  for (std::size_t first = 0; first < sources.size();) {
+  for (std::size_t first = 0; first < ranks.size();) {
     std::size_t last = first;
-    while (last + 1 < sources.size() && sources[last + 1].rank <= sources[last].rank + 1) ++last;
-    const int from = sources[first].rank;
-    const int to = sources[last].rank;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", from);
-    if (to > from) text += fmt::format("-{}", to);
+    while (last + 1 < ranks.size() && ranks[last + 1] <= ranks[last] + 1) ++last;
+    text += fmt::format("{}{}", text.empty() ? "" : ",", ranks[first]);
+    if (ranks[last] > ranks[first]) text += fmt::format("-{}", ranks[last]);
     first = last + 1;
   }
   return text;
 }
 
-}  // namespace
-
 std::string label_of(const std::vector<Source>& sources) {
   if (sources.size() == 1) return fmt::format("[{}:{}]", sources[0].host, sources[0].rank);
   std::vector<std::string> hosts;
+  std::vector<int> ranks;
   for (const Source& source : sources) {
+    ranks.push_back(source.rank);
     if (hosts.empty() || hosts.back() != source.host) hosts.push_back(source.host);
   }
-  return fmt::format("[{}:{}]", hosts::fold(hosts), ranks_text(sources));
+  return fmt::format("[{}:{}]", hosts::fold(hosts), ranks_text(ranks));
 }
 
 // The number of a waiting line of equal text that comes after all lines of this rank.
