@@ -1,7 +1,7 @@
 #include "cli/follow.hpp"
 #include "cli/runs_command.hpp"
+#include "run/ending.hpp"
 #include "run/folder.hpp"
-#include "run/record.hpp"
 #include "sys/file.hpp"
 #include "sys/print.hpp"
 
@@ -14,15 +14,16 @@ struct AttachOptions {
 
 // As the run ended.
 Result<int> end_of_run(const std::string& folder) {
-  const auto text = sys::read_file(folder + "/record.json");
-  if (!text) {
+  if (!sys::exists(folder + "/record.json")) {
     return unexpected(Error{.what = "muster was killed before it could record how the run ended",
                             .where = {.file = folder},
                             .hint = "the hosts were told to end the run"});
   }
-  MUSTER_TRY(const run::Summary summary, run::parse_summary(*text));
-  if (!summary.text.empty()) sys::print_err("muster: {}\n", summary.text);
-  return summary.code;
+  MUSTER_TRY(const run::Ending ending, run::recorded_ending(folder));
+  for (const std::string& line : {ending.text, whose_code(ending)}) {
+    if (!line.empty()) sys::print_err("muster: {}\n", line);
+  }
+  return ending.code;
 }
 
 Result<int> attach_to_run(const AttachOptions& options) {

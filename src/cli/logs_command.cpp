@@ -10,8 +10,8 @@
 #include "hosts/expression.hpp"
 #include "hosts/fold.hpp"
 #include "run/about.hpp"
+#include "run/ending.hpp"
 #include "run/folder.hpp"
-#include "run/record.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
 #include "sys/print.hpp"
@@ -112,11 +112,10 @@ int follow_logs(const std::string& folder, const Watching& how) {
   const LeaveOnInterrupt on_interrupt;
   const std::string last = follow_run(folder, how);
   if (LeaveOnInterrupt::came()) return leave_running(last);
-  const auto record = sys::read_file(last + "/record.json");
-  const auto summary = run::parse_summary(record ? *record : "");
-  if (summary) {
+  const auto ending = run::recorded_ending(last);
+  if (ending) {
     sys::print_err("muster: {} has ended{}\n", run::id_of(last),
-                   summary->text.empty() ? "" : ": " + summary->text);
+                   ending->text.empty() ? "" : ": " + ending->text);
   } else if (!run::may_be_running(last)) {
     sys::print_err("muster: {} has ended: muster was killed before it could record how\n",
                    run::id_of(last));

@@ -17,12 +17,16 @@
 #include "cli/config_file.hpp"
 #include "cli/kept_command.hpp"
 #include "cli/on_end.hpp"
+#include "cli/run_status.hpp"
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
 #include "layout/rails.hpp"
 #include "run/attempts.hpp"
 #include "run/folder.hpp"
 #include "run/pause.hpp"
+#include "run/record.hpp"
+#include "sys/clock.hpp"
+#include "sys/file.hpp"
 #include "sys/print.hpp"
 
 namespace muster::cli {
@@ -232,6 +236,20 @@ Result<std::optional<int>> RunStage::prepare(const run::Turn& turn, bool is_firs
   return std::optional<int>(0);
 }
 
+// The record of the last attempt says that there is another one. If this process then ends without
+// it, it must say so itself.
+void keep_end_between_attempts(const run::Turn& first, run::Ending ending) {
+  const int latest = run::latest_started(first.base);
+  if (latest < first.number) return;  // nothing was started
+  const std::string folder = run::runs_folder() + "/" + run::attempt_id(first.base, latest);
+  const auto record = sys::read_file(folder + "/record.json");
+  const auto summary = run::parse_summary(record ? *record : "");
+  if (!summary || summary->started_again.empty()) return;
+  ending.ended_s = sys::unix_time();
+  const auto kept = run::keep_ending(folder, ending);
+  if (!kept) sys::print_err("muster: {}\n", to_text(kept.error()));
+}
+
 }  // namespace
 
 Result<run::Ending> run_attempts(const RunOptions& options, const launch::Words& words,
@@ -244,6 +262,7 @@ Result<run::Ending> run_attempts(const RunOptions& options, const launch::Words&
                             .quiet = options.quiet},
                            turn)
                  .run();
+  keep_end_between_attempts(turn, ending_of(end));
   if (!options.dry_run) tell_end(options.on_end, turn, end);
   return end;
 }

@@ -18,11 +18,6 @@ Error not_a_file(const std::string& path) {
           .hint = "name a file that muster may replace"};
 }
 
-run::Ending ending_of(const Result<run::Ending>& result) {
-  if (result) return *result;
-  return {.code = exit_code(result.error().code), .text = result.error().what};
-}
-
 Result<void> write_ending(const std::string& path, const run::Ending& ending,
                           const std::string& run_id) {
   if (path.empty()) return {};
@@ -30,6 +25,11 @@ Result<void> write_ending(const std::string& path, const run::Ending& ending,
 }
 
 }  // namespace
+
+run::Ending ending_of(const Result<run::Ending>& result) {
+  if (result) return *result;
+  return {.code = exit_code(result.error().code), .text = result.error().what};
+}
 
 Result<std::string> prepare_status(const std::string& path) {
   if (path.empty()) return path;

@@ -12,6 +12,9 @@ namespace muster::cli {
 // no file is wanted, here and below.
 [[nodiscard]] Result<std::string> prepare_status(const std::string& path);
 
+// An Error is an end too.
+[[nodiscard]] run::Ending ending_of(const Result<run::Ending>& result);
+
 [[nodiscard]] Result<void> begin_status(const std::string& path, const std::string& run_id);
 
 // Says whose exit code it is, unless another process of muster's does. An Error that is left is a

@@ -19,7 +19,7 @@ namespace {
 Ending interrupted(int signal) {
   const std::string text = fmt::format("stopped by {} before the restart", ::strsignal(signal));
   sys::print_err("muster: {}\n", text);
-  return {.code = 128 + signal, .text = text};
+  return {.code = 128 + signal, .text = text, .stopped = true};
 }
 
 Ending out_of_time(double limit_s, std::string_view when) {

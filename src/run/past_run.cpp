@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "run/about.hpp"
+#include "run/ending.hpp"
 #include "run/folder.hpp"
 #include "run/record.hpp"
 #include "sys/file.hpp"
@@ -28,6 +29,14 @@ void add_record(PastRun& run, const Summary& summary) {
   run.engine = summary.engine;
   run.ranks = summary.ranks;
   if (run.hosts.empty()) run.hosts = summary.hosts;
+}
+
+// It was to be started again, and was not.
+void add_ending(PastRun& run, const Ending& ending) {
+  run.state = ending.stopped ? RunState::kStopped : RunState::kFailed;
+  run.code = ending.code;
+  run.ended_s = ending.ended_s;
+  run.why = ending.text;
 }
 
 // It has none: nobody has told how it ended.
@@ -73,11 +82,13 @@ PastRun look_at_run(const std::string& base, bool is_over) {
   const auto summary = summary_in(folder);
   if (summary) add_record(run, *summary);
   if (!summary) add_state_without_record(run, folder);
+  const auto ending = kept_ending(folder);
+  if (ending) add_ending(run, *ending);
   // While the hosts of the next attempt are checked, it has a folder and no output.
   const int newest = latest_attempt(base);
   const bool is_next_coming =
       newest > latest && living_owner(runs_folder() + "/" + attempt_id(base, newest)) != 0;
-  const bool may_go_on = !summary || !summary->started_again.empty();
+  const bool may_go_on = !summary || (!summary->started_again.empty() && !ending);
   if (!is_over && (is_next_coming || (may_go_on && living_owner(folder) != 0))) {
     run.state = RunState::kRunning;
     run.code.reset();

@@ -465,6 +465,7 @@ void fields(V& v, SummarizedRecord& r) {
   v("id", s.id), v("command", s.command), v("engine", s.engine), v("started", s.started_s);
   v("ended", s.ended_s), v("ranks", r.ranks), v("code", s.code), v("verdict", s.text);
   v.maybe("started_again", s.started_again), v.maybe("reason", r.reason);
+  v.maybe("code_of", s.code_of), v.maybe("first_failed_rank", s.failed_rank);
 }
 
 Result<Summary> parse_summary(const std::string& text) {
@@ -473,7 +474,9 @@ Result<Summary> parse_summary(const std::string& text) {
   Summary& summary = record.summary;
   summary.ranks = static_cast<int>(record.ranks.size());
   summary.interrupted = record.reason == reason_name(Reason::kInterrupted);
+  if (summary.code_of != "rank") summary.failed_rank = -1;
   for (SummarizedRank& rank : record.ranks) {
+    if (rank.rank && *rank.rank == summary.failed_rank) summary.failed_host = rank.host;
     const bool is_known = !summary.hosts.empty() && summary.hosts.back() == rank.host;
     if (!rank.host.empty() && !is_known) summary.hosts.push_back(std::move(rank.host));
     if (rank.rank) summary.ends[rank.end].push_back(*rank.rank);

@@ -114,7 +114,10 @@ struct Summary {
   std::string text;
   std::string started_again = {};  // why; empty: it was not
   std::vector<std::string> hosts = {};
-  bool interrupted = false;                           // by a signal to muster
+  bool interrupted = false;      // by a signal to muster
+  std::string code_of = {};      // "rank" or "muster"; empty: an older muster wrote it
+  int failed_rank = -1;          // whose code it is; -1: muster's own
+  std::string failed_host = {};  // of that rank
   std::map<std::string, std::vector<int>> ends = {};  // the ranks that ended so: "exit code 3"
 };
 [[nodiscard]] Result<Summary> parse_summary(const std::string& json);

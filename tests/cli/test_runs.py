@@ -49,10 +49,10 @@ class Runs:
         with open(self.folder / run_id / "order", "a") as order:
             order.write(f"{when or time.time():.3f} {stream} {(self.folder / run_id / stream).stat().st_size}\n")
 
-    def end(self, run_id, code=0, verdict="", started_again="", ended=None):
+    def end(self, run_id, code=0, verdict="", started_again="", ended=None, **more):
         ranks = [{"rank": i, "host": f"n{i + 1}", "end": f"exit code {code if i else 0}"} for i in range(2)]
         record = {"id": run_id, "command": "./train", "engine": "Open MPI 5.0.11", "started": time.time() - 100, "ended": ended or time.time(),
-                  "ranks": ranks, "code": code, "verdict": verdict, "started_again": started_again, "reason": "rank failed"}
+                  "ranks": ranks, "code": code, "verdict": verdict, "started_again": started_again, "reason": "rank failed", **more}
         (self.folder / run_id / "new").write_text(json.dumps(record))
         (self.folder / run_id / "new").rename(self.folder / run_id / "record.json")  # a reader never sees half of it
 
@@ -136,6 +136,17 @@ def test_logs_follow_a_run_through_its_restart_to_its_end(user, runs):
     assert (watching.returncode, out) == (0, "[n1:0] loss 1\n"), err
     assert "rank 1 failed; muster will restart it" in err and f"{RUN}.1 has ended" in err
     assert owner.poll() is None
+
+
+@pytest.mark.parametrize("record, last", [
+    ({"code_of": "rank", "first_failed_rank": 1}, "muster: exit code 3 is that of rank 1 on n2\n"),
+    ({"code_of": "muster", "first_failed_rank": 1}, "muster: exit code 3 is muster's own\n"),
+    ({}, "muster: it failed\n")], ids=["rank", "muster", "older"])
+def test_attach_says_whose_exit_code_it_is(user, record, last):
+    user.add(RUN, LINES, code=3, verdict="it failed", **record)
+    attached = user("attach")
+    assert attached.returncode == 3 and "muster: it failed\n" in attached.stderr
+    assert attached.stderr.endswith(last), attached.stderr
 
 
 def test_logs_say_that_muster_was_killed(user):
@@ -230,6 +241,8 @@ def test_show_tells_everything_about_a_run(user):
     for part in (RUN, "lr3", "failed (3)", "rank 1 failed again", "-H 'n[1-2]'", "/home/me/project", "n[1-2] (2)", "Open MPI 5.0.11", str(folder),
                  "exit code 0: rank 0", "exit code 3: rank 1", "1: ", "2: "):
         assert part in text, part
+    user.add("20270101-000000-00000", code=0)
+    assert "ended      exit code 0: ranks 0-1\n" in user("show").stdout
     shown = json.loads(user("show", "lr3", "--json").stdout)
     assert (shown["id"], shown["directory"], [record["code"] for record in shown["records"]]) == (RUN, "/home/me/project", [3, 3])
 

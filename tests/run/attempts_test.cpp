@@ -238,6 +238,7 @@ TEST_F(HostsAway, ASignalWhileAHostIsWaitedForEndsTheRun) {
   stage_.signal_at = 30;
   EXPECT_EQ(play(), 143);
   EXPECT_TRUE(says("stopped by Terminated before the restart"));
+  EXPECT_TRUE(ending_.stopped);
   EXPECT_FALSE(stage_.is_open);
 }
 

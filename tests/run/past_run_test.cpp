@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "run/about.hpp"
+#include "run/ending.hpp"
 #include "run/folder.hpp"
 #include "run/record.hpp"
 #include "run/removal.hpp"
@@ -109,6 +110,25 @@ TEST_F(PastRuns, CountAllTheirAttempts) {
   EXPECT_EQ(run.attempts, 2);
   EXPECT_EQ(run.started_s, 100);
   EXPECT_EQ(duration_of(run, 1000), 110);
+}
+
+TEST_F(PastRuns, ThatWereStoppedBetweenAttemptsAreStopped) {
+  Record first = record_of("a", 100);
+  first.started_again = "rank 1 failed";
+  const std::string folder = start(first);
+  end(first, {.code = 3, .text = "rank 1 failed", .first_failed_rank = 1, .failed_host = "n1"});
+  EXPECT_EQ(recorded_ending(folder).value().host, "n1");
+  const Ending stopped{.code = 143, .text = "stopped", .stopped = true, .ended_s = 160};
+  ASSERT_TRUE(keep_ending(folder, stopped));
+  ASSERT_TRUE(write_owner(folder));  // muster still tells its end
+  const PastRun run = look_at_run("a");
+  EXPECT_EQ(run.state, RunState::kStopped);
+  EXPECT_EQ(run.code, 143);
+  EXPECT_EQ(run.why, "stopped");
+  EXPECT_EQ(duration_of(run, 1000), 60);
+  EXPECT_EQ(recorded_ending(folder).value().code, 143);
+  ASSERT_TRUE(keep_ending(folder, {.code = 124, .text = "the time limit has passed"}));
+  EXPECT_EQ(look_at_run("a").state, RunState::kFailed);
 }
 
 TEST_F(PastRuns, TellOfTheLatestAttemptThatWasStarted) {

@@ -353,6 +353,13 @@ TEST(Record, IsReadBackAsASummary) {
   EXPECT_EQ(summary->code, 7);
   EXPECT_EQ(summary->command, "./train");
   EXPECT_DOUBLE_EQ(summary->ended_s, 12.5);
+  EXPECT_EQ(summary->failed_rank, 2);
+  EXPECT_EQ(summary->failed_host, record.ranks[2].host);
+  record.reason = Reason::kInterrupted;
+  const auto stopped = parse_summary(to_json(record, judge(record)));
+  ASSERT_TRUE(stopped);
+  EXPECT_EQ(stopped->failed_rank, -1);
+  EXPECT_EQ(stopped->code_of, "muster");
 }
 
 TEST(Record, HostileTextIsRefused) {

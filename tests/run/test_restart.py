@@ -65,6 +65,17 @@ def test_a_run_that_cannot_print_is_started_again_and_keeps_its_files(cluster, e
     cluster.settles(before, 5)
 
 
+def test_a_run_that_is_stopped_before_its_restart_counts_as_stopped(cluster, every_engine):
+    run = cluster.start(every_engine["openmpi5"], "--max-restarts", "5", "--", *program("exit 3", "exec sleep 1000"), hosts="n1")
+    run.wait_for("starting again in 1 s", lines=run.err)
+    run.signal("TERM")
+    assert run.end() == 143, run.said()
+    listed = json.loads(cluster.muster("runs", "--json", "--limit", "1").stdout)
+    assert (listed["id"], listed["state"], listed["code"]) == (run.id, "stopped", 143), listed
+    attached = cluster.muster("attach", run.id)
+    assert attached.returncode == 143 and attached.stderr.endswith("muster: exit code 143 is muster's own\n"), attached.stderr
+
+
 def test_a_host_without_power(cluster, every_engine):
     """One run has a spare, the other may go on with two hosts."""
     engine = every_engine["openmpi5"]
