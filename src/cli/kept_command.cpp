@@ -3,8 +3,11 @@
 #include <filesystem>
 
 #include "base/json_fields.hpp"
+#include "base/printable.hpp"
 #include "cli/flag_words.hpp"
+#include "run/folder.hpp"
 #include "sys/file.hpp"
+#include "sys/quote.hpp"
 
 namespace muster::cli {
 namespace {
@@ -40,6 +43,15 @@ Result<KeptCommand> read_command(const std::string& run_folder) {
   file.error().where.file = run_folder + kName;
   file.error().hint = "type the whole command line again";
   return unexpected(file.error());
+}
+
+run::PastRun look_at_run(const std::string& base) {
+  run::PastRun past = run::look_at_run(base);
+  if (!past.command.empty()) return past;
+  if (const auto kept = read_command(run::runs_folder() + "/" + base)) {
+    past.command = printable(sys::quote(kept->program));
+  }
+  return past;
 }
 
 }  // namespace muster::cli

@@ -5,6 +5,7 @@
 
 #include "cli/command.hpp"
 #include "launch/batch.hpp"
+#include "run/past_run.hpp"
 
 namespace muster::cli {
 
@@ -17,5 +18,8 @@ struct KeptCommand {
 [[nodiscard]] Result<void> keep_command(const std::string& run_folder, const launch::Words& words,
                                         const Program& program);
 [[nodiscard]] Result<KeptCommand> read_command(const std::string& run_folder);
+
+// As run::look_at_run. A run that never started has the command that was to be started.
+[[nodiscard]] run::PastRun look_at_run(const std::string& base);
 
 }  // namespace muster::cli

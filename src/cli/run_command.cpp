@@ -46,6 +46,10 @@ Result<run::Ending> start_job(const RunOptions& options, const launch::Words& wo
       if (!*code) return unexpected(code->error());
       return run::Ending{.code = **code, .told = true};
     }
+    // The folder is there before the hosts are checked, and `runs` lists it.
+    if (turn.number == 0) {
+      MUSTER_CHECK(keep_command(run::runs_folder() + "/" + turn.id(), words, program));
+    }
   }
   return run_attempts(options, words, program, turn);
 }

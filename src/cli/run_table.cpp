@@ -12,11 +12,23 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::size_t kColumns = 9;
+enum Column { kRun, kState, kAge, kDuration, kHosts, kRanks, kAttempts, kCommand, kWhy };
+constexpr std::size_t kColumns = kWhy + 1;
+constexpr std::size_t kGap = 2;
 constexpr std::size_t kLongestCommand = 40;
 constexpr std::size_t kLongestHosts = 24;
+constexpr std::size_t kEnoughForWhy = 36;
 
 using Cells = std::array<std::string, kColumns>;
+using Widths = std::array<std::size_t, kColumns>;  // 0: the column is left out
+
+// What gives way on a narrow terminal, in this order, until there is room for WHY.
+struct Step {
+  Column column;
+  std::size_t least;  // 0: the column is left out
+};
+constexpr Step kSteps[] = {{kCommand, 16}, {kAttempts, 0}, {kRanks, 0},   {kDuration, 0},
+                           {kHosts, 12},   {kCommand, 8},  {kCommand, 0}, {kHosts, 0}};
 
 // In characters, which UTF-8 writes in one byte or more.
 std::size_t width_of(std::string_view text) {
@@ -50,6 +62,39 @@ Cells cells_of(const run::PastRun& run, const std::string& title, double now_s) 
           run.why};
 }
 
+// Of a line that has enough of WHY.
+std::size_t total_of(const Widths& widths) {
+  std::size_t total = std::min(widths[kWhy], kEnoughForWhy);
+  for (std::size_t i = 0; i < kWhy; ++i) total += widths[i] > 0 ? widths[i] + kGap : 0;
+  return total;
+}
+
+Widths narrowed(const Widths& whole, std::size_t width) {
+  Widths widths = whole;
+  for (const auto& [column, least] : kSteps) {
+    const std::size_t total = total_of(widths);
+    if (total <= width) break;
+    std::size_t& one = widths[column];
+    one = least == 0 ? 0 : std::max(std::min(one, least), one - std::min(one, total - width));
+  }
+  const std::size_t total = total_of(widths);
+  if (widths[kCommand] > 0 && total < width) {
+    widths[kCommand] = std::min(whole[kCommand], widths[kCommand] + width - total);
+  }
+  return widths;
+}
+
+std::string line_of(const Cells& row, const Widths& widths) {
+  std::string line;
+  for (std::size_t i = 0; i < kColumns; ++i) {
+    if (widths[i] == 0) continue;
+    const std::string cell = shortened(row[i], widths[i]);
+    line += cell + std::string(widths[i] - width_of(cell) + kGap, ' ');
+  }
+  line.erase(line.find_last_not_of(' ') + 1);
+  return line;
+}
+
 // What other commands take for the run. A name means the newest run that has it.
 std::string title_of(const run::PastRun& run, std::set<std::string>& newer_names) {
   if (run.name.empty()) return run.id;
@@ -79,17 +124,14 @@ std::string run_table(std::span<const run::PastRun> runs, double now_s, std::siz
       {"RUN", "STATE", "AGE", "DURATION", "HOSTS", "RANKS", "ATTEMPTS", "COMMAND", "WHY"}};
   std::set<std::string> names;
   for (const run::PastRun& run : runs) rows.push_back(cells_of(run, title_of(run, names), now_s));
-  std::array<std::size_t, kColumns> widths{};
+  Widths widths{};
   for (const Cells& row : rows) {
     for (std::size_t i = 0; i < kColumns; ++i) widths[i] = std::max(widths[i], width_of(row[i]));
   }
+  if (width > 0) widths = narrowed(widths, width);
   std::string table;
   for (const Cells& row : rows) {
-    std::string line;
-    for (std::size_t i = 0; i < kColumns; ++i) {
-      line += row[i] + std::string(widths[i] - width_of(row[i]) + 2, ' ');
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
+    const std::string line = line_of(row, widths);
     table += (width > 0 ? shortened(line, width) : line) + "\n";
   }
   return table;

@@ -9,8 +9,8 @@
 
 namespace muster::cli {
 
-// A header and one line per run, given newest first. Lines are cut to `width` columns; 0: they are
-// not.
+// A header and one line per run, given newest first. Lines have at most `width` characters; other
+// columns are shortened or left out so that WHY can be read. 0: there is no limit.
 [[nodiscard]] std::string run_table(std::span<const run::PastRun> runs, double now_s,
                                     std::size_t width);
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/json.hpp"
+#include "cli/kept_command.hpp"
 #include "cli/run_table.hpp"
 #include "run/past_run.hpp"
 #include "sys/clock.hpp"
@@ -31,7 +32,7 @@ Result<int> list_runs(const RunsOptions& options) {
   const std::size_t shown =
       options.limit == 0 ? bases.size() : std::min(options.limit, bases.size());
   std::vector<run::PastRun> runs;
-  for (std::size_t i = 0; i < shown; ++i) runs.push_back(run::look_at_run(bases[i]));
+  for (std::size_t i = 0; i < shown; ++i) runs.push_back(look_at_run(bases[i]));
   const double now_s = sys::unix_time();
   if (options.json) {
     for (const run::PastRun& run : runs) sys::print_out("{}\n", json_text(json_of(run, now_s)));

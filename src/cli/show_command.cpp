@@ -118,7 +118,7 @@ Result<int> show_run(const ShowOptions& options) {
   MUSTER_TRY(const std::string found, run::find_run(options.run));
   const std::string base = run::parse_attempt(run::id_of(found)).base;
   const std::string folder = run::runs_folder() + "/" + base;
-  const run::PastRun past = run::look_at_run(base);
+  const run::PastRun past = look_at_run(base);
   options.json ? show_json(past, folder) : show_text(past, folder);
   return 0;
 }

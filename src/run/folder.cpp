@@ -74,6 +74,12 @@ std::string new_run_id() {
       static_cast<unsigned>(milliseconds) * kPerMillisecond + random() % kPerMillisecond);
 }
 
+double time_of_id(const std::string& id) {
+  std::tm utc{};
+  const char* const rest = ::strptime(id.c_str(), "%Y%m%d-%H%M%S", &utc);
+  return rest != nullptr && *rest == '-' ? static_cast<double>(::timegm(&utc)) : 0;
+}
+
 Result<std::string> make_run_folder(const std::string& id) {
   MUSTER_CHECK(sys::make_folders(runs_folder(), 0700));
   std::string folder = runs_folder() + "/" + id;

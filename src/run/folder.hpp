@@ -13,6 +13,8 @@ namespace muster::run {
 // "20261115-040812-3219a": sorts by time. The last five digits are the millisecond and ten random
 // bits; should two runs still get the same id, write_owner refuses the second.
 [[nodiscard]] std::string new_run_id();
+// When the id was made, in seconds since 1970; 0: it does not say.
+[[nodiscard]] double time_of_id(const std::string& id);
 
 // Made with mode 0700: what programs print may be secret.
 [[nodiscard]] Result<std::string> make_run_folder(const std::string& id);

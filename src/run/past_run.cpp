@@ -62,7 +62,7 @@ std::optional<Summary> summary_in(const std::string& folder) {
 double first_start(const std::string& folder) {
   if (const auto about = read_about(folder)) return about->started_s;
   const auto summary = summary_in(folder);
-  return summary ? summary->started_s : 0;
+  return summary ? summary->started_s : time_of_id(id_of(folder));
 }
 
 }  // namespace

@@ -60,8 +60,31 @@ TEST(RunTable, IsCutToTheTerminal) {
   const std::string whole = run_table(runs, 0, 0);
   EXPECT_NE(whole.find(std::string(37, 'x') + "..."), std::string::npos);
   EXPECT_EQ(whole.find(std::string(38, 'x')), std::string::npos);
-  const std::string table = run_table(runs, 0, 60);
-  EXPECT_EQ(table.find('\n', table.find('\n') + 1) - table.find('\n') - 1, 60U);
+  EXPECT_EQ(run_table(runs, 0, 60),
+            "RUN  STATE        AGE  HOSTS  COMMAND                    WHY\n"
+            "a    not started              xxxxxxxxxxxxxxxxxxxxxx...\n");
+}
+
+TEST(RunTable, LeavesRoomForWhyOnANarrowTerminal) {
+  const std::vector<PastRun> runs = {{.id = "20260101-101010-1f2a7",
+                                      .state = RunState::kFailed,
+                                      .code = 3,
+                                      .started_s = 100,
+                                      .ended_s = 105,
+                                      .hosts = {"n1", "n2"},
+                                      .ranks = 4,
+                                      .attempts = 1,
+                                      .command = "python3 train.py --batch-size 64",
+                                      .why = "rank 1 on n2 ended with exit code 3"}};
+  EXPECT_EQ(run_table(runs, 1000, 80),
+            "RUN                    STATE       AGE     WHY\n"
+            "20260101-101010-1f2a7  failed (3)  15m00s  rank 1 on n2 ended with exit code 3\n");
+  EXPECT_EQ(run_table(runs, 1000, 100),
+            "RUN                    STATE       AGE     HOSTS   COMMAND       WHY\n"
+            "20260101-101010-1f2a7  failed (3)  15m00s  n[1-2]  python3 t...  "
+            "rank 1 on n2 ended with exit code 3\n");
+  const std::string wide = run_table(runs, 1000, 200);
+  EXPECT_EQ(wide, run_table(runs, 1000, 0));
 }
 
 }  // namespace

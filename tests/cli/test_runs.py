@@ -297,7 +297,8 @@ def test_a_detached_run_is_in_use_while_its_hosts_are_checked(user, tmp_path):
     assert json.loads(user("runs", "--json").stdout)["state"] == "running"
     assert user("stop", run_id).returncode == 0
     started.communicate(timeout=patient(10))
-    assert json.loads(user("runs", "--json").stdout)["state"] == "not started"
+    listed = json.loads(user("runs", "--json").stdout)
+    assert (listed["state"], listed["command"]) == ("not started", "true") and listed["started"] > 0, listed
 
 
 @pytest.mark.parametrize("words", ["rm --max-size -5", "rm --max-size 10X", "rm --max-size 1.5G", "rm --max-size 99999999999G", "runs --limit -3"])

@@ -46,6 +46,13 @@ TEST(NewRunId, SortsByTimeToTheMillisecond) {
   EXPECT_EQ(second.find_first_not_of("0123456789abcdef", 16), std::string::npos);
 }
 
+TEST(NewRunId, TellsWhenItWasMade) {
+  EXPECT_EQ(time_of_id("19700102-000001-3219a"), 86401);
+  EXPECT_EQ(time_of_id("19700102-000001"), 0);
+  EXPECT_EQ(time_of_id("my-run"), 0);
+  EXPECT_EQ(time_of_id(""), 0);
+}
+
 TEST_F(Runs, HaveOneOwner) {
   const std::string folder = runs_folder() + "/2026-a";
   ASSERT_TRUE(write_owner(folder));
