@@ -1,5 +1,6 @@
 #include "cli/bench_options.hpp"
 
+#include "cli/size_option.hpp"
 #include "trainflags/duration_option.hpp"
 
 namespace muster::cli {
@@ -21,14 +22,10 @@ void add_sizes(CLI::App& command, BenchOptions& options) {
       ->check(CLI::IsMember({"bare", "mpi", "gloo", "nccl"}).description(""))
       ->type_name("LIST")
       ->group(kSizes);
-  command.add_option("--min", options.min_bytes, "Smallest message: bytes, or 64K, 1M")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("SIZE")
+  takes_size(command.add_option("--min", options.min_bytes, "Smallest message: bytes, or 64K, 1M"))
       ->capture_default_str()
       ->group(kSizes);
-  command.add_option("--max", options.max_bytes, "Largest message; default: 256M")
-      ->transform(CLI::AsSizeValue(false))
-      ->type_name("SIZE")
+  takes_size(command.add_option("--max", options.max_bytes, "Largest message; default: 256M"))
       ->group(kSizes);
   command.add_option("--factor", options.factor, "Each message size is N times the previous one")
       ->check(CLI::Range(2, 1024))

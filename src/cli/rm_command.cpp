@@ -5,6 +5,7 @@
 #include "base/size_text.hpp"
 #include "cli/run_lock.hpp"
 #include "cli/runs_command.hpp"
+#include "cli/size_option.hpp"
 #include "run/folder.hpp"
 #include "run/keeper.hpp"
 #include "run/past_run.hpp"
@@ -95,17 +96,6 @@ Result<int> remove_runs(const RmOptions& options) {
   return 0;
 }
 
-// Replaces "10G" by the number of bytes; returns what is wrong with it.
-std::string size_in_bytes(std::string& text) {
-  const std::string given = text;
-  try {
-    const bool is_positive = text.find_first_of("0123456789") == 0;  // -1 would be a huge size
-    if (is_positive && CLI::AsSizeValue(false)(text).empty()) return {};
-  } catch (const CLI::ValidationError&) {  // said in our words below
-  }
-  return fmt::format("'{}' is not a size; write 500M, 10G or a number of bytes", given);
-}
-
 }  // namespace
 
 void add_rm(CLI::App& app, Action& action) {
@@ -119,10 +109,9 @@ void add_rm(CLI::App& app, Action& action) {
       rm->add_option("--older-than", options->older_than_s,
                      "Remove runs that ended longer ago than this, such as 30d"),
       0);
-  rm->add_option("--max-size", options->max_bytes,
-                 "Remove the oldest runs until all together take no more than this: 500M, 10G")
-      ->transform(CLI::Validator(size_in_bytes, ""))
-      ->type_name("SIZE");
+  takes_size(
+      rm->add_option("--max-size", options->max_bytes,
+                     "Remove the oldest runs until all together take no more than this: 500M, 10G"));
   rm->add_flag("--dry-run", options->dry_run, "Only print what would be removed");
 }
 

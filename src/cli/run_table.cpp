@@ -12,8 +12,11 @@
 namespace muster::cli {
 namespace {
 
-enum Column { kRun, kState, kAge, kDuration, kHosts, kRanks, kAttempts, kCommand, kWhy };
-constexpr std::size_t kColumns = kWhy + 1;
+namespace column {
+enum : std::size_t { kRun, kState, kAge, kDuration, kHosts, kRanks, kAttempts, kCommand, kWhy };
+}  // namespace column
+
+constexpr std::size_t kColumns = column::kWhy + 1;
 constexpr std::size_t kGap = 2;
 constexpr std::size_t kLongestCommand = 40;
 constexpr std::size_t kLongestHosts = 24;
@@ -24,11 +27,11 @@ using Widths = std::array<std::size_t, kColumns>;  // 0: the column is left out
 
 // What gives way on a narrow terminal, in this order, until there is room for WHY.
 struct Step {
-  Column column;
+  std::size_t column;
   std::size_t least;  // 0: the column is left out
 };
-constexpr Step kSteps[] = {{kCommand, 16}, {kAttempts, 0}, {kRanks, 0},   {kDuration, 0},
-                           {kHosts, 12},   {kCommand, 8},  {kCommand, 0}, {kHosts, 0}};
+constexpr Step kSteps[] = {{column::kCommand, 16}, {column::kAttempts, 0}, {column::kRanks, 0},   {column::kDuration, 0},
+                           {column::kHosts, 12},   {column::kCommand, 8},  {column::kCommand, 0}, {column::kHosts, 0}};
 
 // In characters, which UTF-8 writes in one byte or more.
 std::size_t width_of(std::string_view text) {
@@ -64,22 +67,22 @@ Cells cells_of(const run::PastRun& run, const std::string& title, double now_s) 
 
 // Of a line that has enough of WHY.
 std::size_t total_of(const Widths& widths) {
-  std::size_t total = std::min(widths[kWhy], kEnoughForWhy);
-  for (std::size_t i = 0; i < kWhy; ++i) total += widths[i] > 0 ? widths[i] + kGap : 0;
+  std::size_t total = std::min(widths[column::kWhy], kEnoughForWhy);
+  for (std::size_t i = 0; i < column::kWhy; ++i) total += widths[i] > 0 ? widths[i] + kGap : 0;
   return total;
 }
 
 Widths narrowed(const Widths& whole, std::size_t width) {
   Widths widths = whole;
-  for (const auto& [column, least] : kSteps) {
+  for (const Step& step : kSteps) {
     const std::size_t total = total_of(widths);
     if (total <= width) break;
-    std::size_t& one = widths[column];
-    one = least == 0 ? 0 : std::max(std::min(one, least), one - std::min(one, total - width));
+    std::size_t& one = widths[step.column];
+    one = step.least == 0 ? 0 : std::max(std::min(one, step.least), one - std::min(one, total - width));
   }
   const std::size_t total = total_of(widths);
-  if (widths[kCommand] > 0 && total < width) {
-    widths[kCommand] = std::min(whole[kCommand], widths[kCommand] + width - total);
+  if (widths[column::kCommand] > 0 && total < width) {
+    widths[column::kCommand] = std::min(whole[column::kCommand], widths[column::kCommand] + width - total);
   }
   return widths;
 }

@@ -301,7 +301,8 @@ def test_a_detached_run_is_in_use_while_its_hosts_are_checked(user, tmp_path):
     assert (listed["state"], listed["command"]) == ("not started", "true") and listed["started"] > 0, listed
 
 
-@pytest.mark.parametrize("words", ["rm --max-size -5", "rm --max-size 10X", "rm --max-size 1.5G", "rm --max-size 99999999999G", "runs --limit -3"])
+@pytest.mark.parametrize("words", ["rm --max-size -5", "rm --max-size 10X", "rm --max-size 1.5G", "rm --max-size 99999999999G", "runs --limit -3",
+                                   "bench all-reduce --min -5", "bench all-reduce --max 10X"])
 def test_a_wrong_size_or_number_is_refused(user, words):
     user.add(RUN, LINES, code=0)
     refused = user(*words.split())
