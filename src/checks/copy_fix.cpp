@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
 #include "checks/wording.hpp"
 #include "sys/quote.hpp"
 
@@ -50,8 +51,19 @@ std::string copy_fix(const Scene& scene, const std::string& file) {
   return fmt::format(
       "{}copy the directory to these hosts; on the machine that has the right version:\n  muster "
       "sync {} {}",
-      is_in_project(scene, file) ? "add --sync to your command, or " : "", kTheHosts,
+      is_in_project(scene, file) && !scene.job.synced ? "add --sync to your command, or " : "", kTheHosts,
       sys::quote(std::string_view(file.substr(0, file.rfind('/')))));
+}
+
+std::string missing_fix(const Scene& scene, const std::string& file) {
+  if (!scene.job.synced || !is_in_project(scene, file)) return copy_fix(scene, file);
+  const std::filesystem::path path = std::filesystem::path(scene.job.folder) / file;
+  const std::string name = path.lexically_normal().lexically_relative(scene.job.folder);
+  std::string fix =
+      "--sync left it out because of a line in .gitignore or .musterignore; change that line, or "
+      "override it in .musterignore";
+  if (name.find('/') == std::string::npos) fix += ":\n  !" + printable(name);
+  return fix;
 }
 
 }  // namespace muster::checks

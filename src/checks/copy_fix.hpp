@@ -11,4 +11,7 @@ namespace muster::checks {
 // a file of the system is to be installed instead.
 [[nodiscard]] std::string copy_fix(const Scene& scene, const std::string& file);
 
+// The same for a file that this machine has and hosts lack. `run --sync` may have left it out.
+[[nodiscard]] std::string missing_fix(const Scene& scene, const std::string& file);
+
 }  // namespace muster::checks

@@ -29,7 +29,8 @@ Finding missing(const Scene& scene, const facts::Program& program, const facts::
                   .severity = Severity::kError,
                   .what = fmt::format("{} does not exist on the host", word)};
   if (is_path(word)) {
-    finding.fix = copy_fix(scene, word);
+    const auto& here = scene.launcher.program;
+    finding.fix = here && !here->path.empty() ? missing_fix(scene, word) : copy_fix(scene, word);
     return finding;
   }
   if (path != facts.environment.seen.end()) finding.evidence = "PATH is " + path->second;

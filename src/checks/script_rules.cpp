@@ -22,9 +22,18 @@ using facts::Script;
 using layout::PythonCode;
 
 // A script is a path relative to the job's folder; a module is below that folder.
-std::string advice(const Scene& scene, const PythonCode& code) {
+std::string file_of(const PythonCode& code) {
   const bool is_path = !code.is_module && code.word.find('/') != std::string::npos;
-  return copy_fix(scene, is_path ? code.word : "./" + code.word);
+  return is_path ? code.word : "./" + code.word;
+}
+
+std::string advice(const Scene& scene, const PythonCode& code) {
+  return copy_fix(scene, file_of(code));
+}
+
+std::string advice_for_missing(const Scene& scene, const PythonCode& code) {
+  const auto& here = scene.launcher.script;
+  return here && !here->path.empty() ? missing_fix(scene, file_of(code)) : advice(scene, code);
 }
 
 // A script that is started directly is the program, and find_program reports it if missing.
@@ -47,7 +56,7 @@ Finding missing(const Scene& scene, const PythonCode& code, bool nowhere) {
           .severity = Severity::kError,
           .what = fmt::format("the script {} does not exist on the host", code.word),
           .fix = nowhere ? "correct its name or path; this machine does not have it either"
-                         : advice(scene, code)};
+                         : advice_for_missing(scene, code)};
 }
 
 bool is_unreadable(const Script& script) {

@@ -130,6 +130,7 @@ Result<HostErrors> sync_if_wanted(const JobOptions& options, Surveyed& all,
                             .hint = "leave --sync out, and put the project into the pods' image or "
                                     "on a volume that they share"});
   }
+  all.job.synced = true;
   return sync_project(all.job.folder, all.cluster, *all.transport,
                       {.all_hosts = purpose.attempt == 0, .quiet = purpose.quiet});
 }

@@ -35,6 +35,7 @@ struct Job {
   std::string map_by = {};
   int threads = 0;  // OMP_NUM_THREADS; 0: chosen
   std::vector<std::string> engine_args = {};
+  bool synced = false;         // the hosts got the files of the folder, see --sync
   bool confine_store = false;  // PyTorch's store listens at the master address only
   bool oversubscribe = false;  // more ranks than slots are wanted
 };

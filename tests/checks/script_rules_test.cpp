@@ -44,6 +44,24 @@ TEST(Script, IsMissing) {
   EXPECT_TRUE(has(judged(world).front().fix, "move it into a directory of its own"));
 }
 
+TEST(Script, WasNotSentBecauseAnIgnoreFileExcludesIt) {
+  World world = good_world_with_script(2);
+  world.job.synced = true;
+  world.job.folder = "/opt/job";
+  for (int number : {1, 2}) world.host(number).script = facts::Script{.name = "train.py"};
+  ASSERT_EQ(brief(world), "error n[1-2] remote-exe-not-found");
+  EXPECT_EQ(judged(world).front().fix,
+            "--sync left it out because of a line in .gitignore or .musterignore; change that "
+            "line, or override it in .musterignore:\n  !train.py");
+  world.job.program[1] = "src/train.py";  // its directory may be excluded
+  EXPECT_TRUE(judged(world).front().fix.ends_with("override it in .musterignore"));
+  world.job.program[1] = "/elsewhere/train.py";
+  EXPECT_TRUE(has(judged(world).front().fix, "muster sync -H 'n[1-2]' /elsewhere"));
+  world.job.program[1] = "train.py";
+  world.launcher.script = facts::Script{.name = "train.py"};
+  EXPECT_TRUE(has(judged(world).front().fix, "correct its name"));
+}
+
 TEST(Script, IsMissingHereAndThere) {
   World world = good_world_with_script(2);
   for (int number : {1, 2}) world.host(number).script = facts::Script{.name = "train.py"};

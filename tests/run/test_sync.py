@@ -59,6 +59,16 @@ x"; touch -d '1 hour ago' state.txt""")
     assert ranks_said(third) == ranks_said(second) and "muster: sync" not in third.errors, third.said()
 
 
+def test_a_script_that_an_ignore_file_excludes_is_named_as_such(cluster, engines):
+    lab, project = cluster.lab, f"/home/{cluster.lab.user}/ignoring"
+    lab.shell("launcher", f"mkdir -p {project} && cd {project} && echo 'train*' > .gitignore && touch other.py")
+    lab.write("launcher", f"{project}/train.py", "print('sent')\n")
+    run = cluster.launch(["env", "-C", project, "muster", "run", "-H", "n1", "--sync", "train.py"], engines["openmpi5"])
+    assert run.end(30) == 127 and "--sync left it out because of a line in .gitignore or .musterignore" in run.errors, run.said()
+    lab.shell("launcher", f"echo '!train.py' > {project}/.musterignore")
+    assert ranks_said(run_in(cluster, engines["openmpi5"], project, "-H", "n1", "--sync", "train.py")) == ["[n1:0] sent"]
+
+
 def test_a_shared_folder_is_not_copied_onto_itself(cluster, engines):
     """This machine is a host too."""
     lab, folder = cluster.lab, str(cluster.share)
