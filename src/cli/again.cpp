@@ -27,7 +27,9 @@ Result<void> may_start_again(const std::string& folder, const std::string& id) {
   if (!summary || summary->code != 0) return {};
   return unexpected(Error{.code = ErrorCode::kUsage,
                           .what = fmt::format("{} succeeded, so there is nothing to continue", id),
-                          .hint = "muster runs lists the other runs"});
+                          .hint = fmt::format("to start its command anew, type it without --again; "
+                                              "muster show {} has it",
+                                              id)});
 }
 
 Result<void> must_have_ended(const std::string& folder, const std::string& id,
@@ -52,6 +54,18 @@ Result<RunOptions> parsed(const launch::Words& words, const std::string& folder)
   }
   MUSTER_CHECK(take_config(command, options.job.cluster));
   return options;
+}
+
+// Without its file, the job would run on other hosts, or on this machine.
+Result<void> must_have_its_config(const KeptCommand& kept, const RunOptions& options) {
+  const std::string now = absolute_config(options.job.cluster.file->path);
+  if (kept.config.empty() || kept.config == now) return {};
+  return unexpected(Error{
+      .code = ErrorCode::kUsage,
+      .what = now.empty() ? "the file that described the run is gone"
+                          : fmt::format("{} would be read now instead of the run's own file", now),
+      .where = {.file = kept.config},
+      .hint = "bring the file back, or type the whole command line without --again"});
 }
 
 }  // namespace
@@ -85,6 +99,7 @@ Result<EarlierRun> prepare_again(const std::string& id, const launch::Words& typ
         system_error("cannot change to the directory where the run was started", kept.folder));
   }
   MUSTER_TRY(RunOptions options, parsed(again_words(kept.words, typed), found));
+  MUSTER_CHECK(must_have_its_config(kept, options));
   MUSTER_CHECK(await_end(last));
   Turn turn{.base = base, .number = latest + 1, .name = options.name};
   return EarlierRun{.options = std::move(options),

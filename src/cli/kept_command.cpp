@@ -24,15 +24,16 @@ struct KeptFile {
 template <class V>
 void fields(V& v, KeptFile& f) {
   v("schema", f.schema), v("folder", f.command.folder), v("words", f.command.words);
-  v("program", f.command.program);
+  v("program", f.command.program), v.maybe("config", f.command.config);
 }
 
 Result<void> keep_command(const std::string& run_folder, const launch::Words& words,
-                          const Program& program) {
+                          const Program& program, const std::string& config) {
   std::error_code error;
   const KeptFile file{.command = {.folder = std::filesystem::current_path(error),
                                   .words = kept_words(words),
-                                  .program = program}};
+                                  .program = program,
+                                  .config = absolute_config(config)}};
   return sys::write_file(run_folder + kName, sorted_json_of_fields(file, 1) + "\n", 0600);
 }
 
@@ -43,6 +44,12 @@ Result<KeptCommand> read_command(const std::string& run_folder) {
   file.error().where.file = run_folder + kName;
   file.error().hint = "type the whole command line again";
   return unexpected(file.error());
+}
+
+std::string absolute_config(const std::string& path) {
+  if (path.empty()) return path;
+  std::error_code failed;
+  return std::filesystem::absolute(path, failed).lexically_normal();
 }
 
 run::PastRun look_at_run(const std::string& base) {

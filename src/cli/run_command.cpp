@@ -48,7 +48,8 @@ Result<run::Ending> start_job(const RunOptions& options, const launch::Words& wo
     }
     // The folder is there before the hosts are checked, and `runs` lists it.
     if (turn.number == 0) {
-      MUSTER_CHECK(keep_command(run::runs_folder() + "/" + turn.id(), words, program));
+      MUSTER_CHECK(keep_command(run::runs_folder() + "/" + turn.id(), words, program,
+                                options.job.cluster.file->path));
     }
   }
   return run_attempts(options, words, program, turn);

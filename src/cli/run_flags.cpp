@@ -116,8 +116,8 @@ constexpr RunRow kOnlyRunFlags[] = {
       .value = "RUN",
       .if_left_out = "last",
       .kept = false,
-      .help = "Start an earlier run again, with the same command line; without RUN, the last "
-              "run. Only --max-restarts, --spares, --status, -d and -q can be added"},
+      .help = "Continue an earlier run that did not succeed, with the same command line; without "
+              "RUN, the last run. Only --max-restarts, --spares, --status, -d and -q can be added"},
      [](const Adder& flag, RunOptions& to) { return flag.value(to.again); }},
 };
 

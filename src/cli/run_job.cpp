@@ -224,7 +224,9 @@ Result<std::optional<int>> RunStage::prepare(const run::Turn& turn, bool is_firs
   MUSTER_TRY(folder_, run::make_run_folder(turn.id()));
   const bool is_ours = run::living_owner(folder_) == ::getpid();  // since it was detached
   if (!is_ours) MUSTER_CHECK(run::write_owner(folder_));
-  if (turn.number == 0) MUSTER_CHECK(keep_command(folder_, words_, program_));
+  if (turn.number == 0) {
+    MUSTER_CHECK(keep_command(folder_, words_, program_, options_.job.cluster.file->path));
+  }
   MUSTER_TRY(plan_, cli::prepare(*all_, turn, folder_, options_.dry_run));
   for (const std::string& note : plan_.notes) {
     if (!options_.quiet && is_first) sys::print_err("muster: {}\n", note);

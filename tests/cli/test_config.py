@@ -152,6 +152,20 @@ def test_again_reads_the_file_anew(project, tmp_path):
     assert project.run("run", "-q", "--again", where=tmp_path, env=home).stdout == "[localhost:0] 2\n"
 
 
+def test_again_is_refused_without_the_file_that_described_the_run(project, tmp_path):
+    home = {"HOME": str(tmp_path)}
+    project.write("ranks: 1\n")
+    assert project.run("run", "-q", "sh", "-c", "exit 3", env=home, where=project.below).returncode == 3
+    (project.folder / "muster.yaml").rename(tmp_path / "kept.yaml")
+    refused = project.run("run", "--again", env=home)
+    assert refused.returncode == 2 and f"{project.folder}/muster.yaml: the file that described the run is gone" in refused.stderr, refused.stderr
+    (tmp_path / "muster.yaml").write_text("ranks: 1\n")
+    refused = project.run("run", "--again", env=home)
+    assert refused.returncode == 2 and f"{tmp_path}/muster.yaml would be read now" in refused.stderr, refused.stderr
+    (tmp_path / "kept.yaml").rename(project.folder / "muster.yaml")
+    assert project.run("run", "-q", "--again", env=home).returncode == 3
+
+
 # Where it is found, and whose it may be.
 
 def test_the_nearest_one_above_counts(project):

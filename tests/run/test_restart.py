@@ -196,7 +196,7 @@ def test_a_run_is_started_again_in_the_background(cluster, every_engine):
     assert attached.end(20) == 0 and "[n1:0] done" in attached.out, attached.said()
     assert "[n1:0] done" in cluster.muster("logs", "last").stdout
     done = cluster.muster("run", "--again", run.id, engine=engine)
-    assert done.returncode == 2 and "succeeded, so there is nothing to continue" in done.stderr, done.stderr
+    assert done.returncode == 2 and "succeeded, so there is nothing to continue" in done.stderr and "type it without --again" in done.stderr, done.stderr
 
 
 def test_restarts_cost_nothing_that_stays(cluster, every_engine):
