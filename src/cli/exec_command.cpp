@@ -53,10 +53,12 @@ void show(sys::Stream stream, const std::string& text) {
 // when the task goes.
 class LiveOutput {
  public:
-  explicit LiveOutput(const std::string& host) : out_(host), err_(host) {}
+  LiveOutput(const std::string& host, std::string mark)
+      : out_(host), err_(host), mark_(std::move(mark)) {}
   LiveOutput(const LiveOutput&) = delete;
   LiveOutput& operator=(const LiveOutput&) = delete;
   ~LiveOutput() {
+    err_.drop_end(mark_);
     show(sys::Stream::kOut, out_.rest());
     show(sys::Stream::kErr, err_.rest());
   }
@@ -68,12 +70,12 @@ class LiveOutput {
  private:
   remote::Labels out_;
   remote::Labels err_;
+  std::string mark_;  // may end the standard error and is not shown
 };
 
-sys::OnOutput live_output(const std::string& host) {
-  return [output = std::make_shared<LiveOutput>(host)](sys::Stream stream, std::string_view chunk) {
-    output->take(stream, chunk);
-  };
+sys::OnOutput live_output(const std::string& host, const std::string& mark) {
+  return [output = std::make_shared<LiveOutput>(host, mark)](
+             sys::Stream stream, std::string_view chunk) { output->take(stream, chunk); };
 }
 
 void print_grouped(std::span<const remote::Outcome> outcomes) {
@@ -127,19 +129,20 @@ Result<int> exec(const ExecOptions& options) {
   hosts.ssh.fan_out = options.fan_out;
   std::string line = remote::command_line(options.words);
   std::chrono::seconds deadline(options.timeout_s);
+  const std::string id = sys::random_hex(kIdBytes);
   if (options.limited) {
-    line = remote::limited_line(line, deadline, sys::random_hex(kIdBytes));
+    line = remote::limited_line(line, deadline, id);
     deadline += remote::kBeyondLimit;
   }
   std::vector<remote::Task> tasks;
   for (const std::string& host : hosts.names) {
     tasks.push_back({.host = host, .command = line});
-    if (options.label) tasks.back().on_output = live_output(host);
+    if (options.label) tasks.back().on_output = live_output(host, remote::own_code_mark(id));
   }
   auto outcomes = remote::Ssh(hosts.ssh).run(tasks, deadline);
   tasks.clear();  // shows the last unfinished lines
   if (options.limited) {
-    for (remote::Outcome& outcome : outcomes) outcome = remote::read_limited(std::move(outcome));
+    for (remote::Outcome& one : outcomes) one = remote::read_limited(std::move(one), id);
   }
   if (options.json) {
     for (const remote::Outcome& outcome : outcomes) sys::write_out(to_json(outcome) + "\n");

@@ -23,6 +23,10 @@ std::string Labels::take(std::string_view chunk) {
   return lines;
 }
 
+void Labels::drop_end(std::string_view text) {
+  if (unfinished_.ends_with(text)) unfinished_.resize(unfinished_.size() - text.size());
+}
+
 std::string Labels::rest() {
   if (unfinished_.empty()) return {};
   return label_ + std::exchange(unfinished_, {}) + "\n";

@@ -14,6 +14,9 @@ class Labels {
   // The lines that `chunk` completes, labelled; empty when it completes none.
   [[nodiscard]] std::string take(std::string_view chunk);
 
+  // Forgets the end of the unfinished line, if it is this text.
+  void drop_end(std::string_view text);
+
   // What is left when the stream ends, as a line.
   [[nodiscard]] std::string rest();
 

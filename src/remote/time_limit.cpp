@@ -47,7 +47,8 @@ constexpr std::string_view kScript =
     "(exec env \"MUSTER_EXEC=$id\" \"${SHELL:-/bin/sh}\" -c \"$3\" 2>&3 3>&-); code=$?; "
     "while holds; do sleep 0.2; done; "
     "kill -TERM $watcher 2>/dev/null; wait $watcher; "
-    "case $? in 0) exit 221;; 1) exit 222;; esac; exit $code";
+    "case $? in 0) exit 221;; 1) exit 222;; esac; "
+    "case $code in 221|222) printf %s \"muster-exec-$id\" >&3;; esac; exit $code";
 
 // As sys::quote, also for fish, in which a backslash means something inside of quotes.
 std::string quote_for_any_shell(const std::string& word) {
@@ -70,9 +71,17 @@ std::string limited_line(const std::string& line, std::chrono::seconds limit,
                      quote_for_any_shell(line));
 }
 
-Outcome read_limited(Outcome outcome) {
+std::string own_code_mark(const std::string& id) {
+  return "muster-exec-" + id;
+}
+
+Outcome read_limited(Outcome outcome, const std::string& id) {
   if (!outcome.ended || outcome.ended->signal != 0) return outcome;
-  outcome.ended->timed_out = outcome.ended->code == kEnded || outcome.ended->code == kLeft;
+  sys::Ended& ended = *outcome.ended;
+  if (ended.code != kEnded && ended.code != kLeft) return outcome;
+  const std::string mark = own_code_mark(id);
+  ended.timed_out = !ended.err.ends_with(mark);
+  if (!ended.timed_out) ended.err.resize(ended.err.size() - mark.size());
   return outcome;
 }
 

@@ -24,6 +24,9 @@ constexpr std::chrono::seconds kBeyondLimit{20};
 // if some of the processes could not be ended.
 constexpr int kEnded = 221;
 constexpr int kLeft = 222;
-[[nodiscard]] Outcome read_limited(Outcome outcome);
+[[nodiscard]] Outcome read_limited(Outcome outcome, const std::string& id);
+
+// Ends the standard error of a command that ended in time with one of these two codes.
+[[nodiscard]] std::string own_code_mark(const std::string& id);
 
 }  // namespace muster::remote

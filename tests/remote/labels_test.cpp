@@ -20,6 +20,14 @@ TEST(Labels, ALastLineWithoutAnEndIsNotLost) {
   EXPECT_EQ(labels.rest(), "");
 }
 
+TEST(Labels, AMarkAtTheEndIsDropped) {
+  Labels labels("n1");
+  EXPECT_EQ(labels.take("done-mark"), "");
+  labels.drop_end("-mark");
+  labels.drop_end("-mark");
+  EXPECT_EQ(labels.rest(), "n1: done\n");
+}
+
 TEST(Labels, AnEndlessLineIsNotHeldForEver) {
   Labels labels("n1");
   std::size_t shown = 0;

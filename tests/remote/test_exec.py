@@ -96,6 +96,13 @@ def test_a_deadline_ends_the_command_and_what_it_started(open_lab):
     assert sleepers(open_lab, "n2") == []
 
 
+@pytest.mark.parametrize("label", [[], ["--label"]], ids=["grouped", "label"])
+def test_a_command_that_ends_with_the_code_of_a_time_limit_was_not_late(open_lab, label):
+    done = muster_exec(open_lab, "-H", "n1", *label, "--timeout", "600", "--", "echo why >&2; exit 221")
+    assert done.returncode == 221 and "n1: exit code 221\n" in done.stderr, done.stderr
+    assert "why\n" in done.stderr and "muster-exec" not in done.stderr, done.stderr
+
+
 def test_the_host_keeps_the_deadline_without_muster(open_lab):
     running = subprocess.Popen(open_lab.words("launcher", "sh", "-c", "echo $$ > pid; exec muster exec -H n1 --timeout 4 'sleep 600'"))
     until("the command runs", lambda: sleepers(open_lab, "n1"), 10)

@@ -38,7 +38,8 @@ struct Limited {
       : id(std::move(mark)) {
     outcome = read_limited({"n1", sys::run({.argv = {shell, "-c", limited_line(line, limit, id)},
                                             .env = {"SHELL=" + shell},
-                                            .deadline = std::chrono::minutes(5)})});
+                                            .deadline = std::chrono::minutes(5)})},
+                           id);
   }
   [[nodiscard]] const sys::Ended& ended() const { return *outcome.ended; }
 };
@@ -49,6 +50,15 @@ TEST(TimeLimit, ACommandThatEndsInTimeIsUntouched) {
   EXPECT_EQ(run.ended().code, 7);
   EXPECT_EQ(run.ended().out, "a\\b  it's\n");
   EXPECT_EQ(run.ended().err, "err\n");
+}
+
+TEST(TimeLimit, ACommandMayEndWithTheCodesOfATimeLimit) {
+  for (const int code : {kEnded, kLeft}) {
+    const Limited run("printf err >&2; exit " + std::to_string(code), kLong);
+    EXPECT_FALSE(run.ended().timed_out);
+    EXPECT_EQ(run.ended().code, code);
+    EXPECT_EQ(run.ended().err, "err");
+  }
 }
 
 TEST(TimeLimit, SeveralWordsReachTheProgramUnchanged) {
@@ -122,7 +132,7 @@ TEST(TimeLimit, AServerThatWasStartedInTheBackgroundStays) {
 
 TEST(TimeLimit, AHostThatWasLateIsReported) {
   Outcome late{"n1", sys::Ended{.code = kEnded, .out = "so far"}};
-  late = read_limited(late);
+  late = read_limited(late, "id");
   EXPECT_EQ(conclusion({&late, 1}).failure, ErrorCode::kTimeout);
   const std::string text = failures_text({&late, 1});
   EXPECT_NE(text.find("n1: the time limit passed; muster ended the command"), std::string::npos)
@@ -130,7 +140,7 @@ TEST(TimeLimit, AHostThatWasLateIsReported) {
   EXPECT_NE(to_json(late).find(R"("timed_out":true)"), std::string::npos) << to_json(late);
   EXPECT_NE(to_json(late).find(R"("out":"so far")"), std::string::npos);
   Outcome left{"n1", sys::Ended{.code = kLeft}};
-  left = read_limited(left);
+  left = read_limited(left, "id");
   EXPECT_NE(failures_text({&left, 1}).find("could not end all processes"), std::string::npos);
 }
 
