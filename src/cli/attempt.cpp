@@ -1,6 +1,7 @@
 #include "cli/attempt.hpp"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdlib>
 #include <map>
@@ -31,8 +32,17 @@ namespace {
 
 constexpr std::size_t kJobKeyBytes = 32;
 
-std::set<std::string> variable_names() {
-  std::set<std::string> names;
+// By these the engine finds its own programs and files, so that it keeps ours. muster itself brings
+// the ranks what was given for them.
+constexpr std::array<std::string_view, 2> kNotForEngine = {"PATH", "HOME"};
+
+bool is_for_engine(std::string_view entry) {
+  const std::string_view name = entry.substr(0, entry.find('='));
+  return std::find(kNotForEngine.begin(), kNotForEngine.end(), name) == kNotForEngine.end();
+}
+
+std::set<std::string> variable_names(const layout::Job& job) {
+  std::set<std::string> names(job.env.begin(), job.env.end());
   for (const auto& [name, value] : own_environment()) names.insert(name);
   return names;
 }
@@ -46,7 +56,7 @@ Result<launch::Plan> make_plan(const Surveyed& all, const Turn& turn, const std:
        .folder = folder,
        .ssh = remote::ssh_words({.user = all.cluster.user, .port = all.cluster.port}),
        .allocation = all.allocation,
-       .user_env = variable_names(),
+       .user_env = variable_names(all.job),
        .restarts_made = turn.number,
        .restarts_most = turn.most,
        .as_root = ::geteuid() == 0,
@@ -71,19 +81,33 @@ run::Record new_record(const Surveyed& all, const Turn& turn) {
 }
 
 // Values of the variables that muster itself brings to the hosts.
-std::vector<std::string> carried_variables(const launch::Plan& plan) {
-  std::vector<std::string> variables;
+std::vector<std::string> carried_variables(const launch::Plan& plan, const layout::Job& job) {
+  std::vector<std::string> variables = given_variables(job);
+  std::erase_if(variables, is_for_engine);
+  const auto& values = job.env_values;
   for (const std::string& name : plan.carried) {
     const auto ours = std::find_if(plan.env.begin(), plan.env.end(), [&](const std::string& one) {
       return one.starts_with(name + "=");
     });
     if (ours != plan.env.end()) {
       variables.push_back(*ours);
+    } else if (const auto value = values.find(name); value != values.end()) {
+      variables.push_back(name + "=" + value->second);
     } else if (const char* value = std::getenv(name.c_str())) {  // NOLINT(concurrency-mt-unsafe)
       variables.push_back(name + "=" + value);
     }
   }
   return variables;
+}
+
+// The engine's environment has the values for the ranks, which it passes on. Plans are stored, and
+// show them to nobody.
+launch::Plan with_values(launch::Plan plan, const layout::Job& job) {
+  std::vector<std::string> env = given_variables(job);
+  std::erase_if(env, [](const std::string& entry) { return !is_for_engine(entry); });
+  env.insert(env.end(), plan.env.begin(), plan.env.end());
+  plan.env = std::move(env);
+  return plan;
 }
 
 // Ranks on this machine inherit our environment, so the address of an earlier job's master must go.
@@ -230,7 +254,7 @@ void add_gpus(const facts::Survey& survey, bool bind, agent::Assignment& told) {
 }
 
 void tell_placements(Surveyed& all, const launch::Plan& plan) {
-  std::vector<std::string> variables = carried_variables(plan);
+  std::vector<std::string> variables = carried_variables(plan, all.job);
   // libmuster lets only those take part who know it. In pods, each muster would make another.
   if (all.job.pods == 0) variables.push_back("MUSTER_JOB_KEY=" + sys::random_hex(kJobKeyBytes));
   std::map<std::string_view, std::size_t> members;
@@ -275,7 +299,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   patience.counts_hold = !plan.counts_may_differ;
   run::Supervisor supervisor(*all.loop, *all.crew, names, patience, record, *output);
   bool asked_for = true;
-  supervisor.run(plan, [&] {
+  supervisor.run(with_values(plan, all.job), [&] {
     asked_for = announce_detached();
     if (!asked_for) (void)::raise(SIGINT);  // who asked for it is gone before it began
   });

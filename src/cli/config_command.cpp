@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <unordered_map>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -65,15 +66,16 @@ void add_values(const CLI::App& command, const hosts::Config& config, Effects& e
   }
 }
 
-std::string origin_of(const std::string& name, const JobOptions& options) {
-  for (const std::string& given : options.variables) {
-    if (given.substr(0, given.find('=')) == name) return "-x";
+// By name, of all variables but those that are always passed.
+std::unordered_map<std::string, std::string> variable_origins(const JobOptions& options) {
+  std::unordered_map<std::string, std::string> origins;
+  for (const hosts::Variable& one : options.cluster.file->variables) {
+    origins.insert_or_assign(one.name, place_text(one.where, one.profile));
   }
-  const std::vector<hosts::Variable>& of_file = options.cluster.file->variables;
-  const auto last = std::find_if(of_file.rbegin(), of_file.rend(),
-                                 [&](const hosts::Variable& one) { return one.name == name; });
-  return last == of_file.rend() ? "your environment (always passed)"
-                                : place_text(last->where, last->profile);
+  for (const std::string& given : options.variables) {
+    origins.insert_or_assign(given.substr(0, given.find('=')), "-x");
+  }
+  return origins;
 }
 
 // A mistake in a profile shows now and not on the day when somebody needs it.
@@ -100,8 +102,12 @@ Result<Effects> find_effects(CLI::App& command, JobOptions& options, const Progr
   std::error_code failed;
   if (!file.path.empty()) effects.file = std::filesystem::canonical(file.path, failed);
   add_values(command, file.config, effects);
+  const auto origins = variable_origins(options);
   for (const std::string& name : job.env) {
-    effects.variables.push_back({.name = name, .from = origin_of(name, options)});
+    const auto found = origins.find(name);
+    effects.variables.push_back(
+        {.name = name,
+         .from = found == origins.end() ? "your environment (always passed)" : found->second});
   }
   return effects;
 }
@@ -156,8 +162,10 @@ std::string to_json(const Effects& effects) {
   for (const Effective& one : effects.values) {
     values[one.name] = {{"value", one.value}, {"from", one.from}};
   }
-  nlohmann::ordered_json variables = nlohmann::ordered_json::object();
-  for (const Effective& one : effects.variables) variables[one.name] = {{"from", one.from}};
+  nlohmann::ordered_json::object_t variables;  // each has another name; [] would look for it
+  for (const Effective& one : effects.variables) {
+    variables.emplace_back(one.name, nlohmann::ordered_json{{"from", one.from}});
+  }
   const nlohmann::ordered_json all = {{"file", effects.file},
                                       {"profile", effects.profile},
                                       {"profiles", effects.profiles},

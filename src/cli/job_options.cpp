@@ -1,10 +1,9 @@
 #include "cli/job_options.hpp"
 
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <set>
+#include <map>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -48,12 +47,17 @@ Error not_set(const hosts::Variable& variable) {
                               name)};
 }
 
-// Values reach the ranks through our own environment.
-Result<void> export_variable(const hosts::Variable& variable) {
-  const char* name = variable.name.c_str();
+using Variables = std::map<std::string, std::string>;
+
+// Of one name, the last variable holds. One without a value has that of our environment.
+Result<void> add_variable(const hosts::Variable& variable, const Variables& own,
+                          Variables& values) {
+  const auto found = own.find(variable.name);
   if (variable.value) {
-    (void)::setenv(name, variable.value->c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
-  } else if (std::getenv(name) == nullptr) {           // NOLINT(concurrency-mt-unsafe)
+    values.insert_or_assign(variable.name, *variable.value);
+  } else if (found != own.end()) {
+    values.insert_or_assign(variable.name, found->second);
+  } else if (!values.contains(variable.name)) {
     return unexpected(not_set(variable));
   }
   return {};
@@ -66,20 +70,15 @@ Result<void> add_variables(const JobOptions& options, layout::Job& job) {
     MUSTER_TRY(hosts::Variable variable, typed_variable(given));
     wanted.push_back(std::move(variable));
   }
-  std::set<std::string> names;
+  const Variables own = own_environment();
   for (const hosts::Variable& variable : wanted) {
-    MUSTER_CHECK(export_variable(variable));
-    names.insert(variable.name);
+    MUSTER_CHECK(add_variable(variable, own, job.env_values));
   }
-  const auto own = own_environment();
   for (const auto& [name, value] : own) {
-    if (is_always_passed(name)) names.insert(name);
-    if (is_for_ranks(name) && !names.contains(name)) job.env_left.push_back(name);
+    if (is_always_passed(name)) job.env_values.emplace(name, value);
+    if (is_for_ranks(name) && !job.env_values.contains(name)) job.env_left.push_back(name);
   }
-  for (const std::string& name : names) {
-    job.env.push_back(name);
-    if (const auto found = own.find(name); found != own.end()) job.env_values.insert(*found);
-  }
+  for (const auto& [name, value] : job.env_values) job.env.push_back(name);
   return {};
 }
 
@@ -135,6 +134,16 @@ Result<layout::Job> read_job(const JobOptions& options, const Program& program) 
   if (!job.launcher.empty()) job.launcher = std::filesystem::absolute(job.launcher, error);
   MUSTER_CHECK(add_variables(options, job));
   return job;
+}
+
+std::vector<std::string> given_variables(const layout::Job& job) {
+  const Variables own = own_environment();
+  std::vector<std::string> given;
+  for (const auto& [name, value] : job.env_values) {
+    const auto found = own.find(name);
+    if (found == own.end() || found->second != value) given.push_back(name + "=" + value);
+  }
+  return given;
 }
 
 }  // namespace muster::cli

@@ -33,8 +33,11 @@ constexpr const char* kBreaksGroup = "Time limits and restarts";
 void add_job_options(CLI::App& command, JobOptions& options);
 
 // Completes the job: the program, the variables to forward: those of -x, those of muster.yaml and
-// those that are always passed. They are set in our environment where a value was given: values
-// never reach a command line.
+// those that are always passed.
 [[nodiscard]] Result<layout::Job> read_job(const JobOptions& options, const Program& program);
+
+// "NAME=value", for the environment of a process: the job's variables that ours does not have, or
+// has with another value.
+[[nodiscard]] std::vector<std::string> given_variables(const layout::Job& job);
 
 }  // namespace muster::cli

@@ -29,8 +29,15 @@ std::string shown(const RunOptions& options, const launch::Words& words) {
   return line + sys::quote(words);
 }
 
-// Only when it fails.
-Error become(const launch::Words& words) {
+// Only when it fails. muster inside the allocation finds the values of -x in its environment; they
+// do not decide which salloc is started.
+Error become(launch::Words words, const launch::Words& variables) {
+  if (const auto found = sys::find_program(words.front())) words.front() = *found;
+  for (const std::string& entry : variables) {
+    const std::size_t equals = entry.find('=');
+    (void)::setenv(entry.substr(0, equals).c_str(),  // NOLINT(concurrency-mt-unsafe)
+                   entry.c_str() + equals + 1, 1);
+  }
   Error error = sys::become(words);
   error.code = ErrorCode::kEngineMissing;
   error.hint =
@@ -85,9 +92,9 @@ int watch(pid_t salloc, const sigset_t& signals) {
 
 // salloc answers a signal by giving the hosts back at once, and ends with 0. At a terminal it puts
 // its command in front, which then gets Ctrl-C alone; elsewhere we stand before it.
-Result<int> run_salloc(const launch::Words& words) {
-  if (::isatty(STDIN_FILENO) != 0) return unexpected(become(words));
-  if (!sys::find_program(words.front())) return unexpected(become(words));  // says what is missing
+Result<int> run_salloc(const launch::Words& words, const launch::Words& variables) {
+  const bool is_missing = !sys::find_program(words.front());  // become says so
+  if (::isatty(STDIN_FILENO) != 0 || is_missing) return unexpected(become(words, variables));
   (void)::signal(SIGCHLD, SIG_DFL);  // if our parent ignores it, nobody would tell of salloc's end
   const sigset_t signals = watched_signals();
   sigset_t before;
@@ -98,7 +105,7 @@ Result<int> run_salloc(const launch::Words& words) {
     (void)::setsid();
     (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);  // gives the hosts back when we are killed
     (void)::sigprocmask(SIG_SETMASK, &before, nullptr);
-    const Error error = become(words);
+    const Error error = become(words, variables);
     sys::print_err("muster: {}\n", to_text(error));
     ::_exit(exit_code(error.code));
   }
@@ -148,6 +155,7 @@ Result<int> allocate_and_run(const RunOptions& options, const launch::Words& wor
             "with --detach, muster would return at once and Slurm would take the allocation back",
         .hint = "to run the job in the background, submit it as a batch job: muster submit"});
   }
+  MUSTER_TRY(const layout::Job job, read_job(options.job, program));
   MUSTER_TRY(const launch::Words flags, slurm_flags(options, program));
   MUSTER_TRY(const launch::Words run, run_words(words, program));
   launch::Words line = {"salloc"};
@@ -155,7 +163,7 @@ Result<int> allocate_and_run(const RunOptions& options, const launch::Words& wor
   line.insert(line.end(), flags.begin(), flags.end());
   line.emplace_back("--");
   line.insert(line.end(), run.begin(), run.end());
-  if (!options.dry_run) return run_salloc(line);
+  if (!options.dry_run) return run_salloc(line, given_variables(job));
   sys::print_out("{}\n", shown(options, line));
   return 0;
 }

@@ -12,6 +12,7 @@
 #include "launch/job_state.hpp"
 #include "remote/diagnose.hpp"
 #include "sys/file.hpp"
+#include "sys/path_search.hpp"
 #include "sys/print.hpp"
 #include "sys/process.hpp"
 #include "sys/quote.hpp"
@@ -55,8 +56,12 @@ Result<void> write_script(const std::string& path, const std::string& text) {
 }
 
 // The job's number; sbatch says "17", or "17;cluster".
-Result<std::string> submit_script(const std::string& path) {
-  MUSTER_TRY(const sys::Ended ended, sys::run({.argv = {"sbatch", "--parsable", path}}));
+// The job's muster finds the values of -x in its environment; they do not decide which sbatch is
+// started.
+Result<std::string> submit_script(const std::string& path, const launch::Words& variables) {
+  const std::string sbatch = sys::find_program("sbatch").value_or("sbatch");
+  MUSTER_TRY(const sys::Ended ended,
+             sys::run({.argv = {sbatch, "--parsable", path}, .env = variables}));
   if (!ended.ok()) {
     return unexpected(
         Error{.what = fmt::format("sbatch ended with {}: {}", sys::to_text(ended),
@@ -109,6 +114,7 @@ Result<int> submit(const RunOptions& options, const launch::Words& words, const 
   if (program.empty()) return unexpected(no_program("muster submit -N 2 train.py"));
   const std::string name = job_name(program);
   launch::Batch batch{.name = name, .output = fmt::format("{}-%j.out", name)};
+  MUSTER_TRY(const layout::Job job, read_job(options.job, program));
   MUSTER_TRY(batch.flags, slurm_flags(options, program));
   MUSTER_TRY(batch.command, run_words(words, program));
   const std::string text = to_script(batch);
@@ -118,13 +124,13 @@ Result<int> submit(const RunOptions& options, const launch::Words& words, const 
   }
   const std::string path = options.script.empty() ? name + ".sbatch" : options.script;
   MUSTER_CHECK(write_script(path, text));
-  MUSTER_TRY(const std::string job, submit_script(path));
-  sys::print_out("{}\n", job);
-  MUSTER_CHECK(see_it_start(job, batch.command.front(), fmt::format("{}-{}.out", name, job)));
+  MUSTER_TRY(const std::string number, submit_script(path, given_variables(job)));
+  sys::print_out("{}\n", number);
+  MUSTER_CHECK(see_it_start(number, batch.command.front(), fmt::format("{}-{}.out", name, number)));
   sys::print_err(
       "muster: job {} is submitted; script {}, output {}-{}.out\n  to see its state: squeue -j {}; "
       "to end it: scancel {}\n",
-      job, path, name, job, job, job);
+      number, path, name, number, number, number);
   return 0;
 }
 

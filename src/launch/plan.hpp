@@ -31,7 +31,7 @@ struct Plan {
   std::vector<Command> commands;      // mpirun and srun: one; torchrun: one a host
   std::vector<std::string> env = {};  // "NAME=value", on top of our own environment
   // Names of variables that the engine does not bring to the hosts: muster hands their values (of
-  // our environment and `env`) to the hosts' agents.
+  // the job, our environment and `env`) to the hosts' agents.
   std::vector<std::string> carried = {};
   std::vector<PlanFile> files = {};  // to be there before
   std::vector<std::string> notes =

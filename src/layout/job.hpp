@@ -25,9 +25,10 @@ struct Job {
   int pod = 0;   // which
   std::string launcher = {};  // absolute path of the engine's mpirun on the launcher
   std::string activate = {};
-  std::vector<std::string> env =
-      {};  // names of variables to hand to the ranks; values are in our environment
-  std::map<std::string, std::string> env_values = {};  // by name; some may be secret
+  std::vector<std::string> env = {};  // names of variables to hand to the ranks
+  // By name, of all of them; some may be secret. They are for the ranks, and not in our environment
+  // where they were given with a value.
+  std::map<std::string, std::string> env_values = {};
   std::vector<std::string> env_left = {};  // names of the ranks' libraries that are not handed over
   std::string master_address = {};         // empty: chosen
   int master_port = 0;                     // 0: chosen

@@ -3,6 +3,7 @@ import itertools
 import json
 import os
 import re
+import resource
 import subprocess
 from pathlib import Path
 
@@ -142,6 +143,37 @@ def test_without_hosts_the_job_runs_here_and_says_so(project):
     assert pod.returncode == 2 and "WORLD_SIZE=2 gives the number of pods" in pod.stderr, pod.stderr  # nor does it make a pod run alone
     done = project.run("exec", "true", where=project.below)
     assert done.returncode == 2 and "../../muster.yaml: the file names no hosts" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("by_flag", [False, True], ids=["file", "flag"])
+def test_variables_of_the_ranks_do_not_change_where_muster_looks(project, tmp_path, by_flag):
+    home, wrong = tmp_path / "home", tmp_path / "wrong"
+    for folder in (home, wrong):
+        folder.mkdir()
+    for name in ("mpirun", "mpiexec", "torchrun", "python3", "ssh"):
+        (wrong / name).write_text("#!/bin/sh\necho the wrong $0 >&2\nexit 9\n")
+        (wrong / name).chmod(0o755)
+    values = {"PATH": f"{wrong}:{os.environ['PATH']}", "HOME": str(wrong), "XDG_STATE_HOME": str(wrong / "state")}
+    project.write("ranks: 1\n" if by_flag else f"ranks: 1\nenvironment: {json.dumps(values)}\n")
+    flags = [word for name, value in values.items() for word in ("-x", f"{name}={value}")] if by_flag else []
+    done = project.run("run", "-q", *flags, "--", "/bin/sh", "-c", "echo $PATH; echo $HOME $XDG_STATE_HOME", env={"HOME": str(home)})
+    assert (done.returncode, done.stdout) == (0, f"[localhost:0] {values['PATH']}\n[localhost:0] {wrong} {wrong}/state\n"), done.stderr
+    assert (home / ".local/state/muster/runs").exists() and not (wrong / "state").exists() and not (wrong / ".local").exists()
+
+
+def test_a_variable_without_a_value_has_that_of_your_environment(project, tmp_path):
+    project.write("ranks: 1\nenvironment: {A: 1, B: 2}\n")
+    done = project.run("run", "-q", "-x", "A", "-x", "B", "--", "sh", "-c", "echo $A $B", env={"HOME": str(tmp_path), "A": "typed"})
+    assert done.stdout == "[localhost:0] typed 2\n", done.stderr
+
+
+def test_very_many_variables_cost_little(project):
+    """CPU seconds; they were read in quadratic time, which took 25 s."""
+    project.write("environment:\n" + "".join(f"  V{i}: {i}\n" for i in range(60_000)))
+    few = lambda: resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
+    for words in (["config"], ["config", "--json"]):
+        done = project.run(*words, preexec_fn=few)
+        assert done.returncode == 0 and "V59999" in done.stdout, done
 
 
 def test_again_reads_the_file_anew(project, tmp_path):
