@@ -51,8 +51,8 @@ std::string copy_fix(const Scene& scene, const std::string& file) {
   return fmt::format(
       "{}copy the directory to these hosts; on the machine that has the right version:\n  muster "
       "sync {} {}",
-      is_in_project(scene, file) && !scene.job.synced ? "add --sync to your command, or " : "", kTheHosts,
-      sys::quote(std::string_view(file.substr(0, file.rfind('/')))));
+      is_in_project(scene, file) && !scene.job.synced ? "add --sync to your command, or " : "",
+      kTheHosts, sys::quote(std::string_view(file.substr(0, file.rfind('/')))));
 }
 
 std::string missing_fix(const Scene& scene, const std::string& file) {

@@ -109,9 +109,9 @@ void add_rm(CLI::App& app, Action& action) {
       rm->add_option("--older-than", options->older_than_s,
                      "Remove runs that ended longer ago than this, such as 30d"),
       0);
-  takes_size(
-      rm->add_option("--max-size", options->max_bytes,
-                     "Remove the oldest runs until all together take no more than this: 500M, 10G"));
+  takes_size(rm->add_option(
+      "--max-size", options->max_bytes,
+      "Remove the oldest runs until all together take no more than this: 500M, 10G"));
   rm->add_flag("--dry-run", options->dry_run, "Only print what would be removed");
 }
 

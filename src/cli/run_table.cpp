@@ -30,8 +30,9 @@ struct Step {
   std::size_t column;
   std::size_t least;  // 0: the column is left out
 };
-constexpr Step kSteps[] = {{column::kCommand, 16}, {column::kAttempts, 0}, {column::kRanks, 0},   {column::kDuration, 0},
-                           {column::kHosts, 12},   {column::kCommand, 8},  {column::kCommand, 0}, {column::kHosts, 0}};
+constexpr Step kSteps[] = {{column::kCommand, 16}, {column::kAttempts, 0}, {column::kRanks, 0},
+                           {column::kDuration, 0}, {column::kHosts, 12},   {column::kCommand, 8},
+                           {column::kCommand, 0},  {column::kHosts, 0}};
 
 // In characters, which UTF-8 writes in one byte or more.
 std::size_t width_of(std::string_view text) {
@@ -78,11 +79,13 @@ Widths narrowed(const Widths& whole, std::size_t width) {
     const std::size_t total = total_of(widths);
     if (total <= width) break;
     std::size_t& one = widths[step.column];
-    one = step.least == 0 ? 0 : std::max(std::min(one, step.least), one - std::min(one, total - width));
+    one = step.least == 0 ? 0
+                          : std::max(std::min(one, step.least), one - std::min(one, total - width));
   }
   const std::size_t total = total_of(widths);
   if (widths[column::kCommand] > 0 && total < width) {
-    widths[column::kCommand] = std::min(whole[column::kCommand], widths[column::kCommand] + width - total);
+    widths[column::kCommand] =
+        std::min(whole[column::kCommand], widths[column::kCommand] + width - total);
   }
   return widths;
 }

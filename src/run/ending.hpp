@@ -10,12 +10,12 @@ namespace muster::run {
 
 struct Ending {
   int code = 0;
-  int rank = -1;          // the rank whose exit code it is; -1: it is muster's own
-  std::string host = {};  // of that rank
-  std::string text = {};  // what happened, for people; may be empty
-  bool told = false;      // another process of muster's tells it
-  bool stopped = false;   // by a signal to muster
-  double ended_s = 0;     // since 1970; 0: when the last attempt ended
+  int rank = -1;                  // the rank whose exit code it is; -1: it is muster's own
+  std::string host = {};          // of that rank
+  std::string text = {};          // what happened, for people; may be empty
+  bool told = false;              // another process of muster's tells it
+  bool stopped = false;           // by a signal to muster
+  double ended_s = 0;             // since 1970; 0: when the last attempt ended
   bool whose_is_unknown = false;  // an older muster recorded it
 };
 

@@ -24,7 +24,7 @@ struct PastRun {
   std::string name = {};
   RunState state = RunState::kNotStarted;
   std::optional<int> code = std::nullopt;  // muster's exit code, of a run that has ended
-  double started_s = 0;                    // the first attempt, or when muster was asked for it; 0: unknown
+  double started_s = 0;  // the first attempt, or when muster was asked for it; 0: unknown
   std::optional<double> ended_s = std::nullopt;
   std::vector<std::string> hosts = {};  // of the latest attempt
   int ranks = 0;
