@@ -91,8 +91,8 @@ std::vector<std::string> carried_variables(const launch::Plan& plan, const layou
     });
     if (ours != plan.env.end()) {
       variables.push_back(*ours);
-    } else if (const auto value = values.find(name); value != values.end()) {
-      variables.push_back(name + "=" + value->second);
+    } else if (const auto known = values.find(name); known != values.end()) {
+      variables.push_back(name + "=" + known->second);
     } else if (const char* value = std::getenv(name.c_str())) {  // NOLINT(concurrency-mt-unsafe)
       variables.push_back(name + "=" + value);
     }

