@@ -14,9 +14,9 @@ namespace muster::cli {
 // that the user gave, without the name of the command.
 [[nodiscard]] Result<launch::Words> run_words(const launch::Words& words, const Program& program);
 
-// `salloc ... muster run ...`, with the values of -x in its environment and not on its command line;
-// it waits for the hosts, ends as the run does and gives the hosts
-// back; --dry-run only shows that line.
+// `salloc ... muster run ...`, with the values of -x in its environment and not on its command
+// line; it waits for the hosts, ends as the run does and gives the hosts back; --dry-run only shows
+// that line.
 [[nodiscard]] Result<int> allocate_and_run(const RunOptions& options, const launch::Words& words,
                                            const Program& program);
 
