@@ -51,6 +51,13 @@ def test_values_stand_in_no_command_line(cluster, every_engine):
     assert run.code == 0 and run.out == ["[localhost:0] hush-hush hush-hush"], run.said()
 
 
+def test_ranks_get_a_path_and_a_home_that_the_engine_does_not_use(cluster, engine):
+    """Neither here nor on another host: no mpirun and no ssh is in that PATH."""
+    run = cluster.run(engine, "-x", "PATH=/nowhere", "-x", "HOME=/nowhere/home", "--", "/bin/sh", "-c", "echo $PATH $HOME", hosts="localhost,n1")
+    assert run.code == 0, run.said()
+    assert sorted(line for line in run.out if "nowhere" in line) == ["[localhost:0] /nowhere /nowhere/home", "[n1:1] /nowhere /nowhere/home"], run.said()
+
+
 def test_no_network_and_no_key_are_needed(lab_up, every_engine):
     """A machine that is off the network and was never set up."""
     lab = lab_up(hosts=1)
