@@ -11,7 +11,7 @@
 namespace muster::facts {
 namespace {
 
-constexpr std::string_view kIntel = "0x8086";
+constexpr std::string_view kIntelVendor = "0x8086";
 
 // The PCI address of "renderD128", or the name of its driver.
 std::string last_part(const std::string& link) {
@@ -32,7 +32,7 @@ void read_intel_gpus(const GpuSources& sources, GpuReport& report) {
   for (const std::string& name : names_in(drm)) {
     if (!name.starts_with("renderD")) continue;
     const std::string device = drm + "/" + name + "/device";
-    if (first_line(device + "/vendor") != kIntel) continue;
+    if (first_line(device + "/vendor") != kIntelVendor) continue;
     const std::string address = last_part(device);
     if (!is_card(address)) continue;
     // A container sees all of /sys, but only the device files that it was given.

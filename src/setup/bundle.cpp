@@ -63,7 +63,7 @@ std::string sshd_config(const BundleOptions& options) {
 }
 
 // By this name ssh finds the worker's key in known_hosts, whatever its address.
-std::string pinned_name(const BundleOptions& options, const std::string& worker) {
+std::string name_in_known_hosts(const BundleOptions& options, const std::string& worker) {
   return options.port == kDefaultSshPort ? worker : fmt::format("[{}]:{}", worker, options.port);
 }
 
@@ -94,7 +94,7 @@ std::string client_config(const BundleOptions& options, const std::string& keys)
         "    ServerAliveInterval 5\n"
         "    ServerAliveCountMax 3\n",
         fmt::arg("name", worker), fmt::arg("address", reached_as(options, worker)),
-        fmt::arg("alias", pinned_name(options, worker)), fmt::arg("port", options.port),
+        fmt::arg("alias", name_in_known_hosts(options, worker)), fmt::arg("port", options.port),
         fmt::arg("user", user_of(options)), fmt::arg("keys", keys));
   }
   return text;
@@ -104,7 +104,7 @@ std::string known_hosts(const BundleOptions& options, const std::vector<std::str
   std::string text;
   const std::vector<std::string> workers = worker_names(options);
   for (std::size_t i = 0; i < workers.size(); ++i) {
-    text += fmt::format("{} {}\n", pinned_name(options, workers[i]), host_keys.at(i));
+    text += fmt::format("{} {}\n", name_in_known_hosts(options, workers[i]), host_keys.at(i));
   }
   return text;
 }
