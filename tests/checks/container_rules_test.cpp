@@ -5,7 +5,7 @@
 namespace muster::checks {
 namespace {
 
-constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+constexpr std::int64_t kDefaultShm = std::int64_t{64} << 20;
 
 // All hosts are containers of one machine, or each of its own, on a bridge.
 World container_world(int hosts, bool one_machine) {
@@ -46,7 +46,7 @@ TEST(Containers, OnBridgesOfSeveralMachinesCannotReachEachOther) {
 
 TEST(Containers, GetTheirLimitsFromTheirEngine) {
   World world = container_world(2, true);
-  world.host(2).shm_bytes = world.host(2).shm_free_bytes = 64 * kMiB;
+  world.host(2).shm_bytes = world.host(2).shm_free_bytes = kDefaultShm;
   ASSERT_EQ(brief(world), "warning n2 nccl-dev-shm-full");
   const std::string shm = judged(world).front().fix;
   EXPECT_TRUE(has(shm, "podman run --shm-size=1g")) << shm;
