@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <map>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -7,7 +10,7 @@
 namespace muster::setup {
 namespace {
 
-constexpr std::string_view kTop = R"(set -eu
+constexpr std::string_view kTop = R"sh(set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 fail() { echo "$0: $1" >&2; exit 2; }
 if [ -z "${IMAGE:-}" ]; then IMAGE=@IMAGE@; fi
@@ -23,11 +26,11 @@ for known in podman docker nerdctl; do
 done
 if [ -z "$engine" ]; then fail "install podman, docker or nerdctl, or set CONTAINER_ENGINE"; fi
 if ! command -v "$engine" >/dev/null; then fail "there is no $engine on this machine"; fi
-)";
+)sh";
 
 // sshd and ssh refuse files that somebody else owns. Rootless podman gives the container's user the
 // files of the user who starts it.
-constexpr std::string_view kOwner = R"(owner=@OWNER@
+constexpr std::string_view kOwner = R"sh(owner=@UID@:@GID@
 set --
 if [ "${engine##*/}" = podman ] && [ "$(id -u)" != 0 ]; then
   set -- --userns=keep-id:uid=@UID@,gid=@GID@
@@ -42,9 +45,9 @@ done
 if [ "$(stat -c %a "$ssh")" != 700 ]; then
   fail "$ssh must be private to the container's user; run: sudo chmod 700 '$ssh'"
 fi
-)";
+)sh";
 
-constexpr std::string_view kNetwork = R"(address=
+constexpr std::string_view kNetwork = R"sh(address=
 case $host in
 @ADDRESSES@esac
 set -- "$@" --network "$NETWORK"
@@ -54,11 +57,11 @@ if [ "$NETWORK" = @NETWORK@ ] && [ -n "$address" ]; then
     "$engine" network create --subnet @SUBNET@ "$NETWORK" >/dev/null
   set -- "$@" --ip "$address"@NAMES@
 fi
-)";
+)sh";
 
 // Variables that name an interface or a transport are handed on if they are set.
-constexpr std::string_view kContainer = R"(name=${NAME:-$host}
-set -- "$@" --name "$name" --user @OWNER@ --shm-size "${SHM_SIZE:-8g}" --cap-add SYS_NICE \
+constexpr std::string_view kContainer = R"sh(name=${NAME:-$host}
+set -- "$@" --name "$name" --user @UID@:@GID@ --shm-size "${SHM_SIZE:-8g}" --cap-add SYS_NICE \
   -v "$ssh:@HOME@/.ssh" -e HOME=@HOME@ \
   -e I_MPI_HYDRA_IFACE -e FI_TCP_IFACE -e FI_SOCKETS_IFACE -e FI_PROVIDER -e UCX_TLS \
   -e CCL_ATL_TRANSPORT -e CCL_KVS_IFACE -e CCL_PROCESS_LAUNCHER -e CCL_WORKER_COUNT \
@@ -68,10 +71,10 @@ if [ -n "$WORKLOAD" ]; then set -- "$@" -v "$WORKLOAD:/workload" -w /workload; f
 if [ -e /sys/fs/selinux/enforce ] && [ "${engine##*/}" != nerdctl ]; then
   set -- "$@" --security-opt label=disable
 fi
-)";
+)sh";
 
 constexpr std::string_view kDevices =
-    R"(# What this machine has: NVIDIA's GPUs, InfiniBand or RoCE cards, other GPUs and their groups.
+    R"sh(# What this machine has: NVIDIA's GPUs, InfiniBand or RoCE cards, other GPUs and their groups.
 if [ "${DEVICES:-all}" != none ]; then
   if [ -e /dev/nvidiactl ]; then
     case ${engine##*/} in
@@ -92,10 +95,10 @@ if [ "${DEVICES:-all}" != none ]; then
     done
   fi
 fi
-)";
+)sh";
 
 // A stopped container keeps its name; a running one is not removed.
-constexpr std::string_view kRun = R"(if [ -n "${DETACH:-}" ]; then
+constexpr std::string_view kRun = R"sh(if [ -n "${DETACH:-}" ]; then
   "$engine" rm "$name" >/dev/null 2>&1 || true
   set -- -d "$@"
 else
@@ -104,75 +107,17 @@ fi
 # More flags for the engine, separated by blanks.
 # shellcheck disable=SC2086
 exec "$engine" run "$@" ${CONTAINER_FLAGS:-} "$IMAGE" sh -c "$COMMAND"
-)";
+)sh";
 
-// Without root, and with the variables of the image, which sshd would keep from logins.
-constexpr std::string_view kSshd =
-    R"(set --; for name in PATH LD_LIBRARY_PATH I_MPI_ROOT CCL_ROOT VIRTUAL_ENV CONDA_PREFIX; do )"
-    R"(value=$(printenv "$name") && set -- "$@" "\"$name=$value\""; done; )"
-    R"(exec /usr/sbin/sshd -D -e -f @HOME@/.ssh/sshd_config -o "SetEnv $*")";
-
-// As the container's first process the shell also collects processes that others left behind.
-constexpr std::string_view kIdle =
-    R"(trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done)";
-
-std::string filled(std::string text, std::string_view mark, std::string_view value) {
-  for (std::size_t at = text.find(mark); at != std::string::npos;
-       at = text.find(mark, at + value.size())) {
-    text.replace(at, mark.size(), value);
-  }
-  return text;
-}
-
-// Marks in our own text are filled in before values that could contain a mark.
-std::string with_owner(std::string_view text, const BundleOptions& options) {
-  std::string result = filled(std::string(text), "@HOME@", options.home);
-  result = filled(std::move(result), "@UID@", std::to_string(options.owner.user));
-  result = filled(std::move(result), "@GID@", std::to_string(options.owner.group));
-  return filled(std::move(result), "@OWNER@",
-                fmt::format("{}:{}", options.owner.user, options.owner.group));
-}
-
-std::string network_part(const BundleOptions& options) {
-  std::string cases;
-  std::string names;
-  const std::vector<std::string> all = addresses(options);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    cases += fmt::format("  {}) address={} ;;\n", options.hosts[i], all[i]);
-    names += fmt::format(" \\\n    --add-host {}:{}", options.hosts[i], all[i]);
-  }
-  std::string text = filled(std::string(kNetwork), "@ADDRESSES@", cases);
-  text = filled(std::move(text), "@NAMES@", names);
-  text = filled(std::move(text), "@SUBNET@", options.subnet.empty() ? "''" : options.subnet);
-  return filled(std::move(text), "@NETWORK@", options.network);
-}
-
-std::string top(const BundleOptions& options) {
-  std::string text = filled(std::string(kTop), "@NETWORK@", options.network);
-  text = filled(std::move(text), "@IMAGE@", sys::quote(options.image));
-  return filled(std::move(text), "@WORKLOAD@", sys::quote(options.workload));
-}
-
-std::string all_flags(const BundleOptions& options, std::string_view secrets) {
-  return with_owner(filled(std::string(kOwner), "@SECRETS@", secrets), options) +
-         network_part(options) + with_owner(kContainer, options) + std::string(kDevices);
-}
-
-}  // namespace
-
-std::string worker_script(const BundleOptions& options) {
-  const std::vector<std::string> workers = worker_names(options);
-  std::string text = fmt::format(
-      R"(#!/bin/sh
-# Starts a worker's container on this machine: an sshd on port {} that lets the launcher in.
-#   ./run-worker.sh [{}]
+constexpr std::string_view kAboutWorker = R"sh(#!/bin/sh
+# Starts a worker's container on this machine: an sshd on port @PORT@ that lets the launcher in.
+#   ./run-worker.sh [@WORKERS@]
 # Without a name it starts the only worker whose directory is here. It ends with Ctrl-C; with
 # DETACH=1 it stays in the background. Other values for one run, for example:
 #   CONTAINER_ENGINE=docker IMAGE=... WORKLOAD=/data SHM_SIZE=16g ./run-worker.sh
-)",
-      options.port, fmt::join(workers, "|"));
-  text += top(options);
-  text += R"(if [ -z "${COMMAND:-}" ]; then COMMAND=@COMMAND@; fi
+)sh";
+
+constexpr std::string_view kWhichWorker = R"sh(if [ -z "${COMMAND:-}" ]; then COMMAND=@COMMAND@; fi
 host=${1:-}
 if [ -z "$host" ]; then
   for folder in "$here"/workers/*; do
@@ -181,46 +126,33 @@ if [ -z "$host" ]; then
   done
 fi
 ssh=$here/workers/$host
-)";
-  text = filled(std::move(text), "@COMMAND@", sys::quote(with_owner(kSshd, options)));
-  return text + all_flags(options, R"("$ssh/authorized_keys" "$ssh/ssh_host_ed25519_key")") +
-         std::string(kRun);
-}
+)sh";
 
-std::string launcher_script(const BundleOptions& options) {
-  const std::string hosts = fmt::format("{}", fmt::join(options.hosts, ","));
-  std::string text = fmt::format(
-      R"(#!/bin/sh
+constexpr std::string_view kAboutLauncher = R"sh(#!/bin/sh
 # Starts the launcher's container on this machine and runs COMMAND in it, for example:
-#   COMMAND='muster run -H {} python train.py' ./run-launcher.sh
+#   COMMAND='muster run -H @HOSTS@ python train.py' ./run-launcher.sh
 # Without COMMAND it asks every host for its name. With DETACH=1 and no COMMAND it stays in the
-# background, for commands such as: podman exec {} muster check -H {}
+# background, for commands such as: podman exec @LAUNCHER@ muster check -H @HOSTS@
 # Records of runs stay on this machine, in the directory runs beside this script.
-)",
-      hosts, options.hosts.front(), hosts);
-  text += top(options);
-  text += fmt::format(
-      R"(if [ -z "${{COMMAND:-}}" ]; then
-  if [ -n "${{DETACH:-}}" ]; then COMMAND={}; else COMMAND={}; fi
-fi
-host={}
-ssh=$here/launcher
-)",
-      sys::quote(kIdle), sys::quote(fmt::format("exec muster exec -H {} hostname", hosts)),
-      options.hosts.front());
-  text += all_flags(options, R"("$ssh/id_ed25519" "$ssh/config" "$here/runs")");
-  text += fmt::format(
-      R"(set -- "$@" -v "$here/runs:/runs" -e XDG_STATE_HOME=/runs \
-  -v "$here/muster:/usr/local/bin/muster:ro" \
-  -e "MASTER_ADDR=${{MASTER_ADDR:-{}}}" -e "MASTER_PORT=${{MASTER_PORT:-29500}}"
-if [ -z "${{DETACH:-}}" ] && [ -t 0 ] && [ -t 1 ]; then set -- "$@" -it; fi
-)",
-      options.hosts.front());
-  return text + std::string(kRun);
-}
+)sh";
 
-std::string containerfile(const BundleOptions& options) {
-  constexpr std::string_view kText = R"(# An image for launcher and workers: sshd, an MPI, PyTorch and muster. Build it in this directory:
+constexpr std::string_view kLauncher = R"sh(if [ -z "${COMMAND:-}" ]; then
+  if [ -n "${DETACH:-}" ]; then COMMAND=@IDLE@; else COMMAND=@COMMAND@; fi
+fi
+host=@LAUNCHER@
+ssh=$here/launcher
+)sh";
+
+constexpr std::string_view kOnlyOfLauncher =
+    R"sh(set -- "$@" -v "$here/runs:/runs" -e XDG_STATE_HOME=/runs \
+  -v "$here/muster:/usr/local/bin/muster:ro" \
+  -e "MASTER_ADDR=${MASTER_ADDR:-@LAUNCHER@}" -e "MASTER_PORT=${MASTER_PORT:-29500}"
+if [ -z "${DETACH:-}" ] && [ -t 0 ] && [ -t 1 ]; then set -- "$@" -it; fi
+)sh";
+
+// Intel MPI finds its libfabric by the last two variables of ENV; other MPIs ignore them.
+constexpr std::string_view kImage =
+    R"sh(# An image with sshd, an MPI, PyTorch and muster. Build it in this directory:
 #   podman build -t muster-job .
 # Another MPI from PyPI (mpich, impi-rt), or other flags for pip:
 #   podman build -t muster-job --build-arg MPI=impi-rt --build-arg PIP_FLAGS=... .
@@ -233,20 +165,99 @@ RUN apt-get update && \
     rm -rf /var/lib/apt/lists/*
 RUN python3 -m venv /opt/job && \
     /opt/job/bin/pip install --no-cache-dir ${PIP_FLAGS} torch numpy ${MPI}
-# Intel MPI finds its libfabric by the second and third variable; other MPIs ignore them.
 ENV PATH=/opt/job/bin:/usr/local/bin:/usr/bin:/bin I_MPI_ROOT=/opt/job LD_LIBRARY_PATH=/opt/job/lib
 COPY muster /usr/local/bin/muster
-)";
-  std::string text(kText);
-  if (options.owner.user != 0) {
-    const std::string user = options.user.empty()
-                                 ? options.home.substr(options.home.rfind('/') + 1)
-                                 : options.user;
-    text += fmt::format(
-        "RUN groupadd -g {1} {2} && useradd -m -d {3} -u {0} -g {1} -s /bin/bash -p '*' {2}\n",
-        options.owner.user, options.owner.group, user, options.home);
+)sh";
+
+constexpr std::string_view kUser =
+    "RUN groupadd -g @GID@ @USER@ && \\\n"
+    "    useradd -m -d @HOME@ -u @UID@ -g @GID@ -s /bin/bash -p '*' @USER@\n";
+
+// Without root, and with the variables of the image, which sshd would keep from logins.
+constexpr std::string_view kSshd =
+    R"sh(set --; for name in PATH LD_LIBRARY_PATH I_MPI_ROOT CCL_ROOT VIRTUAL_ENV CONDA_PREFIX; do )sh"
+    R"sh(value=$(printenv "$name") && set -- "$@" "\"$name=$value\""; done; )sh"
+    R"sh(exec /usr/sbin/sshd -D -e -f @HOME@/.ssh/sshd_config -o "SetEnv $*")sh";
+
+// As the container's first process the shell also collects processes that others left behind.
+constexpr std::string_view kIdle =
+    R"sh(trap "exit 0" TERM INT; while :; do sleep 3600 & wait $!; done)sh";
+
+using Values = std::map<std::string_view, std::string>;
+
+// Puts the values in place of their marks, such as @HOME@. A value may contain what looks like one.
+std::string filled(std::string_view text, const Values& values) {
+  std::string result;
+  while (!text.empty()) {
+    const auto found = std::find_if(values.begin(), values.end(), [&](const auto& value) {
+      return text.starts_with(value.first);
+    });
+    const bool is_mark = found != values.end();
+    result += is_mark ? found->second : std::string(1, text.front());
+    text.remove_prefix(is_mark ? found->first.size() : 1);
   }
-  return text + fmt::format("USER {}:{}\n", options.owner.user, options.owner.group);
+  return result;
+}
+
+std::string name_of_user(const BundleOptions& options) {
+  if (!options.user.empty()) return options.user;
+  return options.home.substr(options.home.rfind('/') + 1);
+}
+
+Values values_of(const BundleOptions& options) {
+  Values values = {{"@HOME@", options.home},
+                   {"@UID@", std::to_string(options.owner.user)},
+                   {"@GID@", std::to_string(options.owner.group)},
+                   {"@USER@", name_of_user(options)},
+                   {"@PORT@", std::to_string(options.port)},
+                   {"@NETWORK@", options.network},
+                   {"@SUBNET@", sys::quote(options.subnet)},
+                   {"@IMAGE@", sys::quote(options.image)},
+                   {"@WORKLOAD@", sys::quote(options.workload)},
+                   {"@LAUNCHER@", options.hosts.front()},
+                   {"@HOSTS@", fmt::format("{}", fmt::join(options.hosts, ","))},
+                   {"@WORKERS@", fmt::format("{}", fmt::join(worker_names(options), "|"))}};
+  const std::vector<std::string> all = addresses(options);
+  std::string& cases = values["@ADDRESSES@"];
+  std::string& names = values["@NAMES@"];
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    cases += fmt::format("  {}) address={} ;;\n", options.hosts[i], all[i]);
+    names += fmt::format(" \\\n    --add-host {}:{}", options.hosts[i], all[i]);
+  }
+  return values;
+}
+
+}  // namespace
+
+std::string worker_script(const BundleOptions& options) {
+  Values values = values_of(options);
+  values["@SECRETS@"] = R"sh("$ssh/authorized_keys" "$ssh/ssh_host_ed25519_key")sh";
+  values["@COMMAND@"] = sys::quote(filled(kSshd, values));
+  std::string text;
+  for (const std::string_view part :
+       {kAboutWorker, kTop, kWhichWorker, kOwner, kNetwork, kContainer, kDevices, kRun}) {
+    text += filled(part, values);
+  }
+  return text;
+}
+
+std::string launcher_script(const BundleOptions& options) {
+  Values values = values_of(options);
+  values["@SECRETS@"] = R"sh("$ssh/id_ed25519" "$ssh/config" "$here/runs")sh";
+  values["@IDLE@"] = sys::quote(kIdle);
+  values["@COMMAND@"] = sys::quote(filled("exec muster exec -H @HOSTS@ hostname", values));
+  std::string text;
+  for (const std::string_view part : {kAboutLauncher, kTop, kLauncher, kOwner, kNetwork, kContainer,
+                                      kDevices, kOnlyOfLauncher, kRun}) {
+    text += filled(part, values);
+  }
+  return text;
+}
+
+std::string containerfile(const BundleOptions& options) {
+  const bool is_root = options.owner.user == 0;
+  return filled(std::string(kImage) + (is_root ? "" : std::string(kUser)) + "USER @UID@:@GID@\n",
+                values_of(options));
 }
 
 }  // namespace muster::setup
