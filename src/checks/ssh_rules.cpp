@@ -125,7 +125,9 @@ Findings find_ssh_modes(const Scene& scene) {
     if (file.problem.empty()) continue;
     findings.push_back(refused_file(file));
     findings.back().what += " on this machine";
-    findings.back().fix = "  " + mode_fix(file, scene.launcher);
+    const bool is_machines = is_container(scene.launcher) && file.uid != scene.launcher.uid;
+    findings.back().fix = is_machines ? mode_fix_in_container(file, scene.launcher)
+                                      : "  " + mode_fix(file, scene.launcher);
   }
   return findings;
 }

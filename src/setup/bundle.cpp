@@ -30,11 +30,6 @@ bool is_plain(std::string_view text) {
          text.find_first_not_of(kPlain) == std::string_view::npos;
 }
 
-std::string user_of(const BundleOptions& options) {
-  if (!options.user.empty()) return options.user;
-  return options.home.substr(options.home.rfind('/') + 1);
-}
-
 // sshd expands neither ~ nor %h in HostKey and PidFile, hence the absolute paths. UsePAM needs
 // root.
 std::string sshd_config(const BundleOptions& options) {
@@ -58,7 +53,7 @@ std::string sshd_config(const BundleOptions& options) {
       "LogLevel INFO\n"
       "AcceptEnv LANG LC_*\n"
       "Subsystem sftp internal-sftp\n",
-      fmt::arg("user", user_of(options)), fmt::arg("home", options.home),
+      fmt::arg("user", user_name(options)), fmt::arg("home", options.home),
       fmt::arg("port", options.port));
 }
 
@@ -95,7 +90,7 @@ std::string client_config(const BundleOptions& options, const std::string& keys)
         "    ServerAliveCountMax 3\n",
         fmt::arg("name", worker), fmt::arg("address", reached_as(options, worker)),
         fmt::arg("alias", name_in_known_hosts(options, worker)), fmt::arg("port", options.port),
-        fmt::arg("user", user_of(options)), fmt::arg("keys", keys));
+        fmt::arg("user", user_name(options)), fmt::arg("keys", keys));
   }
   return text;
 }
@@ -214,6 +209,11 @@ Result<void> check(const BundleOptions& options) {
                 "only root may use ports below 1024; choose a port such as 12345"));
   }
   return {};
+}
+
+std::string user_name(const BundleOptions& options) {
+  if (!options.user.empty()) return options.user;
+  return options.home.substr(options.home.rfind('/') + 1);
 }
 
 std::vector<std::string> worker_names(const BundleOptions& options) {

@@ -53,6 +53,9 @@ struct BundleKeys {
   std::vector<std::string> hosts;  // of each worker's sshd, in the order of `worker_names`
 };
 
+// Of the container's user.
+[[nodiscard]] std::string user_name(const BundleOptions& options);
+
 // All hosts but the first.
 [[nodiscard]] std::vector<std::string> worker_names(const BundleOptions& options);
 

@@ -199,16 +199,11 @@ std::string filled(std::string_view text, const Values& values) {
   return result;
 }
 
-std::string name_of_user(const BundleOptions& options) {
-  if (!options.user.empty()) return options.user;
-  return options.home.substr(options.home.rfind('/') + 1);
-}
-
 Values values_of(const BundleOptions& options) {
   Values values = {{"@HOME@", options.home},
                    {"@UID@", std::to_string(options.owner.user)},
                    {"@GID@", std::to_string(options.owner.group)},
-                   {"@USER@", name_of_user(options)},
+                   {"@USER@", user_name(options)},
                    {"@PORT@", std::to_string(options.port)},
                    {"@NETWORK@", options.network},
                    {"@SUBNET@", sys::quote(options.subnet)},
