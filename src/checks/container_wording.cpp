@@ -25,8 +25,9 @@ std::string script_setting(const std::string& flags) {
 
 }  // namespace
 
+// Apptainer leaves limits, /dev/shm and the network as they are on the machine.
 bool is_container(const facts::Facts& facts) {
-  return !facts.container.engine.empty();
+  return !facts.container.engine.empty() && facts.container.engine != "apptainer";
 }
 
 std::string start_again_with(const facts::Facts& facts, const std::string& flags) {
