@@ -26,7 +26,7 @@ CLEAN_UP = take(PAGE, "podman rm -f -t 0 launcher worker1 worker2")
 HOSTS = ("launcher", "worker1", "worker2")
 PRIVATE_HOME = "mount -t tmpfs none /root && mkdir -m 700 /root/.ssh && export HOME=/root\n"
 
-pytestmark = [pytest.mark.campaign, pytest.mark.skipif(not is_installed(), reason="needs podman with runc and netavark")]
+pytestmark = [pytest.mark.campaign, pytest.mark.skipif(not is_installed(), reason="needs podman with runc, netavark and iptables")]
 
 
 @pytest.fixture(scope="module")

@@ -39,7 +39,7 @@ runroot = "{top}/run"
 
 
 def is_installed():
-    return all(shutil.which(program) for program in ("podman", "runc")) and Path("/usr/lib/podman/netavark").exists()
+    return all(shutil.which(program) for program in ("podman", "runc", "iptables")) and Path("/usr/lib/podman/netavark").exists()
 
 
 class Podman:
