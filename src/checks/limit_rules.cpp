@@ -52,8 +52,7 @@ Finding raised_in_container(std::string_view id, const Participant& host, const 
   const std::string number = value == "unlimited" ? "-1" : value;
   return {.id = std::string(id),
           .hosts = {host.name()},
-          .fix = start_again_with(*host.facts,
-                                  fmt::format("--ulimit {0}={1}:{1}", name, number))};
+          .fix = start_again_with(*host.facts, fmt::format("--ulimit {0}={1}:{1}", name, number))};
 }
 
 Finding raised_limit(std::string_view id, const Participant& host, const std::string& name,
@@ -84,7 +83,8 @@ Findings find_shm(const Scene& scene) {
     const std::string rule =
         fmt::format("{} on the host, {} each",
                     ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks), bytes_text(kShmOfRank));
-    Finding finding{.id = std::string(kShmSmall), .hosts = {host.name()}, .fix = shm_fix(*host.facts, needed)};
+    Finding finding{
+        .id = std::string(kShmSmall), .hosts = {host.name()}, .fix = shm_fix(*host.facts, needed)};
     if (size < 0) {
       finding.what = "there is no /dev/shm";
     } else if (size <= needed) {

@@ -178,23 +178,21 @@ Findings alone_under_torchrun(const Scene& scene) {
 // The ranks that call MPI_Init would end there; others, such as those that use Gloo, would not.
 Finding cannot_start(const Scene& scene, const facts::Mpi& mpi, const Participant& host) {
   const auto& program = host.facts->program;
-  const bool uses_mpi =
-      (program && !program->libmpi_kind.empty()) || !scene.job.mpi_word.empty();
+  const bool uses_mpi = (program && !program->libmpi_kind.empty()) || !scene.job.mpi_word.empty();
   const std::string folder = mpi.missing_is_in.empty() ? "FOLDER" : mpi.missing_is_in;
-  return {
-      .id = std::string(kFabricMissing),
-      .severity = uses_mpi ? Severity::kError : Severity::kWarning,
-      .hosts = {host.name()},
-      .what = fmt::format("{} cannot start in a rank: it does not find {}",
-                          name_of(mpi.kind, mpi.version), mpi.missing_library),
-      .evidence = mpi.missing_is_in.empty()
-                      ? "neither the system nor this MPI has it"
-                      : fmt::format("it is in {}, which LD_LIBRARY_PATH does not name",
-                                    mpi.missing_is_in),
-      .fix = fmt::format("set up the environment of this MPI: --activate 'source "
-                         "/opt/intel/oneapi/setvars.sh' for oneAPI, or\n  --activate 'export "
-                         "LD_LIBRARY_PATH={}:$LD_LIBRARY_PATH'",
-                         folder)};
+  return {.id = std::string(kFabricMissing),
+          .severity = uses_mpi ? Severity::kError : Severity::kWarning,
+          .hosts = {host.name()},
+          .what = fmt::format("{} cannot start in a rank: it does not find {}",
+                              name_of(mpi.kind, mpi.version), mpi.missing_library),
+          .evidence = mpi.missing_is_in.empty()
+                          ? "neither the system nor this MPI has it"
+                          : fmt::format("it is in {}, which LD_LIBRARY_PATH does not name",
+                                        mpi.missing_is_in),
+          .fix = fmt::format("set up the environment of this MPI: --activate 'source "
+                             "/opt/intel/oneapi/setvars.sh' for oneAPI, or\n  --activate 'export "
+                             "LD_LIBRARY_PATH={}:$LD_LIBRARY_PATH'",
+                             folder)};
 }
 
 }  // namespace

@@ -75,9 +75,10 @@ Result<int> make_bundle(const BundleRequest& request, const hosts::Cluster& clus
   if (!request.workload.empty()) {
     options.workload = std::filesystem::absolute(request.workload, code).lexically_normal();
     if (!std::filesystem::is_directory(options.workload, code)) {
-      sys::print_err("muster: {} is not a directory on this machine; the scripts need it on every "
-                     "machine that runs a container\n",
-                     options.workload);
+      sys::print_err(
+          "muster: {} is not a directory on this machine; the scripts need it on every "
+          "machine that runs a container\n",
+          options.workload);
     }
   }
   std::string folder = std::filesystem::absolute(request.folder, code).lexically_normal();

@@ -85,8 +85,8 @@ struct Kind {
   // another one; empty: none.
   std::string_view opens_library = {};
   std::string_view library_variable = {};
-  std::string_view network_flag = {};    // restricts it to a subnet; without it, it may hang
-  std::string_view no_ipv6 = {};         // why it cannot start ranks over IPv6; empty: it can
+  std::string_view network_flag = {};  // restricts it to a subnet; without it, it may hang
+  std::string_view no_ipv6 = {};       // why it cannot start ranks over IPv6; empty: it can
   int ipv6_hosts_since = 0;  // major version that takes hosts listed by their IPv6 addresses
 
   const RankVariables* ranks = nullptr;  // null: torch's own (RANK, WORLD_SIZE, ...)

@@ -40,7 +40,7 @@ struct Interface {
   InterfaceKind kind = InterfaceKind::kPort;
   bool up = false;  // administratively up and with a carrier
   int mtu = 0;
-  int speed_mbit = -1;  // -1: not told
+  int speed_mbit = -1;    // -1: not told
   std::string made = {};  // "veth", "macvlan", ...; empty: a device
   std::vector<Address> addresses = {};
 };
@@ -127,9 +127,9 @@ struct FileIdentity {
 
 // Of the container that the host is, if it is one.
 struct Container {
-  std::string engine = {};        // "podman", "docker", "containerd", ...; empty: not in a container
-  std::string machine = {};       // equal in all containers on one machine; empty: not known
-  std::vector<std::string> lacks = {};  // capabilities that jobs use: "IPC_LOCK"
+  std::string engine = {};   // "podman", "docker", "containerd", ...; empty: not in a container
+  std::string machine = {};  // equal in all containers on one machine; empty: not known
+  std::vector<std::string> lacks = {};              // capabilities that jobs use: "IPC_LOCK"
   std::optional<bool> reads_memory = std::nullopt;  // process_vm_readv works; nothing: not known
   std::string bundle_owner = {};  // ~/.ssh is of `muster setup --bundle`: "1000:1000"
 };

@@ -47,7 +47,9 @@ if [ "$(stat -c %a "$ssh")" != 700 ]; then
 fi
 )sh";
 
-constexpr std::string_view kNetwork = R"sh(address=
+constexpr std::string_view kNetwork =
+    R"sh(mac_of() { printf '02:00:%02x:%02x:%02x:%02x' $(echo "$1" | tr . ' '); }
+address=
 case $host in
 @ADDRESSES@esac
 set -- "$@" --network "$NETWORK"
@@ -55,7 +57,8 @@ if [ "$NETWORK" != host ]; then set -- "$@" --hostname "$host"; fi
 if [ "$NETWORK" = @NETWORK@ ] && [ -n "$address" ]; then
   "$engine" network inspect "$NETWORK" >/dev/null 2>&1 ||
     "$engine" network create --subnet @SUBNET@ "$NETWORK" >/dev/null
-  set -- "$@" --ip "$address"@NAMES@
+  # With the same MAC address as before, a container that starts again is reached at once.
+  set -- "$@" --ip "$address" --mac-address "$(mac_of "$address")"@NAMES@
 fi
 )sh";
 
@@ -150,7 +153,7 @@ constexpr std::string_view kOnlyOfLauncher =
 if [ -z "${DETACH:-}" ] && [ -t 0 ] && [ -t 1 ]; then set -- "$@" -it; fi
 )sh";
 
-// Intel MPI finds its libfabric by the last two variables of ENV; other MPIs ignore them.
+// Intel MPI finds its libfabric by LD_LIBRARY_PATH only.
 constexpr std::string_view kImage =
     R"sh(# An image with sshd, an MPI, PyTorch and muster. Build it in this directory:
 #   podman build -t muster-job .

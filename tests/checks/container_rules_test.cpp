@@ -33,8 +33,9 @@ std::string brief_with(const World& world, const std::vector<facts::Trial>& tria
 TEST(Containers, OnBridgesOfSeveralMachinesCannotReachEachOther) {
   EXPECT_EQ(brief(container_world(3, true)), "");
   World world = container_world(2, false);
-  ASSERT_EQ(brief(world),
-            "warning n1 nat-or-bridge-container-network; warning n2 nat-or-bridge-container-network");
+  ASSERT_EQ(
+      brief(world),
+      "warning n1 nat-or-bridge-container-network; warning n2 nat-or-bridge-container-network");
   EXPECT_TRUE(has(judged(world).front().fix, "\n  NETWORK=host ./run-worker.sh"));
   using facts::Reached;
   EXPECT_EQ(brief_with(world, {{0, 1, 4000, Reached::kYes}, {1, 0, 4000, Reached::kYes}}), "")
@@ -113,8 +114,9 @@ TEST(IntelMpi, ThatFindsNoLibfabricCannotStart) {
   world.host(2).mpi[0].missing_is_in = "/opt/intel/lib";
   ASSERT_EQ(brief(world), "error n2 intelmpi-no-libfabric");
   const Finding finding = judged(world).front();
-  EXPECT_EQ(finding.what, "Intel MPI 2021.19 cannot start in a rank: it does not find "
-                          "libfabric.so.1");
+  EXPECT_EQ(finding.what,
+            "Intel MPI 2021.19 cannot start in a rank: it does not find "
+            "libfabric.so.1");
   EXPECT_TRUE(has(finding.fix, "LD_LIBRARY_PATH=/opt/intel/lib:$LD_LIBRARY_PATH")) << finding.fix;
   world.host(1).program->libmpi_kind = world.host(2).program->libmpi_kind = "";
   EXPECT_EQ(brief(world), "warning n2 intelmpi-no-libfabric") << "a program that may not use MPI";

@@ -144,7 +144,7 @@ def test_intel_mpi_itself_and_without_its_environment(started):
     reader.type(INTEL[1:])
     reader.until_workers_listen()
     said = reader.muster("check", job, code=123)
-    assert "intelmpi-no-libfabric" in said and "cannot start in a rank: it does not find libfabric.so.1" in said
+    assert "cannot start in a rank: it does not find libfabric.so.1 [intelmpi-no-libfabric]" in " ".join(said.split())
     fix = re.search(r"--activate '(export LD_LIBRARY_PATH=[^']+)'", said)[1]
     reader.muster("run", f"--activate '\"'{fix}'\"' {job}")
 
@@ -176,6 +176,7 @@ def test_what_is_wrong_with_a_worker_is_found(started):
     for name, port in (("worker1", 12346), ("worker2", 12345)):
         until(f"{name} listens", lambda: f"port {port}" in reader.logs(name), 20)
     found = said(123)
+    found = " ".join(found.split())
     assert "ssh-connect-refused-or-timeout" in found and "Port in workers/worker1/sshd_config" in found
     assert "nccl-dev-shm-full" in found and "SHM_SIZE=1g ./run-worker.sh" in found
 

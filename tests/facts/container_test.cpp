@@ -30,8 +30,7 @@ TEST(Container, LacksCapabilitiesOfItsBoundingSet) {
   EXPECT_EQ(lacking_capabilities("CapEff:\t0000000000000000\nCapBnd:\t00000000a80425fb\n"),
             (Names{"IPC_LOCK", "SYS_NICE", "SYS_PTRACE"}));  // Docker's own choice
   EXPECT_EQ(lacking_capabilities("CapBnd:\t000001ffffffffff\n"), Names());
-  EXPECT_EQ(lacking_capabilities("CapBnd:\t00000000a88425fb\n"),
-            (Names{"IPC_LOCK", "SYS_PTRACE"}));
+  EXPECT_EQ(lacking_capabilities("CapBnd:\t00000000a88425fb\n"), (Names{"IPC_LOCK", "SYS_PTRACE"}));
   EXPECT_EQ(lacking_capabilities("CapBnd:\tnonsense\n"), Names());
   EXPECT_EQ(lacking_capabilities(""), Names());
 }

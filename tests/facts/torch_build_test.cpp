@@ -72,8 +72,8 @@ TEST(TorchBuild, backends_of_oneccl_where_they_are_installed) {
   FakeTree tree;
   const auto backends = [&] {
     Facts facts;
-    facts.program = Program{.torch = "2.8.0+xpu",
-                            .torch_folder = tree.root() + "/site-packages/torch"};
+    facts.program =
+        Program{.torch = "2.8.0+xpu", .torch_folder = tree.root() + "/site-packages/torch"};
     read_torch_build({}, facts);
     return fmt::format("{}", fmt::join(facts.torch.backends, ","));
   };

@@ -134,10 +134,10 @@ TEST_F(BundleFolder, TheScriptsStartTheContainerWithEveryWordInOnePiece) {
   ASSERT_TRUE(write_bundle(folder_, all, false).has_value());
   const sys::Ended worker = run_script("run-worker.sh", {});
   ASSERT_TRUE(worker.ok()) << worker.err;
-  for (const std::string& word : std::vector<std::string>{
-           "--rm", "--network", "host", "--shm-size", "8g", "worker1",
-           folder_ + "/workers/worker1:/home/dev/.ssh", all.workload + ":/workload",
-           "it's/an image"}) {
+  for (const std::string& word :
+       std::vector<std::string>{"--rm", "--network", "host", "--shm-size", "8g", "worker1",
+                                folder_ + "/workers/worker1:/home/dev/.ssh",
+                                all.workload + ":/workload", "it's/an image"}) {
     EXPECT_TRUE(holds_line(worker.out, word)) << word << "\n" << worker.out;
   }
   EXPECT_NE(worker.out.find("exec /usr/sbin/sshd -D -e -f /home/dev/.ssh/sshd_config"),
@@ -159,8 +159,8 @@ TEST_F(BundleFolder, TheWorkersScriptNamesItsContainersAndTheirAddresses) {
       "run-worker.sh", {"DETACH=1", "NAME=mine", "SHM_SIZE=1g", "CONTAINER_FLAGS=--ulimit x=1"},
       {"worker2"});
   ASSERT_TRUE(second.ok()) << second.err;
-  for (const char* word : {"-d", "mine", "1g", "198.18.50.4", "launcher:198.18.50.2", "--ulimit",
-                           "x=1", "worker2"}) {
+  for (const char* word : {"-d", "mine", "1g", "198.18.50.4", "02:00:c6:12:32:04",
+                           "launcher:198.18.50.2", "--ulimit", "x=1", "worker2"}) {
     EXPECT_TRUE(holds_line(second.out, word)) << word << "\n" << second.out;
   }
   EXPECT_FALSE(holds_line(second.out, "--rm"));
