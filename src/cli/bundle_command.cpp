@@ -83,7 +83,9 @@ Result<int> make_bundle(const BundleRequest& request, const hosts::Cluster& clus
   }
   std::string folder = std::filesystem::absolute(request.folder, code).lexically_normal();
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
-  MUSTER_TRY(const auto written, setup::write_bundle(folder, options, request.force));
+  MUSTER_TRY(auto written, setup::write_bundle(folder, options, request.force));
+  MUSTER_TRY(const bool copied, setup::copy_program(folder));
+  if (copied) written.changed.emplace_back("muster");
   if (written.changed.empty()) sys::print_out("{}: already up to date\n", folder);
   for (const std::string& path : written.changed) sys::print_out("wrote {}/{}\n", folder, path);
   print_next_steps(folder, request, options, written.owner_set);

@@ -83,25 +83,6 @@ Result<KeysFound> keys_in(const std::string& folder, const std::vector<std::stri
   return found;
 }
 
-// The launcher's container gets the muster that made the bundle. Whether it had to be copied.
-Result<bool> copy_program(const std::string& folder) {
-  constexpr const char* kSelf = "/proc/self/exe";
-  const std::string path = folder + "/muster";
-  const auto own = sys::hash_file(kSelf);
-  const auto there = sys::hash_file(path);
-  if (own && there && *own == *there) return false;
-  std::error_code failed;
-  std::filesystem::copy_file(kSelf, path + ".new",
-                             std::filesystem::copy_options::overwrite_existing, failed);
-  if (!failed) {
-    std::filesystem::permissions(path + ".new", std::filesystem::perms(0755), failed);
-  }
-  if (!failed) std::filesystem::rename(path + ".new", path, failed);
-  if (!failed) return true;
-  return unexpected(Error{.what = fmt::format("cannot copy muster: {}", failed.message()),
-                          .where = {.file = path}});
-}
-
 bool has_mode(const std::string& path, mode_t mode) {
   struct stat status{};
   return ::lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
@@ -183,10 +164,26 @@ Result<BundleWritten> write_bundle(const std::string& folder, const BundleOption
     MUSTER_CHECK(sys::write_file(folder + "/" + file.path, file.content, file.mode));
     written.changed.push_back(file.path);
   }
-  MUSTER_TRY(const bool copied, copy_program(folder));
-  if (copied) written.changed.emplace_back("muster");
   MUSTER_TRY(written.owner_set, give_all(folder, files, options));
   return written;
+}
+
+Result<bool> copy_program(const std::string& folder) {
+  constexpr const char* kSelf = "/proc/self/exe";
+  const std::string path = folder + "/muster";
+  const auto own = sys::hash_file(kSelf);
+  const auto there = sys::hash_file(path);
+  if (own && there && *own == *there) return false;
+  std::error_code failed;
+  std::filesystem::copy_file(kSelf, path + ".new",
+                             std::filesystem::copy_options::overwrite_existing, failed);
+  if (!failed) {
+    std::filesystem::permissions(path + ".new", std::filesystem::perms(0755), failed);
+  }
+  if (!failed) std::filesystem::rename(path + ".new", path, failed);
+  if (!failed) return true;
+  return unexpected(Error{.what = fmt::format("cannot copy muster: {}", failed.message()),
+                          .where = {.file = path}});
 }
 
 }  // namespace muster::setup

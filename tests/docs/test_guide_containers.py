@@ -1,6 +1,7 @@
 """docs/guides/containers.md, performed from its text with real containers, and what `muster check` says when something is wrong with them."""
 import os
 import re
+import shlex
 import shutil
 import subprocess
 
@@ -146,7 +147,7 @@ def test_intel_mpi_itself_and_without_its_environment(started):
     said = reader.muster("check", job, code=123)
     assert "cannot start in a rank: it does not find libfabric.so.1 [intelmpi-no-libfabric]" in " ".join(said.split())
     fix = re.search(r"--activate '(export LD_LIBRARY_PATH=[^']+)'", said)[1]
-    reader.muster("run", f"--activate '\"'{fix}'\"' {job}")
+    reader.muster("run", "--activate", shlex.quote(fix), job)
 
 
 def test_what_is_wrong_with_a_worker_is_found(started):

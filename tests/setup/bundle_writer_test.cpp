@@ -56,7 +56,6 @@ TEST_F(BundleFolder, HoldsOnlyEd25519KeysThatNobodyElseReads) {
   EXPECT_EQ(mode("launcher"), 0700U);
   EXPECT_EQ(mode("workers/worker1"), 0700U);
   EXPECT_EQ(mode("runs"), 0700U);
-  EXPECT_EQ(mode("muster"), 0755U);
   EXPECT_EQ(mode("launcher/id_ed25519"), 0600U);
   EXPECT_EQ(mode("workers/worker1/ssh_host_ed25519_key"), 0600U);
   EXPECT_EQ(content("launcher/id_ed25519.pub").find("ssh-ed25519 "), 0U);
