@@ -69,8 +69,10 @@ void add_old_driver(const Scene& scene, const Participant& host, Findings& findi
 }
 
 void add_torch_without_gpus(const Participant& host, Findings& findings) {
-  const bool usable = std::any_of(host.facts->gpus.begin(), host.facts->gpus.end(),
-                                  [](const facts::Gpu& gpu) { return gpu.problem.empty(); });
+  // A PyTorch may use Intel's GPUs by an extension, which its version does not tell.
+  const bool usable = std::any_of(
+      host.facts->gpus.begin(), host.facts->gpus.end(),
+      [](const facts::Gpu& gpu) { return gpu.problem.empty() && gpu.vendor != "Intel"; });
   if (!usable || host.facts->torch.uses_gpus != false) return;
   const facts::Facts& facts = *host.facts;
   const bool of_program = facts.program && !facts.program->torch.empty();

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "checks/container_wording.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
@@ -37,18 +38,29 @@ std::string limit_text(std::int64_t limit) {
   return limit < 0 ? "unlimited" : std::to_string(limit);
 }
 
-std::string shm_fix(std::int64_t needed) {
+std::string shm_fix(const facts::Facts& facts, std::int64_t needed) {
   const std::int64_t size = std::max<std::int64_t>(1, (2 * needed + kGiB - 1) / kGiB);
+  if (is_container(facts)) return start_again_with(facts, fmt::format("--shm-size={}g", size));
   return fmt::format(
       "in a container, start it with docker run --shm-size={}g or --ipc=host; on a host, run:\n{}",
       size, command_on_hosts(fmt::format("sudo mount -o remount,size={}G /dev/shm", size)));
 }
 
-Finding raised_limit(std::string_view id, const std::string& host, const std::string& name,
+// limits.d is read at logins by PAM; the processes of a container inherit what its engine sets.
+Finding raised_in_container(std::string_view id, const Participant& host, const std::string& name,
+                            const std::string& value) {
+  const std::string number = value == "unlimited" ? "-1" : value;
+  return {.id = std::string(id),
+          .hosts = {host.name()},
+          .fix = start_again_with(*host.facts, fmt::format("--ulimit {0}={1}:{1}", name, number))};
+}
+
+Finding raised_limit(std::string_view id, const Participant& host, const std::string& name,
                      const std::string& value) {
+  if (is_container(*host.facts)) return raised_in_container(id, host, name, value);
   return {
       .id = std::string(id),
-      .hosts = {host},
+      .hosts = {host.name()},
       // "stop" and not "exit": a run that goes on over the connection keeps it.
       .fix = fmt::format("{}\nthe new limit applies to new logins; muster's open connection to a "
                          "host keeps the old limit until you close it, with one command per "
@@ -71,7 +83,8 @@ Findings find_shm(const Scene& scene) {
     const std::string rule =
         fmt::format("{} on the host, {} each",
                     ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks), bytes_text(kShmOfRank));
-    Finding finding{.id = std::string(kShmSmall), .hosts = {host.name()}, .fix = shm_fix(needed)};
+    Finding finding{
+        .id = std::string(kShmSmall), .hosts = {host.name()}, .fix = shm_fix(*host.facts, needed)};
     if (size < 0) {
       finding.what = "there is no /dev/shm";
     } else if (size <= needed) {
@@ -99,7 +112,7 @@ Findings find_nofile(const Scene& scene) {
     const facts::Limit& limit = host.facts->limits.nofile;
     if (!is_known(limit) || !is_below(limit.soft, needed)) continue;
     const bool may_raise = !is_below(limit.hard, needed);
-    Finding finding = raised_limit(kNofile, host.name(), "nofile", "65536");
+    Finding finding = raised_limit(kNofile, host, "nofile", "65536");
     finding.severity = may_raise ? Severity::kWarning : Severity::kError;
     finding.what =
         fmt::format("a process may open {} files, but in a job of {} ranks each rank needs {}",
@@ -125,16 +138,18 @@ Findings find_memlock(const Scene& scene) {
   for (const Participant& host : participants(scene)) {
     const facts::Limit& limit = host.facts->limits.memlock;
     if (host.placement->rails.empty() || !is_known(limit) || limit.soft < 0) continue;
-    Finding finding = raised_limit(kMemlock, host.name(), "memlock", "unlimited");
+    Finding finding = raised_limit(kMemlock, host, "memlock", "unlimited");
     const bool fails = nccl_uses_it && limit.soft < kLeastLocked;
     finding.severity = fails ? Severity::kError : Severity::kWarning;
     finding.what = "RDMA needs locked memory, but the limit for a rank is too low";
     finding.evidence =
         fmt::format("ulimit -l is {}; it should be unlimited", bytes_text(limit.soft));
-    finding.fix =
-        "in a container, start it with docker run --ulimit memlock=-1 --cap-add IPC_LOCK; on a "
-        "host, run:\n" +
-        finding.fix;
+    if (!is_container(*host.facts)) {
+      finding.fix =
+          "in a container, start it with docker run --ulimit memlock=-1 --cap-add IPC_LOCK; on a "
+          "host, run:\n" +
+          finding.fix;
+    }
     findings.push_back(std::move(finding));
   }
   return findings;

@@ -175,6 +175,26 @@ Findings alone_under_torchrun(const Scene& scene) {
   return findings;
 }
 
+// The ranks that call MPI_Init would end there; others, such as those that use Gloo, would not.
+Finding cannot_start(const Scene& scene, const facts::Mpi& mpi, const Participant& host) {
+  const auto& program = host.facts->program;
+  const bool uses_mpi = (program && !program->libmpi_kind.empty()) || !scene.job.mpi_word.empty();
+  const std::string folder = mpi.missing_is_in.empty() ? "FOLDER" : mpi.missing_is_in;
+  return {.id = std::string(kFabricMissing),
+          .severity = uses_mpi ? Severity::kError : Severity::kWarning,
+          .hosts = {host.name()},
+          .what = fmt::format("{} cannot start in a rank: it does not find {}",
+                              name_of(mpi.kind, mpi.version), mpi.missing_library),
+          .evidence = mpi.missing_is_in.empty()
+                          ? "neither the system nor this MPI has it"
+                          : fmt::format("it is in {}, which LD_LIBRARY_PATH does not name",
+                                        mpi.missing_is_in),
+          .fix = fmt::format("set up the environment of this MPI: --activate 'source "
+                             "/opt/intel/oneapi/setvars.sh' for oneAPI, or\n  --activate 'export "
+                             "LD_LIBRARY_PATH={}:$LD_LIBRARY_PATH'",
+                             folder)};
+}
+
 }  // namespace
 
 Findings find_engine(const Scene& scene) {
@@ -189,7 +209,10 @@ Findings find_engine(const Scene& scene) {
     const facts::Mpi* there = find_mpi(*host.facts, engine.launcher);
     if (there == nullptr) {
       findings.push_back(none_there(engine, host));
-    } else if (here != nullptr) {
+      continue;
+    }
+    if (!there->missing_library.empty()) findings.push_back(cannot_start(scene, *there, host));
+    if (here != nullptr) {
       auto finding = difference(*here, *there);
       if (!finding) continue;
       finding->hosts = {host.name()};

@@ -21,6 +21,7 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_blocked(const Scene& scene);
 [[nodiscard]] Findings find_large_lost(const Scene& scene);
 [[nodiscard]] Findings find_ipv6(const Scene& scene);
+[[nodiscard]] Findings find_bridged_containers(const Scene& scene);
 [[nodiscard]] Findings find_interfaces(const Scene& scene);
 [[nodiscard]] Findings find_interface_variables(const Scene& scene);
 [[nodiscard]] Findings find_same_address(const Scene& scene);
@@ -44,6 +45,7 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_shm(const Scene& scene);
 [[nodiscard]] Findings find_nofile(const Scene& scene);
 [[nodiscard]] Findings find_memlock(const Scene& scene);
+[[nodiscard]] Findings find_capabilities(const Scene& scene);
 [[nodiscard]] Findings find_clock(const Scene& scene);
 [[nodiscard]] Findings find_gpu_health(const Scene& scene);
 [[nodiscard]] Findings find_gpu_peers(const Scene& scene);
@@ -57,6 +59,7 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"own-name", find_own_name},
                                       Rule{"no-subnet", find_no_subnet},
                                       Rule{"way-back", find_no_way_back},
+                                      Rule{"bridged-containers", find_bridged_containers},
                                       Rule{"blocked", find_blocked},
                                       Rule{"large-lost", find_large_lost},
                                       Rule{"ipv6", find_ipv6},
@@ -80,6 +83,7 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"rail-mtu", find_rail_mtu},
                                       Rule{"rail-variables", find_rail_variables},
                                       Rule{"memlock", find_memlock},
+                                      Rule{"capabilities", find_capabilities},
                                       Rule{"gpu-health", find_gpu_health},
                                       Rule{"gpu-peers", find_gpu_peers},
                                       Rule{"gpu-software", find_gpu_software},
@@ -97,6 +101,9 @@ inline constexpr std::string_view kEnvironmentDiffers = "nccl-env-differs-per-ho
 inline constexpr std::string_view kEngineMissing = "remote-daemon-not-in-path";
 inline constexpr std::string_view kEngineWithoutIpv6 = "engine-without-ipv6";
 inline constexpr std::string_view kEngineVersion = "ompi-version-mismatch";
+inline constexpr std::string_view kBridgedContainer = "nat-or-bridge-container-network";
+inline constexpr std::string_view kFabricMissing = "intelmpi-no-libfabric";
+inline constexpr std::string_view kMemoryOfPeers = "ompi-cma-ptrace";
 inline constexpr std::string_view kFabricManager = "fabric-manager-802";
 inline constexpr std::string_view kFactsNotGathered = "facts-not-gathered";
 inline constexpr std::string_view kFolderMissing = "remote-cwd-missing";
@@ -196,6 +203,9 @@ inline constexpr std::array kFailureIds = {kActivationFailed,
                                            kPathMtu,
                                            kPortsFiltered,
                                            kEngineWithoutIpv6,
-                                           kGlooFirstAddress};
+                                           kGlooFirstAddress,
+                                           kBridgedContainer,
+                                           kFabricMissing,
+                                           kMemoryOfPeers};
 
 }  // namespace muster::checks

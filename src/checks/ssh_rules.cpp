@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "checks/container_wording.hpp"
 #include "checks/host_groups.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
@@ -16,7 +17,9 @@
 namespace muster::checks {
 namespace {
 
-std::string fix_for(const std::string& id, const Error& error, std::span<const std::string> hosts) {
+std::string fix_for(const Scene& scene, const std::string& id, const Error& error,
+                    std::span<const std::string> hosts) {
+  if (std::string fix = bundle_fix(scene.launcher, id, hosts); !fix.empty()) return fix;
   constexpr std::array<std::string_view, 4> kSetUp = {
       "ssh-host-key-unknown", "ssh-publickey-denied", "ssh-private-key-perms",
       "ssh-too-many-agent-keys"};
@@ -32,8 +35,9 @@ std::string fix_for(const std::string& id, const Error& error, std::span<const s
   return error.hint;
 }
 
-Finding unreachable(const std::string& id, const Error& error, std::vector<std::string> hosts) {
-  std::string fix = fix_for(id, error, hosts);
+Finding unreachable(const Scene& scene, const std::string& id, const Error& error,
+                    std::vector<std::string> hosts) {
+  std::string fix = fix_for(scene, id, error, hosts);
   return {.id = id.empty() ? std::string(kFactsNotGathered) : id,
           .severity = Severity::kError,
           .hosts = std::move(hosts),
@@ -55,6 +59,15 @@ std::string mode_fix(const facts::FileMode& file, const facts::Facts& facts) {
   if (file.path.ends_with("/.ssh")) return fmt::format("chmod 700 {}", path);
   if (file.path.find("/.ssh/") == std::string::npos) return fmt::format("chmod go-w {}", path);
   return fmt::format("chmod 600 {}", path);
+}
+
+// In a container nobody can become root, and the file is often one of its machine.
+std::string mode_fix_in_container(const facts::FileMode& file, const facts::Facts& facts) {
+  if (file.uid == facts.uid) return command_on_hosts(mode_fix(file, facts));
+  return fmt::format(
+      "{} belongs to user {}, but must belong to the container's user; on the machine of the "
+      "container, for the directory that it has as ~/.ssh:\n  sudo chown -R {} DIRECTORY",
+      file.path, file.uid, facts.uid);
 }
 
 // Of one file; `hosts` are set by the caller.
@@ -85,7 +98,7 @@ Findings find_unreachable(const Scene& scene) {
   }
   Findings findings;
   for (std::size_t i = 0; i < first.size(); ++i) {
-    findings.push_back(unreachable(first[i].first, *first[i].second, groups.all()[i].hosts));
+    findings.push_back(unreachable(scene, first[i].first, *first[i].second, groups.all()[i].hosts));
   }
   return findings;
 }
@@ -103,14 +116,18 @@ Findings find_ssh_modes(const Scene& scene) {
       if (file.problem.empty()) continue;
       findings.push_back(refused_file(file));
       findings.back().hosts = {host.name()};
-      findings.back().fix = command_on_hosts(mode_fix(file, *host.facts));
+      findings.back().fix = is_container(*host.facts)
+                                ? mode_fix_in_container(file, *host.facts)
+                                : command_on_hosts(mode_fix(file, *host.facts));
     }
   }
   for (const facts::FileMode& file : scene.launcher.ssh_files) {
     if (file.problem.empty()) continue;
     findings.push_back(refused_file(file));
     findings.back().what += " on this machine";
-    findings.back().fix = "  " + mode_fix(file, scene.launcher);
+    const bool is_machines = is_container(scene.launcher) && file.uid != scene.launcher.uid;
+    findings.back().fix = is_machines ? mode_fix_in_container(file, scene.launcher)
+                                      : "  " + mode_fix(file, scene.launcher);
   }
   return findings;
 }

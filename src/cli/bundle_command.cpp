@@ -16,15 +16,20 @@ void print_next_steps(const std::string& folder, const BundleRequest& request,
   const std::string quoted = sys::quote(folder);
   if (!owner_set) {
     sys::print_out(
-        "The container's user must own two of the directories; run as root:\n  chown -R {} "
-        "{}/launcher {}/worker\n",
-        request.owner, quoted, quoted);
+        "The container's user must own these directories; run as root:\n  chown -R {0} "
+        "{1}/launcher {1}/runs {1}/workers/*\n",
+        request.owner, quoted);
   }
-  sys::print_out(
-      "Copy {1}/worker and {2}/run-worker.sh to {0} (but not {1}/launcher, which holds the private "
-      "key), then run ./run-worker.sh there.\nOn {3}, run {4}/run-launcher.sh\n",
-      fmt::join(options.hosts.begin() + 1, options.hosts.end(), ", "), quoted, quoted,
-      options.hosts.front(), quoted);
+  const std::vector<std::string> workers = setup::worker_names(options);
+  if (options.network == "host") {
+    sys::print_out(
+        "Copy {0}/run-worker.sh and, for each worker, its own directory of {0}/workers to that "
+        "machine, with owner and modes (for example with rsync -aR as root). Do not copy "
+        "{0}/launcher, which holds the private key.\n",
+        quoted);
+  }
+  sys::print_out("Start the workers: run-worker.sh {}\nThen, for {}: {}/run-launcher.sh\n",
+                 fmt::join(workers, ", run-worker.sh "), options.hosts.front(), quoted);
 }
 
 }  // namespace
@@ -48,6 +53,10 @@ void add_bundle_options(CLI::App& command, BundleRequest& request) {
   add("--workload", request.workload,
       "Directory on each machine to mount as /workload in the container")
       ->type_name("PATH");
+  add("--network", request.network,
+      "Network of the containers: host for that of their machines, or the name of a network on "
+      "one machine, which the scripts create");
+  add("--subnet", request.subnet, "Subnet of that network, such as 198.18.50.0/24");
   command
       .add_flag("--force", request.force,
                 "Overwrite the files of an earlier --bundle, but keep its keys")
@@ -57,16 +66,26 @@ void add_bundle_options(CLI::App& command, BundleRequest& request) {
 
 Result<int> make_bundle(const BundleRequest& request, const hosts::Cluster& cluster) {
   setup::BundleOptions options{.user = cluster.user, .home = request.home, .image = request.image};
+  options.network = request.network;
+  options.subnet = request.subnet;
   for (const hosts::Host& host : cluster.hosts) options.hosts.push_back(host.name);
   MUSTER_TRY(options.owner, setup::parse_owner(request.owner));
   if (cluster.port != 0) options.port = cluster.port;
   std::error_code code;
   if (!request.workload.empty()) {
     options.workload = std::filesystem::absolute(request.workload, code).lexically_normal();
+    if (!std::filesystem::is_directory(options.workload, code)) {
+      sys::print_err(
+          "muster: {} is not a directory on this machine; the scripts need it on every "
+          "machine that runs a container\n",
+          options.workload);
+    }
   }
   std::string folder = std::filesystem::absolute(request.folder, code).lexically_normal();
   while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
-  MUSTER_TRY(const auto written, setup::write_bundle(folder, options, request.force));
+  MUSTER_TRY(auto written, setup::write_bundle(folder, options, request.force));
+  MUSTER_TRY(const bool copied, setup::copy_program(folder));
+  if (copied) written.changed.emplace_back("muster");
   if (written.changed.empty()) sys::print_out("{}: already up to date\n", folder);
   for (const std::string& path : written.changed) sys::print_out("wrote {}/{}\n", folder, path);
   print_next_steps(folder, request, options, written.owner_set);

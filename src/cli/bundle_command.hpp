@@ -16,6 +16,8 @@ struct BundleRequest {
   std::string home = "/home/dev";
   std::string image;
   std::string workload;
+  std::string network = "host";
+  std::string subnet;
   bool force = false;
 };
 

@@ -81,8 +81,12 @@ struct Kind {
 
   std::string_view package = {};         // on PyPI
   std::string_view before_install = {};  // what to try before the package is installed
-  std::string_view network_flag = {};    // restricts it to a subnet; without it, it may hang
-  std::string_view no_ipv6 = {};         // why it cannot start ranks over IPv6; empty: it can
+  // The library that its libmpi opens by this name when MPI starts, and the variable that names
+  // another one; empty: none.
+  std::string_view opens_library = {};
+  std::string_view library_variable = {};
+  std::string_view network_flag = {};  // restricts it to a subnet; without it, it may hang
+  std::string_view no_ipv6 = {};       // why it cannot start ranks over IPv6; empty: it can
   int ipv6_hosts_since = 0;  // major version that takes hosts listed by their IPv6 addresses
 
   const RankVariables* ranks = nullptr;  // null: torch's own (RANK, WORLD_SIZE, ...)

@@ -87,6 +87,8 @@ const std::vector<Kind> rows = {
      .package = "impi-rt",
      .before_install =
          "if oneAPI is installed, add --activate 'source /opt/intel/oneapi/setvars.sh'; else ",
+     .opens_library = "libfabric.so.1",
+     .library_variable = "I_MPI_OFI_LIBRARY",
      .ranks = &pmi_ranks,
      .variables = {"PMI_", "HYD", "MPI_", "MPIR_", "I_MPI_"},
      .processes = {"mpiexec.hydra", "hydra_bstrap_pr", "hydra_pmi_proxy"},

@@ -41,7 +41,9 @@ std::string random_mark() {
 // they print goes to standard error; descriptor 9 is the way back.
 // All before the lines is one line, so that the shell counts theirs from 1.
 std::string script(bool is_bash, const std::string& mark) {
-  constexpr auto kBegin = "exec 9>&1 1>&2; muster_lines=$(command -p cat); exec </dev/null; ";
+  // Intel's setvars.sh fails if it ran before, and the environment of an image may say that it did.
+  constexpr auto kBegin =
+      "exec 9>&1 1>&2; unset SETVARS_COMPLETED; muster_lines=$(command -p cat); exec </dev/null; ";
   // The depth tells a line of ours from one inside a sourced file.
   constexpr auto kTrap =
       "trap 'muster_code=$?; if [ ${#BASH_SOURCE[@]} -eq 0 ]; then "

@@ -40,7 +40,8 @@ struct Interface {
   InterfaceKind kind = InterfaceKind::kPort;
   bool up = false;  // administratively up and with a carrier
   int mtu = 0;
-  int speed_mbit = -1;  // -1: not told
+  int speed_mbit = -1;    // -1: not told
+  std::string made = {};  // "veth", "macvlan", ...; empty: a device
   std::vector<Address> addresses = {};
 };
 
@@ -124,11 +125,23 @@ struct FileIdentity {
   std::uint64_t bytes = 0;
 };
 
+// Of the container that the host is, if it is one.
+struct Container {
+  std::string engine = {};   // "podman", "docker", "containerd", ...; empty: not in a container
+  std::string machine = {};  // equal in all containers on one machine; empty: not known
+  std::vector<std::string> lacks = {};              // capabilities that jobs use: "IPC_LOCK"
+  std::optional<bool> reads_memory = std::nullopt;  // process_vm_readv works; nothing: not known
+  std::string bundle_owner = {};  // ~/.ssh is of `muster setup --bundle`: "1000:1000"
+};
+
 struct Mpi {
   std::string kind;      // as engines::Kind::word; empty: not recognised
   std::string version;   // "5.0.11"
   std::string launcher;  // the mpirun looked at, absolute
   FileIdentity library;  // the libmpi (or the launcher's own runtime library) beside it
+  // A library that MPI_Init opens by name and that is not where it looks; empty: all are there.
+  std::string missing_library = {};
+  std::string missing_is_in = {};  // the folder of this MPI that has it; empty: none has
 };
 
 struct Torch {
@@ -139,6 +152,8 @@ struct Torch {
   std::optional<bool> uses_gpus = std::nullopt;  // built for CUDA or ROCm; nothing: not known
   std::string cuda = {};                         // that it was built for: "12.4"; empty: none
   std::string rocm = {};                         // likewise: "6.2.41134"
+  std::string xpu = {};                          // likewise, for Intel's GPUs: "20250101"
+  std::vector<std::string> backends = {};        // beyond PyTorch's usual ones: "ccl", "xccl"
   // The rest only on hosts with GPUs.
   std::string nccl = {};        // version of NCCL or RCCL
   std::string ofi_plugin = {};  // version of NCCL's plugin for libfabric, or its path
@@ -217,6 +232,7 @@ struct Facts {
   std::optional<Script> script;    // likewise
   Environment environment;
   std::vector<NotSeen> not_seen = {};
+  Container container = {};
 };
 
 // What to look for beyond the host itself.

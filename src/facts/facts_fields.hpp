@@ -26,7 +26,7 @@ void fields(V& v, Address& a) {
 template <class V>
 void fields(V& v, Interface& i) {
   v("name", i.name), v("kind", i.kind), v("up", i.up), v("mtu", i.mtu);
-  v("speed_mbit", i.speed_mbit), v("addresses", i.addresses);
+  v("speed_mbit", i.speed_mbit), v.maybe("made", i.made), v("addresses", i.addresses);
 }
 
 template <class V>
@@ -88,13 +88,20 @@ void fields(V& v, FileIdentity& f) {
 template <class V>
 void fields(V& v, Mpi& m) {
   v("kind", m.kind), v("version", m.version), v("launcher", m.launcher), v("library", m.library);
+  v.maybe("missing_library", m.missing_library), v.maybe("missing_is_in", m.missing_is_in);
+}
+
+template <class V>
+void fields(V& v, Container& c) {
+  v("engine", c.engine), v("machine", c.machine), v("lacks", c.lacks);
+  v("reads_memory", c.reads_memory), v("bundle_owner", c.bundle_owner);
 }
 
 template <class V>
 void fields(V& v, Torch& t) {
   v("torchrun", t.torchrun), v("version", t.version), v("threads", t.threads);
   v("uses_gpus", t.uses_gpus), v("cuda", t.cuda), v("rocm", t.rocm), v("nccl", t.nccl);
-  v("ofi_plugin", t.ofi_plugin);
+  v("ofi_plugin", t.ofi_plugin), v.maybe("xpu", t.xpu), v.maybe("backends", t.backends);
 }
 
 template <class V>
@@ -136,7 +143,7 @@ void fields(V& v, Facts& f) {
   v("port_range_last", f.port_range_last), v("listeners", f.listeners);
   v("ssh_files", f.ssh_files), v("mpi", f.mpi), v("torch", f.torch), v("program", f.program);
   v("script", f.script), v("environment", f.environment);
-  v("not_seen", f.not_seen);
+  v("not_seen", f.not_seen), v("container", f.container);
 }
 
 template <class V>

@@ -8,6 +8,7 @@
 
 #include "base/environment.hpp"
 #include "facts/activation.hpp"
+#include "facts/container.hpp"
 #include "facts/cpu.hpp"
 #include "facts/gpus.hpp"
 #include "facts/host_values.hpp"
@@ -75,6 +76,7 @@ std::string read_user(const Request& request, Facts& facts) {
   const std::filesystem::path real = std::filesystem::canonical(home, failed);
   facts.home = failed ? home : real.string();
   facts.ssh_files = read_ssh_files(home, facts.uid, users);
+  facts.container = read_container(home);
   Listeners listeners = take(read_listeners(users), "listeners", facts);
   facts.listeners = std::move(listeners.list);
   if (!listeners.not_seen.empty()) {

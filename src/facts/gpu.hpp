@@ -36,7 +36,7 @@ struct Xid {
 
 struct Gpu {
   int index = 0;         // among the GPUs of its vendor, as the vendor's tool counts them
-  std::string vendor;    // "NVIDIA", "AMD"
+  std::string vendor;    // "NVIDIA", "AMD", "Intel"
   std::string model;     // "NVIDIA H100 80GB HBM3"
   std::string pci = {};  // "0000:18:00.0"
   std::string uuid = {};
@@ -72,6 +72,7 @@ struct GpuDrivers {
   std::string cuda = {};    // the highest version that this driver is made for
   std::string amd = {};
   std::string rocm = {};
+  std::string intel = {};  // "i915" or "xe"
   int nvswitches = 0;
   std::optional<bool> fabric_manager = std::nullopt;  // it runs; nothing: not known or not needed
 };

@@ -38,7 +38,8 @@ void fields(V& v, Gpu& g) {
 template <class V>
 void fields(V& v, GpuDrivers& d) {
   v("nvidia", d.nvidia), v("cuda", d.cuda), v("amd", d.amd), v("rocm", d.rocm);
-  v("nvswitches", d.nvswitches), v("fabric_manager", d.fabric_manager);
+  v("nvswitches", d.nvswitches), v("fabric_manager", d.fabric_manager),
+      v.maybe("intel_driver", d.intel);
 }
 
 }  // namespace muster::facts

@@ -1,4 +1,4 @@
-// NVIDIA's and AMD's GPUs, each with what is particular to its driver.
+// The GPUs of each vendor, with what is particular to its driver.
 #pragma once
 
 #include "facts/gpus.hpp"
@@ -7,5 +7,6 @@ namespace muster::facts {
 
 void read_nvidia_gpus(const GpuSources& sources, GpuReport& report);
 void read_amd_gpus(const GpuSources& sources, GpuReport& report);
+void read_intel_gpus(const GpuSources& sources, GpuReport& report);
 
 }  // namespace muster::facts

@@ -46,6 +46,7 @@ GpuReport read_gpus(const GpuSources& sources) {
   GpuReport report;
   read_nvidia_gpus(sources, report);
   read_amd_gpus(sources, report);
+  read_intel_gpus(sources, report);
   name_processes(sources, report.gpus);
   return report;
 }

@@ -155,7 +155,8 @@ Result<std::vector<Interface>> read_interfaces() {
                           .kind = kinds[i],
                           .up = (link.flags & IFF_UP) != 0 && (link.flags & IFF_LOWER_UP) != 0,
                           .mtu = link.mtu,
-                          .speed_mbit = speed_of(socket.get(), link.name)});
+                          .speed_mbit = speed_of(socket.get(), link.name),
+                          .made = link.made});
   }
   MUSTER_CHECK(add_addresses(links, interfaces));
   return interfaces;

@@ -95,6 +95,42 @@ MpiIdentity ask_launcher(const std::string& launcher, const Variables& environme
   return ended ? identify_mpi_answer(ended->out) : MpiIdentity();
 }
 
+std::string value_of_variable_in(const Variables& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+bool is_in(const std::string& folder, std::string_view library) {
+  return ::access((folder + "/" + std::string(library)).c_str(), R_OK) == 0;
+}
+
+// As dlopen looks for a name that no RUNPATH helps to find. The cache holds the names as texts.
+bool loader_finds(const std::string& library, const Variables& environment) {
+  for (const std::string& folder :
+       sys::path_folders(value_of_variable_in(environment, "LD_LIBRARY_PATH"))) {
+    if (is_in(folder, library)) return true;
+  }
+  for (const char* folder : {"/lib", "/usr/lib", "/lib64", "/usr/lib64"}) {
+    if (is_in(folder, library)) return true;
+  }
+  const auto cache = MappedFile::open("/etc/ld.so.cache");
+  return cache && cache->bytes().find(library + '\0') != std::string_view::npos;
+}
+
+void look_for_opened_library(const Variables& environment, Mpi& mpi) {
+  const engines::Kind& kind = engines::find(mpi.kind);
+  const std::string library(kind.opens_library);
+  if (library.empty() || loader_finds(library, environment)) return;
+  if (!value_of_variable_in(environment, std::string(kind.library_variable)).empty()) return;
+  mpi.missing_library = library;
+  const std::string prefix = folder_of(folder_of(mpi.launcher));
+  for (const char* folder : {"/opt/mpi/libfabric/lib", "/libfabric/lib", "/lib"}) {
+    if (!is_in(prefix + folder, library)) continue;
+    mpi.missing_is_in = prefix + folder;
+    return;
+  }
+}
+
 }  // namespace
 
 FileIdentity identity_of(const std::string& path) {
@@ -111,10 +147,12 @@ Mpi read_mpi(const std::string& launcher, const Variables& environment,
   MpiIdentity identity = family_of(real);
   const std::string library = find_library(library_folders(launcher, real), identity);
   if (identity.kind.empty()) identity = ask_launcher(launcher, environment, deadline);
-  return {.kind = identity.kind,
+  Mpi mpi{.kind = identity.kind,
           .version = identity.version,
           .launcher = launcher,
           .library = library.empty() ? FileIdentity() : identity_of(library)};
+  look_for_opened_library(environment, mpi);
+  return mpi;
 }
 
 }  // namespace muster::facts

@@ -58,11 +58,22 @@ void add_gpus(std::string& lines, const Facts& facts) {
   if (!drivers.amd.empty() || !drivers.rocm.empty()) {
     add(lines, "GPU driver", fmt::format("amdgpu {}, ROCm {}", drivers.amd, drivers.rocm));
   }
+  if (!drivers.intel.empty()) add(lines, "GPU driver", drivers.intel);
+}
+
+void add_container(std::string& lines, const Container& container) {
+  if (container.engine.empty()) return;
+  std::string text = container.engine;
+  if (!container.lacks.empty()) {
+    text += fmt::format(", without the capabilities {}", fmt::join(container.lacks, ", "));
+  }
+  add(lines, "container", text);
 }
 
 void add_machine(std::string& lines, const Facts& facts) {
   add(lines, "host", fmt::format("{}, user {} ({})", facts.hostname, facts.user, facts.uid));
   add(lines, "system", fmt::format("{}, Linux {}", facts.os, facts.kernel));
+  add_container(lines, facts.container);
   const Cpu& cpu = facts.cpu;
   add(lines, "processors",
       fmt::format("{} usable ({}), {} cores, {} NUMA node{}, {} {}", cpu.usable, cpu.affinity,
@@ -163,6 +174,9 @@ void add_software(std::string& lines, const Facts& facts) {
         fmt::format("{} with {}, {} threads by default",
                     facts.torch.version.empty() ? "version not known" : facts.torch.version,
                     facts.torch.torchrun, facts.torch.threads));
+  }
+  if (!facts.torch.backends.empty()) {
+    add(lines, "", fmt::format("backends of oneCCL: {}", fmt::join(facts.torch.backends, ", ")));
   }
   for (const Mpi& mpi : facts.mpi) {
     add(lines, "MPI",

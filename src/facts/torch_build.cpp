@@ -77,6 +77,19 @@ std::string read_ofi_plugin(const Variables& environment) {
   return {};
 }
 
+// "ccl" comes with Intel's bindings, a package beside torch. A PyTorch for Intel's GPUs has "xccl"
+// since 2.8, and then the header of its process group.
+std::vector<std::string> oneccl_backends(const std::string& torch, const std::string& xpu) {
+  std::vector<std::string> backends;
+  const std::string packages = torch.substr(0, torch.rfind('/'));
+  if (::access((packages + "/oneccl_bindings_for_pytorch").c_str(), R_OK) == 0) {
+    backends.emplace_back("ccl");
+  }
+  const std::string header = torch + "/include/torch/csrc/distributed/c10d/ProcessGroupXCCL.hpp";
+  if (!xpu.empty() && ::access(header.c_str(), R_OK) == 0) backends.emplace_back("xccl");
+  return backends;
+}
+
 int defined(std::string_view header, std::string_view name) {
   for (const std::string_view line : split(header, '\n')) {
     const auto parts = words(line);
@@ -121,10 +134,13 @@ void read_torch_build(const Variables& environment, Facts& facts) {
   const auto cuda = value_in_version_py(text, "cuda");
   const auto hip = value_in_version_py(text, "hip");
   Torch& torch = facts.torch;
+  const auto xpu = value_in_version_py(text, "xpu");
+  torch.backends = oneccl_backends(folder, xpu.value_or(""));
   if (!cuda && !hip) return;
   torch.cuda = printable(cuda.value_or(""));
   torch.rocm = printable(hip.value_or(""));
-  torch.uses_gpus = !torch.cuda.empty() || !torch.rocm.empty();
+  torch.xpu = printable(xpu.value_or(""));
+  torch.uses_gpus = !torch.cuda.empty() || !torch.rocm.empty() || !torch.xpu.empty();
   if (facts.gpus.empty()) return;
   if (!torch.cuda.empty()) torch.nccl = read_nccl(folder);
   if (!torch.rocm.empty()) torch.nccl = read_rccl(folder);

@@ -1,7 +1,10 @@
 #include "setup/bundle.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstdint>
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 namespace muster::setup {
@@ -19,17 +22,12 @@ bool parse_id(std::string_view text, std::uint32_t& id) {
   return !text.empty() && code == std::errc() && end == text.data() + text.size();
 }
 
-// Paths and names stand bare in ssh's files, which have no way to quote them in all places.
+// ssh's files have no way to quote paths and names in all places.
 bool is_plain(std::string_view text) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-";
   return !text.empty() && text[0] != '-' &&
          text.find_first_not_of(kPlain) == std::string_view::npos;
-}
-
-std::string user_of(const BundleOptions& options) {
-  if (!options.user.empty()) return options.user;
-  return options.home.substr(options.home.rfind('/') + 1);
 }
 
 // sshd expands neither ~ nor %h in HostKey and PidFile, hence the absolute paths. UsePAM needs
@@ -55,39 +53,106 @@ std::string sshd_config(const BundleOptions& options) {
       "LogLevel INFO\n"
       "AcceptEnv LANG LC_*\n"
       "Subsystem sftp internal-sftp\n",
-      fmt::arg("user", user_of(options)), fmt::arg("home", options.home),
+      fmt::arg("user", user_name(options)), fmt::arg("home", options.home),
       fmt::arg("port", options.port));
 }
 
-// ssh expands ~ itself, by the user's entry in the container's /etc/passwd.
-std::string client_config(const BundleOptions& options) {
-  std::string text;
-  for (const std::string& host : options.hosts) {
+// By this name ssh finds the worker's key in known_hosts, whatever its address.
+std::string name_in_known_hosts(const BundleOptions& options, const std::string& worker) {
+  return options.port == kDefaultSshPort ? worker : fmt::format("[{}]:{}", worker, options.port);
+}
+
+// The address of a worker in the network of the bundle, else its name.
+std::string reached_as(const BundleOptions& options, const std::string& worker) {
+  const std::vector<std::string> all = addresses(options);
+  const auto at = std::find(options.hosts.begin(), options.hosts.end(), worker);
+  return all.empty() ? worker : all.at(static_cast<std::size_t>(at - options.hosts.begin()));
+}
+
+// `keys` is the folder with the private key and known_hosts, as the user of this file sees it.
+std::string client_config(const BundleOptions& options, const std::string& keys) {
+  // muster check reads the first line (facts/container.cpp), to know who must own these files.
+  std::string text =
+      fmt::format("# muster bundle: owner {}:{}\n", options.owner.user, options.owner.group);
+  for (const std::string& worker : worker_names(options)) {
     text += fmt::format(
-        "Host {0}\n"
-        "    HostName {0}\n"
-        "    Port {1}\n"
-        "    User {2}\n"
-        "    IdentityFile ~/.ssh/id_ed25519\n"
+        "Host {name}\n"
+        "    HostName {address}\n"
+        "    HostKeyAlias {alias}\n"
+        "    Port {port}\n"
+        "    User {user}\n"
+        "    IdentityFile \"{keys}/id_ed25519\"\n"
         "    IdentitiesOnly yes\n"
         "    StrictHostKeyChecking yes\n"
-        "    UserKnownHostsFile ~/.ssh/known_hosts\n"
+        "    UserKnownHostsFile \"{keys}/known_hosts\"\n"
         "    HostKeyAlgorithms ssh-ed25519\n"
         "    ServerAliveInterval 5\n"
         "    ServerAliveCountMax 3\n",
-        host, options.port, user_of(options));
+        fmt::arg("name", worker), fmt::arg("address", reached_as(options, worker)),
+        fmt::arg("alias", name_in_known_hosts(options, worker)), fmt::arg("port", options.port),
+        fmt::arg("user", user_name(options)), fmt::arg("keys", keys));
   }
   return text;
 }
 
-std::string known_hosts(const BundleOptions& options, const std::string& host_key) {
+std::string known_hosts(const BundleOptions& options, const std::vector<std::string>& host_keys) {
   std::string text;
-  for (const std::string& host : options.hosts) {
-    const std::string name =
-        options.port == kDefaultSshPort ? host : fmt::format("[{}]:{}", host, options.port);
-    text += fmt::format("{} {}\n", name, host_key);
+  const std::vector<std::string> workers = worker_names(options);
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    text += fmt::format("{} {}\n", name_in_known_hosts(options, workers[i]), host_keys.at(i));
   }
   return text;
+}
+
+// "198.18.50.0/24"
+struct Subnet {
+  std::uint32_t first = 0;
+  int prefix = 0;
+};
+
+bool parse_subnet(std::string_view text, Subnet& subnet) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return false;
+  in_addr address{};
+  if (::inet_pton(AF_INET, std::string(text.substr(0, slash)).c_str(), &address) != 1) return false;
+  const std::string_view bits = text.substr(slash + 1);
+  const auto [end, code] = std::from_chars(bits.data(), bits.data() + bits.size(), subnet.prefix);
+  if (code != std::errc() || end != bits.data() + bits.size()) return false;
+  if (subnet.prefix < 8 || subnet.prefix > 29) return false;
+  subnet.first = ntohl(address.s_addr);
+  return (subnet.first & ((std::uint32_t{1} << (32 - subnet.prefix)) - 1)) == 0;
+}
+
+std::string address_text(std::uint32_t address) {
+  return fmt::format("{}.{}.{}.{}", address >> 24, address >> 16 & 0xff, address >> 8 & 0xff,
+                     address & 0xff);
+}
+
+Result<void> check_network(const BundleOptions& options) {
+  const bool own = options.network != "host";
+  if (!is_plain(options.network) || options.network.find('/') != std::string::npos) {
+    return unexpected(refused(fmt::format("'{}' cannot be a network's name", options.network),
+                              "pass host, or a name such as muster"));
+  }
+  if (own == options.subnet.empty()) {
+    return unexpected(
+        refused(own ? fmt::format("the network '{}' needs a subnet", options.network)
+                    : "--subnet is for a network of containers on one machine, but the network "
+                      "is the machines' own",
+                "pass both, for example: --network muster --subnet 198.18.50.0/24"));
+  }
+  Subnet subnet;
+  if (!own) return {};
+  if (!parse_subnet(options.subnet, subnet)) {
+    return unexpected(refused(fmt::format("'{}' is not an IPv4 subnet", options.subnet),
+                              "write it with its prefix: 198.18.50.0/24"));
+  }
+  // Not for containers: the network's own address, the gateway's and the broadcast address.
+  const std::size_t room = (std::size_t{1} << (32 - subnet.prefix)) - 3;
+  if (options.hosts.size() <= room) return {};
+  return unexpected(refused(fmt::format("{} has addresses for {} containers, but there are {}",
+                                        options.subnet, room, options.hosts.size()),
+                            "choose a larger subnet"));
 }
 
 Result<void> check_hosts(const std::vector<std::string>& hosts) {
@@ -97,9 +162,13 @@ Result<void> check_hosts(const std::vector<std::string>& hosts) {
                 "name the machines, the launcher first: -H launcher,worker1,worker2"));
   }
   for (const std::string& host : hosts) {
-    if (!is_plain(host)) {
+    if (!is_plain(host) || host.find('/') != std::string::npos || host[0] == '.') {
       return unexpected(refused(fmt::format("'{}' cannot be a host name", host),
                                 "a host name consists of letters, digits, '.', '-' and '_'"));
+    }
+    if (std::count(hosts.begin(), hosts.end(), host) > 1) {
+      return unexpected(refused(fmt::format("'{}' is named twice", host),
+                                "give each container a name of its own"));
     }
   }
   return {};
@@ -121,6 +190,7 @@ Result<Owner> parse_owner(std::string_view text) {
 
 Result<void> check(const BundleOptions& options) {
   MUSTER_CHECK(check_hosts(options.hosts));
+  MUSTER_CHECK(check_network(options));
   if (!is_plain(options.home) || options.home.size() < 2 || options.home[0] != '/' ||
       options.home.back() == '/') {
     return unexpected(refused(fmt::format("'{}' cannot be the home directory", options.home),
@@ -141,17 +211,48 @@ Result<void> check(const BundleOptions& options) {
   return {};
 }
 
-std::vector<BundleFile> bundle_files(const BundleOptions& options, const BundleKeys& keys) {
-  return {
+std::string user_name(const BundleOptions& options) {
+  if (!options.user.empty()) return options.user;
+  return options.home.substr(options.home.rfind('/') + 1);
+}
+
+std::vector<std::string> worker_names(const BundleOptions& options) {
+  return {options.hosts.begin() + 1, options.hosts.end()};
+}
+
+std::string host_key_path(const std::string& worker) {
+  return fmt::format("workers/{}/ssh_host_ed25519_key", worker);
+}
+
+std::vector<std::string> addresses(const BundleOptions& options) {
+  Subnet subnet;
+  if (options.network == "host" || !parse_subnet(options.subnet, subnet)) return {};
+  std::vector<std::string> all;
+  std::uint32_t next = subnet.first + 2;  // the first one is the gateway's
+  for (std::size_t i = 0; i < options.hosts.size(); ++i) all.push_back(address_text(next++));
+  return all;
+}
+
+std::vector<BundleFile> bundle_files(const BundleOptions& options, const BundleKeys& keys,
+                                     const std::string& folder) {
+  std::vector<BundleFile> files = {
       {"launcher/id_ed25519.pub", 0644, keys.cluster + "\n"},
-      {"launcher/config", 0600, client_config(options)},
-      {"launcher/known_hosts", 0600, known_hosts(options, keys.host)},
-      {"worker/authorized_keys", 0600, keys.cluster + "\n"},
-      {"worker/ssh_host_ed25519_key.pub", 0644, keys.host + "\n"},
-      {"worker/sshd_config", 0600, sshd_config(options)},
+      {"launcher/config", 0600, client_config(options, "~/.ssh")},
+      {"launcher/known_hosts", 0600, known_hosts(options, keys.hosts)},
+      {"ssh_config", 0644, client_config(options, folder + "/launcher")},
       {"run-worker.sh", 0755, worker_script(options)},
       {"run-launcher.sh", 0755, launcher_script(options)},
+      {"Containerfile", 0644, containerfile(options)},
+      {".dockerignore", 0644, "*\n!muster\n"},  // the keys must not get into an image
   };
+  const std::vector<std::string> workers = worker_names(options);
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    const std::string own = "workers/" + workers[i];
+    files.push_back({own + "/authorized_keys", 0600, keys.cluster + "\n"});
+    files.push_back({own + "/ssh_host_ed25519_key.pub", 0644, keys.hosts.at(i) + "\n"});
+    files.push_back({own + "/sshd_config", 0600, sshd_config(options)});
+  }
+  return files;
 }
 
 }  // namespace muster::setup

@@ -1,6 +1,7 @@
 #include "setup/bundle_writer.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "remote/diagnose.hpp"
 #include "setup/key_pair.hpp"
 #include "sys/file.hpp"
+#include "sys/hash.hpp"
 #include "sys/process.hpp"
 
 namespace muster::setup {
@@ -66,7 +68,7 @@ struct KeysFound {
   std::vector<std::string> made;
 };
 
-Result<KeysFound> keys_in(const std::string& folder) {
+Result<KeysFound> keys_in(const std::string& folder, const std::vector<std::string>& workers) {
   KeysFound found;
   const auto find = [&](std::string_view key, std::string& half) -> Result<void> {
     bool made = false;
@@ -75,7 +77,9 @@ Result<KeysFound> keys_in(const std::string& folder) {
     return {};
   };
   MUSTER_CHECK(find(kClusterKey, found.keys.cluster));
-  MUSTER_CHECK(find(kHostKeyFile, found.keys.host));
+  for (const std::string& worker : workers) {
+    MUSTER_CHECK(find(host_key_path(worker), found.keys.hosts.emplace_back()));
+  }
   return found;
 }
 
@@ -122,12 +126,16 @@ Result<void> give(const std::string& path, Owner owner) {
   return unexpected(system_error("cannot set the owner", path));
 }
 
-// The two folders that are mounted; the scripts stay ours.
+// What is mounted into the containers; the rest stays ours.
 Result<bool> give_all(const std::string& folder, const std::vector<BundleFile>& files,
-                      Owner owner) {
+                      const BundleOptions& options) {
+  const Owner owner = options.owner;
   if (::geteuid() != 0) return owner == Owner{::geteuid(), ::getegid()};
-  std::vector<std::string> paths = {"launcher", "worker", std::string(kClusterKey),
-                                    std::string(kHostKeyFile)};
+  std::vector<std::string> paths = {"launcher", "runs", std::string(kClusterKey)};
+  for (const std::string& worker : worker_names(options)) {
+    paths.push_back("workers/" + worker);
+    paths.push_back(host_key_path(worker));
+  }
   for (const BundleFile& file : files) {
     if (file.path.find('/') != std::string::npos) paths.push_back(file.path);
   }
@@ -141,18 +149,41 @@ Result<BundleWritten> write_bundle(const std::string& folder, const BundleOption
                                    bool force) {
   MUSTER_CHECK(check(options));
   MUSTER_CHECK(sys::make_folders(folder, 0755));
+  const std::vector<std::string> workers = worker_names(options);
   MUSTER_CHECK(make_folder(folder + "/launcher"));
-  MUSTER_CHECK(make_folder(folder + "/worker"));
-  MUSTER_TRY(KeysFound found, keys_in(folder));
-  const std::vector<BundleFile> files = bundle_files(options, found.keys);
+  MUSTER_CHECK(make_folder(folder + "/runs"));
+  MUSTER_CHECK(sys::make_folders(folder + "/workers", 0755));
+  for (const std::string& worker : workers) {
+    MUSTER_CHECK(make_folder(folder + "/workers/" + worker));
+  }
+  MUSTER_TRY(KeysFound found, keys_in(folder, workers));
+  const std::vector<BundleFile> files = bundle_files(options, found.keys, folder);
   BundleWritten written{.changed = found.made};
   MUSTER_TRY(const auto different, differing(folder, files, found.made, force));
   for (const BundleFile& file : different) {
     MUSTER_CHECK(sys::write_file(folder + "/" + file.path, file.content, file.mode));
     written.changed.push_back(file.path);
   }
-  MUSTER_TRY(written.owner_set, give_all(folder, files, options.owner));
+  MUSTER_TRY(written.owner_set, give_all(folder, files, options));
   return written;
+}
+
+Result<bool> copy_program(const std::string& folder) {
+  constexpr const char* kSelf = "/proc/self/exe";
+  const std::string path = folder + "/muster";
+  const auto own = sys::hash_file(kSelf);
+  const auto there = sys::hash_file(path);
+  if (own && there && *own == *there) return false;
+  std::error_code failed;
+  std::filesystem::copy_file(kSelf, path + ".new",
+                             std::filesystem::copy_options::overwrite_existing, failed);
+  if (!failed) {
+    std::filesystem::permissions(path + ".new", std::filesystem::perms(0755), failed);
+  }
+  if (!failed) std::filesystem::rename(path + ".new", path, failed);
+  if (!failed) return true;
+  return unexpected(Error{.what = fmt::format("cannot copy muster: {}", failed.message()),
+                          .where = {.file = path}});
 }
 
 }  // namespace muster::setup

@@ -17,4 +17,7 @@ struct BundleWritten {
 [[nodiscard]] Result<BundleWritten> write_bundle(const std::string& folder,
                                                  const BundleOptions& options, bool force);
 
+// Copies this muster into the bundle, for the launcher's container. False: it is there already.
+[[nodiscard]] Result<bool> copy_program(const std::string& folder);
+
 }  // namespace muster::setup

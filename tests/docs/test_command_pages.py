@@ -187,6 +187,7 @@ def test_a_described_job(reader):
 
 # containers.md
 
+# Containers on three machines: no real engine runs on lab hosts (tests/docs/test_guide_containers.py has real containers, on one machine). This is
 # `docker run` with the options that the bundle's scripts use; it rejects any other. The container has its own mounts and the file system of its
 # host, with Intel MPI in PATH.
 DOCKER = f"""\
@@ -197,10 +198,14 @@ if [[ ${{MOUNTED:-}} != yes ]]; then MOUNTED=yes exec unshare --mount "$0" "$@";
 variables=(PATH={MPI["intel"]}/bin:{SYSTEM_PATH} I_MPI_ROOT={MPI["intel"]})
 while [[ $1 = -* ]]; do
   case $1 in
-    --rm | --init | --network=host) shift; continue ;;
-    --shm-size | --name) ;;
+    --rm) shift; continue ;;
+    --shm-size | --name | --cap-add) ;;
+    --network) [[ $2 = host ]] ;;
     --user) user=$2 ;;
-    -v) mkdir -p "${{2#*:}}"; mount --bind "${{2%%:*}}" "${{2#*:}}" ;;
+    -v)
+      IFS=: read -r from to _ <<< "$2"
+      if [[ -d $from ]]; then mkdir -p "$to"; elif [[ ! -e $to ]]; then : > "$to"; fi
+      mount --bind "$from" "$to" ;;
     -w) folder=$2 ;;
     -e) if [[ $2 = *=* ]]; then variables+=("$2"); elif [[ -v $2 ]]; then variables+=("$2=${{!2}}"); fi ;;
     *) echo "docker: unknown option $1" >&2; exit 2 ;;
@@ -221,16 +226,16 @@ def test_containers(reader):
         lab.shell(host, "mkdir -p /data/job; cat > /data/job/train.py", root=True, input=script)
         lab.write(host, "/usr/local/sbin/docker", DOCKER, mode="755", root=True)
     done = lab.exec("launcher", "sh", "-c", "cd; " + with_other(bundle, "1000:1000", f"{lab.uid}:{lab.uid}"), root=True)
-    assert done.returncode == 0 and "On launcher, run " in done.stdout, done
-    packed = lab.shell("launcher", "cd ~/bundle; tar -cz worker run-worker.sh | base64", root=True)
+    assert done.returncode == 0 and "Then, for launcher: " in done.stdout, done
+    packed = lab.shell("launcher", "cd ~/bundle; tar -cz workers run-worker.sh | base64", root=True)
     try:
-        for host in ("n1", "n2"):
+        for host, worker in (("n1", "worker1"), ("n2", "worker2")):
             lab.shell(host, "cd; base64 -d | tar -xzp", root=True, input=packed)
-            lab.shell(host, "cd; setsid ./run-worker.sh > worker.log 2>&1 < /dev/null &", root=True)
+            lab.shell(host, f"cd; CONTAINER_ENGINE=docker setsid ./run-worker.sh {worker} > worker.log 2>&1 < /dev/null &", root=True)
         for host in ("n1", "n2"):
             listens = ["grep", "-q", "Server listening on 0.0.0.0 port 12345", "/root/worker.log"]
             until(f"the worker on {host} listens", lambda: lab.exec(host, *listens, root=True).returncode == 0, 20)
-        done = lab.exec("launcher", "sh", "-c", f"cd ~/bundle; {CONTAINERS}", root=True)
+        done = lab.exec("launcher", "sh", "-c", f"cd ~/bundle; export CONTAINER_ENGINE=docker; {CONTAINERS}", root=True)
         assert done.returncode == 0, done
         assert sorted(done.stdout.splitlines()) == [f"{host} {rank} /workload" for rank, host in enumerate(("launcher", "n1", "n2"))], done
     finally:

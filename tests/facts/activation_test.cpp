@@ -1,5 +1,7 @@
 #include "facts/activation.hpp"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "base/environment.hpp"
@@ -45,6 +47,19 @@ TEST(Activation, sources_a_file_whose_own_commands_may_fail) {
   const Activation done = run("source " + file);
   EXPECT_EQ(done.failure, "");
   EXPECT_EQ(done.environment.at("MUSTER_A"), "1");
+}
+
+// The script of oneAPI refuses to run twice, and an image may have run it once.
+TEST(Activation, sources_setvars_where_it_ran_before) {
+  FakeTree tree;
+  const std::string file = tree.write("setvars.sh",
+                                      "if [ -n \"${SETVARS_COMPLETED:-}\" ]; then return 3; fi\n"
+                                      "export SETVARS_COMPLETED=1 I_MPI_ROOT=/opt/intel/mpi\n");
+  ::setenv("SETVARS_COMPLETED", "1", 1);  // NOLINT(concurrency-mt-unsafe)
+  const Activation done = run("source " + file);
+  ::unsetenv("SETVARS_COMPLETED");  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_EQ(done.failure, "");
+  EXPECT_EQ(done.environment.at("I_MPI_ROOT"), "/opt/intel/mpi");
 }
 
 TEST(Activation, fails_at_the_first_line_that_does) {

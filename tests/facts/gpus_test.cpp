@@ -360,5 +360,36 @@ TEST(Gpus, driver_versions) {
   EXPECT_EQ(cuda_of_driver("390.48"), "");
 }
 
+TEST(Gpus, IntelsCardsAreThoseOfDrmWithADeviceFile) {
+  FakeTree tree;
+  const auto add = [&](const std::string& name, const std::string& address, const char* vendor) {
+    const std::string device = "sys/bus/pci/devices/" + address;
+    tree.write(device + "/vendor", fmt::format("{}\n", vendor));
+    tree.write(device + "/device", "0x0bd5\n");
+    tree.write(device + "/numa_node", "1\n");
+    tree.write("sys/bus/pci/drivers/i915/bind", "");
+    tree.write("sys/class/drm/" + name + "/dev", "226:128\n");
+    std::filesystem::create_symlink("../../drivers/i915", tree.root() + "/" + device + "/driver");
+    std::filesystem::create_symlink("../../../bus/pci/devices/" + address,
+                                    tree.root() + "/sys/class/drm/" + name + "/device");
+  };
+  add("renderD128", "0000:00:02.0", "0x8086");  // in the processor
+  add("renderD129", "0000:29:00.0", "0x8086");
+  add("renderD130", "0000:9a:00.0", "0x8086");
+  add("renderD131", "0000:b0:00.0", "0x1a03");  // somebody else's
+  for (const char* name : {"renderD128", "renderD129", "renderD131"}) {
+    tree.write(std::string("dev/dri/") + name, "");
+  }
+  GpuSources sources{.proc = tree.root() + "/proc", .sys = tree.root() + "/sys"};
+  sources.dev = tree.root() + "/dev";
+  const GpuReport report = read_gpus(sources);
+  ASSERT_EQ(report.gpus.size(), 1U) << "renderD130 was not given to this container";
+  EXPECT_EQ(report.gpus[0].vendor, "Intel");
+  EXPECT_EQ(report.gpus[0].model, "Intel GPU 0x0bd5");
+  EXPECT_EQ(report.gpus[0].pci, "0000:29:00.0");
+  EXPECT_EQ(report.gpus[0].numa_node, 1);
+  EXPECT_EQ(report.drivers.intel, "i915");
+}
+
 }  // namespace
 }  // namespace muster::facts

@@ -1,5 +1,7 @@
 #include "facts/torch_build.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include "facts/pytorch.hpp"
@@ -64,6 +66,25 @@ TEST(TorchBuild, without_gpus) {
   Facts nothing;
   read_torch_build({}, nothing);
   EXPECT_FALSE(nothing.torch.uses_gpus);
+}
+
+TEST(TorchBuild, backends_of_oneccl_where_they_are_installed) {
+  FakeTree tree;
+  const auto backends = [&] {
+    Facts facts;
+    facts.program =
+        Program{.torch = "2.8.0+xpu", .torch_folder = tree.root() + "/site-packages/torch"};
+    read_torch_build({}, facts);
+    return fmt::format("{}", fmt::join(facts.torch.backends, ","));
+  };
+  tree.write("site-packages/torch/version.py",
+             "__version__ = '2.8.0+xpu'\ncuda: Optional[str] = None\nhip = None\n"
+             "xpu: Optional[str] = '20250101'\n");
+  EXPECT_EQ(backends(), "");
+  tree.write("site-packages/torch/include/torch/csrc/distributed/c10d/ProcessGroupXCCL.hpp", "");
+  EXPECT_EQ(backends(), "xccl");
+  tree.write("site-packages/oneccl_bindings_for_pytorch/__init__.py", "");
+  EXPECT_EQ(backends(), "ccl,xccl");
 }
 
 }  // namespace

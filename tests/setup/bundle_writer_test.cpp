@@ -30,11 +30,17 @@ class BundleFolder : public testing::Test {
     return status.st_mode & 07777;
   }
   // The words the container engine would get, one a line, and how the script ended.
-  [[nodiscard]] sys::Ended run_script(const std::string& name, std::vector<std::string> env) const {
+  [[nodiscard]] sys::Ended run_script(const std::string& name, std::vector<std::string> env,
+                                      std::vector<std::string> words = {}) const {
     const std::string engine = top_.path() + "/engine";
-    (void)sys::write_file(engine, "#!/bin/sh\nprintf '%s\\n' \"$@\"\n", 0755);
-    env.push_back("ENGINE=" + engine);
-    return *sys::run({.argv = {folder_ + "/" + name}, .env = std::move(env)});
+    // It has every network already, and no container to remove.
+    (void)sys::write_file(engine,
+                          "#!/bin/sh\ncase $1 in network|rm) exit 0 ;; esac\n"
+                          "printf '%s\\n' \"$@\"\n",
+                          0755);
+    env.push_back("CONTAINER_ENGINE=" + engine);
+    words.insert(words.begin(), folder_ + "/" + name);
+    return *sys::run({.argv = std::move(words), .env = std::move(env)});
   }
 
   const sys::TempFolder top_;
@@ -48,15 +54,24 @@ bool holds_line(const std::string& text, const std::string& line) {
 TEST_F(BundleFolder, HoldsOnlyEd25519KeysThatNobodyElseReads) {
   ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
   EXPECT_EQ(mode("launcher"), 0700U);
-  EXPECT_EQ(mode("worker"), 0700U);
+  EXPECT_EQ(mode("workers/worker1"), 0700U);
+  EXPECT_EQ(mode("runs"), 0700U);
   EXPECT_EQ(mode("launcher/id_ed25519"), 0600U);
-  EXPECT_EQ(mode("worker/ssh_host_ed25519_key"), 0600U);
+  EXPECT_EQ(mode("workers/worker1/ssh_host_ed25519_key"), 0600U);
   EXPECT_EQ(content("launcher/id_ed25519.pub").find("ssh-ed25519 "), 0U);
-  EXPECT_EQ(content("launcher/id_ed25519.pub"), content("worker/authorized_keys"));
-  EXPECT_EQ(
-      "[launcher]:12345 " + content("worker/ssh_host_ed25519_key.pub"),
-      content("launcher/known_hosts").substr(0, content("launcher/known_hosts").find('\n') + 1));
-  EXPECT_FALSE(sys::exists(folder_ + "/worker/id_ed25519")) << "workers never get the private key";
+  EXPECT_EQ(content("launcher/id_ed25519.pub"), content("workers/worker1/authorized_keys"));
+  EXPECT_EQ("[worker1]:12345 " + content("workers/worker1/ssh_host_ed25519_key.pub"),
+            content("launcher/known_hosts"));
+  EXPECT_FALSE(sys::exists(folder_ + "/workers/worker1/id_ed25519"))
+      << "workers never get the private key";
+}
+
+TEST_F(BundleFolder, EachWorkerHasAHostKeyOfItsOwn) {
+  BundleOptions two = options();
+  two.hosts.emplace_back("worker2");
+  ASSERT_TRUE(write_bundle(folder_, two, false).has_value());
+  EXPECT_NE(content("workers/worker1/ssh_host_ed25519_key.pub"),
+            content("workers/worker2/ssh_host_ed25519_key.pub"));
 }
 
 TEST_F(BundleFolder, ASecondTimeChangesNothing) {
@@ -79,27 +94,27 @@ TEST_F(BundleFolder, IsOverwrittenOnlyByForceWhichKeepsTheKeys) {
   const auto refused = write_bundle(folder_, other, false);
   ASSERT_FALSE(refused.has_value());
   EXPECT_NE(refused.error().hint.find("--force"), std::string::npos);
-  EXPECT_NE(content("worker/sshd_config").find("Port 12345"), std::string::npos);
+  EXPECT_NE(content("workers/worker1/sshd_config").find("Port 12345"), std::string::npos);
   ASSERT_TRUE(write_bundle(folder_, other, true).has_value());
-  EXPECT_NE(content("worker/sshd_config").find("Port 2222"), std::string::npos);
+  EXPECT_NE(content("workers/worker1/sshd_config").find("Port 2222"), std::string::npos);
   EXPECT_EQ(content("launcher/id_ed25519"), key);
 }
 
 TEST_F(BundleFolder, PutsModesRightWithoutForce) {
   ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
-  ASSERT_EQ(::chmod((folder_ + "/worker/authorized_keys").c_str(), 0666), 0);
+  ASSERT_EQ(::chmod((folder_ + "/workers/worker1/authorized_keys").c_str(), 0666), 0);
   ASSERT_EQ(::chmod((folder_ + "/launcher/id_ed25519").c_str(), 0644), 0);
   ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
-  EXPECT_EQ(mode("worker/authorized_keys"), 0600U);
+  EXPECT_EQ(mode("workers/worker1/authorized_keys"), 0600U);
   EXPECT_EQ(mode("launcher/id_ed25519"), 0600U);
 }
 
 TEST_F(BundleFolder, ALostHostKeyIsMadeAnewAndNeedsForceBecauseThePinsChange) {
   ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
-  ASSERT_EQ(::unlink((folder_ + "/worker/ssh_host_ed25519_key").c_str()), 0);
+  ASSERT_EQ(::unlink((folder_ + "/workers/worker1/ssh_host_ed25519_key").c_str()), 0);
   EXPECT_FALSE(write_bundle(folder_, options(), false).has_value());
   ASSERT_TRUE(write_bundle(folder_, options(), true).has_value());
-  const std::string pub = content("worker/ssh_host_ed25519_key.pub");
+  const std::string pub = content("workers/worker1/ssh_host_ed25519_key.pub");
   EXPECT_NE(content("launcher/known_hosts").find(pub), std::string::npos);
 }
 
@@ -113,17 +128,62 @@ TEST_F(BundleFolder, SshReadsTheLaunchersConfiguration) {
 
 TEST_F(BundleFolder, TheScriptsStartTheContainerWithEveryWordInOnePiece) {
   BundleOptions all = options();
-  all.workload = "/data/my $(job)";
+  all.workload = top_.path() + "/my $(job)";
+  ASSERT_TRUE(sys::make_folders(all.workload, 0755).has_value());
   ASSERT_TRUE(write_bundle(folder_, all, false).has_value());
   const sys::Ended worker = run_script("run-worker.sh", {});
   ASSERT_TRUE(worker.ok()) << worker.err;
-  for (const std::string& word : std::vector<std::string>{
-           "--network=host", "--shm-size", "8g", folder_ + "/worker:/home/dev/.ssh",
-           "/data/my $(job):/workload", "it's/an image",
-           "exec /usr/sbin/sshd -D -e -f /home/dev/.ssh/sshd_config"}) {
+  for (const std::string& word :
+       std::vector<std::string>{"--rm", "--network", "host", "--shm-size", "8g", "worker1",
+                                folder_ + "/workers/worker1:/home/dev/.ssh",
+                                all.workload + ":/workload", "it's/an image"}) {
     EXPECT_TRUE(holds_line(worker.out, word)) << word << "\n" << worker.out;
   }
+  EXPECT_NE(worker.out.find("exec /usr/sbin/sshd -D -e -f /home/dev/.ssh/sshd_config"),
+            std::string::npos);
   EXPECT_EQ(holds_line(worker.out, "/dev/dri"), sys::exists("/dev/dri"));
+  EXPECT_FALSE(holds_line(worker.out, "--hostname")) << "the machine's name is the container's";
+}
+
+TEST_F(BundleFolder, TheWorkersScriptNamesItsContainersAndTheirAddresses) {
+  BundleOptions own = options();
+  own.hosts.emplace_back("worker2");
+  own.network = "muster";
+  own.subnet = "198.18.50.0/24";
+  ASSERT_TRUE(write_bundle(folder_, own, false).has_value());
+  const sys::Ended which = run_script("run-worker.sh", {});
+  EXPECT_EQ(which.code, 2);
+  EXPECT_NE(which.err.find("several workers"), std::string::npos) << which.err;
+  const sys::Ended second = run_script(
+      "run-worker.sh", {"DETACH=1", "NAME=mine", "SHM_SIZE=1g", "CONTAINER_FLAGS=--ulimit x=1"},
+      {"worker2"});
+  ASSERT_TRUE(second.ok()) << second.err;
+  for (const char* word : {"-d", "mine", "1g", "198.18.50.4", "02:00:c6:12:32:04",
+                           "launcher:198.18.50.2", "--ulimit", "x=1", "worker2"}) {
+    EXPECT_TRUE(holds_line(second.out, word)) << word << "\n" << second.out;
+  }
+  EXPECT_FALSE(holds_line(second.out, "--rm"));
+  const sys::Ended other = run_script("run-worker.sh", {"NETWORK=theirs"}, {"worker2"});
+  EXPECT_TRUE(holds_line(other.out, "theirs")) << other.out;
+  EXPECT_FALSE(holds_line(other.out, "--ip")) << "its addresses are not the bundle's";
+  EXPECT_NE(run_script("run-worker.sh", {}, {"worker3"}).err.find("worker3 is missing"),
+            std::string::npos);
+}
+
+TEST_F(BundleFolder, TheScriptsRefuseWhatWouldFailLaterWithoutAReason) {
+  ASSERT_TRUE(write_bundle(folder_, options(), false).has_value());
+  const sys::Ended workload = run_script("run-worker.sh", {"WORKLOAD=/no/such/folder"});
+  EXPECT_EQ(workload.code, 2);
+  EXPECT_NE(workload.err.find("/no/such/folder is not a directory"), std::string::npos);
+  ASSERT_EQ(::chmod((folder_ + "/workers/worker1").c_str(), 0755), 0);
+  const sys::Ended open = run_script("run-worker.sh", {});
+  EXPECT_EQ(open.code, 2);
+  EXPECT_NE(open.err.find("sudo chmod 700"), std::string::npos) << open.err;
+  if (::geteuid() != 0) return;  // only root can give files away
+  ASSERT_EQ(::chown((folder_ + "/workers/worker1/authorized_keys").c_str(), 12, 12), 0);
+  const sys::Ended owner = run_script("run-worker.sh", {});
+  EXPECT_EQ(owner.code, 2);
+  EXPECT_NE(owner.err.find("sudo chown -R 0:0"), std::string::npos) << owner.err;
 }
 
 TEST_F(BundleFolder, TheLaunchersScriptTakesItsValuesFromTheEnvironment) {
@@ -132,7 +192,9 @@ TEST_F(BundleFolder, TheLaunchersScriptTakesItsValuesFromTheEnvironment) {
   ASSERT_TRUE(bare.ok()) << bare.err;
   EXPECT_TRUE(holds_line(bare.out, "MASTER_ADDR=launcher")) << bare.out;
   EXPECT_TRUE(holds_line(bare.out, folder_ + "/launcher:/home/dev/.ssh")) << bare.out;
-  EXPECT_TRUE(holds_line(bare.out, "mpirun -l -ppn 1 -hosts launcher,worker1 hostname"));
+  EXPECT_TRUE(holds_line(bare.out, folder_ + "/runs:/runs")) << "runs outlive the container";
+  EXPECT_TRUE(holds_line(bare.out, folder_ + "/muster:/usr/local/bin/muster:ro")) << bare.out;
+  EXPECT_TRUE(holds_line(bare.out, "exec muster exec -H launcher,worker1 hostname")) << bare.out;
   const sys::Ended set = run_script(
       "run-launcher.sh", {"COMMAND=python train.py", "IMAGE=other", "MASTER_ADDR=10.0.0.1"});
   EXPECT_TRUE(holds_line(set.out, "python train.py")) << set.out;

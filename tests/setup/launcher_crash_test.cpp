@@ -145,7 +145,7 @@ class BundleCrash : public testing::Test {
     test::write_tree(top_, crashed);
     ASSERT_EQ(write(folder_), "") << when;
     expect_key_pair(folder_ + "/launcher/id_ed25519");
-    expect_key_pair(folder_ + "/worker/ssh_host_ed25519_key");
+    expect_key_pair(folder_ + "/workers/n2/ssh_host_ed25519_key");
     EXPECT_TRUE(sys::exists(folder_ + "/run-launcher.sh")) << when;
   }
 

@@ -23,9 +23,9 @@ def bundle(lab, *more):
                     "--home", f"/home/{lab.user}", "-H", ",".join(["launcher", *lab.hosts]), *more)
 
 
-def mount(lab, role, host):
-    """The bundle's folder as ~/.ssh on a host, as `-v` would show it there."""
-    packed = sh(lab, "launcher", f"tar -C bundle/{role} -c . | base64 -w0")
+def mount(lab, folder, host):
+    """A folder of the bundle as ~/.ssh on a host, as `-v` would show it there."""
+    packed = sh(lab, "launcher", f"tar -C bundle/{folder} -c . | base64 -w0")
     assert base64.b64decode(packed)
     sh(lab, host, "rm -rf ~/.ssh; mkdir -m 700 ~/.ssh; base64 -d | tar -C ~/.ssh -xp", input=packed)
 
@@ -46,7 +46,7 @@ def ready(lab):
     made = bundle(lab)
     assert made.returncode == 0, made.stderr
     for host in lab.hosts:
-        mount(lab, "worker", host)
+        mount(lab, f"workers/{host}", host)
         start_sshd(lab, host)
     mount(lab, "launcher", "launcher")
 
@@ -60,6 +60,8 @@ def test_workers_sshd_runs_without_root_and_carries_intel_mpi(lab_up):
     done = lab.exec("launcher", MPIEXEC, "-ppn", "1", "-hosts", ",".join(lab.hosts), "hostname", timeout=60)
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.split()) == sorted(lab.hosts)
+    keys = sh(lab, "launcher", "cat bundle/workers/*/ssh_host_ed25519_key.pub").split("\n")
+    assert len(set(keys)) == len(keys), "workers share a host key"
     log = sh(lab, "n1", "cat ~/.ssh/sshd.log")
     assert "Accepted publickey" in log and "password" not in log
 
@@ -89,9 +91,9 @@ def test_a_second_run_keeps_everything_and_other_values_need_force(lab_up):
     assert sh(lab, "launcher", sums) == before
     forced = bundle(lab, "--image", "other", "--force")
     assert forced.returncode == 0, forced.stderr
-    keys = "sha256sum bundle/launcher/id_ed25519 bundle/worker/ssh_host_ed25519_key"
+    keys = "sha256sum bundle/launcher/id_ed25519 bundle/workers/*/ssh_host_ed25519_key"
     for line in sh(lab, "launcher", keys).splitlines():
         assert line.split()[0] in before
     assert "IMAGE=other" in sh(lab, "launcher", "cat bundle/run-worker.sh")
-    kinds = sh(lab, "launcher", "ls bundle/launcher bundle/worker")
+    kinds = sh(lab, "launcher", "ls bundle/launcher bundle/workers/*")
     assert "rsa" not in kinds and "dsa" not in kinds
