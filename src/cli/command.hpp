@@ -41,6 +41,7 @@ ReadLine read_train_line;
 void add_lab(CLI::App& app, Action& action, const Program& program);
 void add_facts(CLI::App& app, Action& action);
 void add_hosts(CLI::App& app, Action& action);
+void add_emit(CLI::App& app, Action& action);
 void add_config(CLI::App& app, Action& action, const Program& program);
 void add_setup(CLI::App& app, Action& action);
 void add_exec(CLI::App& app, Action& action, const Program& program);

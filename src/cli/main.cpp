@@ -156,6 +156,7 @@ int run(int argc, char** argv) {
   add_sync(app, action);
   add_hosts(app, action);
   add_config(app, action, line.program);
+  add_emit(app, action);
   add_facts(app, action);
   add_bench(app, action, line.words, line.program);
   add_train(app, action, line.program);
