@@ -50,7 +50,7 @@ void add_bundle_options(CLI::App& command, BundleRequest& request) {
       ->type_name("PATH");
   command
       .add_flag("--force", request.force,
-                "Overwrite the files of an earlier --bundle, but keep its keys")
+                "Overwrite the files that muster wrote earlier, but keep its keys")
       ->needs(bundle)
       ->group(kGroup);
 }

@@ -1,9 +1,10 @@
+#include "cli/emit_terraform_command.hpp"
+
 #include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "cli/emit_command.hpp"
 #include "emit/aws_module.hpp"
 #include "setup/key_pair.hpp"
 #include "sys/file.hpp"
@@ -81,10 +82,10 @@ void add_instance_flags(CLI::App& command, emit::AwsOptions& aws) {
   const auto add = [&](const char* name, auto& value, const char* about) {
     return command.add_option(name, value, about)->capture_default_str()->group(kGroup);
   };
-  add("--worker-type", aws.worker_type, "Instance type of the workers, which run the ranks")
+  add("--type", aws.worker_type, "Instance type of the workers, which run the ranks")
       ->required()
       ->type_name("TYPE");
-  add("--workers", aws.workers, "Number of workers")
+  add("-N,--nodes", aws.workers, "Number of hosts that run ranks (workers)")
       ->check(CLI::Range(1, emit::kMaxWorkers))
       ->type_name("N");
   add("--launcher-type", aws.launcher_type, "Instance type of the launcher")->type_name("TYPE");
@@ -92,7 +93,7 @@ void add_instance_flags(CLI::App& command, emit::AwsOptions& aws) {
       ->required()
       ->type_name("ADDRESS");
   add("--region", aws.region, "Region of the provider")->type_name("REGION");
-  add("--image", aws.image, "Machine image (AMI); default: Ubuntu 24.04")->type_name("IMAGE");
+  add("--ami", aws.image, "Machine image; default: Ubuntu 24.04")->type_name("AMI");
   add("-u,--user", aws.user, "User to log in as, which the image chooses")->type_name("USER");
   add("--disk", aws.disk_gib, "Size of each worker's disk in GiB")
       ->check(CLI::Range(8, 16384))
@@ -110,11 +111,10 @@ void add_emit_terraform(CLI::App& emit, Action& action) {
   CLI::App* command = emit.add_subcommand(
       "terraform", "Write a Terraform module for a launcher and workers in a cloud");
   command->footer(
-      "See docs/guides/cloud.md.\n\n"
+      "Terraform then creates the instances; see docs/guides/cloud.md.\n\n"
       "Examples:\n"
-      "  muster emit terraform --to cloud --worker-type c7i.2xlarge --ssh-from 203.0.113.7\n"
-      "  muster emit terraform --to gpus --worker-type p5.48xlarge --workers 4 --placement-group "
-      "--image ami-0123456789abcdef0 --ssh-from 203.0.113.7");
+      "  muster emit terraform --to aws --type c7i.large --ssh-from 192.0.2.7\n"
+      "  muster emit terraform --to aws -N 4 --type p5.48xlarge --ssh-from 192.0.2.7");
   command->add_option("--to", options->folder, "Directory for the module and its keys")
       ->required()
       ->type_name("PATH");
@@ -122,11 +122,11 @@ void add_emit_terraform(CLI::App& emit, Action& action) {
       ->capture_default_str()
       ->check(CLI::IsMember({"aws"}))
       ->type_name("PROVIDER");
-  command->add_option("--name", options->aws.name, "Name of everything that is created")
+  command->add_option("--name", options->aws.name, "Name of the cluster and of all that it has")
       ->capture_default_str()
       ->type_name("NAME");
   command->add_flag("--force", options->force,
-                    "Overwrite the files of an earlier module, but keep its keys");
+                    "Overwrite the files that muster wrote earlier, but keep its keys");
   add_instance_flags(*command, options->aws);
   command->callback(
       [options, &action] { action = [options] { return emit_terraform(*options); }; });

@@ -148,7 +148,7 @@ void add_hosts(CLI::App& app, Action& action) {
       "Examples:\n"
       "  muster hosts -H 'node[01-16]:4' --expand\n"
       "  muster hosts -f hosts.txt --format slurm\n"
-      "  terraform output -json | muster hosts --terraform - --expand");
+      "  muster hosts --terraform cluster.json --expand");
   add_cluster_options(*command, options->cluster);
   const std::array<CLI::Option*, 5> forms = {
       command->add_flag("--expand", options->expand, "Print one host per line, in the given order"),

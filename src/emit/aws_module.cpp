@@ -71,7 +71,7 @@ Result<void> check_aws_names(const AwsOptions& options) {
   const bool is_image = options.image.starts_with("ami-") && consists_of(options.image, "-");
   if (!options.image.empty() && !is_image) {
     return unexpected(
-        refused_for_aws(fmt::format("--image {} is not an image", hosts::excerpt(options.image)),
+        refused_for_aws(fmt::format("--ami {} is not an image", hosts::excerpt(options.image)),
                 "an image (AMI) looks like ami-0123456789abcdef0"));
   }
   if (!hosts::is_name(options.user)) {
@@ -105,7 +105,7 @@ std::string tfvars(const AwsOptions& options) {
 
 Result<void> check(const AwsOptions& options) {
   MUSTER_CHECK(check_address(options.ssh_from));
-  MUSTER_CHECK(check_type("--worker-type", options.worker_type));
+  MUSTER_CHECK(check_type("--type", options.worker_type));
   MUSTER_CHECK(check_type("--launcher-type", options.launcher_type));
   MUSTER_CHECK(check_aws_names(options));
   if (options.placement_group && is_burstable(options.worker_type)) {

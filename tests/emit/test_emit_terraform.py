@@ -9,7 +9,7 @@ from tests.waiting import patient
 
 pytestmark = pytest.mark.smoke
 
-WORDS = ("--worker-type", "c7i.2xlarge", "--ssh-from", "203.0.113.7")
+WORDS = ("--type", "c7i.2xlarge", "--ssh-from", "203.0.113.7")
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKey"
 
 
@@ -53,16 +53,16 @@ def test_a_second_time_changes_nothing_and_more_workers_keep_the_keys(run, tmp_p
     before = contents(tmp_path / "cloud")
     assert "already up to date" in run("emit", "terraform", "--to", "cloud", *WORDS)
     assert contents(tmp_path / "cloud") == before
-    refused = run("emit", "terraform", "--to", "cloud", "--workers", "3", *WORDS, code=2)
+    refused = run("emit", "terraform", "--to", "cloud", "--nodes", "3", *WORDS, code=2)
     assert "terraform.tfvars: this file differs" in refused and "--force" in refused
     assert contents(tmp_path / "cloud") == before
-    run("emit", "terraform", "--to", "cloud", "--workers", "3", "--force", *WORDS)
+    run("emit", "terraform", "--to", "cloud", "--nodes", "3", "--force", *WORDS)
     after = contents(tmp_path / "cloud")
     assert {path for path in after if before.get(path) != after[path]} == {"keys/worker-3", "keys/worker-3.pub", "terraform.tfvars"}
 
 
-@pytest.mark.parametrize("words", [("--ssh-from", "0.0.0.0/0", "--worker-type", "c7i.2xlarge"), ("--ssh-from", "203.0.113.7", "--worker-type", "big"),
-                                   (*WORDS, "--workers", "0"), (*WORDS, "--provider", "other"), (*WORDS, "--name", "a b"), WORDS[:2], WORDS[2:]])
+@pytest.mark.parametrize("words", [("--ssh-from", "0.0.0.0/0", "--type", "c7i.2xlarge"), ("--ssh-from", "203.0.113.7", "--type", "big"),
+                                   (*WORDS, "--nodes", "0"), (*WORDS, "--provider", "other"), (*WORDS, "--name", "a b"), WORDS[:2], WORDS[2:]])
 def test_refuses_before_anything_is_written(run, tmp_path, words):
     run("emit", "terraform", "--to", "cloud", *words, code=2)
     assert list(tmp_path.iterdir()) == []

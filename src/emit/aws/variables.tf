@@ -29,7 +29,7 @@ variable "workers" {
   type        = number
   validation {
     condition     = fileexists("${path.module}/keys/worker-${var.workers}")
-    error_message = "There are not enough host keys in keys/. To change the number of workers, run muster emit terraform again with --workers and --force."
+    error_message = "There are not enough host keys in keys/. To change the number of workers, run muster emit terraform again with --nodes and --force."
   }
 }
 
