@@ -75,22 +75,20 @@ Result<hosts::Instances> read_instances(const HostsOptions& options) {
   return hosts::parse_terraform({.text = *text, .name = path});
 }
 
-// As -H would name them: the workers in their own network, or from outside all instances.
+// As -H would name them: the workers, by the addresses that the launcher uses, or the launcher.
 Result<std::string> expression_of(const hosts::Instances& instances, bool is_outside) {
-  std::vector<hosts::Instance> named = instances.workers;
-  if (is_outside) named.insert(named.begin(), instances.launcher);
-  std::string text;
-  for (const hosts::Instance& one : named) {
-    const std::string& address = is_outside ? one.public_address : one.private_address;
-    if (address.empty()) {
-      return unexpected(
-          Error{.code = ErrorCode::kUsage,
-                .what = fmt::format("{} has no public address", one.private_address),
-                .hint = "log in to the launcher, and leave --public out there"});
-    }
-    text += (text.empty() ? "" : ",") + address;
+  if (!is_outside) {
+    std::string text;
+    for (const hosts::Instance& worker : instances.workers) text += worker.private_address + ",";
+    text.pop_back();
+    return text;
   }
-  return text;
+  if (!instances.launcher.public_address.empty()) return instances.launcher.public_address;
+  return unexpected(
+      Error{.code = ErrorCode::kUsage,
+            .what = "the launcher has no public address",
+            .hint = "use a machine in its network; its private address is " +
+                    instances.launcher.private_address});
 }
 
 Result<int> show_instances(HostsOptions options) {
@@ -129,7 +127,7 @@ CLI::Option* add_terraform_flags(CLI::App& command, HostsOptions& options) {
   }
   command
       .add_flag("--public", options.is_outside,
-                "Name the launcher too, and all instances by their public addresses")
+                "Show the launcher's public address instead of the workers")
       ->needs(terraform)
       ->group(kGroup);
   return command

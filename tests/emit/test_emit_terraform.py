@@ -80,7 +80,7 @@ def test_hosts_reads_a_file_or_a_pipe(run, tmp_path):
     (tmp_path / "out.json").write_text(outputs())
     assert run("hosts", "--terraform", "out.json", "--expand") == "10.77.0.12\n10.77.0.5\n"
     assert run("hosts", "--terraform", "-", "--expand", input=outputs()) == "10.77.0.12\n10.77.0.5\n"
-    assert run("hosts", "--terraform", "out.json", "--public", "--expand") == "203.0.113.4\n203.0.113.12\n203.0.113.5\n"
+    assert run("hosts", "--terraform", "out.json", "--public", "--expand") == "203.0.113.4\n"
     assert run("hosts", "--terraform", "out.json", "--exclude", "10.77.0.5") == "10.77.0.12\n"
     assert run("hosts", "--terraform", "out.json", "--known-hosts") == "".join(
         f"203.0.113.{number},10.77.0.{number} {KEY}{number}\n" for number in (4, 12, 5))

@@ -19,10 +19,10 @@ pytestmark = [pytest.mark.campaign, pytest.mark.lab, pytest.mark.skipif(bool(mis
 PAGE = "docs/guides/cloud.md"
 EMIT, ENTER, INIT, APPLY = take(PAGE, "muster emit terraform ")
 (APPLIED,) = take(PAGE, "Apply complete!")
-OUTPUT, PUBLIC, KNOWN, SETUP = take(PAGE, "terraform output -json ")
-VISIT = take(PAGE, "launcher=")
+OUTPUT, *LAUNCHER, LOGIN = take(PAGE, "terraform output -json ")
+WORKERS = take(PAGE, "~/muster hosts ")
 DONE = take(PAGE, "== ")
-JOB = take(PAGE, "~/muster hosts ")
+JOB = take(PAGE, "cd ~/job")
 (RESULT,) = take(PAGE, "pi is about ")
 UNDO, DESTROY = take(PAGE, "muster setup --undo ")
 (DESTROYED,) = take(PAGE, "Destroy complete!")
@@ -103,114 +103,124 @@ def test_efa_where_the_type_has_it(module, kind, cards):
 
 
 class Instances:
-    """Lab hosts that answer for the instances, with what the instances' user data says. The lab's launcher is the reader's machine."""
+    """Lab hosts that answer for the instances, with what the instances' user data says. The lab's launcher is the reader's machine, n1 the cluster's."""
 
-    def __init__(self, lab, outputs, service):  # noqa: F811
-        self.lab = lab
+    def __init__(self, lab, outputs, service, login_key):  # noqa: F811
+        self.lab, self.login_key = lab, login_key
         known = outputs["muster"]["value"]
-        self.hosts = dict(zip(lab.hosts, [known["launcher"], *known["workers"]]))
         data = [service.user_data(instance) for instance in service.running()]
-        by_key = {config["ssh_keys"]["ed25519_public"]: config for config in map(yaml.safe_load, data)}
+        by_key = {config["ssh_keys"]["ed25519_public"]: config["ssh_keys"] for config in map(yaml.safe_load, data)}
         assert len(by_key) == len(lab.hosts)
         status = {host["name"]: host for host in lab.status()["hosts"]}
-        for host, instance in self.hosts.items():
-            instance["public"] = status[host]["addresses"][0]  # the service makes up addresses of the internet
+        known["launcher"]["public"] = status["n1"]["addresses"][0]  # the service makes up addresses of the internet
+        for host, instance in zip(lab.hosts, [known["launcher"], *known["workers"]], strict=True):
             assert ipaddress.ip_address(instance["private"]) in ipaddress.ip_network(NETWORK)
             self.boot(host, status[host]["interfaces"][0], instance["private"], by_key[instance["host_key"]])
 
-    def boot(self, host, interface, address, config):
-        """As cloud-init does it. The last part of the key pair's work, authorized_keys, is EC2's."""
+    def boot(self, host, interface, address, keys):
+        """What EC2 and cloud-init do."""
         def root(script, **more):
             return self.lab.shell(host, script, root=True, **more)
 
-        root(f"ip address add {address}/24 dev {interface}")
-        root("useradd --create-home --shell /bin/bash ubuntu")
-        root(f"ln -s {DEPS}/torch /opt/venv")
+        root(f"ip address add {address}/24 dev {interface}; ln -s {DEPS}/torch /opt/venv; useradd --create-home --shell /bin/bash ubuntu")
+        root("install -d -m 700 -o ubuntu -g ubuntu ~ubuntu/.ssh; cat > ~ubuntu/.ssh/authorized_keys; chmod 600 ~ubuntu/.ssh/authorized_keys;"
+             " chown ubuntu: ~ubuntu/.ssh/authorized_keys", input=self.login_key)
         self.lab.write(host, "/usr/local/bin/cloud-init", CLOUD_INIT, mode="755", root=True)
-        self.lab.write(host, "/etc/ssh/ssh_host_ed25519_key", config["ssh_keys"]["ed25519_private"], mode="600", root=True)
-        self.lab.write(host, "/etc/ssh/ssh_host_ed25519_key.pub", config["ssh_keys"]["ed25519_public"] + "\n", root=True)
+        self.lab.write(host, "/etc/ssh/ssh_host_ed25519_key", keys["ed25519_private"], mode="600", root=True)
+        self.lab.write(host, "/etc/ssh/ssh_host_ed25519_key.pub", keys["ed25519_public"] + "\n", root=True)
         root("kill -HUP $(cat /run/sshd.pid)")
         shown = "ssh-keyscan -t ed25519 127.0.0.1 2>/dev/null | cut -d' ' -f2-3"
-        wanted = " ".join(config["ssh_keys"]["ed25519_public"].split()[:2])
+        wanted = " ".join(keys["ed25519_public"].split()[:2])
         until(f"sshd of {host} shows the new key", lambda: root(shown).strip() == wanted, 20)
-
-    def admit(self, public_key):
-        for host in self.hosts:
-            self.lab.shell(host, "install -d -m 700 -o ubuntu -g ubuntu ~ubuntu/.ssh && cat > ~ubuntu/.ssh/authorized_keys &&"
-                           " chown ubuntu: ~ubuntu/.ssh/authorized_keys && chmod 600 ~ubuntu/.ssh/authorized_keys", root=True, input=public_key)
 
 
 class Reader:
-    """Types lines in ~/cloud on the lab's launcher."""
+    """Types lines in ~/cloud on the lab's launcher, and from there on the cluster's launcher."""
 
     def __init__(self, lab):
         self.lab = lab
-
-    def types(self, *lines, code=0, within=120):
-        done = self.lab.exec("launcher", "bash", "-ec", "\n".join(["cd ~/cloud", *lines]), timeout=within)
-        print("".join(f"    $ {line}\n" for line in lines) + done.stdout + done.stderr)
-        assert done.returncode == code, done.stdout + done.stderr
-        return done.stdout
 
     def receives(self, folder, name):
         """A copy of the folder in the reader's home."""
         packed = subprocess.run(["tar", "-C", folder, "--exclude=.terraform", "-c", "."], check=True, capture_output=True).stdout
         self.lab.shell("launcher", f"mkdir ~/{name} && base64 -d | tar -C ~/{name} -x --no-same-owner", input=base64.b64encode(packed).decode())
 
+    def types(self, *lines, code=0):
+        return self._type(lines, ["cd ~/cloud", *lines], code)
 
-def test_the_guide_leads_to_a_job_and_leaves_nothing(module, service, lab_up, tmp_path):  # noqa: F811
-    applied = module.run(*shlex.split(APPLY), "-no-color", input="yes\n")
-    assert APPLIED in applied
-    assert len(service.running()) == 3
-    assert "PRIVATE KEY" not in applied
-    for name, secret in private_keys(module).items():
-        for file in ("terraform.tfstate", "test.tfplan"):
-            path = module.folder / file
-            assert not path.exists() or secret.encode() not in path.read_bytes(), f"{name} is in {file}"
+    def types_there(self, *lines, code=0):
+        """On the cluster's launcher, each block in a shell of its own."""
+        assert LOGIN == 'ssh "$launcher"'
+        (address,) = [line for line in LAUNCHER if line.startswith("launcher=")]
+        return self._type(lines, ["cd ~/cloud", address, f"{LOGIN} -n {shlex.quote('; '.join(['set -e', *lines]))}"], code)
 
+    def _type(self, shown, lines, code):
+        done = self.lab.exec("launcher", "bash", "-ec", "\n".join(lines), timeout=120)
+        print("\n".join(f"$ {line}" for line in shown) + "\n" + done.stdout + done.stderr)
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout
+
+
+@pytest.fixture
+def applied(module):
+    """After terraform apply, and destroyed in the end."""
+    text = module.run(*shlex.split(APPLY), "-no-color", input="yes\n")
+    yield text
+    module.run("terraform", "destroy", "-auto-approve", "-no-color")
+
+
+@pytest.fixture
+def reader(module, applied, service, lab_up, tmp_path):  # noqa: F811
+    """Who has typed everything up to `terraform output`."""
     command, _, target = OUTPUT.partition(" > ")
     outputs = json.loads(module.run(*shlex.split(command)))
     lab = lab_up(hosts=3)
-    instances = Instances(lab, outputs, service)
+    Instances(lab, outputs, service, (module.folder / "keys/login.pub").read_text())
     (module.folder / target).write_text(json.dumps(outputs))
-    instances.admit((module.folder / "keys/login.pub").read_text())
     (tmp_path / "job").mkdir()
     shutil.copy(ROOT / "examples/python/pi.py", tmp_path / "job")
     reader = Reader(lab)
     reader.receives(module.folder, "cloud")
     reader.receives(tmp_path / "job", "job")
+    return reader
 
-    reader.types(PUBLIC, KNOWN, SETUP)
-    *lines, login = VISIT
-    assert login == 'ssh "$launcher"'
-    waited = reader.types(*lines)
-    assert DONE[-1] in waited and "3 hosts" in waited
-    printed = reader.types(lines[0], f"{login} -n {shlex.quote('set -e; ' + chr(10).join(JOB))}")
-    assert re.search(r"pi is about 3\.1\d+: 2 ranks", printed), printed
-    assert re.search(r"pi is about 3\.1\d+: 2 ranks", RESULT)
-    workers = lab.exec("launcher", "bash", "-c", "cat ~/cloud/instances.txt").stdout.splitlines()
-    assert workers == [instance["public"] for instance in instances.hosts.values()]
 
-    reader.types(UNDO)
-    assert lab.exec("launcher", "test", "-e", f"/home/{lab.user}/.ssh/muster").returncode != 0
+def test_no_private_key_is_in_state_or_output(module, applied):
+    assert APPLIED in applied
+    shown = applied + module.run("terraform", "output", "-json") + module.run("terraform", "show", "-json")
+    module.plan()
+    for name, secret in private_keys(module).items():
+        assert secret not in shown, name
+        for path in module.folder.glob("*.tf*"):
+            assert secret.encode() not in path.read_bytes(), f"{name} is in {path.name}"
+
+
+def test_the_guide_leads_to_a_job_and_leaves_nothing(module, service, reader):  # noqa: F811
+    assert len(service.running()) == 3
+    reader.types(*LAUNCHER)
+    waited = reader.types_there(*WORKERS)
+    assert DONE[-1] in waited and "2 hosts" in waited
+    pi = r"pi is about 3\.1\d+: 2 ranks"
+    assert re.search(pi, reader.types_there(*JOB)) and re.search(pi, RESULT)
+    assert reader.lab.shell("n1", "ls ~ubuntu", root=True).split() == ["cluster.json", "hosts.txt", "job", "known.txt", "muster"]  # no login key
+    (address,) = [line for line in LAUNCHER if line.startswith("launcher=")]
+    reader.types(address, UNDO)
+    assert reader.lab.exec("launcher", "test", "-e", f"/home/{reader.lab.user}/.ssh/muster").returncode != 0
     destroyed = module.run(*shlex.split(DESTROY), "-no-color", input="yes\n")
     assert DESTROYED in destroyed
     assert service.running() == []
 
 
-def test_a_stranger_at_an_instances_address_is_refused(module, service, lab_up):  # noqa: F811
-    """Another key than the one that muster made: setup says so and changes nothing on that host."""
-    module.run("terraform", "apply", "-auto-approve", "-no-color")
-    outputs = json.loads(module.run("terraform", "output", "-json"))
-    lab = lab_up(hosts=3)
-    instances = Instances(lab, outputs, service)
-    (module.folder / "cluster.json").write_text(json.dumps(outputs))
-    instances.admit((module.folder / "keys/login.pub").read_text())
-    lab.command("break", "n2", "host-key")
-    reader = Reader(lab)
-    reader.receives(module.folder, "cloud")
-    reader.types(PUBLIC, KNOWN)
-    reader.types(SETUP, code=4)
-    module.run("terraform", "destroy", "-auto-approve", "-no-color")
-    assert service.running() == []
-    assert lab.shell("n2", "cat ~ubuntu/.ssh/authorized_keys", root=True) == (module.folder / "keys/login.pub").read_text()
+def test_a_stranger_at_an_instances_address_is_refused(reader):
+    """Another key than the one that muster made."""
+    reader.types(*LAUNCHER)
+    reader.lab.command("break", "n2", "host-key")
+    reader.types_there(*WORKERS, code=4)
+    assert len(reader.lab.shell("n2", "cat ~ubuntu/.ssh/authorized_keys", root=True).splitlines()) == 1  # nothing was added
+    assert len(reader.lab.shell("n3", "cat ~ubuntu/.ssh/authorized_keys", root=True).splitlines()) == 2
+
+
+def test_a_stranger_at_the_launchers_address_gets_no_login(reader):
+    reader.lab.command("break", "n1", "host-key")
+    reader.types(*LAUNCHER, code=4)
+    assert reader.lab.shell("n1", "ls ~ubuntu", root=True) == ""
