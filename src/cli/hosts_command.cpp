@@ -84,11 +84,10 @@ Result<std::string> expression_of(const hosts::Instances& instances, bool is_out
     return text;
   }
   if (!instances.launcher.public_address.empty()) return instances.launcher.public_address;
-  return unexpected(
-      Error{.code = ErrorCode::kUsage,
-            .what = "the launcher has no public address",
-            .hint = "use a machine in its network; its private address is " +
-                    instances.launcher.private_address});
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = "the launcher has no public address",
+                          .hint = "use a machine in its network; its private address is " +
+                                  instances.launcher.private_address});
 }
 
 Result<int> show_instances(HostsOptions options) {

@@ -44,40 +44,42 @@ bool is_burstable(std::string_view type) {
 Result<void> check_address(const std::string& address) {
   in_addr parsed{};
   if (::inet_pton(AF_INET, address.c_str(), &parsed) == 1 && parsed.s_addr != INADDR_ANY) return {};
-  return unexpected(
-      refused_for_aws(fmt::format("--ssh-from {} is not one IPv4 address", hosts::excerpt(address)),
-              "pass the address from which you reach the internet, such as 203.0.113.7; only this "
-              "address can log in"));
+  return unexpected(refused_for_aws(
+      fmt::format("--ssh-from {} is not one IPv4 address", hosts::excerpt(address)),
+      "pass the address from which you reach the internet, such as 203.0.113.7; only this "
+      "address can log in"));
 }
 
 Result<void> check_type(const char* flag, const std::string& type) {
   if (is_instance_type(type)) return {};
-  return unexpected(refused_for_aws(fmt::format("{} {} is not an instance type", flag, hosts::excerpt(type)),
-                            "an instance type looks like c7i.2xlarge"));
+  return unexpected(
+      refused_for_aws(fmt::format("{} {} is not an instance type", flag, hosts::excerpt(type)),
+                      "an instance type looks like c7i.2xlarge"));
 }
 
 Result<void> check_aws_names(const AwsOptions& options) {
   const bool name_is_good = consists_of(options.name, "-") && options.name.size() <= 40;
   if (!name_is_good || options.name.starts_with("sg-")) {
-    return unexpected(refused_for_aws(fmt::format("--name {} cannot be used", hosts::excerpt(options.name)),
-                              "use up to 40 lower-case letters, digits and '-', not beginning "
-                              "with sg-"));
+    return unexpected(
+        refused_for_aws(fmt::format("--name {} cannot be used", hosts::excerpt(options.name)),
+                        "use up to 40 lower-case letters, digits and '-', not beginning "
+                        "with sg-"));
   }
   if (!consists_of(options.region, "-")) {
     return unexpected(
         refused_for_aws(fmt::format("--region {} is not a region", hosts::excerpt(options.region)),
-                "a region looks like eu-central-1"));
+                        "a region looks like eu-central-1"));
   }
   const bool is_image = options.image.starts_with("ami-") && consists_of(options.image, "-");
   if (!options.image.empty() && !is_image) {
     return unexpected(
         refused_for_aws(fmt::format("--ami {} is not an image", hosts::excerpt(options.image)),
-                "an image (AMI) looks like ami-0123456789abcdef0"));
+                        "an image (AMI) looks like ami-0123456789abcdef0"));
   }
   if (!hosts::is_name(options.user)) {
     return unexpected(
         refused_for_aws(fmt::format("--user {} is not a user name", hosts::excerpt(options.user)),
-                "name the user that the image has for logins, such as ubuntu or ec2-user"));
+                        "name the user that the image has for logins, such as ubuntu or ec2-user"));
   }
   return {};
 }
@@ -109,10 +111,10 @@ Result<void> check(const AwsOptions& options) {
   MUSTER_CHECK(check_type("--launcher-type", options.launcher_type));
   MUSTER_CHECK(check_aws_names(options));
   if (options.placement_group && is_burstable(options.worker_type)) {
-    return unexpected(
-        refused_for_aws(fmt::format("AWS puts no {} into a placement group", options.worker_type),
-                "choose a type that is not burstable (t2, t3, t4g), or leave --placement-group "
-                "out"));
+    return unexpected(refused_for_aws(
+        fmt::format("AWS puts no {} into a placement group", options.worker_type),
+        "choose a type that is not burstable (t2, t3, t4g), or leave --placement-group "
+        "out"));
   }
   return {};
 }

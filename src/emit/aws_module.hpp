@@ -1,5 +1,6 @@
 // A Terraform module for a launcher and workers on AWS. The module's text is the same for everybody
-// (src/emit/aws); the user's values are in terraform.tfvars beside it. Pure: keys are made elsewhere.
+// (src/emit/aws); the user's values are in terraform.tfvars beside it. Pure: keys are made
+// elsewhere.
 #pragma once
 
 #include <string>

@@ -45,8 +45,9 @@ Error not_terraform(const Source& source, const std::string& why) {
   return {.code = ErrorCode::kUsage,
           .what = "this is not the output of a module that 'muster emit terraform' wrote: " + why,
           .where = {.file = source.name},
-          .hint = "run in the module's directory, after terraform apply: terraform output -json | "
-                  "muster hosts --terraform -"};
+          .hint =
+              "run in the module's directory, after terraform apply: terraform output -json | "
+              "muster hosts --terraform -"};
 }
 
 bool is_address(const std::string& text) {
@@ -60,10 +61,12 @@ std::string key_without_comment(const std::string& text) {
   const std::size_t end = std::min(text.find(' ', type_end + 1), text.size());
   const std::string type = text.substr(0, type_end);
   const std::string key = text.substr(type_end + 1, end - type_end - 1);
-  const bool type_is_good = is_name(type) && (type.starts_with("ssh-") || type.starts_with("ecdsa-"));
+  const bool type_is_good =
+      is_name(type) && (type.starts_with("ssh-") || type.starts_with("ecdsa-"));
   const bool key_is_good =
       key.starts_with("AAAA") && std::all_of(key.begin(), key.end(), [](char c) {
-        return is_name_char(c) ? c != '.' && c != '_' && c != '-' : c == '+' || c == '/' || c == '=';
+        return is_name_char(c) ? c != '.' && c != '_' && c != '-'
+                               : c == '+' || c == '/' || c == '=';
       });
   return type_is_good && key_is_good ? type + " " + key : "";
 }

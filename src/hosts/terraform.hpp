@@ -1,5 +1,5 @@
-// The instances that Terraform made, from `terraform output -json`: the output "muster" of the module
-// that `muster emit terraform` writes, or of any module with an output of that form.
+// The instances that Terraform made, from `terraform output -json`: the output "muster" of the
+// module that `muster emit terraform` writes, or of any module with an output of that form.
 #pragma once
 
 #include <string>

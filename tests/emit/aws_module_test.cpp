@@ -48,8 +48,8 @@ TEST(AwsModule, KeysAndStateStayOutOfGit) {
 }
 
 TEST(AwsModule, AcceptsWhatPeopleUse) {
-  for (const char* type : {"t3.xlarge", "g4dn.xlarge", "p5.48xlarge", "trn1.32xlarge", "u-6tb1.metal",
-                           "hpc7a.96xlarge", "c7gn.metal"}) {
+  for (const char* type : {"t3.xlarge", "g4dn.xlarge", "p5.48xlarge", "trn1.32xlarge",
+                           "u-6tb1.metal", "hpc7a.96xlarge", "c7gn.metal"}) {
     AwsOptions options = good();
     options.worker_type = type;
     EXPECT_TRUE(check(options)) << type;

@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import zipfile
 
 import pytest
 import yaml
@@ -187,12 +188,14 @@ def reader(module, applied, service, lab_up, tmp_path):  # noqa: F811
 
 def test_no_private_key_is_in_state_or_output(module, applied):
     assert APPLIED in applied
-    shown = applied + module.run("terraform", "output", "-json") + module.run("terraform", "show", "-json")
-    module.plan()
+    shown = applied + module.run("terraform", "output", "-json") + module.run("terraform", "show", "-json") + json.dumps(module.plan())
+    stored = {path.name: path.read_bytes() for path in module.folder.glob("*.tfstate*")}
+    with zipfile.ZipFile(module.folder / "test.tfplan") as plan:
+        stored |= {f"test.tfplan: {name}": plan.read(name) for name in plan.namelist()}
+    assert len(stored) > 2
     for name, secret in private_keys(module).items():
         assert secret not in shown, name
-        for path in module.folder.glob("*.tf*"):
-            assert secret.encode() not in path.read_bytes(), f"{name} is in {path.name}"
+        assert [place for place, content in stored.items() if secret.encode() in content] == [], name
 
 
 def test_the_guide_leads_to_a_job_and_leaves_nothing(module, service, reader):  # noqa: F811

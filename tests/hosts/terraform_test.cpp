@@ -22,8 +22,7 @@ nlohmann::json outputs() {
             {"value",
              {{"user", "ubuntu"},
               {"launcher", instance("203.0.113.10", "10.77.0.4")},
-              {"workers",
-               {instance("203.0.113.11", "10.77.0.5"), instance("", "10.77.0.6")}}}}}}};
+              {"workers", {instance("203.0.113.11", "10.77.0.5"), instance("", "10.77.0.6")}}}}}}};
 }
 
 Result<Instances> parsed(const nlohmann::json& json) {
@@ -58,13 +57,13 @@ TEST(Terraform, KnownHostsHaveBothAddresses) {
   const auto instances = parsed(outputs());
   ASSERT_TRUE(instances);
   const std::string key = std::string(" ") + kKey + "\n";
-  EXPECT_EQ(known_hosts(*instances), "203.0.113.10,10.77.0.4" + key + "203.0.113.11,10.77.0.5" +
-                                         key + "10.77.0.6" + key);
+  EXPECT_EQ(known_hosts(*instances),
+            "203.0.113.10,10.77.0.4" + key + "203.0.113.11,10.77.0.5" + key + "10.77.0.6" + key);
 }
 
 TEST(Terraform, RefusesWhatIsNotItsOutput) {
-  for (const char* text : {"", "{}", "[]", "null", "{\"muster\": 3}", "{\"muster\": {\"value\": 3}}",
-                           "10.77.0.5\n"}) {
+  for (const char* text :
+       {"", "{}", "[]", "null", "{\"muster\": 3}", "{\"muster\": {\"value\": 3}}", "10.77.0.5\n"}) {
     const std::string said = refusal(parse_terraform({.text = text, .name = "out.json"}));
     EXPECT_NE(said.find("out.json: this is not the output of a module"), std::string::npos) << said;
     EXPECT_NE(said.find("terraform output -json | muster hosts"), std::string::npos) << said;
