@@ -92,7 +92,7 @@ def test_efa_where_the_type_has_it(module, kind, cards):
     assert len(templates) == (1 if cards else 0)
     interfaces = templates[0]["network_interfaces"] if cards else []
     assert [(one["interface_type"], one["network_card_index"], one["device_index"]) for one in interfaces] == [
-        ("efa", card, 1 if card else 0) for card in range(cards)]
+        ("efa-only" if card else "efa", card, 1 if card else 0) for card in range(cards)]
     workers = [value for address, value in planned(plan, "aws_instance").items() if "worker" in address]
     for worker in workers:
         assert worker["placement_group"] == placement["name"]

@@ -190,7 +190,7 @@ resource "aws_launch_template" "efa" {
   dynamic "network_interfaces" {
     for_each = range(local.efa)
     content {
-      interface_type              = "efa"
+      interface_type              = network_interfaces.value == 0 ? "efa" : "efa-only"
       network_card_index          = network_interfaces.value
       device_index                = network_interfaces.value == 0 ? 0 : 1
       subnet_id                   = aws_subnet.cluster.id
