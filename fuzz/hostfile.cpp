@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "good_hosts.hpp"
+#include "hosts/terraform.hpp"
 
 namespace muster::fuzz {
 namespace {
@@ -22,10 +23,26 @@ void check(std::string_view text) {
   require_round_trip(file->hosts, hosts::Dialect::kHydra);
 }
 
+// What `muster hosts --terraform` reads in the place of a host file.
+void check_terraform(std::string_view text) {
+  const auto instances = hosts::parse_terraform({.text = text, .limit = kLimit});
+  if (!instances) return require_good_error(instances.error());
+  std::vector<hosts::Host> list = {{.name = instances->launcher.private_address}};
+  for (const hosts::Instance& worker : instances->workers) {
+    list.push_back({.name = worker.private_address});
+    require(worker.host_key.find_first_of("\n\r\t") == std::string::npos, "a key is one line");
+  }
+  require(list.size() > 1, "there are workers");
+  list.pop_back();  // for the limit
+  require_good_hosts(list);
+}
+
 }  // namespace
 }  // namespace muster::fuzz
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  muster::fuzz::check({reinterpret_cast<const char*>(data), size});
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  muster::fuzz::check(text);
+  muster::fuzz::check_terraform(text);
   return 0;
 }

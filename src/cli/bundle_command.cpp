@@ -59,7 +59,7 @@ void add_bundle_options(CLI::App& command, BundleRequest& request) {
   add("--subnet", request.subnet, "Subnet of that network, such as 198.18.50.0/24");
   command
       .add_flag("--force", request.force,
-                "Overwrite the files of an earlier --bundle, but keep its keys")
+                "Overwrite the files that muster wrote earlier, but keep its keys")
       ->needs(bundle)
       ->group(kGroup);
 }

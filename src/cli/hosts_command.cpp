@@ -10,6 +10,8 @@
 #include "cli/command.hpp"
 #include "hosts/fold.hpp"
 #include "hosts/hostfile.hpp"
+#include "hosts/terraform.hpp"
+#include "sys/file.hpp"
 #include "sys/print.hpp"
 
 namespace muster::cli {
@@ -29,6 +31,9 @@ struct HostsOptions {
   bool count = false;
   bool json = false;
   std::string dialect;
+  std::string terraform;  // a file, or "-"
+  bool is_outside = false;
+  bool known_hosts = false;
 };
 
 std::string to_json(const hosts::Cluster& cluster) {
@@ -60,11 +65,74 @@ Result<std::string> describe(const HostsOptions& options, const hosts::Cluster& 
   return hosts::to_hostfile(cluster.hosts, dialects().at(options.dialect));
 }
 
+Result<hosts::Instances> read_instances(const HostsOptions& options) {
+  const std::string path = options.terraform == "-" ? "/dev/stdin" : options.terraform;
+  auto text = sys::read_file(path);
+  if (!text) {
+    text.error().code = ErrorCode::kUsage;
+    return unexpected(text.error());
+  }
+  return hosts::parse_terraform({.text = *text, .name = path});
+}
+
+// As -H would name them: the workers, by the addresses that the launcher uses, or the launcher.
+Result<std::string> expression_of(const hosts::Instances& instances, bool is_outside) {
+  if (!is_outside) {
+    std::string text;
+    for (const hosts::Instance& worker : instances.workers) text += worker.private_address + ",";
+    text.pop_back();
+    return text;
+  }
+  if (!instances.launcher.public_address.empty()) return instances.launcher.public_address;
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = "the launcher has no public address",
+                          .hint = "use a machine in its network; its private address is " +
+                                  instances.launcher.private_address});
+}
+
+Result<int> show_instances(HostsOptions options) {
+  MUSTER_TRY(const hosts::Instances instances, read_instances(options));
+  if (options.known_hosts) {
+    sys::write_out(hosts::known_hosts(instances));
+    return 0;
+  }
+  MUSTER_TRY(options.cluster.expression, expression_of(instances, options.is_outside));
+  if (options.cluster.user.empty()) options.cluster.user = instances.user;
+  MUSTER_TRY(hosts::Cluster cluster, read_cluster(options.cluster));
+  cluster.source = options.terraform;
+  MUSTER_TRY(const std::string text, describe(options, cluster));
+  sys::write_out(text);
+  return 0;
+}
+
 Result<int> show_hosts(const HostsOptions& options) {
+  if (!options.terraform.empty()) return show_instances(options);
   MUSTER_TRY(const hosts::Cluster cluster, read_cluster(options.cluster));
   MUSTER_TRY(const std::string text, describe(options, cluster));
   sys::write_out(text);
   return 0;
+}
+
+// Gives the flag that prints host keys, which is one more form of output.
+CLI::Option* add_terraform_flags(CLI::App& command, HostsOptions& options) {
+  constexpr auto kGroup = "Terraform";
+  CLI::Option* terraform =
+      command.add_option("--terraform", options.terraform,
+                         "Read the instances from a file with the output of 'terraform output "
+                         "-json', or - for stdin");
+  terraform->type_name("PATH")->group(kGroup);
+  for (const char* other : {"--hosts", "--hostfile"}) {
+    terraform->excludes(command.get_option(other));
+  }
+  command
+      .add_flag("--public", options.is_outside,
+                "Show the launcher's public address instead of the workers")
+      ->needs(terraform)
+      ->group(kGroup);
+  return command
+      .add_flag("--known-hosts", options.known_hosts,
+                "Print the host keys of all instances, for muster setup --fingerprints")
+      ->needs(terraform);
 }
 
 }  // namespace
@@ -76,15 +144,17 @@ void add_hosts(CLI::App& app, Action& action) {
   command->footer(
       "Examples:\n"
       "  muster hosts -H 'node[01-16]:4' --expand\n"
-      "  muster hosts -f hosts.txt --format slurm");
+      "  muster hosts -f hosts.txt --format slurm\n"
+      "  muster hosts --terraform cluster.json --expand");
   add_cluster_options(*command, options->cluster);
-  const std::array<CLI::Option*, 4> forms = {
+  const std::array<CLI::Option*, 5> forms = {
       command->add_flag("--expand", options->expand, "Print one host per line, in the given order"),
       command->add_flag("--count", options->count, "Print only the number of hosts"),
       command->add_flag("--json", options->json, "Print names, slots, user and port as JSON"),
       command->add_option("--format", options->dialect, "Print a host file in this format")
           ->check(CLI::IsMember(dialects()))
-          ->type_name("FORMAT")};
+          ->type_name("FORMAT"),
+      add_terraform_flags(*command, *options)};
   for (std::size_t i = 0; i < forms.size(); ++i) {
     forms[i]->group("Output (one of)");
     for (std::size_t j = 0; j < i; ++j) forms[i]->excludes(forms[j]);

@@ -106,7 +106,7 @@ ONE_MEANING = {
     "--device": r"^cpu\|cuda\|auto .*where to train; auto means on a GPU",
     "--image-size": "^N .*(image width and height|scale images to N x N)",
     "--launcher": "^PATH .* mpirun",
-    "--name": "^NAME Name of the (run|lab)",
+    "--name": "^NAME Name of the (run|lab|cluster)",
     "--to": "^PATH .*[Dd]irectory",
     "--user": "^USER (User to log in as|Name of the ordinary user on every host)",
 }

@@ -1,0 +1,42 @@
+// A Terraform module for a launcher and workers on AWS. The module's text is the same for everybody
+// (src/emit/aws); the user's values are in terraform.tfvars beside it. Pure: keys are made
+// elsewhere.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+#include "emit/file.hpp"
+
+namespace muster::emit {
+
+struct AwsOptions {
+  std::string ssh_from;  // the one IPv4 address that may log in
+  std::string worker_type;
+  int workers = 2;
+  std::string launcher_type = "t3.micro";
+  std::string region = "us-east-1";
+  std::string name = "muster";
+  std::string image = {};  // empty: Ubuntu 24.04
+  std::string user = "ubuntu";
+  int disk_gib = 40;
+  bool placement_group = false;
+};
+
+constexpr int kMaxWorkers = 1000;  // each takes a key pair and an address of the module's subnet
+
+// Refuses what AWS or the module would refuse later.
+[[nodiscard]] Result<void> check(const AwsOptions& options);
+
+// All files but the keys.
+[[nodiscard]] std::vector<File> aws_files(const AwsOptions& options);
+
+// The private keys that the module needs, each with its public half in NAME.pub: the one to log in
+// with, then one host key per instance.
+[[nodiscard]] std::vector<std::string> aws_keys(const AwsOptions& options);
+
+// The files that do not depend on the options.
+[[nodiscard]] std::vector<File> aws_module_files();
+
+}  // namespace muster::emit
