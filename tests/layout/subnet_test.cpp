@@ -248,5 +248,104 @@ TEST(SubnetIpv6, CoversTheAddressesOfACloudThatGivesEachHostA128) {
   EXPECT_EQ(world.layout().subnet, "10.0.0.0/30");
 }
 
+// The same hosts in fd00::/64: beside IPv4 or, as `only`, instead of it.
+World ipv6_world(int hosts, bool only) {
+  World world = good_world(hosts);
+  const auto change = [&](facts::Facts& host, int number) {
+    auto& addresses = host.interfaces[1].addresses;
+    if (only) addresses.clear();
+    addresses.push_back({fmt::format("fd00::{}", number), 64});
+    addresses.push_back({fmt::format("fe80::{}", number), 64});
+    if (only) host.routes = {{"fd00::/64", "eth0"}, {"::/0", "eth0", "fe80::1"}};
+  };
+  for (int number = 1; number <= hosts; ++number) change(world.host(number), number);
+  change(world.launcher, 250);
+  return world;
+}
+
+TEST(SubnetIpv6, IsTakenWhereHostsHaveNothingElse) {
+  const Layout layout = ipv6_world(3, true).layout();
+  EXPECT_EQ(layout.subnet, "fd00::/64");
+  EXPECT_EQ(layout.placements[1].address, "fd00::2");
+  EXPECT_EQ(layout.placements[1].interface, "eth0");
+  EXPECT_EQ(layout.master_address, "fd00::1");
+  EXPECT_EQ(layout.launcher_address, "fd00::250");
+  EXPECT_TRUE(says(layout, "fd00::/64: the only network that all 3 hosts share"));
+}
+
+TEST(SubnetIpv6, GivesWayToIpv4OnTheSameInterfaces) {
+  World world = ipv6_world(3, false);
+  EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
+  EXPECT_TRUE(says(world.layout(), "198.18.0.0/16: the only IPv4 network that all 3 hosts share"));
+  EXPECT_EQ(world.layout().launcher_subnet, "");
+  world.launcher.interfaces[1].addresses.erase(world.launcher.interfaces[1].addresses.begin());
+  EXPECT_EQ(world.layout().subnet, "198.18.0.0/16");
+  EXPECT_EQ(world.layout().launcher_subnet, "fd00::/64");
+  EXPECT_EQ(world.layout().launcher_address, "fd00::250");
+}
+
+TEST(SubnetIpv6, IsTakenFromAFasterInterfaceOrForTheMastersAddress) {
+  World world = ipv6_world(2, false);
+  world.job.master_address = "fd00::1";
+  EXPECT_EQ(world.layout().subnet, "fd00::/64");
+  World fast = good_world(2);
+  for (int number : {1, 2}) {
+    fast.host(number).interfaces.push_back(
+        port("eth1", fmt::format("fd01::{}", number), 64, 100000));
+  }
+  EXPECT_EQ(fast.layout().subnet, "fd01::/64");
+  EXPECT_TRUE(says(fast.layout(), "fd01::/64 instead of 198.18.0.0/16: 100000 Mbit/s"));
+}
+
+TEST(SubnetIpv6, IsTakenWhereOnlyItIsShared) {
+  World world = ipv6_world(2, false);
+  world.host(2).interfaces[1].addresses[0] = {"192.168.7.2", 24};
+  EXPECT_EQ(world.layout().subnet, "fd00::/64");
+  world.host(2).interfaces[1].addresses.erase(world.host(2).interfaces[1].addresses.begin());
+  EXPECT_EQ(world.layout().subnet, "fd00::/64");
+  EXPECT_EQ(world.layout().placements[1].address, "fd00::2");
+}
+
+TEST(SubnetIpv6, IsNeverLinkLocalAndSharedByHostsWithDistinctAddresses) {
+  World world = ipv6_world(2, true);
+  for (int number : {1, 2}) world.host(number).interfaces[1].addresses.erase(
+      world.host(number).interfaces[1].addresses.begin());
+  EXPECT_EQ(world.layout().subnet, "");
+  World same = ipv6_world(2, true);
+  same.host(2).interfaces[1].addresses[0] = {"fd00::1", 64};
+  EXPECT_EQ(same.layout().subnet, "");
+}
+
+TEST(SubnetIpv6, PrefersAddressesThatLast) {
+  World world = ipv6_world(2, true);
+  for (int number : {1, 2}) {
+    auto& addresses = world.host(number).interfaces[1].addresses;
+    addresses.insert(addresses.begin(), {fmt::format("fd00::aaaa:{}", number), 64, "temporary"});
+    addresses.insert(addresses.begin(), {fmt::format("2001:db8::{}", number), 64, "deprecated"});
+  }
+  EXPECT_EQ(world.layout().subnet, "fd00::/64");
+  EXPECT_TRUE(says(world.layout(), "the other has temporary or deprecated addresses"));
+  EXPECT_EQ(world.layout().master_address, "fd00::1");
+  world.host(1).interfaces[1].addresses = {{"fd00::1", 64, "duplicate"}, {"fd00::7", 64, "temporary"}};
+  EXPECT_EQ(world.layout().master_address, "fd00::7");
+}
+
+TEST(SubnetIpv6, CoversTheAddressesOfACloudThatGivesEachHostA128) {
+  World world = ipv6_world(3, true);
+  for (int number : {1, 2, 3}) {
+    world.host(number).interfaces[1].addresses = {
+        {fmt::format("2600:1f18:1:2::{}", number), 128}, {fmt::format("fe80::{}", number), 64}};
+  }
+  EXPECT_EQ(world.layout().subnet, "2600:1f18:1:2::/126");
+  world.host(3).interfaces[1].addresses[0] = {"2a05:d018::3", 128};
+  EXPECT_EQ(world.layout().subnet, "");
+  // With both, as there, IPv4 comes first.
+  for (int number : {1, 2, 3}) {
+    world.host(number).interfaces[1].addresses.push_back({fmt::format("10.0.0.{}", number), 32});
+    world.host(number).routes.push_back({"0.0.0.0/0", "eth0", "10.0.0.254"});
+  }
+  EXPECT_EQ(world.layout().subnet, "10.0.0.0/30");
+}
+
 }  // namespace
 }  // namespace muster::layout
