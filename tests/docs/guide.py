@@ -6,7 +6,7 @@ from tests.docs.pages import ROOT
 from tests.docs.terminal import Terminal
 from tests.waiting import patient
 
-RUN_ID = r"\d{8}-\d{6}-[0-9a-f]+"
+VARYING = [r"\d{8}-\d{6}-[0-9a-f]+", r"left [\d.]+ (?:h|min|s)\b", r"\b(?:process|kill) \d+", r"\b\d+ images/s", r"(?<!\w)\d+(?:\.\d+)+"]
 WIDE = 400  # columns, so that no line is broken
 
 
@@ -23,12 +23,10 @@ def steps(lines):
 
 
 def pattern(line):
-    """Of a line that is shown: other numbers, times and run ids, the same words."""
-    varying = [(RUN_ID, RUN_ID), (r"left [\d.]+ (?:h|min|s)\b", r"left [\d.]+ (?:h|min|s)"), (r"(?<!\w)\d+(?:\.\d+)*(?!\w)", r"\d+(?:\.\d+)*")]
-    found = re.compile("|".join(f"({kind})" for kind, _ in varying))
+    """Of a line that is shown: the same words and whole numbers, such as ranks and steps; other values, run ids, processes, rates and times."""
     text, at = "", 0
-    for match in found.finditer(line):
-        text += re.escape(line[at:match.start()]) + varying[match.lastindex - 1][1]
+    for match in re.finditer("|".join(f"({one})" for one in VARYING), line):
+        text += re.escape(line[at:match.start()]) + VARYING[match.lastindex - 1]
         at = match.end()
     return text + re.escape(line[at:])
 
