@@ -5,6 +5,7 @@
 torchvision's file names end with the first eight digits of the file's SHA-256. The script compares them, and stops if they differ.
 """
 import hashlib
+import pickle
 import re
 import sys
 from pathlib import Path
@@ -35,6 +36,8 @@ def main():
         weights = torch.load(source, map_location="cpu", weights_only=True)  # refuses everything but tensors and plain values
     except OSError as error:
         stop(f"cannot read the weights: {error}")
+    except pickle.UnpicklingError:
+        stop(f"{source} holds more than weights; torch.load refuses it")
     save_file({name: tensor.contiguous() for name, tensor in weights.items()}, target, {"format": "pt"})
     print(f"{target}: {len(weights)} tensors")
 

@@ -2,8 +2,10 @@
 
 With MUSTER_WRITE_EXAMPLES=1 the table of what passed is written to docs/results/examples.md.
 """
+import hashlib
 import math
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -203,6 +205,31 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path):
 @pytest.mark.parametrize("script", [f"{example}.py" for example in EXAMPLES])
 def test_a_launcher_is_asked_for(script):
     assert alone(script) == (1, f"{script}: RANK is not set; use a launcher: muster run -n 2 {script}\n")
+
+
+class Called:
+    """A pickle of this calls a program."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.path}",)
+
+
+@pytest.mark.campaign
+def test_weights_are_converted_only_with_the_hash_of_their_name(tmp_path):
+    hostile = pickle.dumps(Called(tmp_path / "called"), protocol=2)
+    good_name = tmp_path / f"weights-{hashlib.sha256(hostile).hexdigest()[:8]}.pth"
+    for path in (good_name, tmp_path / "weights-01234567.pth", tmp_path / "weights.pth"):
+        path.write_bytes(hostile)
+    target = tmp_path / "weights.safetensors"
+    assert alone("to_safetensors.py", good_name, target) == (1, f"to_safetensors.py: {good_name} holds more than weights; torch.load refuses it\n")
+    code, said = alone("to_safetensors.py", tmp_path / "weights-01234567.pth", target)
+    assert code == 1 and "does not begin with 01234567; download it again" in said, said
+    code, said = alone("to_safetensors.py", tmp_path / "weights.pth", target)
+    assert code == 1 and "has no hash in its name" in said, said
+    assert not target.exists() and not (tmp_path / "called").exists()
 
 
 @pytest.mark.campaign
