@@ -6,7 +6,7 @@ from tests.docs.pages import ROOT
 from tests.docs.terminal import Terminal
 from tests.waiting import patient
 
-VARYING = [r"\d{8}-\d{6}-[0-9a-f]+", r"left [\d.]+ (?:h|min|s)\b", r"\b(?:process|kill) \d+", r"\b\d+ images/s", r"(?<!\w)\d+(?:\.\d+)+"]
+VARYING = [r":\d{5}\b", r"\d{8}-\d{6}-[0-9a-f]+", r"left [\d.]+ (?:h|min|s)\b", r"\b(?:process|kill) \d+", r"\b\d+ images/s", r"(?<!\w)\d+(?:\.\d+)+"]
 WIDE = 400  # columns, so that no line is broken
 
 
