@@ -60,6 +60,7 @@ def lab(module_lab_up, internet):
 def reader(lab, internet):
     """With the hosts set up and the data on them."""
     reader = Reader(lab, PAGE, {"https://www.cs.toronto.edu/~kriz": f"file://{internet}", hash_in(DATA): sha256(internet / ARCHIVE)}, within=200)
+    reader.terminal.run("cd")
     for block in (HOSTS, NAMES, DATA):
         reader(block)
     yield reader
@@ -110,7 +111,7 @@ def test_weights_from_elsewhere(reader, build, lab, internet):  # noqa: F811
     digest = sha256(internet / "made.pth")
     name = WEIGHTS_FILE.replace("0676ba61", digest[:8])
     (internet / "made.pth").rename(internet / name)
-    lab.write("launcher", f"/home/{lab.user}/job/to_safetensors.py", (ROOT / "examples/python/to_safetensors.py").read_text())
+    lab.write("launcher", f"/home/{lab.user}/to_safetensors.py", (ROOT / "examples/python/to_safetensors.py").read_text())
     reader.changes |= {"https://download.pytorch.org/models": f"file://{internet}", hash_in(WEIGHTS): digest, WEIGHTS_FILE: name, "python3 ": f"{python} "}
     lines = [line.replace(WEIGHTS_FILE, name) if line.endswith(": OK") else line for line in WEIGHTS]
     reader(lines, "--epochs", "1", "--max_steps", "1", "--batch_size", "16")
