@@ -3,7 +3,7 @@ import os
 import re
 
 from tests.docs.pages import ROOT
-from tests.docs.terminal import Terminal
+from tests.docs.terminal import Terminal, left_on_screen
 from tests.waiting import patient
 
 VARYING = [r":\d{5}\b", r"\d{8}-\d{6}-[0-9a-f]+", r"left [\d.]+ (?:h|min|s)\b", r"\b(?:process|kill) \d+", r"\b\d+ images/s", r"(?<!\w)\d+(?:\.\d+)+"]
@@ -69,5 +69,5 @@ class Reader:
         """With MUSTER_WRITE_GUIDES=1, the session is kept among the results."""
         if os.environ.get("MUSTER_WRITE_GUIDES") == "1":
             name = "guide_" + self.page.rsplit("/", 1)[1].replace(".md", ".txt").replace("-", "_")
-            (ROOT / "docs/results" / name).write_text(self.terminal.text.replace("\r\n", "\n"))
+            (ROOT / "docs/results" / name).write_text(left_on_screen(self.terminal.text))
         self.terminal.close()
