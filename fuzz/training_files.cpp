@@ -10,6 +10,7 @@
 #include "base/json.hpp"
 #include "own_folder.hpp"
 #include "programs/train/cifar10.hpp"
+#include "programs/train/cifar10_pickle.hpp"
 #include "programs/train/idx.hpp"
 #include "require.hpp"
 #include "torch/checkpoint_manifest.hpp"
@@ -140,9 +141,18 @@ void check_cifar(std::string_view text) {
   std::filesystem::remove(folder.path() + "/checksums.json");
 }
 
-constexpr std::array<Check, 7> kChecks = {check_manifest,    check_shard,        check_header,
+void check_cifar_pickle(std::string_view text) {
+  programs::ImageSet set{.channels = 3, .height = 32, .width = 32, .pixels = {}, .labels = {}};
+  allow_refusal([&] {
+    programs::add_cifar10_pickle("data_batch_1", {text.begin(), text.end()}, set);
+    require(set.size() > 0, "a batch has images");
+  });
+  require_good_images(set);
+}
+
+constexpr std::array<Check, 8> kChecks = {check_manifest,    check_shard,        check_header,
                                           check_tensor_file, check_random_state, check_mnist,
-                                          check_cifar};
+                                          check_cifar,       check_cifar_pickle};
 
 }  // namespace
 }  // namespace muster::fuzz

@@ -45,6 +45,10 @@ using CheckpointValues = std::map<std::string, std::string>;
 struct Checkpoint {
   int64_t step = 0;
   CheckpointValues values;
+  // Of a checkpoint that was found where hosts have directories of their own, for people: the hosts
+  // that hold it ("n2, n3"), and those that lack it. Both are empty where one directory is shared.
+  std::string found_on = {};
+  std::string missing_on = {};
 };
 
 // All calls are collective: every rank of the group makes them in the same order, on one thread.
@@ -71,6 +75,15 @@ class MUSTER_API Checkpoints {
   // newest good one is of another model (naming what differs), or when all that are there are
   // damaged (naming each): going on from the start would be a surprise.
   [[nodiscard]] std::optional<Checkpoint> resume();
+
+  // The newest good checkpoint, as `resume` would choose it, with its step and the hosts. Changes
+  // nothing: neither what is tracked nor the directories.
+  [[nodiscard]] std::optional<Checkpoint> newest();
+
+  // Moves all checkpoints, on every host, into a new directory inside their own, where nothing
+  // looks for them: what is tracked can then be saved from the beginning. What was moved, for
+  // people, a line for each directory; empty: there was nothing.
+  [[nodiscard]] std::string set_aside();
 
   // Keeps the state as it is now. A checkpoint that could not be kept is told through `warn` at
   // the next call; the earlier ones stay. Throws std::runtime_error on all ranks when

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include "programs/train/cifar10_pickle.hpp"
+
 namespace muster::programs {
 namespace {
 
@@ -33,17 +35,41 @@ void read_records(const std::string& folder, const std::string& name, ImageSet& 
   }
 }
 
+void read_pickle(const std::string& folder, const std::string& name, ImageSet& set,
+                 std::vector<DataFile>& files) {
+  const std::vector<uint8_t> bytes = read_data_file(folder, name, files);
+  add_cifar10_pickle(folder + "/" + name, bytes, set);
+}
+
+// Both versions may be there; their images are the same, and the binary one is read faster.
+std::string folder_with_batches(const std::string& given) {
+  for (const char* const below : {"/cifar-10-batches-bin", "/cifar-10-batches-py"}) {
+    if (std::filesystem::is_directory(given + below)) return given + below;
+  }
+  for (const char* const archive : {"/cifar-10-binary.tar.gz", "/cifar-10-python.tar.gz"}) {
+    const bool unpacked = std::filesystem::exists(given + "/data_batch_1.bin") ||
+                          std::filesystem::exists(given + "/data_batch_1");
+    if (unpacked || !std::filesystem::exists(given + archive)) continue;
+    throw BadFile(given + archive + " is not unpacked: tar -xzf " + given + archive + " -C " +
+                  given);
+  }
+  return given;
+}
+
 }  // namespace
 
 Dataset read_cifar10(const std::string& given) {
-  const std::string below = given + "/cifar-10-batches-bin";
-  const std::string folder = std::filesystem::is_directory(below) ? below : given;
+  const std::string folder = folder_with_batches(given);
+  const bool pickled = !std::filesystem::exists(folder + "/data_batch_1.bin") &&
+                       std::filesystem::exists(folder + "/data_batch_1");
   const ImageSet empty{.channels = kChannels, .height = kSide, .width = kSide};
   Dataset data{.name = "CIFAR-10", .train = empty, .test = empty, .classes = kClasses};
-  for (int i = 1; i <= 5; ++i) {
-    read_records(folder, "data_batch_" + std::to_string(i) + ".bin", data.train, data.files);
-  }
-  read_records(folder, "test_batch.bin", data.test, data.files);
+  const auto read = [&](const std::string& name, ImageSet& set) {
+    if (pickled) return read_pickle(folder, name, set, data.files);
+    read_records(folder, name + ".bin", set, data.files);
+  };
+  for (int i = 1; i <= 5; ++i) read("data_batch_" + std::to_string(i), data.train);
+  read("test_batch", data.test);
   verify_checksums(folder, data.files);
   return data;
 }

@@ -89,7 +89,9 @@ class Training {
   void make_optimizer();
   void begin_with_weights();
   void resume();
-  void check_values(const CheckpointValues& values) const;
+  void refuse_or_set_aside();
+  [[nodiscard]] std::string place_of(const Checkpoint& found) const;
+  void check_values(const Checkpoint& found) const;
   void begin_metrics();
   [[nodiscard]] torch::Tensor learn_from(const Batch& batch, int64_t from, int64_t count);
   [[nodiscard]] torch::Tensor step(const Batch& batch);
@@ -224,20 +226,45 @@ void Training::resume() {
                         .lost_after = std::min(timeout, CheckpointOptions{}.lost_after)});
   checkpoints_->track("model", model_);
   checkpoints_->track("optimizer", *optimizer_, model_);
+  refuse_or_set_aside();
   const auto found = checkpoints_->resume();
   if (!found) return;
-  if (options_.resume == "never") {
-    throw AgreedError("--resume never: " + output("checkpoints") + " has a checkpoint of step " +
-                      std::to_string(found->step) + "; remove it, or pass another --output-dir");
-  }
-  check_values(found->values);
+  check_values(*found);
   step_ = resumed_at_ = saved_at_ = found->step;
   const auto best = found->values.find("best_accuracy");
   if (best != found->values.end()) best_accuracy_ = std::stod(best->second);
-  if (first()) {
-    status_.say("muster-train: continuing after step " + std::to_string(step_) + " of " +
-                std::to_string(settings_.steps));
+  if (!first()) return;
+  status_.say("muster-train: continuing after step " + std::to_string(step_) + " of " +
+              std::to_string(settings_.steps));
+  if (found->missing_on.empty()) return;
+  status_.say("muster-train: this checkpoint was on " + found->found_on + " and not on " +
+              found->missing_on + ", in " + output("checkpoints") +
+              "; to start from the beginning instead, pass --resume fresh");
+}
+
+// For --resume never and --resume fresh. A restart of the same run has its own checkpoints, from
+// which it continues.
+void Training::refuse_or_set_aside() {
+  if (options_.resume == "auto" || job_.attempt > 0) return;
+  if (options_.resume == "fresh") {
+    const std::string moved = checkpoints_->set_aside();
+    if (first() && !moved.empty()) {
+      status_.say("muster-train: starting from the beginning; old checkpoints were moved to\n" +
+                  moved);
+    }
+    return;
   }
+  if (const auto found = checkpoints_->newest()) {
+    throw AgreedError("--resume never: there is " + place_of(*found) +
+                      "; pass another --output-dir, or --resume fresh to move old checkpoints "
+                      "aside and start from the beginning");
+  }
+}
+
+// "a checkpoint of step 40 in output/checkpoints on n2, n3"
+std::string Training::place_of(const Checkpoint& found) const {
+  return "a checkpoint of step " + std::to_string(found.step) + " in " + output("checkpoints") +
+         (found.found_on.empty() ? "" : " on " + found.found_on);
 }
 
 CheckpointValues values_of(const std::string& model, const TrainOptions& options,
@@ -251,17 +278,18 @@ CheckpointValues values_of(const std::string& model, const TrainOptions& options
 }
 
 // What must not change within a job.
-void Training::check_values(const CheckpointValues& values) const {
+void Training::check_values(const Checkpoint& found) const {
   const std::map<std::string, std::string> flags = {{"model", "model"},
                                                     {"seed", "--seed"},
                                                     {"global_batch", "--batch-size"},
                                                     {"data", "data set"}};
   for (const auto& [name, now] : values_of(recipe_.name, options_, settings_, data_)) {
-    const auto then = values.find(name);
-    if (then == values.end() || then->second == now) continue;
-    throw AgreedError(output("checkpoints") + " comes from a job with a different " +
+    const auto then = found.values.find(name);
+    if (then == found.values.end() || then->second == now) continue;
+    throw AgreedError("there is " + place_of(found) + ", from a job with a different " +
                       flags.at(name) + ": " + then->second + ", and now " + now +
-                      ". Use the same value, or another --output-dir");
+                      ". To continue that job, use the same value. To start from the beginning, "
+                      "pass another --output-dir, or --resume fresh");
   }
 }
 

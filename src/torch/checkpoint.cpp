@@ -67,6 +67,23 @@ std::set<std::string> part_of(const CollectedState& state, int index, int count)
   return mine;
 }
 
+// "n1, n2, n3"; of many, the first ones and how many more.
+std::string listed(const std::vector<std::string>& names) {
+  constexpr size_t kMostNames = 8;
+  std::string text;
+  for (size_t i = 0; i < std::min(names.size(), kMostNames); ++i) {
+    text += (i == 0 ? "" : ", ") + names[i];
+  }
+  if (names.size() <= kMostNames) return text;
+  return text + " and " + std::to_string(names.size() - kMostNames) + " more";
+}
+
+struct NewestCheckpoint {
+  int source = -1;  // the lowest rank that has it; -1: there is none
+  Checkpoint found;
+  std::vector<int64_t> held;  // by rank: its folder's newest good step; -1: none, or another rank's
+};
+
 }  // namespace
 
 struct Checkpoints::State {
@@ -105,6 +122,7 @@ struct Checkpoints::State {
   void copy_part(const CollectedState& state, const std::set<std::string>& names);
   void write(CheckpointManifest manifest, int index, int count, const NamedTensors& tensors);
   [[nodiscard]] int64_t newest_good(std::string& damaged) const;
+  [[nodiscard]] NewestCheckpoint find_newest() const;
   [[nodiscard]] LoadedCheckpoint hand_out(int source, int64_t step) const;
   void hand_on(const LoadedCheckpoint& loaded, const std::vector<int64_t>& held);
   void restore_random_numbers(const LoadedCheckpoint& loaded) const;
@@ -250,6 +268,44 @@ int64_t Checkpoints::State::newest_good(std::string& damaged) const {
   return -1;
 }
 
+// Collective; the same on every rank.
+NewestCheckpoint Checkpoints::State::find_newest() const {
+  std::string damaged;
+  int64_t mine = -1;
+  act_together(*group, [&] {
+    if (leads()) mine = newest_good(damaged);
+  });
+  std::string all_damaged;
+  for (const std::string& text : gather_texts(*group, damaged)) all_damaged += text;
+  if (!all_damaged.empty()) all_damaged.pop_back();
+  NewestCheckpoint newest;
+  std::vector<std::string> hosts;  // by rank; empty where the rank does not lead
+  for (const std::string& text :
+       gather_texts(*group, std::to_string(mine) + " " + (leads() ? own_host() : ""))) {
+    newest.held.push_back(std::stoll(text));
+    hosts.push_back(text.substr(text.find(' ') + 1));
+  }
+  const auto source = std::max_element(newest.held.begin(), newest.held.end());
+  if (*source < 0 && !all_damaged.empty()) {
+    throw std::runtime_error("none of the checkpoints can be used:\n" + all_damaged +
+                             "\nmove them away to start from the beginning");
+  }
+  if (!all_damaged.empty()) warn(all_damaged);
+  if (*source < 0) return newest;
+  newest.source = static_cast<int>(source - newest.held.begin());
+  newest.found.step = *source;
+  if (all_share()) return newest;
+  std::vector<std::string> with;
+  std::vector<std::string> without;
+  for (size_t rank = 0; rank < hosts.size(); ++rank) {
+    if (hosts[rank].empty()) continue;
+    (newest.held[rank] == *source ? with : without).push_back(hosts[rank]);
+  }
+  newest.found.found_on = listed(with);
+  newest.found.missing_on = listed(without);
+  return newest;
+}
+
 // One rank reads, all get it: a file system is not asked for the same bytes by every rank.
 LoadedCheckpoint Checkpoints::State::hand_out(int source, int64_t step) const {
   LoadedCheckpoint loaded;
@@ -362,43 +418,54 @@ void Checkpoints::track(const std::string& name, torch::optim::Optimizer& optimi
   state_->tracked.add(name, optimizer, std::move(of_model));
 }
 
+std::optional<Checkpoint> Checkpoints::newest() {
+  (void)state_->settle();
+  const NewestCheckpoint newest = state_->find_newest();
+  if (newest.source < 0) return std::nullopt;
+  return newest.found;
+}
+
+std::string Checkpoints::set_aside() {
+  State& s = *state_;
+  (void)s.settle();
+  std::string moved;
+  act_together(*s.group, [&] {
+    if (!s.leads()) return;
+    s.claim->check();
+    moved = s.folder.set_aside();
+  });
+  std::string all;
+  for (const std::string& text :
+       gather_texts(*s.group, moved.empty() ? "" : own_host() + ": " + moved)) {
+    if (!text.empty()) all += (all.empty() ? "" : "\n") + text;
+  }
+  return all;
+}
+
 std::optional<Checkpoint> Checkpoints::resume() {
   State& s = *state_;
   (void)s.settle();
-  std::string damaged;
-  int64_t newest = -1;
-  act_together(*s.group, [&] {
-    if (s.leads()) newest = s.newest_good(damaged);
-  });
-  std::vector<int64_t> held;
-  for (const std::string& text : gather_texts(*s.group, std::to_string(newest))) {
-    held.push_back(std::stoll(text));
-  }
-  std::string all_damaged;
-  for (const std::string& text : gather_texts(*s.group, damaged)) all_damaged += text;
-  const auto source = std::max_element(held.begin(), held.end());  // the lowest such rank
-  if (!all_damaged.empty()) all_damaged.pop_back();
-  if (*source < 0 && !all_damaged.empty()) {
-    throw std::runtime_error("none of the checkpoints can be used:\n" + all_damaged +
-                             "\nmove them away to start from the beginning");
-  }
-  if (!all_damaged.empty()) s.warn(all_damaged);
-  if (*source < 0) return std::nullopt;
-  LoadedCheckpoint loaded = s.hand_out(static_cast<int>(source - held.begin()), *source);
+  const NewestCheckpoint newest = s.find_newest();
+  if (newest.source < 0) return std::nullopt;
+  Checkpoint checkpoint = newest.found;
+  LoadedCheckpoint loaded = s.hand_out(newest.source, checkpoint.step);
   NamedTensors own = loaded.tensors;
   std::erase_if(own, [](const auto& item) { return item.first.starts_with("rng/"); });
   try {
     s.tracked.restore(own, loaded.manifest.values);
   } catch (const std::runtime_error& error) {
-    throw std::runtime_error("the checkpoint of step " + std::to_string(*source) + " in " +
-                             s.folder.path() + " " + error.what());
+    throw std::runtime_error(
+        "the checkpoint of step " + std::to_string(checkpoint.step) + " in " + s.folder.path() +
+        (checkpoint.found_on.empty() ? "" : " on " + checkpoint.found_on) + " " + error.what() +
+        "\n  hint: to train this model from the beginning, choose another "
+        "directory, or move the checkpoints away");
   }
   act_together(*s.group, [&] { s.restore_random_numbers(loaded); });
   if (!loaded.manifest.lineage.empty()) s.lineage = loaded.manifest.lineage;
   s.folder_is_ours = false;
   s.refuse_folder();
-  s.hand_on(loaded, held);
-  Checkpoint checkpoint{.step = *source, .values = loaded.manifest.values};
+  s.hand_on(loaded, newest.held);
+  checkpoint.values = loaded.manifest.values;
   std::erase_if(checkpoint.values, [](const auto& item) { return is_own_value(item.first); });
   return checkpoint;
 }

@@ -23,6 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kStepPrefix = "step-";
+constexpr const char* kSetAside = "set-aside-";
 constexpr const char* kUnfinished = ".tmp-";  // in the names of what does not count
 constexpr const char* kReplaced = ".tmp-replaced";
 constexpr size_t kStepDigits = 12;
@@ -66,6 +67,15 @@ std::string appearance_of(const std::string& folder) {
             numbered(" %lld %lld\n", status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
   }
   return text;
+}
+
+// PREFIX1, or the first number after it that is free.
+std::string new_numbered_folder(const std::string& prefix) {
+  for (int number = 1;; ++number) {
+    std::string path = prefix + std::to_string(number);
+    if (::mkdir(path.c_str(), 0777) == 0) return path;
+    if (errno != EEXIST) throw_errno(path, "cannot be created");
+  }
 }
 
 // A name that does not count first, so that half of it is never taken for the whole.
@@ -164,6 +174,20 @@ LoadedCheckpoint CheckpointFolder::load(int64_t step) const {
     loaded.tensors.merge(read.file.tensors);
   }
   return loaded;
+}
+
+std::string CheckpointFolder::set_aside() const {
+  const std::vector<int64_t> found = steps();
+  if (found.empty()) return {};
+  const std::string folder = new_numbered_folder(path_ + "/" + kSetAside);
+  for (const int64_t step : found) {  // newest first: a crash leaves the older ones
+    const std::string from = folder_of(step);
+    const std::string to = folder + "/" + fs::path(from).filename().string();
+    if (::rename(from.c_str(), to.c_str()) != 0) throw_errno(from, "cannot be moved to " + folder);
+  }
+  sync_folder(folder);
+  sync_folder(path_);
+  return folder;
 }
 
 void CheckpointFolder::refuse_others(const std::string& lineage) const {

@@ -31,6 +31,8 @@ class CheckpointFolder {
   // Reads all of it. What is damaged is named.
   [[nodiscard]] CheckpointManifest verify(int64_t step) const;
   [[nodiscard]] LoadedCheckpoint load(int64_t step) const;
+  // Moves all of them into a new folder inside this one, which it returns; empty: there are none.
+  [[nodiscard]] std::string set_aside() const;
   // Throws if there is a checkpoint of another training. One whose manifest cannot be read, or does
   // not say, is none.
   void refuse_others(const std::string& lineage) const;

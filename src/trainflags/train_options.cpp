@@ -21,7 +21,7 @@ void add_place_options(CLI::App& command, TrainOptions& options) {
   command
       .add_option("--dataset-dir", options.dataset_dir,
                   "Directory with the data set on every host: the four IDX files of MNIST, or the "
-                  "six .bin files of CIFAR-10")
+                  "six batches of CIFAR-10, in its binary or its Python version")
       ->type_name("PATH")
       ->group(kPlaces);
   command
@@ -41,11 +41,13 @@ void add_place_options(CLI::App& command, TrainOptions& options) {
       ->check(CLI::Range(1, kFew))
       ->group(kPlaces);
   command
-      .add_option("--resume", options.resume,
-                  "auto: continue from the newest checkpoint in the output directory, if there is "
-                  "one; never: stop with an error if there is one")
+      .add_option(
+          "--resume", options.resume,
+          "auto: continue from the newest checkpoint in the output directory of any host, if "
+          "there is one; never: stop with an error if there is one; fresh: move old "
+          "checkpoints aside on all hosts and start from the beginning")
       ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "never"}))
+      ->check(CLI::IsMember({"auto", "never", "fresh"}))
       ->group(kPlaces);
   command
       .add_flag(

@@ -2,8 +2,10 @@
 
 With MUSTER_WRITE_EXAMPLES=1 the table of what passed is written to docs/results/examples.md.
 """
+import hashlib
 import math
 import os
+import pickle
 import re
 import shutil
 import subprocess
@@ -108,6 +110,43 @@ def test_message_passing(output, passed, launched):
     passed[launched, "message_passing.py"] = seconds
 
 
+# The launcher whose variables a rank has beside those that muster sets.
+NUMBERED_BY = {"openmpi": "Open MPI", "mpich": "MPICH or Intel MPI", "intel": "MPICH or Intel MPI"}
+
+
+@pytest.mark.lab
+@ENGINES
+def test_a_script_that_asks_its_launcher(output, launched):
+    lines, _ = output(launched, "any_launcher.py", "--backend=gloo")
+    by = NUMBERED_BY.get(launched.engine, "torchrun")
+    assert sorted(lines) == [f"rank 0 of {RANKS} sent 42 to the others; numbered by {by}",
+                             *(f"rank {rank} of {RANKS} received 42 from rank 0; numbered by {by}" for rank in range(1, RANKS))]
+
+
+BARE = {
+    "torchrun": ([f"{DEPS}/torch/bin/torchrun", "--nproc_per_node=2"], [], "torchrun"),
+    "torch.distributed.launch": ([f"{DEPS}/torch/bin/python", "-m", "torch.distributed.launch", "--nproc_per_node=2"], [], "torchrun"),
+    "Open MPI 5": ([f"{DEPS}/openmpi/bin/mpirun", "-np", "2", "--oversubscribe"], [f"{DEPS}/torch/bin/python"], "Open MPI"),
+    "MPICH": ([f"{DEPS}/mpich/bin/mpirun", "-n", "2"], [f"{DEPS}/torch/bin/python"], "MPICH or Intel MPI"),
+    "Intel MPI": ([f"{DEPS}/impi/bin/mpirun", "-n", "2"], [f"{DEPS}/torch/bin/python"], "MPICH or Intel MPI"),
+    "srun": (["srun", "-N1", "-n2", "--immediate=180"], [f"{DEPS}/torch/bin/python"], "Slurm"),
+}
+
+
+@pytest.mark.campaign
+@pytest.mark.lab
+@pytest.mark.parametrize("launcher", BARE)
+def test_the_same_script_without_muster(request, hosts, scripts, launcher):
+    launch, python, by = BARE[launcher]
+    if launcher == "srun":
+        request.getfixturevalue("slurm")
+    where = "launcher" if launcher == "srun" else "n1"
+    done = hosts.lab.exec(where, "env", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=29555", "GLOO_SOCKET_IFNAME=lo", *launch, *python, scripts / "any_launcher.py", "--backend=gloo",
+                          timeout=100)
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == [f"rank 0 of 2 sent 42 to the others; numbered by {by}", f"rank 1 of 2 received 42 from rank 0; numbered by {by}"], done.stdout
+
+
 @pytest.mark.lab
 @ENGINES
 def test_pi(output, passed, launched):
@@ -166,6 +205,31 @@ def test_what_is_wrong_is_said_in_one_line(tmp_path):
 @pytest.mark.parametrize("script", [f"{example}.py" for example in EXAMPLES])
 def test_a_launcher_is_asked_for(script):
     assert alone(script) == (1, f"{script}: RANK is not set; use a launcher: muster run -n 2 {script}\n")
+
+
+class Called:
+    """A pickle of this calls a program."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.system, (f"touch {self.path}",)
+
+
+@pytest.mark.campaign
+def test_weights_are_converted_only_with_the_hash_of_their_name(tmp_path):
+    hostile = pickle.dumps(Called(tmp_path / "called"), protocol=2)
+    good_name = tmp_path / f"weights-{hashlib.sha256(hostile).hexdigest()[:8]}.pth"
+    for path in (good_name, tmp_path / "weights-01234567.pth", tmp_path / "weights.pth"):
+        path.write_bytes(hostile)
+    target = tmp_path / "weights.safetensors"
+    assert alone("to_safetensors.py", good_name, target) == (1, f"to_safetensors.py: {good_name} holds more than weights; torch.load refuses it\n")
+    code, said = alone("to_safetensors.py", tmp_path / "weights-01234567.pth", target)
+    assert code == 1 and "does not begin with 01234567; download it again" in said, said
+    code, said = alone("to_safetensors.py", tmp_path / "weights.pth", target)
+    assert code == 1 and "has no hash in its name" in said, said
+    assert not target.exists() and not (tmp_path / "called").exists()
 
 
 @pytest.mark.campaign

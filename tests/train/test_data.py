@@ -2,8 +2,12 @@
 import json
 import shutil
 import struct
+import subprocess
 
 import pytest
+from tests.train.conftest import TORCH_PYTHON
+from tests.train.digits import pickled
+from tests.waiting import patient
 
 IMAGES, LABELS = "train-images-idx3-ubyte", "train-labels-idx1-ubyte"
 
@@ -51,6 +55,54 @@ def test_broken_files_are_refused_by_name(what, small, trainer, alone, tmp_path)
     done = alone([trainer, model, "--dataset-dir", small / model.replace("resnet18", "cifar10"), "--output-dir", tmp_path / "out"])
     assert done.returncode == 1 and not (tmp_path / "out/metrics.jsonl").exists()
     assert all(words in done.stderr for words in [name.split("/")[1], *expected]), done.stderr
+
+
+COMPARE_WITH_PICKLE = """
+import pickle, sys
+batch = pickle.load(open(sys.argv[1], "rb"), encoding="bytes")
+records = open(sys.argv[2], "rb").read()
+assert batch[b"data"].shape == (len(records) // 3073, 3072) and str(batch[b"data"].dtype) == "uint8"
+assert b"".join(bytes([label]) + row.tobytes() for label, row in zip(batch[b"labels"], batch[b"data"])) == records
+"""
+
+
+@pytest.fixture
+def both_versions(digits, tmp_path):
+    """A few images in CIFAR-10's binary version and in its Python version, each in the directory that its archive has."""
+    folders = [tmp_path / "binary/cifar-10-batches-bin", tmp_path / "python/cifar-10-batches-py"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    for name in [f"data_batch_{number}" for number in range(1, 6)] + ["test_batch"]:
+        records = (digits / f"cifar10/{name}.bin").read_bytes()[:8 * 3073]
+        (folders[0] / f"{name}.bin").write_bytes(records)
+        (folders[1] / name).write_bytes(pickled(records, name.encode()))
+    return [folder.parent for folder in folders]
+
+
+def test_both_versions_of_cifar10_are_the_same_images(both_versions, train):
+    binary, python = both_versions
+    # Python's own pickle agrees that the batches are what they are meant to be.
+    subprocess.run([TORCH_PYTHON, "-c", COMPARE_WITH_PICKLE, python / "cifar-10-batches-py/data_batch_2", binary / "cifar-10-batches-bin/data_batch_2.bin"],
+                   check=True, timeout=patient(60))
+    flags = ["--epochs", "1", "--batch-size", "20", "--log-every", "1", "--stem", "torchvision"]
+    first, _ = train(1, "resnet18", binary, *flags, to="binary")
+    second, _ = train(1, "resnet18", python, *flags, to="python")
+    assert len(first.losses()) == 2 and first.losses() == second.losses()
+    assert set(second.lines()[0]["files"]) == {"test_batch", *(f"data_batch_{number}" for number in range(1, 6))}
+
+
+def test_a_pickle_is_never_run(both_versions, trainer, alone, tmp_path):
+    _, python = both_versions
+    (python / "cifar-10-batches-py/data_batch_3").write_bytes(b"cos\nsystem\n(S'touch %s/called'\ntR." % str(tmp_path).encode())
+    done = alone([trainer, "resnet18", "--dataset-dir", python, "--output-dir", tmp_path / "out"])
+    assert done.returncode == 1 and "data_batch_3: offset 0: " in done.stderr and "runs no pickle" in done.stderr, done.stderr
+    assert not (tmp_path / "called").exists()
+
+
+def test_an_archive_that_is_not_unpacked_is_named(trainer, alone, tmp_path):
+    (tmp_path / "cifar-10-python.tar.gz").write_bytes(b"\x1f\x8b")
+    done = alone([trainer, "resnet18", "--dataset-dir", tmp_path, "--output-dir", tmp_path / "out"])
+    assert done.returncode == 1 and f"tar -xzf {tmp_path}/cifar-10-python.tar.gz -C {tmp_path}" in done.stderr, done.stderr
 
 
 def test_checksums_are_verified_where_there_are_any(small, train, trainer, alone, tmp_path):

@@ -84,6 +84,26 @@ def test_results_stay_where_folders_are_not_shared(hosts, programs, digits):
     assert hosts.lab.exec("n2", "cat", "/tmp/trained/result.json").returncode != 0
 
 
+def test_checkpoints_of_other_hosts_are_named(hosts, programs, digits):
+    """n1 has lost its directory; what n2 and n3 kept counts, is named, and can be moved out of the way."""
+    folder = "/tmp/left-behind"
+    flags = ["--dataset-dir", digits / "mnist", "--output-dir", folder, "--epochs", "1"]
+    assert train(hosts, programs, USED[0], *flags, "--batch-size", "60", "--max-steps", "2").end(120) == 0
+    hosts.lab.shell("n1", f"rm -rf {folder}")
+    refused = train(hosts, programs, USED[0], *flags, "--batch-size", "60", "--resume", "never")
+    assert refused.end(120) == 1, refused.said()
+    assert f"there is a checkpoint of step 2 in {folder}/checkpoints on n2, n3; pass another --output-dir, or --resume fresh" in refused.said()
+    assert hosts.lab.shell("n1", f"ls {folder}/checkpoints") == "", "it was not copied to n1"
+    went_on = train(hosts, programs, USED[0], *flags, "--batch-size", "60", "--max-steps", "3")
+    assert went_on.end(120) == 0, went_on.said()
+    assert f"this checkpoint was on n2, n3 and not on n1, in {folder}/checkpoints; to start from the beginning instead, pass --resume fresh" in went_on.said()
+    fresh = train(hosts, programs, USED[0], *flags, "--batch-size", "30", "--max-steps", "1", "--resume", "fresh")
+    assert fresh.end(120) == 0, fresh.said()
+    for host in ("n1", "n2", "n3"):
+        assert f"{host}: {folder}/checkpoints/set-aside-1" in fresh.said(), fresh.said()
+        assert hosts.lab.shell(host, f"ls {folder}/checkpoints").split() == ["set-aside-1", "step-000000000001"]
+
+
 @pytest.mark.parametrize("words, said", [(["mnist"], "--dataset-dir is missing"), (["--epochs", "3", "mnist"], "the model must come right after"),
                                          (["vgg", "--dataset-dir", "/data"], "vgg is not one of"), (["mnist", "--dataset-dir", "/d", "--", "true"], "takes no program")])
 def test_lines_that_make_no_sense_are_refused(words, said, hosts, programs):

@@ -105,13 +105,28 @@ def test_what_it_leaves_behind(digits, train):
 
 
 @pytest.mark.parametrize("flag, value, said", [("--batch-size", "16", "different --batch-size: 32, and now 16"), ("--seed", "2", "different --seed: 1, and now 2"),
-                                               ("--resume", "never", "has a checkpoint of step 2")])
+                                               ("--resume", "never", "there is a checkpoint of step 2 in ")])
 def test_another_job_in_the_same_folder_is_refused(flag, value, said, digits, train, trainer, alone, tmp_path):
     flags = ["--epochs", "1", "--batch-size", "32", "--max-steps", "2"]
     train(1, "mnist", digits / "mnist", *flags)
     now = dict(zip(flags[::2], flags[1::2])) | {flag: value}
     done = alone([trainer, "mnist", "--dataset-dir", digits / "mnist", "--output-dir", tmp_path / "output", *(word for pair in now.items() for word in pair)])
-    assert done.returncode == 1 and said in done.stderr, done.stderr
+    assert done.returncode == 1 and said in done.stderr and "--resume fresh" in done.stderr, done.stderr
+
+
+def test_a_fresh_start_moves_old_checkpoints_aside(digits, train):
+    flags = ["--epochs", "1", "--batch-size", "32", "--max-steps", "2", "--log-every", "1"]
+    first, _ = train(1, "mnist", digits / "mnist", *flags)
+    losses = first.losses()
+    again, said = train(1, "mnist", digits / "mnist", *flags, "--resume", "fresh")
+    old = again.folder / "checkpoints/set-aside-1"
+    assert str(old) in said and "continuing" not in said, said
+    assert [path.name for path in old.iterdir()] == ["step-000000000002"]
+    assert again.losses() == losses and again.result["resumed_at"] == 0
+    train(1, "mnist", digits / "mnist", *flags, "--resume", "fresh")
+    assert (again.folder / "checkpoints/set-aside-2/step-000000000002/manifest.json").exists()
+    _, said = train(1, "mnist", digits / "mnist", *flags)
+    assert "continuing after step 2 of " in said, said
 
 
 def test_weights_that_do_not_fit_are_refused_by_name(digits, train, trainer, alone, tmp_path):

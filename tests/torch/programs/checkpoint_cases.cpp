@@ -131,6 +131,32 @@ TEST_F(CheckpointTest, KeepsTheNewest) {
             (std::set<std::string>{"in-use.json", "step-000000000003", "step-000000000010"}));
 }
 
+TEST_F(CheckpointTest, SetAsideAreOutOfTheWay) {
+  {
+    Checkpoints checkpoints(join(), group(), options());
+    const Training training;
+    training.track(checkpoints);
+    EXPECT_EQ(checkpoints.set_aside(), "");
+    EXPECT_FALSE(checkpoints.newest());
+    for (const int step : {1, 2}) checkpoints.save({.step = step});
+  }
+  Checkpoints checkpoints(join(), group(), options());
+  const Training another(4);
+  another.track(checkpoints);
+  const auto found = checkpoints.newest();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->step, 2);
+  EXPECT_EQ(found->found_on + found->missing_on, "");
+  EXPECT_TRUE(checkpoints.set_aside().ends_with(": " + folder + "/set-aside-1"));
+  EXPECT_TRUE(fs::exists(folder + "/set-aside-1/step-000000000001/manifest.json"));
+  EXPECT_TRUE(fs::exists(folder + "/set-aside-1/step-000000000002/manifest.json"));
+  EXPECT_FALSE(checkpoints.newest());
+  EXPECT_FALSE(checkpoints.resume());
+  checkpoints.save({.step = 1});
+  EXPECT_TRUE(checkpoints.finish());
+  EXPECT_EQ(warnings, "");
+}
+
 TEST_F(CheckpointTest, EveryFlippedBitIsFound) {
   Checkpoints checkpoints(join(), group(), options());
   const Training training;

@@ -1,0 +1,73 @@
+"""A guide, typed into a terminal block by block. In a block, `$ ` is before each command, and what it prints follows; `...` stands for lines left out."""
+import os
+import re
+
+from tests.docs.pages import ROOT
+from tests.docs.terminal import Terminal, left_on_screen
+from tests.waiting import patient
+
+VARYING = [r":\d{5}\b", r"\d{8}-\d{6}-[0-9a-f]+", r"left [\d.]+ (?:h|min|s)\b", r"\b(?:process|kill) \d+", r"\b\d+ images/s", r"(?<!\w)\d+(?:\.\d+)+"]
+WIDE = 400  # columns, so that no line is broken
+
+
+def steps(lines):
+    """(command, lines that the page shows) of a block."""
+    assert lines[0].startswith("$ "), lines[0]
+    found = []
+    for line in lines:
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        else:
+            found[-1][1].append(line)
+    return found
+
+
+def pattern(line):
+    """Of a line that is shown: the same words and whole numbers, such as ranks and steps; other values, run ids, processes, rates and times."""
+    text, at = "", 0
+    for match in re.finditer("|".join(f"({one})" for one in VARYING), line):
+        text += re.escape(line[at:match.start()]) + VARYING[match.lastindex - 1]
+        at = match.end()
+    return text + re.escape(line[at:])
+
+
+def lacking(shown, printed):
+    """Lines of the page that were not printed, and, unless the page leaves lines out, printed ones that it does not show."""
+    rest = [line for line in printed if line.strip()]
+    missing = []
+    for line in (line for line in shown if line.strip() and line != "..."):
+        found = next((one for one in rest if re.fullmatch(pattern(line), one.rstrip())), None)
+        if found is None:
+            missing.append(line)
+        else:
+            rest.remove(found)
+    return missing + ([] if "..." in shown else rest)
+
+
+class Reader:
+    """Somebody who types the commands of a guide on a lab's launcher. `changes` are pairs of a text of the page and what stands for it here."""
+
+    def __init__(self, lab, page, changes=(), within=60):
+        self.page, self.changes = page, dict(changes)
+        self.terminal = Terminal(lab.words("launcher", "bash", "--norc", "-i"), lab.password, columns=WIDE, within=patient(within))
+
+    def __call__(self, lines, *more, code=0):
+        """Types a block, with more words behind its last command, and compares what is printed. Returns what the last command printed."""
+        typed = steps(lines)
+        for number, (command, shown) in enumerate(typed):
+            words = " ".join([command, *more]) if number == len(typed) - 1 else command
+            for text, here in self.changes.items():
+                words = words.replace(text, here)
+            printed = self.terminal.run(words).splitlines()[1:]  # without the line that was typed
+            missing = lacking(shown, printed)
+            assert not missing, f"{words}\nnot as {self.page} shows it:\n" + "\n".join(missing) + "\n--- printed:\n" + "\n".join(printed)
+            ended = self.terminal.run("echo $?").splitlines()[-1]
+            assert ended == str(code), f"{words}: exit code {ended}\n" + "\n".join(printed)
+        return printed
+
+    def close(self):
+        """With MUSTER_WRITE_GUIDES=1, the session is kept among the results."""
+        if os.environ.get("MUSTER_WRITE_GUIDES") == "1":
+            name = "guide_" + self.page.rsplit("/", 1)[1].replace(".md", ".txt").replace("-", "_")
+            (ROOT / "docs/results" / name).write_text(left_on_screen(self.terminal.text))
+        self.terminal.close()
