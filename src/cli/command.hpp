@@ -53,6 +53,8 @@ void add_submit(CLI::App& app, Action& action, const std::vector<std::string>& w
                 const Program& program);
 void add_bench(CLI::App& app, Action& action, const std::vector<std::string>& words,
                const Program& program);
+// `program` follows "--"; muster emit k8s needs it.
+void add_emit(CLI::App& app, Action& action, const Program& program);
 void add_train(CLI::App& app, Action& action, const Program& program);
 void add_runs(CLI::App& app, Action& action);  // runs, logs, attach, stop
 void add_completion(CLI::App& app, Action& action);

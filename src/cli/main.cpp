@@ -160,6 +160,7 @@ int run(int argc, char** argv) {
   add_bench(app, action, line.words, line.program);
   add_train(app, action, line.program);
   add_submit(app, action, line.words, line.program);
+  add_emit(app, action, line.program);
   add_lab(app, action, line.program);
   add_completion(app, action);
   add_man(app, action);
