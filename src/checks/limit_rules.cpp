@@ -19,6 +19,12 @@ constexpr std::int64_t kShmOfRank = 64 * kMiB;
 // Less than that is used up by the first queue pairs and buffers of a rank.
 constexpr std::int64_t kLeastLocked = 64 * kMiB;
 
+// A pod's specification cannot set the limit itself.
+constexpr const char* kPodMemlockFix =
+    "run the container as root with the capability IPC_LOCK (securityContext.capabilities.add; "
+    "muster emit k8s --rdma writes it), or start the nodes' container runtime without a limit: "
+    "LimitMEMLOCK=infinity in the unit of containerd or crio";
+
 // Open files that a rank needs in a job of that size: the catalogue's formula for one group.
 std::int64_t files_needed(int ranks) {
   return 4 * std::int64_t{ranks} + 256;
@@ -118,7 +124,7 @@ Findings find_nofile(const Scene& scene) {
 
 Findings find_memlock(const Scene& scene) {
   Findings findings;
-  if (scene.layout.placements.size() < 2) return findings;
+  if (scene.layout.placements.size() < 2 && scene.job.pods < 2) return findings;
   // MPI may still use RDMA, hence a warning.
   const auto no_rdma = scene.job.env_values.find("NCCL_IB_DISABLE");
   const bool nccl_uses_it = no_rdma == scene.job.env_values.end() || no_rdma->second != "1";
@@ -131,10 +137,11 @@ Findings find_memlock(const Scene& scene) {
     finding.what = "RDMA needs locked memory, but the limit for a rank is too low";
     finding.evidence =
         fmt::format("ulimit -l is {}; it should be unlimited", bytes_text(limit.soft));
-    finding.fix =
-        "in a container, start it with docker run --ulimit memlock=-1 --cap-add IPC_LOCK; on a "
-        "host, run:\n" +
-        finding.fix;
+    finding.fix = scene.job.pods > 0
+                      ? std::string(kPodMemlockFix)
+                      : "in a container, start it with docker run --ulimit memlock=-1 --cap-add "
+                        "IPC_LOCK; on a host, run:\n" +
+                            finding.fix;
     findings.push_back(std::move(finding));
   }
   return findings;

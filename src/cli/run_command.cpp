@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/config_file.hpp"
 #include "cli/detach.hpp"
+#include "cli/first_pod.hpp"
 #include "cli/kept_command.hpp"
 #include "cli/reach.hpp"
 #include "cli/run_help.hpp"
@@ -47,6 +48,8 @@ Result<run::Ending> start_job(const RunOptions& options, const launch::Words& wo
       return run::Ending{.code = **code, .told = true};
     }
   }
+  MUSTER_TRY(const auto signal, wait_for_first_pod(options.job));
+  if (signal) return run::Ending{.code = 128 + *signal};
   return run_attempts(options, words, program, turn);
 }
 
