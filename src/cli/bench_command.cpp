@@ -25,6 +25,7 @@
 #include "cli/first_pod.hpp"
 #include "cli/flag_words.hpp"
 #include "cli/reach.hpp"
+#include "cli/without_rdma.hpp"
 #include "engines/kind.hpp"
 #include "lab/shape.hpp"
 #include "run/folder.hpp"
@@ -133,34 +134,6 @@ Result<double> expected_rate(const BenchOptions& options) {
   MUSTER_TRY(const std::int64_t bits, lab::parse_rate(options.expect));
   return static_cast<double>(bits) / 8;
 }
-
-// Takes RDMA away from what is started, and gives it back: a job's variables become our own.
-class WithoutRdma {
- public:
-  WithoutRdma() {
-    for (const auto& [name, value] : kOff) {
-      const char* before = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-      before_.emplace_back(name, before == nullptr ? std::nullopt : std::optional(before));
-      (void)::setenv(name, value, 1);  // NOLINT(concurrency-mt-unsafe)
-    }
-  }
-  ~WithoutRdma() {
-    for (const auto& [name, value] : before_) {
-      if (value) {
-        (void)::setenv(name.c_str(), value->c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
-      } else {
-        (void)::unsetenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
-      }
-    }
-  }
-  WithoutRdma(const WithoutRdma&) = delete;
-  WithoutRdma& operator=(const WithoutRdma&) = delete;
-
- private:
-  static constexpr std::pair<const char*, const char*> kOff[] = {
-      {"NCCL_IB_DISABLE", "1"}, {"UCX_TLS", "tcp,self,sm"}, {"FI_PROVIDER", "tcp"}};
-  std::vector<std::pair<std::string, std::optional<std::string>>> before_;
-};
 
 Error not_in_pods() {
   return {.code = ErrorCode::kUsage,
