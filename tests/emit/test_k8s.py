@@ -72,7 +72,6 @@ WRONG = [
     (["-x", "MY-VAR=1"], "cannot use -x 'MY-VAR': names of variables have letters, digits and '_', and begin with no digit"),
     (["-x", "WORLD_SIZE=8"], "cannot use -x 'WORLD_SIZE': it tells muster which pod it is in, and is set for each pod"),
     (["--kind", "trainjob", "--max-restarts", "3"], "cannot use --max-restarts '3': a TrainJob is restarted as its runtime says"),
-    (["-N", "0"], "0"),
 ]
 
 
