@@ -370,11 +370,11 @@ Json train_job(const K8sJob& job) {
 bool is_plain(const std::string& text) {
   constexpr std::array kOtherMeanings = {"true", "false", "yes", "no", "on",
                                          "off",  "null",  "y",   "n"};
-  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_ascii_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   const auto is_good = [&](char c) {
-    return is_letter(c) || (c >= '0' && c <= '9') || std::string_view("._/-").find(c) != std::string_view::npos;
+    return is_ascii_letter(c) || (c >= '0' && c <= '9') || std::string_view("._/-").find(c) != std::string_view::npos;
   };
-  if (text.empty() || !is_letter(text.front())) return false;
+  if (text.empty() || !is_ascii_letter(text.front())) return false;
   std::string lower = text;
   for (char& c : lower) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
   return std::all_of(text.begin(), text.end(), is_good) &&
