@@ -18,7 +18,10 @@ constexpr const char* kPod = "Each pod";
 constexpr const char* kNetwork = "Network";
 
 void add_job_flags(CLI::App& command, K8sJob& job) {
-  command.add_option("--name", job.name, "Name of the object")->required()->group(kJob);
+  command.add_option("--name", job.name, "Name of the object")
+      ->required()
+      ->type_name("NAME")
+      ->group(kJob);
   command.add_option("--namespace", job.name_space, "Namespace; default: that of kubectl")
       ->type_name("NAME")
       ->group(kJob);
@@ -36,7 +39,7 @@ void add_job_flags(CLI::App& command, K8sJob& job) {
                   "For a TrainJob: the runtime that it refers to; default: torch-distributed")
       ->type_name("NAME")
       ->group(kJob);
-  command.add_option("-N,--nnodes,--nodes,--pods", job.pods, "Pods")
+  command.add_option("-N,--nnodes,--nodes,--pods", job.pods, "Number of pods")
       ->check(CLI::Range(1, kMostPods))
       ->type_name("N")
       ->capture_default_str()
@@ -46,7 +49,7 @@ void add_job_flags(CLI::App& command, K8sJob& job) {
       ->group(kJob);
   command
       .add_option("--max-restarts", job.max_restarts,
-                  "Start all pods again up to N times if one fails; the program must load its last "
+                  "Restart all pods up to N times if one fails; the program must load its last "
                   "checkpoint itself")
       ->check(CLI::Range(0, kMostRestarts))
       ->type_name("N")
@@ -54,7 +57,7 @@ void add_job_flags(CLI::App& command, K8sJob& job) {
 }
 
 void add_pod_flags(CLI::App& command, K8sJob& job) {
-  command.add_option("--image", job.image, "Image with muster, PyTorch and the program")
+  command.add_option("--image", job.image, "Container image with muster, PyTorch and the program")
       ->required()
       ->group(kPod);
   command.add_option("--pull-policy", job.pull_policy, "When to pull the image; one of")
@@ -121,7 +124,7 @@ void add_network_flags(CLI::App& command, K8sJob& job) {
                   "Interface in the pods for NCCL and Gloo; default: muster chooses in each pod")
       ->type_name("NAME")
       ->group(kNetwork);
-  command.add_option("--port", job.port, "Port of the first pod at which the pods meet")
+  command.add_option("--master-port", job.port, "Port at which the pods find each other")
       ->check(CLI::Range(1024, 65535))
       ->type_name("N")
       ->capture_default_str()

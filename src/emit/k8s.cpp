@@ -171,7 +171,7 @@ Result<void> check_kind(const K8sJob& job) {
                    "trainjob out");
   }
   if (job.port == K8sJob().port) return {};
-  return refused("--port", std::to_string(job.port),
+  return refused("--master-port", std::to_string(job.port),
                  "the runtime of a TrainJob chooses the port; leave the flag out");
 }
 

@@ -29,7 +29,7 @@ def validate(text):
 
 @pytest.mark.parametrize("words", [
     [],
-    ["--max-restarts", "3", "--pull-policy", "Never", "--port", "23456", *EVERYTHING],
+    ["--max-restarts", "3", "--pull-policy", "Never", "--master-port", "23456", *EVERYTHING],
     ["--kind", "trainjob"],
     ["--kind", "trainjob", "--runtime", "torch-tune", *EVERYTHING],
 ], ids=["small-jobset", "large-jobset", "small-trainjob", "large-trainjob"])
