@@ -143,9 +143,8 @@ void add_emit_k8s(CLI::App& emit, Action& action, const Program& program) {
       "bench all-reduce --table. muster contacts no cluster; it refuses names and quantities that "
       "Kubernetes would refuse.\n\n"
       "Examples:\n"
-      "  muster emit k8s --name pi --image IMAGE -N 2 -- python3 pi.py > pi.yaml\n"
-      "  muster emit k8s --name train --image IMAGE -N 4 --gpus 8 --rdma rdma/rdma=1 \\\n"
-      "      --shm 16Gi --queue research -- python3 train.py > train.yaml");
+      "  muster emit k8s --name pi --image me/torch:1 -N 2 -- python3 pi.py > pi.yaml\n"
+      "  muster emit k8s --name llm --image me/torch:1 -N 4 --gpus 8 -- python3 llm.py");
   add_job_flags(*command, *job);
   add_pod_flags(*command, *job);
   add_network_flags(*command, *job);
