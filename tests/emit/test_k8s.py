@@ -3,7 +3,6 @@ import os
 import subprocess
 from pathlib import Path
 
-import pytest
 from tests.waiting import patient
 
 # An environment of its own: tools/requirements/schemas.txt.
@@ -19,33 +18,33 @@ def emit(muster, *words):
     return subprocess.run([muster, "emit", "k8s", *words], capture_output=True, text=True, timeout=patient(30))
 
 
-def validate(text):
-    """By the schemas; the test fails with their reason."""
+def validate(*texts):
+    """The kind of each object, or why the schemas refuse it."""
     assert SCHEMAS.exists(), f"{SCHEMAS} is missing; run tools/install_deps"
-    done = subprocess.run([SCHEMAS, Path(__file__).with_name("validate.py")], input=text, capture_output=True, text=True, timeout=patient(120))
-    assert done.returncode == 0, f"{done.stderr}\n{text}"
-    return done.stdout
-
-
-@pytest.mark.parametrize("words", [
-    [],
-    ["--max-restarts", "3", "--pull-policy", "Never", "--master-port", "23456", *EVERYTHING],
-    ["--kind", "trainjob"],
-    ["--kind", "trainjob", "--runtime", "torch-tune", *EVERYTHING],
-], ids=["small-jobset", "large-jobset", "small-trainjob", "large-trainjob"])
-def test_objects_pass_the_schemas(muster, words):
-    done = emit(muster, *BASE, *words, *PROGRAM)
+    done = subprocess.run([SCHEMAS, Path(__file__).with_name("validate.py")], input="\n---\n".join(texts), capture_output=True, text=True, timeout=patient(120))
     assert done.returncode == 0, done.stderr
-    assert "trainjob" in words and "TrainJob" in validate(done.stdout) or "JobSet" in validate(done.stdout)
+    return done.stdout.splitlines()
+
+
+def test_objects_pass_the_schemas(muster):
+    kinds = [
+        [],
+        ["--max-restarts", "3", "--pull-policy", "Never", "--master-port", "23456", *EVERYTHING],
+        ["--kind", "trainjob"],
+        ["--kind", "trainjob", "--runtime", "torch-tune", *EVERYTHING],
+    ]
+    written = [emit(muster, *BASE, *words, *PROGRAM) for words in kinds]
+    assert [done.returncode for done in written] == [0] * 4, written
+    assert validate(*[done.stdout for done in written]) == ["JobSet", "JobSet", "TrainJob", "TrainJob"]
 
 
 def test_the_schemas_find_mistakes(muster):
     """Otherwise the test above would prove nothing."""
     text = emit(muster, *BASE, "--shm", "1Gi", *PROGRAM).stdout
-    for right, wrong in [("mountPath", "mountpath"), ("completions: 1", "completions: one"), ("replicatedJobs", "replicatedjobs"), ("emptyDir", "emptydir")]:
-        assert right in text
-        done = subprocess.run([SCHEMAS, Path(__file__).with_name("validate.py")], input=text.replace(right, wrong), capture_output=True, text=True, timeout=patient(120))
-        assert done.returncode != 0, f"{wrong} passes"
+    mistakes = [("mountPath", "mountpath"), ("completions: 1", "completions: one"), ("replicatedJobs", "replicatedjobs"), ("emptyDir", "emptydir")]
+    assert all(right in text for right, _ in mistakes)
+    for said, (_, wrong) in zip(validate(*[text.replace(*mistake) for mistake in mistakes]), mistakes, strict=True):
+        assert said.startswith("refused: "), f"{wrong} passes"
 
 
 # Flags beyond BASE (a later --name counts), and the reason.

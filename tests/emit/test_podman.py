@@ -86,12 +86,11 @@ def podman(muster, bare_root, tmp_path_factory):
         podman.close()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def claims(podman):
     """The flags for PyTorch and the examples."""
     deps, examples = podman.volume("deps", DEPS), podman.volume("examples", ROOT / "examples/python")
-    yield ["--pvc", f"{deps}:{DEPS}", "--pvc", f"{examples}:/opt/examples"]
-    podman.play_down()
+    return ["--pvc", f"{deps}:{DEPS}", "--pvc", f"{examples}:/opt/examples"]
 
 
 def pods_of(text):

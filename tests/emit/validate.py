@@ -1,4 +1,4 @@
-"""Validates the object of Kubernetes on standard input, and prints its kind. Run by the Python of the environment `schemas`.
+"""Validates the objects of Kubernetes on standard input, and prints the kind of each, or why it is refused. Run by the Python of the environment `schemas`.
 
 kubernetes-validate has the schemas of Kubernetes itself. The Trainer's models know JobSet and TrainJob; they drop what they do not know, so that an
 object that comes back from them unchanged has no unknown fields.
@@ -32,13 +32,16 @@ def check_train_job(spec):
     check_model(models.TrainerV1alpha1TrainJobSpec, spec)
 
 
-def main():
-    value = yaml.safe_load(sys.stdin)
+def check(value):
     assert set(value) == {"apiVersion", "kind", "metadata", "spec"}, sorted(value)
     known = {("jobset.x-k8s.io/v1alpha2", "JobSet"): check_job_set, ("trainer.kubeflow.org/v1alpha1", "TrainJob"): check_train_job}
     check_model(models.IoK8sApimachineryPkgApisMetaV1ObjectMeta, value["metadata"])
     known[value["apiVersion"], value["kind"]](value["spec"])
-    print(value["kind"])
 
 
-main()
+for one in yaml.safe_load_all(sys.stdin):
+    try:
+        check(one)
+        print(one["kind"])
+    except Exception as error:  # each schema has its own
+        print("refused:", " ".join(f"{type(error).__name__}: {error}".split()))
