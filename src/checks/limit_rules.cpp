@@ -43,8 +43,14 @@ std::string limit_text(std::int64_t limit) {
   return limit < 0 ? "unlimited" : std::to_string(limit);
 }
 
-std::string shm_fix(std::int64_t needed) {
+std::string shm_fix(std::int64_t needed, bool in_pod) {
   const std::int64_t size = std::max<std::int64_t>(1, (2 * needed + kGiB - 1) / kGiB);
+  if (in_pod) {
+    return fmt::format(
+        "mount an emptyDir with the medium Memory at /dev/shm; muster emit k8s --shm {}Gi writes "
+        "it",
+        size);
+  }
   return fmt::format(
       "in a container, start it with docker run --shm-size={}g or --ipc=host; on a host, run:\n{}",
       size, command_on_hosts(fmt::format("sudo mount -o remount,size={}G /dev/shm", size)));
@@ -77,7 +83,9 @@ Findings find_shm(const Scene& scene) {
     const std::string rule =
         fmt::format("{} on the host, {} each",
                     ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks), bytes_text(kShmOfRank));
-    Finding finding{.id = std::string(kShmSmall), .hosts = {host.name()}, .fix = shm_fix(needed)};
+    Finding finding{.id = std::string(kShmSmall),
+                    .hosts = {host.name()},
+                    .fix = shm_fix(needed, scene.job.pods > 0)};
     if (size < 0) {
       finding.what = "there is no /dev/shm";
     } else if (size <= needed) {

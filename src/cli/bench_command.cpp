@@ -137,8 +137,9 @@ Result<double> expected_rate(const BenchOptions& options) {
 
 Error not_in_pods() {
   return {.code = ErrorCode::kUsage,
-          .what = "muster bench pairs and ddp must reach all hosts from one machine, but in a pod "
-                  "muster sees only that pod",
+          .what =
+              "muster bench pairs and ddp must reach all hosts from one machine, but in a pod "
+              "muster sees only that pod",
           .hint = "in pods, measure a collective operation: muster bench all-reduce --table"};
 }
 
@@ -266,9 +267,10 @@ Result<void> Bench::by_pod_count() {
   MUSTER_TRY(const PodLook look, look_at_pod(options_));
   const auto starts = static_cast<int>(bench::pod_shares(pod_->count, look.ranks).size());
   if (starts == 0) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "there is only one pod with one rank, so nothing can be measured",
-                            .hint = "start more pods, or pass --nproc-per-node 2"});
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "there is only one pod with one rank, so nothing can be measured",
+              .hint = "start more pods, or pass --nproc-per-node 2"});
   }
   // Above the port that the platform chose, where there is room.
   const int port = std::min(pod_->master_port, kLastPort - 2 * starts);
@@ -385,7 +387,8 @@ Result<int> Bench::finish() {
 
 Result<int> Bench::run() {
   MUSTER_TRY(pod_, find_pod(options_.job));
-  if (pod_ && (options_.what == "pairs" || options_.what == "ddp")) return unexpected(not_in_pods());
+  if (pod_ && (options_.what == "pairs" || options_.what == "ddp"))
+    return unexpected(not_in_pods());
   MUSTER_TRY(const auto signal, wait_for_first_pod(options_.job));
   if (signal) return 128 + *signal;
   if (options_.what == "pairs") {

@@ -88,8 +88,7 @@ void describe(const Surveyed& all, bench::Results& results) {
   }
   for (int pod = 0; pod < all.job.pods; ++pod) {  // of which nothing else is known
     if (pod == all.job.pod) continue;
-    results.hosts.push_back(
-        {.name = pod_name(pod), .ranks = all.layout.placements.front().ranks});
+    results.hosts.push_back({.name = pod_name(pod), .ranks = all.layout.placements.front().ranks});
   }
 }
 

@@ -107,9 +107,10 @@ void add_pod_flags(CLI::App& command, K8sJob& job) {
 
 void add_network_flags(CLI::App& command, K8sJob& job) {
   command
-      .add_option("--rdma", job.rdma,
-                  "RDMA resource of each pod, such as rdma/rdma=1; may be repeated. Also allows the "
-                  "pods to lock memory (IPC_LOCK)")
+      .add_option(
+          "--rdma", job.rdma,
+          "RDMA resource of each pod, such as rdma/rdma=1; may be repeated. Also allows the "
+          "pods to lock memory (IPC_LOCK)")
       ->take_all()
       ->expected(1)
       ->type_name("NAME=N")
@@ -139,7 +140,8 @@ void add_emit_k8s(CLI::App& emit, Action& action, const Program& program) {
       emit.add_subcommand("k8s", "Write a JobSet or TrainJob that runs a program in pods");
   command->formatter(help_formatter("-- PROGRAM [ARGUMENTS]"));
   command->footer(
-      "Each pod runs the program with muster run, or, if the program is muster, as it is: -- muster "
+      "Each pod runs the program with muster run, or, if the program is muster, as it is: -- "
+      "muster "
       "bench all-reduce --table. muster contacts no cluster; it refuses names and quantities that "
       "Kubernetes would refuse.\n\n"
       "Examples:\n"

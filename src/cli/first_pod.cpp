@@ -24,8 +24,9 @@ Error unknown(const std::string& name, std::chrono::seconds patience) {
           .what = fmt::format("{}, the name of the job's first pod (MASTER_ADDR), does not resolve "
                               "in this pod; muster waited for {} s",
                               name, patience.count()),
-          .hint = "see whether the first pod was started (kubectl get pods), and whether the job "
-                  "has a headless service with that name (kubectl get services)"};
+          .hint =
+              "see whether the first pod was started (kubectl get pods), and whether the job "
+              "has a headless service with that name (kubectl get services)"};
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ struct JobOptions {
   bool module = false;                      // the program is a module of Python's
   bool no_python = false;                   // and never a script of its
   bool verbose = false;
-  std::optional<int> node_rank = std::nullopt;  // --node-rank, which only a pod has
+  std::optional<int> node_rank = std::nullopt;   // --node-rank, which only a pod has
   std::optional<hosts::Pod> pod = std::nullopt;  // instead of what the environment tells of it
 };
 

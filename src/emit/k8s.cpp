@@ -104,9 +104,10 @@ Result<void> check_amounts(const K8sJob& job) {
   MUSTER_CHECK(check_given("--memory", job.memory, refuse_bytes));
   MUSTER_CHECK(check_given("--shm", job.shm, refuse_bytes));
   if (job.shm.empty() || job.memory.empty() || bytes_of(job.shm) <= bytes_of(job.memory)) return {};
-  return refused("--shm", job.shm,
-                 fmt::format("what a pod writes to {} counts as its memory, and --memory is only {}",
-                             kShmPath, job.memory));
+  return refused(
+      "--shm", job.shm,
+      fmt::format("what a pod writes to {} counts as its memory, and --memory is only {}", kShmPath,
+                  job.memory));
 }
 
 Result<void> check_claims(const K8sJob& job) {
@@ -208,8 +209,7 @@ Json variable(const std::string& name, const std::string& value) {
 
 // What torchrun calls the pods' numbers, and muster reads. A TrainJob's runtime sets the same.
 Json numbers_of(const K8sJob& job) {
-  constexpr const char* kIndex =
-      "metadata.annotations['batch.kubernetes.io/job-completion-index']";
+  constexpr const char* kIndex = "metadata.annotations['batch.kubernetes.io/job-completion-index']";
   return Json::array(
       {variable("PET_NNODES", std::to_string(job.pods)),
        {{"name", "PET_NODE_RANK"}, {"valueFrom", {{"fieldRef", {{"fieldPath", kIndex}}}}}},
@@ -370,9 +370,12 @@ Json train_job(const K8sJob& job) {
 bool is_plain(const std::string& text) {
   constexpr std::array kOtherMeanings = {"true", "false", "yes", "no", "on",
                                          "off",  "null",  "y",   "n"};
-  const auto is_ascii_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  const auto is_ascii_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+  };
   const auto is_good = [&](char c) {
-    return is_ascii_letter(c) || (c >= '0' && c <= '9') || std::string_view("._/-").find(c) != std::string_view::npos;
+    return is_ascii_letter(c) || (c >= '0' && c <= '9') ||
+           std::string_view("._/-").find(c) != std::string_view::npos;
   };
   if (text.empty() || !is_ascii_letter(text.front())) return false;
   std::string lower = text;

@@ -17,10 +17,10 @@ struct Unit {
   std::string_view suffix;
   double bytes;
 };
-constexpr std::array kUnits = {Unit{"", 1},          Unit{"k", 1e3},       Unit{"M", 1e6},
-                               Unit{"G", 1e9},       Unit{"T", 1e12},      Unit{"P", 1e15},
-                               Unit{"E", 1e18},      Unit{"Ki", 0x1p10},   Unit{"Mi", 0x1p20},
-                               Unit{"Gi", 0x1p30},   Unit{"Ti", 0x1p40},   Unit{"Pi", 0x1p50},
+constexpr std::array kUnits = {Unit{"", 1},        Unit{"k", 1e3},     Unit{"M", 1e6},
+                               Unit{"G", 1e9},     Unit{"T", 1e12},    Unit{"P", 1e15},
+                               Unit{"E", 1e18},    Unit{"Ki", 0x1p10}, Unit{"Mi", 0x1p20},
+                               Unit{"Gi", 0x1p30}, Unit{"Ti", 0x1p40}, Unit{"Pi", 0x1p50},
                                Unit{"Ei", 0x1p60}};
 
 // The length of digits with at most one '.' at the beginning of the text; 0: there is no number.

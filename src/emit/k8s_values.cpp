@@ -56,7 +56,8 @@ bool is_registry(std::string_view part) {
 
 Refusal refuse_tag(std::string_view tag) {
   if (tag.empty()) return "nothing follows its ':'";
-  if (tag.size() > kLongestTag) return fmt::format("its tag has more than {} characters", kLongestTag);
+  if (tag.size() > kLongestTag)
+    return fmt::format("its tag has more than {} characters", kLongestTag);
   const char bad = first_bad(tag, is_letter_or_digit, "_.-");
   if (bad != '\0') return fmt::format("its tag has the character '{}'", shown(bad));
   if (tag.front() == '.' || tag.front() == '-') return "its tag begins with '.' or '-'";

@@ -2,6 +2,7 @@
 import re
 
 import pytest
+from tests.docs.test_pods_guide import TABLE
 from tests.run.conftest import Run
 from tests.run.launchers import DEPS, SYSTEM_PATH
 
@@ -25,6 +26,7 @@ def pods(module_lab_up, programs):
 def test_a_table_of_all_pods(pods):
     first, second = pods(29600, "bench", "all-reduce", "--table", "--backend", "gloo", "--min", "4M", "--max", "4M", "--iterations", "2")
     assert (first.end(180), second.end(180)) == (0, 0), f"{first.said()}\n{second.said()}"
+    assert first.out[:4] == TABLE[:4], first.said()  # as in the guide
     rows = [re.findall(r"[\d.-]+", line) for line in first.out if re.match(r"\| +\d", line)]
     assert [(ranks, rdma) for ranks, rdma, _, _, _ in rows] == [("2", "-"), ("4", "-")], first.said()
     assert all(float(busbw) > 0 for _, _, _, busbw, _ in rows), first.said()

@@ -17,8 +17,7 @@ TEST(Bytes, OfOtherToolsAreRefusedWithTheRightUnit) {
   EXPECT_EQ(refuse_bytes("16GB"), "'GB' is no unit of Kubernetes; write 16Gi");
   EXPECT_EQ(refuse_bytes("8g"), "'g' is no unit of Kubernetes; write 8Gi");
   EXPECT_EQ(refuse_bytes("512mb"), "'mb' is no unit of Kubernetes; write 512Mi");
-  EXPECT_EQ(refuse_bytes("400m"),
-            "'m' means thousandths of a byte; write M or Mi for megabytes");
+  EXPECT_EQ(refuse_bytes("400m"), "'m' means thousandths of a byte; write M or Mi for megabytes");
   for (const char* bad : {"", "-1Gi", "0", "Gi", "1.2.3", "1.", ".5Gi", "1e", "1 Gi", "0Gi"}) {
     EXPECT_NE(refuse_bytes(bad), std::nullopt) << bad;
   }

@@ -34,6 +34,7 @@ def test_one_pod_by_torchruns_own_variables(pod):
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == ["[n1:0] rank 0 of 2", "[n1:1] rank 1 of 2"]
     assert "this is pod 0 of 1 (PET_NNODES)" in done.stderr
+    assert ": 2 ranks in 1 pod (this is pod 0, n1), " in done.stderr
     assert "muster did not examine the other pods" in done.stderr
 
 
