@@ -20,6 +20,12 @@ constexpr std::int64_t kShmOfRank = 64 * kMiB;
 // Less than that is used up by the first queue pairs and buffers of a rank.
 constexpr std::int64_t kLeastLocked = 64 * kMiB;
 
+// A pod's specification cannot set the limit itself.
+constexpr const char* kPodMemlockFix =
+    "run the container as root with the capability IPC_LOCK (securityContext.capabilities.add; "
+    "muster emit k8s --rdma writes it), or start the nodes' container runtime without a limit: "
+    "LimitMEMLOCK=infinity in the unit of containerd or crio";
+
 // Open files that a rank needs in a job of that size: the catalogue's formula for one group.
 std::int64_t files_needed(int ranks) {
   return 4 * std::int64_t{ranks} + 256;
@@ -38,8 +44,14 @@ std::string limit_text(std::int64_t limit) {
   return limit < 0 ? "unlimited" : std::to_string(limit);
 }
 
-std::string shm_fix(const facts::Facts& facts, std::int64_t needed) {
+std::string shm_fix(const facts::Facts& facts, std::int64_t needed, bool in_pod) {
   const std::int64_t size = std::max<std::int64_t>(1, (2 * needed + kGiB - 1) / kGiB);
+  if (in_pod) {
+    return fmt::format(
+        "mount an emptyDir with the medium Memory at /dev/shm; muster emit k8s --shm {}Gi writes "
+        "it",
+        size);
+  }
   if (is_container(facts)) return start_again_with(facts, fmt::format("--shm-size={}g", size));
   return fmt::format(
       "in a container, start it with docker run --shm-size={}g or --ipc=host; on a host, run:\n{}",
@@ -83,8 +95,9 @@ Findings find_shm(const Scene& scene) {
     const std::string rule =
         fmt::format("{} on the host, {} each",
                     ranks == 1 ? "1 rank" : fmt::format("{} ranks", ranks), bytes_text(kShmOfRank));
-    Finding finding{
-        .id = std::string(kShmSmall), .hosts = {host.name()}, .fix = shm_fix(*host.facts, needed)};
+    Finding finding{.id = std::string(kShmSmall),
+                    .hosts = {host.name()},
+                    .fix = shm_fix(*host.facts, needed, scene.job.pods > 0)};
     if (size < 0) {
       finding.what = "there is no /dev/shm";
     } else if (size <= needed) {
@@ -131,7 +144,7 @@ Findings find_nofile(const Scene& scene) {
 
 Findings find_memlock(const Scene& scene) {
   Findings findings;
-  if (scene.layout.placements.size() < 2) return findings;
+  if (scene.layout.placements.size() < 2 && scene.job.pods < 2) return findings;
   // MPI may still use RDMA, hence a warning.
   const auto no_rdma = scene.job.env_values.find("NCCL_IB_DISABLE");
   const bool nccl_uses_it = no_rdma == scene.job.env_values.end() || no_rdma->second != "1";
@@ -144,7 +157,9 @@ Findings find_memlock(const Scene& scene) {
     finding.what = "RDMA needs locked memory, but the limit for a rank is too low";
     finding.evidence =
         fmt::format("ulimit -l is {}; it should be unlimited", bytes_text(limit.soft));
-    if (!is_container(*host.facts)) {
+    if (scene.job.pods > 0) {
+      finding.fix = kPodMemlockFix;
+    } else if (!is_container(*host.facts)) {
       finding.fix =
           "in a container, start it with docker run --ulimit memlock=-1 --cap-add IPC_LOCK; on a "
           "host, run:\n" +

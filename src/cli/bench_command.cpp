@@ -15,14 +15,17 @@
 #include "bench/compare.hpp"
 #include "bench/judge.hpp"
 #include "bench/page.hpp"
+#include "bench/pod_shares.hpp"
 #include "bench/rounds.hpp"
 #include "bench/suspects.hpp"
 #include "bench/table.hpp"
 #include "cli/bench_job.hpp"
 #include "cli/command.hpp"
 #include "cli/config_file.hpp"
+#include "cli/first_pod.hpp"
 #include "cli/flag_words.hpp"
 #include "cli/reach.hpp"
+#include "cli/without_rdma.hpp"
 #include "engines/kind.hpp"
 #include "lab/shape.hpp"
 #include "run/folder.hpp"
@@ -39,6 +42,7 @@ constexpr const char* kAllOperations =
 constexpr const char* kResultsFile = "/bench.json";
 constexpr int kHostsInFull = 64;  // above, pairs are sampled
 constexpr int kSampledRounds = 16;
+constexpr int kLastPort = 65535;
 
 // As it was given, but for the values of variables, which may be secret.
 std::string command_text(Words words) {
@@ -116,39 +120,28 @@ Words training_words(const BenchOptions& options, const Surveyed& all) {
   return words;
 }
 
+// A table shows only the bandwidth of large messages.
+BenchOptions with_large_messages(BenchOptions options) {
+  constexpr std::int64_t kLargeEnough = std::int64_t{16} << 20;
+  if (options.max_bytes > kLargeEnough) {
+    options.min_bytes = std::max(options.min_bytes, kLargeEnough);
+  }
+  return options;
+}
+
 Result<double> expected_rate(const BenchOptions& options) {
   if (options.expect.empty()) return 0;
   MUSTER_TRY(const std::int64_t bits, lab::parse_rate(options.expect));
   return static_cast<double>(bits) / 8;
 }
 
-// Takes RDMA away from what is started, and gives it back: a job's variables become our own.
-class WithoutRdma {
- public:
-  WithoutRdma() {
-    for (const auto& [name, value] : kOff) {
-      const char* before = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
-      before_.emplace_back(name, before == nullptr ? std::nullopt : std::optional(before));
-      (void)::setenv(name, value, 1);  // NOLINT(concurrency-mt-unsafe)
-    }
-  }
-  ~WithoutRdma() {
-    for (const auto& [name, value] : before_) {
-      if (value) {
-        (void)::setenv(name.c_str(), value->c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
-      } else {
-        (void)::unsetenv(name.c_str());  // NOLINT(concurrency-mt-unsafe)
-      }
-    }
-  }
-  WithoutRdma(const WithoutRdma&) = delete;
-  WithoutRdma& operator=(const WithoutRdma&) = delete;
-
- private:
-  static constexpr std::pair<const char*, const char*> kOff[] = {
-      {"NCCL_IB_DISABLE", "1"}, {"UCX_TLS", "tcp,self,sm"}, {"FI_PROVIDER", "tcp"}};
-  std::vector<std::pair<std::string, std::optional<std::string>>> before_;
-};
+Error not_in_pods() {
+  return {.code = ErrorCode::kUsage,
+          .what =
+              "muster bench pairs and ddp must reach all hosts from one machine, but in a pod "
+              "muster sees only that pod",
+          .hint = "in pods, measure a collective operation: muster bench all-reduce --table"};
+}
 
 class Bench {
  public:
@@ -167,6 +160,8 @@ class Bench {
   Result<void> collectives();
   Result<void> by_rank_count();
   Result<void> rank_counts(const std::string& how);
+  Result<void> by_pod_count();
+  Result<void> pod_counts(const PodLook& look, int first_port, const std::string& how);
   Result<void> pairs();
   Result<void> measure_pairs(const std::vector<bench::Round>& rounds);
   Result<void> trainings();
@@ -179,6 +174,7 @@ class Bench {
 
   const BenchOptions& options_;
   double expected_;
+  std::optional<hosts::Pod> pod_;  // that we are in
   bench::Results results_;
   BenchEnd end_;
   std::vector<std::string> folders_;  // of the starts
@@ -215,11 +211,7 @@ Result<void> Bench::collectives() {
 
 // 2, 4, 8, ... ranks, filling one host after the other, as the tables of clusters have it.
 Result<void> Bench::rank_counts(const std::string& how) {
-  constexpr std::int64_t kLargeEnough = std::int64_t{16} << 20;
-  BenchOptions options = options_;
-  if (options.max_bytes > kLargeEnough) {
-    options.min_bytes = std::max(options.min_bytes, kLargeEnough);
-  }
+  const BenchOptions options = with_large_messages(options_);
   int most = 2;
   for (int ranks = 2; ranks <= most && goes_on(); ranks *= 2) {
     JobOptions job = options.job;
@@ -245,6 +237,48 @@ Result<void> Bench::by_rank_count() {
   const std::size_t counted = results_.traffic.size();
   const WithoutRdma off;
   auto done = rank_counts(", no RDMA");
+  results_.traffic.resize(std::min(counted, results_.traffic.size()));
+  return done;
+}
+
+// In every pod at the same time. Each start has a port of its own, so that a pod that is ahead of
+// the others cannot meet their earlier start.
+Result<void> Bench::pod_counts(const PodLook& look, int first_port, const std::string& how) {
+  int port = first_port;
+  for (const bench::PodShare& share : bench::pod_shares(pod_->count, look.ranks)) {
+    JobOptions job = options_.job;
+    job.job.ranks_per_host = 0;
+    job.pod = pod_;
+    job.pod->count = share.pods;
+    job.pod->ranks_per_pod = share.ranks_per_pod;
+    job.pod->master_port = port++;
+    if (pod_->rank >= share.pods) continue;
+    if (!goes_on()) break;
+    const int ranks = share.pods * share.ranks_per_pod;
+    MUSTER_CHECK(start(fmt::format("{} ranks{}", ranks, how), job, [&](const Surveyed& all) {
+      return Result<Words>(collective_words(with_large_messages(options_), "all-reduce", all));
+    }));
+  }
+  return {};
+}
+
+Result<void> Bench::by_pod_count() {
+  results_.kind = "collectives";
+  MUSTER_TRY(const PodLook look, look_at_pod(options_));
+  const auto starts = static_cast<int>(bench::pod_shares(pod_->count, look.ranks).size());
+  if (starts == 0) {
+    return unexpected(
+        Error{.code = ErrorCode::kUsage,
+              .what = "there is only one pod with one rank, so nothing can be measured",
+              .hint = "start more pods, or pass --nproc-per-node 2"});
+  }
+  // Above the port that the platform chose, where there is room.
+  const int port = std::min(pod_->master_port, kLastPort - 2 * starts);
+  MUSTER_CHECK(pod_counts(look, port, ""));
+  if (!look.has_rdma || !goes_on()) return {};
+  const std::size_t counted = results_.traffic.size();
+  const WithoutRdma off;
+  auto done = pod_counts(look, port + starts, ", no RDMA");
   results_.traffic.resize(std::min(counted, results_.traffic.size()));
   return done;
 }
@@ -318,6 +352,10 @@ Result<void> Bench::trainings() {
 }
 
 Result<int> Bench::finish() {
+  if (pod_ && pod_->rank > 0) {
+    if (end_.code == 0) sys::print_err("muster: measured; the first pod shows the results\n");
+    return end_.code;
+  }
   results_.verdicts = bench::judge(results_, expected_);
   const std::string json = to_json(results_) + "\n";
   if (options_.json) {
@@ -348,12 +386,17 @@ Result<int> Bench::finish() {
 }
 
 Result<int> Bench::run() {
+  MUSTER_TRY(pod_, find_pod(options_.job));
+  if (pod_ && (options_.what == "pairs" || options_.what == "ddp"))
+    return unexpected(not_in_pods());
+  MUSTER_TRY(const auto signal, wait_for_first_pod(options_.job));
+  if (signal) return 128 + *signal;
   if (options_.what == "pairs") {
     MUSTER_CHECK(pairs());
   } else if (options_.what == "ddp") {
     MUSTER_CHECK(trainings());
   } else if (options_.table) {
-    MUSTER_CHECK(by_rank_count());
+    MUSTER_CHECK(pod_ ? by_pod_count() : by_rank_count());
   } else {
     MUSTER_CHECK(collectives());
   }

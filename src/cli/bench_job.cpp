@@ -66,6 +66,10 @@ bench::HostFacts host_facts(const facts::Facts& facts, const layout::Placement& 
   return host;
 }
 
+std::string pod_name(int pod) {
+  return fmt::format("pod {}", pod);
+}
+
 // Of the start with the most ranks, where there are several.
 void describe(const Surveyed& all, bench::Results& results) {
   if (all.layout.ranks < results.ranks) return;
@@ -82,13 +86,25 @@ void describe(const Surveyed& all, bench::Results& results) {
     }
     results.hosts.push_back(std::move(host));
   }
+  for (int pod = 0; pod < all.job.pods; ++pod) {  // of which nothing else is known
+    if (pod == all.job.pod) continue;
+    results.hosts.push_back({.name = pod_name(pod), .ranks = all.layout.placements.front().ranks});
+  }
 }
 
-std::vector<std::string> hosts_by_rank(const layout::Layout& layout) {
+// A pod knows no names of the others.
+std::vector<std::string> hosts_by_rank(const Surveyed& all) {
+  const std::vector<layout::Placement>& placements = all.layout.placements;
   std::vector<std::string> hosts;
-  for (const layout::Placement& placement : layout.placements) {
-    for (int i = 0; i < placement.ranks; ++i) hosts.push_back(placement.host);
+  const auto add = [&](const std::string& host, int ranks) {
+    hosts.insert(hosts.end(), static_cast<std::size_t>(ranks), host);
+  };
+  for (int pod = 0; pod < all.job.pods; ++pod) {
+    const layout::Placement& own = placements.front();
+    add(pod == all.job.pod ? own.host : pod_name(pod), own.ranks);
   }
+  if (all.job.pods > 0) return hosts;
+  for (const layout::Placement& placement : placements) add(placement.host, placement.ranks);
   return hosts;
 }
 
@@ -140,16 +156,6 @@ Result<void> check_place(const JobOptions& job) {
                           .hint = "for example: salloc -N 2 muster bench all-reduce"});
 }
 
-Result<void> refuse_pods(const Surveyed& all) {
-  if (all.job.pods == 0) return {};
-  return unexpected(Error{
-      .code = ErrorCode::kUsage,
-      .what =
-          "muster bench must reach all hosts from one machine, but in a pod it sees only that pod",
-      .hint = "to measure in pods, start muster-bench in each of them; see: muster run -- "
-              "muster-bench collectives --help"});
-}
-
 // Ctrl-C while the hosts are looked at again: what was measured before must not be lost.
 volatile std::sig_atomic_t came = 0;
 
@@ -176,17 +182,30 @@ class Interrupts {
   std::array<struct sigaction, kSignals.size()> before_ = {};
 };
 
+Program bench_program(const BenchOptions& options) {
+  return {options.program.empty() ? own_program(kBenchProgram) : options.program};
+}
+
 Result<std::unique_ptr<Surveyed>> look_at_hosts(const BenchOptions& options,
                                                 const BenchStart& start, const Turn& turn) {
   const Interrupts interrupts;
-  const Program program = {options.program.empty() ? own_program(kBenchProgram) : options.program};
-  MUSTER_TRY(auto all, survey(start.job, program, {.run_id = turn.id()}));
+  MUSTER_TRY(auto all, survey(start.job, bench_program(options), {.run_id = turn.id()}));
   if (came != 0) return std::unique_ptr<Surveyed>();
-  MUSTER_CHECK(refuse_pods(*all));
   return all;
 }
 
 }  // namespace
+
+Result<PodLook> look_at_pod(const BenchOptions& options) {
+  MUSTER_TRY(const auto all, survey(options.job, bench_program(options), {}));
+  PodLook look{.ranks = all->layout.placements.front().ranks};
+  for (const facts::Survey& survey : all->surveys) {
+    if (!survey.facts) return unexpected(survey.facts.error());
+    look.has_rdma = !rdma_text(*survey.facts, all->layout.placements.front()).empty();
+  }
+  all->close();
+  return look;
+}
 
 Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& start,
                              bench::Results& results, sys::LiveLine& line) {
@@ -211,7 +230,7 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
   MUSTER_TRY(const launch::Plan plan, prepare(*all, turn, folder));
   tell_placements(*all, plan);
   line.show(fmt::format("bench: {}: starting {} ranks", start.what, all->layout.ranks));
-  BenchEnd end{.folder = folder, .hosts = hosts_by_rank(all->layout)};
+  BenchEnd end{.folder = folder, .hosts = hosts_by_rank(*all)};
   bench::Lines lines(results, end.hosts);
   OtherLines others;
   const auto watch = [&](sys::Stream stream, const run::Line& said) {
@@ -230,7 +249,10 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
              supervise(*all, start.patience, plan, turn, folder, decide, {.watch = watch}));
   line.clear();
   all->close();
-  const bool whole = lines.ended() && lines.wrong().empty() && !end.interrupted;
+  // Only rank 0 says what was measured, and only to the pod that it is in.
+  const bool measured =
+      all->job.pod > 0 ? ended.verdict.code == 0 : lines.ended() && lines.wrong().empty();
+  const bool whole = measured && !end.interrupted;
   end.code = whole ? 0 : ended.verdict.code;
   if (whole) return end;
   results.cut_short = !lines.wrong().empty() ? lines.wrong() : ended.verdict.text;

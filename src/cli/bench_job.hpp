@@ -30,6 +30,14 @@ struct BenchEnd {
   std::vector<std::string> hosts = {};  // that took part, by rank
 };
 
+struct PodLook {
+  int ranks = 0;  // of this pod
+  bool has_rdma = false;
+};
+
+// What must be known before the first start in a pod: other pods start without asking this one.
+[[nodiscard]] Result<PodLook> look_at_pod(const BenchOptions& options);
+
 // Everything that it measured is in `results` then, also when it ended early: cut_short says so.
 // An Error when it did not begin.
 [[nodiscard]] Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& start,

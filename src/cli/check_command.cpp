@@ -4,6 +4,7 @@
 
 #include "cli/command.hpp"
 #include "cli/config_file.hpp"
+#include "cli/first_pod.hpp"
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
 #include "sys/print.hpp"
@@ -40,6 +41,9 @@ void print_text(const Surveyed& all) {
 }
 
 Result<int> check(const CheckOptions& options, const Program& program) {
+  const std::chrono::seconds patience(options.job.answer_within_s);
+  MUSTER_TRY(const auto signal, wait_for_first_pod(options.job, patience));
+  if (signal) return 128 + *signal;
   MUSTER_TRY(const auto all, survey(options.job, program, {.compare_clocks = true}));
   options.json ? print_json(*all) : print_text(*all);
   return checks::has_errors(all->findings) ? refusal_code(*all) : 0;

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "cli/cluster_options.hpp"
 #include "cli/command.hpp"
+#include "hosts/pod.hpp"
 #include "layout/job.hpp"
 
 namespace muster::cli {
@@ -22,7 +23,8 @@ struct JobOptions {
   bool module = false;                      // the program is a module of Python's
   bool no_python = false;                   // and never a script of its
   bool verbose = false;
-  std::optional<int> node_rank = std::nullopt;  // --node-rank, which only a pod has
+  std::optional<int> node_rank = std::nullopt;   // --node-rank, which only a pod has
+  std::optional<hosts::Pod> pod = std::nullopt;  // instead of what the environment tells of it
 };
 
 // Groups of flags in --help that other commands add to.

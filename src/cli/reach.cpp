@@ -159,15 +159,20 @@ Result<bool> in_allocation() {
   return allocation.has_value();
 }
 
+Result<std::optional<hosts::Pod>> find_pod(const JobOptions& options) {
+  if (options.pod) return options.pod;
+  const std::string& engine = options.job.engine;
+  const bool may_be_pod = engine.empty() || engines::find(engine).comes_with_pytorch;
+  if (!may_be_pod || names_hosts(options.cluster)) return std::optional<hosts::Pod>();
+  return hosts::read_pod(own_environment());
+}
+
 Result<Reach> find_reach(const JobOptions& options) {
   const std::string& engine = options.job.engine;
   const engines::Kind& kind = engines::find(engine);
   const bool asked = needs_allocation(options.job);
-  const bool may_be_pod = engine.empty() || kind.comes_with_pytorch;
-  if (may_be_pod && !names_hosts(options.cluster)) {
-    MUSTER_TRY(std::optional<hosts::Pod> pod, hosts::read_pod(own_environment()));
-    if (pod) return in_pod(*std::move(pod));
-  }
+  MUSTER_TRY(std::optional<hosts::Pod> pod, find_pod(options));
+  if (pod) return in_pod(*std::move(pod));
   if (kind.hosts_by == HostsBy::kPod) return unexpected(no_pod());
   if (!asked && (!engine.empty() || !options.job.launcher.empty())) return over_ssh(options);
   MUSTER_TRY(const auto allocation, hosts::read_allocation(own_environment()));

@@ -29,6 +29,9 @@ struct Reach {
 // Whether Slurm has given us hosts.
 [[nodiscard]] Result<bool> in_allocation();
 
+// The pod that we are in, if the user named no other hosts and no engine that pods cannot have.
+[[nodiscard]] Result<std::optional<hosts::Pod>> find_pod(const JobOptions& options);
+
 // Refuses an --engine that contradicts where we are.
 [[nodiscard]] Result<Reach> find_reach(const JobOptions& options);
 

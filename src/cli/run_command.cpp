@@ -9,6 +9,7 @@
 #include "cli/command.hpp"
 #include "cli/config_file.hpp"
 #include "cli/detach.hpp"
+#include "cli/first_pod.hpp"
 #include "cli/kept_command.hpp"
 #include "cli/reach.hpp"
 #include "cli/run_help.hpp"
@@ -52,6 +53,8 @@ Result<run::Ending> start_job(const RunOptions& options, const launch::Words& wo
                                 options.job.cluster.file->path));
     }
   }
+  MUSTER_TRY(const auto signal, wait_for_first_pod(options.job));
+  if (signal) return run::Ending{.code = 128 + *signal};
   return run_attempts(options, words, program, turn);
 }
 

@@ -49,12 +49,15 @@ std::string unused_rdma(const Surveyed& all, const std::vector<std::string>& nam
 std::string understood(const Surveyed& all, const std::string& run_id) {
   std::vector<std::string> names;
   for (const auto& placement : all.layout.placements) names.push_back(placement.host);
-  return fmt::format("muster: run {}: {} rank{} on {}, {}, network {}{}, master {}\n", run_id,
-                     all.layout.ranks, all.layout.ranks == 1 ? "" : "s", hosts::fold(names),
-                     printable(engine_name(all.layout.engine)),
-                     all.layout.subnet.empty() ? "not known" : all.layout.subnet,
-                     unused_rdma(all, names),
-                     endpoint_text(all.layout.master_address, all.layout.master_port));
+  const std::string place =
+      all.job.pods > 0 ? fmt::format("in {} pod{} (this is pod {}, {})", all.job.pods,
+                                     all.job.pods == 1 ? "" : "s", all.job.pod, hosts::fold(names))
+                       : "on " + hosts::fold(names);
+  return fmt::format(
+      "muster: run {}: {} rank{} {}, {}, network {}{}, master {}\n", run_id, all.layout.ranks,
+      all.layout.ranks == 1 ? "" : "s", place, printable(engine_name(all.layout.engine)),
+      all.layout.subnet.empty() ? "not known" : all.layout.subnet, unused_rdma(all, names),
+      endpoint_text(all.layout.master_address, all.layout.master_port));
 }
 
 // Errors that concern all hosts that answer are no host's own, and no spare would be better.

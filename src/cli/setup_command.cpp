@@ -201,7 +201,7 @@ void add_flags(CLI::App& command, SetupOptions& options) {
 }
 
 // A path in ~/.ssh/muster/config must hold in every folder.
-std::string absolute(const std::string& path) {
+std::string absolute_or_empty(const std::string& path) {
   return path.empty() ? path : std::filesystem::absolute(path).lexically_normal().string();
 }
 
@@ -227,8 +227,8 @@ void add_setup(CLI::App& app, Action& action) {
     for (const CLI::Option* flag : host_flags) {
       options->hosts_given = options->hosts_given || flag->count() > 0;
     }
-    options->key = absolute(options->key);
-    options->identity = absolute(options->identity);
+    options->key = absolute_or_empty(options->key);
+    options->identity = absolute_or_empty(options->identity);
     action = [options] { return run(*options); };
   });
 }

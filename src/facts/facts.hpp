@@ -99,7 +99,7 @@ struct Limit {
 
 struct Limits {
   Limit nofile;
-  Limit memlock;  // bytes
+  Limit memlock;  // bytes; none for a process that may lock any amount (CAP_IPC_LOCK)
   Limit nproc;
 };
 

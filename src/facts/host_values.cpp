@@ -1,6 +1,7 @@
 #include "facts/host_values.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -80,6 +81,21 @@ std::vector<std::string> parse_ahosts(std::string_view text) {
   return addresses;
 }
 
+bool locks_without_limit(std::string_view status, std::string_view uid_map) {
+  constexpr unsigned kIpcLock = 14;  // its bit in the sets of capabilities
+  constexpr std::string_view kEffective = "CapEff:";
+  const auto map = words(uid_map);
+  if (map.size() != 3 || map[0] != "0" || map[1] != "0" || map[2] != "4294967295") return false;
+  for (const std::string_view line : split(status, '\n')) {
+    if (!line.starts_with(kEffective)) continue;
+    const std::string_view digits = trimmed(line.substr(kEffective.size()));
+    std::uint64_t set = 0;
+    (void)std::from_chars(digits.data(), digits.data() + digits.size(), set, 16);
+    return (set >> kIpcLock & 1U) != 0;
+  }
+  return false;
+}
+
 void read_host_values(Facts& facts) {
   utsname kernel{};
   if (::uname(&kernel) == 0) {
@@ -95,6 +111,10 @@ void read_host_values(Facts& facts) {
   facts.limits = {.nofile = read_limit(RLIMIT_NOFILE),
                   .memlock = read_limit(RLIMIT_MEMLOCK),
                   .nproc = read_limit(RLIMIT_NPROC)};
+  if (locks_without_limit(read_start("/proc/self/status", 4096).value_or(""),
+                          read_start("/proc/self/uid_map").value_or(""))) {
+    facts.limits.memlock = {.soft = -1, .hard = -1};
+  }
   read_shm(facts);
   read_port_range(facts);
 }

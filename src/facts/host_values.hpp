@@ -15,6 +15,10 @@ namespace muster::facts {
 // The addresses in what `getent ahosts` prints, each once.
 [[nodiscard]] std::vector<std::string> parse_ahosts(std::string_view text);
 
+// Whether the kernel ignores the limit of locked memory: of a process with CAP_IPC_LOCK, unless a
+// user namespace gave it that capability. From /proc/self/status and /proc/self/uid_map.
+[[nodiscard]] bool locks_without_limit(std::string_view status, std::string_view uid_map);
+
 // Name, system, memory, limits, /dev/shm and the range of automatic ports; what cannot be read is
 // added to not_seen.
 void read_host_values(Facts& facts);

@@ -100,6 +100,21 @@ TEST(Memlock, MattersWithRdmaOnly) {
   EXPECT_EQ(brief(world), "warning n2 rdma-memlock");
 }
 
+TEST(Memlock, MattersInAPodAlthoughItSeesNoOther) {
+  World world = good_world(1);
+  world.host(1).rdma = {layout::roce("mlx5_0", "eth0", 1)};
+  world.host(1).limits.memlock = {8 * kMiB, 8 * kMiB};
+  world.job.pods = 2;
+  world.job.engine = "pods";
+  std::string found;
+  for (const Finding& one : judged(world)) {
+    if (one.id == "rdma-memlock") found = one.fix;
+  }
+  EXPECT_NE(found.find("capability IPC_LOCK"), std::string::npos) << brief(world);
+  world.job.pods = 1;  // alone, it uses no RDMA
+  EXPECT_EQ(brief(world).find("rdma-memlock"), std::string::npos);
+}
+
 TEST(Clock, IsJudgedBeyondDoubt) {
   World world = good_world(3);
   world.surveys[1].clock_ahead_s = 1.4;

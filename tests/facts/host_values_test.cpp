@@ -21,6 +21,16 @@ TEST(Ahosts, each_address_once_and_without_zone) {
             (std::vector<std::string>{"127.0.1.1", "fe80::1"}));
 }
 
+TEST(LockedMemory, has_no_limit_with_the_capability) {
+  const std::string whole = "         0          0 4294967295\n";
+  const std::string with = "Name:\tsh\nCapPrm:\t0\nCapEff:\t0000000000004000\n";
+  EXPECT_TRUE(locks_without_limit(with, whole));
+  EXPECT_FALSE(
+      locks_without_limit("CapEff:\t00000000a80425fb\n", whole));  // a container's usual set
+  EXPECT_FALSE(locks_without_limit(with, "         0       1000          1\n"));
+  EXPECT_FALSE(locks_without_limit("", whole));
+}
+
 TEST(Resolve, an_unknown_name_has_no_address) {
   const auto none = resolve("no-such-name.invalid", kDeadline);
   if (none) {

@@ -1,0 +1,20 @@
+// Amounts of CPU, memory and devices, as Kubernetes writes them. Pure.
+#pragma once
+
+#include <string_view>
+
+#include "emit/k8s_values.hpp"
+
+namespace muster::emit {
+
+// CPUs: 4, 0.5 or 500m.
+[[nodiscard]] Refusal refuse_cpu(std::string_view text);
+// Bytes: 16Gi, 512Mi or 1.5G.
+[[nodiscard]] Refusal refuse_bytes(std::string_view text);
+// Devices, which cannot be divided.
+[[nodiscard]] Refusal refuse_device_count(std::string_view text);
+
+// The bytes of a text that refuse_bytes accepts.
+[[nodiscard]] double bytes_of(std::string_view text);
+
+}  // namespace muster::emit

@@ -1,0 +1,31 @@
+// What Kubernetes accepts as names, images and paths. Each function returns why it would refuse the
+// text, as the end of a sentence, or nothing if it would not. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace muster::emit {
+
+using Refusal = std::optional<std::string>;
+
+// A DNS label that begins with a letter, as services have it.
+[[nodiscard]] Refusal refuse_service_name(std::string_view name);
+// A DNS label, as namespaces have it: at most 63 of a-z, 0-9 and '-'.
+[[nodiscard]] Refusal refuse_label(std::string_view name);
+// DNS labels joined by dots; `most` characters.
+[[nodiscard]] Refusal refuse_subdomain(std::string_view name, std::size_t most = 253);
+// REPOSITORY[:TAG][@DIGEST]
+[[nodiscard]] Refusal refuse_image(std::string_view image);
+// VENDOR-DOMAIN/NAME, as device plugins name what they offer.
+[[nodiscard]] Refusal refuse_resource_name(std::string_view name);
+[[nodiscard]] Refusal refuse_variable_name(std::string_view name);
+[[nodiscard]] Refusal refuse_mount_path(std::string_view path);
+// The value of Multus' annotation: [NAMESPACE/]NAME[@INTERFACE], separated by commas.
+[[nodiscard]] Refusal refuse_networks(std::string_view list);
+[[nodiscard]] Refusal refuse_interface(std::string_view name);
+// Text that YAML can carry: UTF-8 without control characters, except newlines and tabs.
+[[nodiscard]] Refusal refuse_text(std::string_view text);
+
+}  // namespace muster::emit
