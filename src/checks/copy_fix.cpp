@@ -9,6 +9,7 @@
 
 #include "base/printable.hpp"
 #include "checks/wording.hpp"
+#include "engines/table.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::checks {
@@ -47,6 +48,11 @@ std::string copy_fix(const Scene& scene, const std::string& file) {
   }
   if (is_too_much(folder_here(scene, file), scene.launcher.home)) {
     return "move it into a directory of its own, and copy that directory with muster sync";
+  }
+  const engines::HostsBy way = engines::find(scene.layout.engine.kind).hosts_by;
+  if (way == engines::HostsBy::kAllocation && is_in_project(scene, file)) {
+    return "start muster in a directory that all hosts of the job share; muster cannot copy files "
+           "through Slurm";
   }
   return fmt::format(
       "{}copy the directory to these hosts; on the machine that has the right version:\n  muster "

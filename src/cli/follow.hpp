@@ -1,4 +1,4 @@
-// Shows the stored output of a run, also while the run goes on.
+// Shows the stored output of a run that has ended or still runs.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace muster::cli {
 
-// Ctrl-C ends the watching and not the run, while one of these exists. A second one ends muster.
+// While one of these exists, Ctrl-C stops the watching, not the run; a second Ctrl-C ends muster.
 class LeaveOnInterrupt {
  public:
   LeaveOnInterrupt();
@@ -29,7 +29,7 @@ struct Watching {
 void show_stored(const std::string& folder, const Watching& how);
 
 // From the beginning of the attempt in `folder` to the end of the run, restarts included, or until
-// nobody wants it any more. Returns the folder of the attempt that was shown last.
+// the user leaves. Returns the folder of the attempt that was shown last.
 [[nodiscard]] std::string follow_run(std::string folder, const Watching& how);
 
 // Tells a user who leaves how to come back and how to end the run; returns the exit code.

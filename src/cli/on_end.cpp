@@ -7,6 +7,7 @@
 
 #include "base/json.hpp"
 #include "cli/command.hpp"
+#include "cli/run_status.hpp"
 #include "run/past_run.hpp"
 #include "sys/clock.hpp"
 #include "sys/print.hpp"
@@ -19,10 +20,10 @@ constexpr std::chrono::minutes kOnEndTakes{1};
 
 std::string result_of(const run::Turn& turn, const Result<run::Ending>& end) {
   run::PastRun run = run::look_at_run(turn.base, true);
-  run.code = end ? end->code : exit_code(end.error().code);
+  const run::Ending ending = ending_of(end);
+  run.code = ending.code;
   // A run that was refused or stopped before its next attempt has no record that says so.
-  const std::string why = end ? end->text : end.error().what;
-  if (!why.empty()) run.why = why;
+  if (!ending.text.empty()) run.why = ending.text;
   if (!end && run.state == run::RunState::kKilled) run.state = run::RunState::kFailed;
   if (run.name.empty()) run.name = turn.name;  // of a run that was never started
   return json_text(json_of(run, sys::unix_time())) + "\n";

@@ -39,7 +39,7 @@ void add_submit_options(CLI::App& command, RunOptions& options);
 // The flags that they have in common: those that describe the job.
 void add_described_options(CLI::App& command, RunOptions& options);
 
-// What muster knows of all of them; of two with one name, only --help differs.
+// All flags of the three; where two share a name, only their --help differs.
 [[nodiscard]] std::span<const Flag> run_flags();
 
 }  // namespace muster::cli

@@ -25,7 +25,7 @@ struct SyncOptions {
   // Only these paths below `from`, each followed by a zero byte; files that are newer there stay.
   // Null: everything.
   std::shared_ptr<const std::string> paths = nullptr;
-  bool only_new = false;         // of these paths, those for which nothing of that name is there
+  bool only_new = false;         // of these paths, only those that do not exist there
   std::string shared_mark = {};  // name of a file in `from`: a host that sees it in `to` shares it
 };
 
@@ -51,8 +51,8 @@ struct SyncOptions {
                                                    const std::string& host);
 
 // The same for SyncOptions::paths where the host or this machine has no rsync: sends all of them,
-// each time. Files that are newer there stay, as do a link or an empty folder for which something
-// of that name is there. A file is replaced whole or not at all. Prints what newer_there and
+// each time. Files that are newer there stay, as do a link or an empty folder if the name is
+// already taken there. A file is replaced whole or not at all. Prints what newer_there and
 // parse_stats read. Needs GNU's tar, cp and find there.
 [[nodiscard]] std::vector<std::string> tar_words(const SyncOptions& options,
                                                  std::span<const std::string> shell,

@@ -13,7 +13,7 @@ namespace {
 // reads it may be csh or fish. $1: the limit in seconds, $2: the id, $3: the line to run.
 //
 // look: the command's processes; those found before stay on the list until they have ended.
-// still: whether one of them is left after so many tenths of a second; "KILL" is sent meanwhile.
+// still: whether one of them is left after that many tenths of a second; sends "KILL" meanwhile.
 // watch: sleeps until the limit, unless the command ends first.
 // holds: whether one of them has the session's output, for which ssh waits.
 constexpr std::string_view kScript =
@@ -50,7 +50,7 @@ constexpr std::string_view kScript =
     "case $? in 0) exit 221;; 1) exit 222;; esac; "
     "case $code in 221|222) printf %s \"muster-exec-$id\" >&3;; esac; exit $code";
 
-// As sys::quote, also for fish, in which a backslash means something inside of quotes.
+// Like sys::quote, but also for fish, where a backslash inside quotes is special.
 std::string quote_for_any_shell(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) {

@@ -15,12 +15,12 @@
 
 namespace muster::run {
 
-// What a terminal shows in the end of a line with carriage returns, without the newline.
+// What a terminal finally shows of a line with carriage returns, without the newline.
 [[nodiscard]] std::string_view last_drawn(std::string_view line);
-// Whether it was drawn more than once. A bar that was blanked before the line was written is none,
-// and neither is a complete line after a bar that was erased.
+// Whether it was drawn more than once. A bar that was blanked before the line was written does not
+// count, nor does a complete line after a bar that was erased.
 [[nodiscard]] bool is_bar(std::string_view line);
-// Whether a line that was drawn is blank in the end.
+// Whether a line that was drawn ends up blank.
 [[nodiscard]] bool shows_nothing(std::string_view line);
 // The text without control sequences other than colours, so that it stays on its line.
 [[nodiscard]] std::string in_its_line(std::string_view text);
@@ -59,7 +59,7 @@ class Bars {
 
   int lowest_ = INT_MAX;               // rank with a bar so far
   std::map<Key, Live> live_;           // no bars of other ranks
-  std::map<Key, std::size_t> looked_;  // at so many bytes of the unfinished line
+  std::map<Key, std::size_t> looked_;  // bytes of the unfinished line seen so far
   std::set<Key> tall_;
 };
 

@@ -11,12 +11,12 @@ class DiskRoom {
  public:
   explicit DiskRoom(std::string folder) : folder_(std::move(folder)) {}
 
-  // Whether there is room for so many bytes more.
+  // Whether that many more bytes fit.
   [[nodiscard]] bool has(std::size_t bytes);
 
  private:
   std::string folder_;
-  // Bytes that may be written before the next look at the disk: those of most runs.
+  // Bytes that may be written before the disk is looked at again. Most runs print less.
   std::size_t before_look_ = std::size_t{16} << 20;
   bool is_short_ = false;
 };

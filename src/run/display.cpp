@@ -7,20 +7,11 @@
 #include <unistd.h>
 
 #include "base/colour.hpp"
+#include "run/lines.hpp"
 #include "sys/print.hpp"
 
 namespace muster::run {
 namespace {
-
-// Calls `use` with each line, newline included.
-template <typename Use>
-void for_each_line(std::string_view lines, const Use& use) {
-  while (!lines.empty()) {
-    const std::size_t end = std::min(lines.find('\n'), lines.size() - 1) + 1;
-    use(lines.substr(0, end));
-    lines.remove_prefix(end);
-  }
-}
 
 // Whether a line on this terminal can be drawn over.
 bool can_erase() {
@@ -62,8 +53,7 @@ const Display::Style& Display::style(sys::Stream stream) const {
 }
 
 std::string Display::label(sys::Stream stream, const std::vector<Source>& from) const {
-  const Colour colour = stream == sys::Stream::kOut ? Colour::kCyan : Colour::kYellow;
-  return painted(label_of(from), colour, style(stream).colours);
+  return painted_label(stream, from, style(stream).colours);
 }
 
 void Display::show(sys::Stream stream, const Source& from, std::string_view lines) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/colour.hpp"
 #include "hosts/fold.hpp"
 
 namespace muster::run {
@@ -41,6 +42,11 @@ std::string label_of(const std::vector<Source>& sources) {
     if (hosts.empty() || hosts.back() != source.host) hosts.push_back(source.host);
   }
   return fmt::format("[{}:{}]", hosts::fold(hosts), ranks_text(ranks));
+}
+
+std::string painted_label(sys::Stream stream, const std::vector<Source>& sources, bool colours) {
+  const Colour colour = stream == sys::Stream::kOut ? Colour::kCyan : Colour::kYellow;
+  return painted(label_of(sources), colour, colours);
 }
 
 // The number of a waiting line of equal text that comes after all lines of this rank.

@@ -33,6 +33,9 @@ struct Source {
 
 // "[n1:0]", "[n[1-4]:0-31]".
 [[nodiscard]] std::string label_of(const std::vector<Source>& sources);
+// In the colour of the stream.
+[[nodiscard]] std::string painted_label(sys::Stream stream, const std::vector<Source>& sources,
+                                        bool colours);
 
 class Folding {
  public:

@@ -97,21 +97,14 @@ LogFilter::LogFilter(LogWish wish)
 std::string LogFilter::take(sys::Stream stream, std::string_view bytes) {
   if (wish_.stream && *wish_.stream != stream) return {};
   if (takes_all_) return std::string(bytes);
-  std::string& unfinished = unfinished_[stream];
   std::string wanted;
-  for (std::size_t end = 0; (end = bytes.find('\n')) != std::string_view::npos;
-       bytes.remove_prefix(end + 1)) {
-    unfinished.append(bytes.substr(0, end + 1));
-    wanted += shown(unfinished);
-    unfinished.clear();
-  }
-  unfinished.append(bytes);
+  unfinished_[stream].take(bytes, [&](std::string_view line) { wanted += shown(line); });
   return wanted;
 }
 
 std::string LogFilter::rest() {
   std::string wanted;
-  for (auto& [stream, line] : unfinished_) wanted += shown(std::exchange(line, {}));
+  for (auto& [stream, buffer] : unfinished_) wanted += shown(buffer.take_rest());
   return wanted;
 }
 

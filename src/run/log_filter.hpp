@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "run/lines.hpp"
 #include "sys/loop.hpp"
 
 namespace muster::run {
@@ -59,7 +60,7 @@ class LogFilter {
 
   LogWish wish_;
   bool takes_all_;
-  std::map<sys::Stream, std::string> unfinished_;
+  std::map<sys::Stream, LineBuffer> unfinished_;
 };
 
 }  // namespace muster::run

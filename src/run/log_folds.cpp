@@ -3,7 +3,6 @@
 #include <limits>
 #include <utility>
 
-#include "base/colour.hpp"
 #include "run/log_filter.hpp"
 
 namespace muster::run {
@@ -12,13 +11,7 @@ LogFolds::LogFolds(Put put, bool colours)
     : put_(std::move(put)), colours_(colours), folding_(std::numeric_limits<int>::max(), true) {}
 
 void LogFolds::take(sys::Stream stream, std::string_view bytes) {
-  std::string& text = unfinished_[stream];
-  text += bytes;
-  std::size_t from = 0;
-  for (std::size_t end = 0; (end = text.find('\n', from)) != std::string::npos; from = end + 1) {
-    take_line(stream, std::string_view(text).substr(from, end + 1 - from));
-  }
-  text.erase(0, from);
+  unfinished_[stream].take(bytes, [&](std::string_view line) { take_line(stream, line); });
 }
 
 void LogFolds::take_line(sys::Stream stream, std::string_view line) {
@@ -37,15 +30,14 @@ void LogFolds::put_due() {
 
 void LogFolds::put_all() {
   put(folding_.take_all());
-  for (auto& [stream, text] : unfinished_) {
-    if (!text.empty()) put_(stream, std::exchange(text, ""));
+  for (auto& [stream, buffer] : unfinished_) {
+    if (const std::string text = buffer.take_rest(); !text.empty()) put_(stream, text);
   }
 }
 
 void LogFolds::put(const std::vector<Folding::Line>& lines) const {
   for (const Folding::Line& line : lines) {
-    const auto colour = line.stream == sys::Stream::kOut ? Colour::kCyan : Colour::kYellow;
-    put_(line.stream, painted(label_of(line.from), colour, colours_) + " " + line.text);
+    put_(line.stream, painted_label(line.stream, line.from, colours_) + " " + line.text);
   }
 }
 

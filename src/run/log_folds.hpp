@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "run/folding.hpp"
+#include "run/lines.hpp"
 
 namespace muster::run {
 
@@ -30,7 +31,7 @@ class LogFolds {
   Put put_;
   bool colours_;
   Folding folding_;
-  std::map<sys::Stream, std::string> unfinished_;
+  std::map<sys::Stream, LineBuffer> unfinished_;
 };
 
 }  // namespace muster::run

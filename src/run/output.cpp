@@ -26,7 +26,7 @@ constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr std::size_t kMostUnfinished = std::size_t{64} << 20;  // of all ranks together
 
 constexpr std::size_t kMostHeld = 10'000;
-constexpr std::size_t kMostRevealed = 100;  // lines of a failed rank that was not to be shown
+constexpr std::size_t kMostRevealed = 100;  // lines of a failed rank whose output was hidden
 constexpr std::size_t kMostBytesHeld = std::size_t{16} << 20;
 
 // The file's last lines, made printable because a program may write anything. Of a progress bar,
@@ -246,7 +246,7 @@ void Output::say_engine_line(sys::Stream stream, std::string_view line) {
   if (display_) display_->show_engine(line);
 }
 
-// Stores all drawings but the last, as a line that the screen does not show: the bar goes on.
+// Stores all drawings but the last as a line that the screen does not show; the bar stays.
 void Output::cut_bar(sys::Stream stream, const Source& from, std::string& unfinished) {
   const std::size_t last = unfinished.rfind('\r');
   const std::string line = unfinished.substr(0, last) + "\n";

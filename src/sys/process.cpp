@@ -47,7 +47,7 @@ class Running : public std::enable_shared_from_this<Running> {
     if (!command_.on_output) return keep(kept, chunk);
     command_.on_output(stream, chunk);
     kept.append(chunk);
-    // Twice, so that the bytes are moved seldom.
+    // Twice as much, so that the bytes are rarely moved.
     if (kept.size() > 2 * kTailBytes) kept.erase(0, kept.size() - kTailBytes);
   }
 
@@ -82,7 +82,7 @@ class Running : public std::enable_shared_from_this<Running> {
   std::shared_ptr<Timer> timer_;
 };
 
-// All commands of one call, at most so many at a time.
+// All commands of one call, a limited number of them at a time.
 class Batch {
  public:
   using OnEnd = std::function<void(std::size_t, const Result<Ended>&)>;

@@ -37,6 +37,9 @@ TEST(Script, IsMissing) {
   EXPECT_EQ(judged(world).front().what, "the script train.py does not exist on the host");
   EXPECT_TRUE(has(judged(world).front().fix, "\n  muster sync -H 'n[2-3]' ."));
   EXPECT_TRUE(has(judged(world).front().fix, "add --sync to your command"));
+  World in_slurm = world;
+  in_slurm.job.engine = "slurm";
+  EXPECT_TRUE(has(judged(in_slurm).front().fix, "start muster in a directory that all hosts"));
   world.job.program[1] = "/data/my job/train.py";
   EXPECT_TRUE(has(judged(world).front().fix, "\n  muster sync -H 'n[2-3]' '/data/my job'"));
   world.job.program[1] = "train.py";

@@ -74,7 +74,7 @@ class Shell:
         return seen
 
     def completes(self, line, whole):
-        """Types the beginning of a line and a tab, and has the shell run what stands there then."""
+        """Types the beginning of a line and a tab, and lets the shell run the completed line."""
         self.type(line + "\t\r")
         self.see(re.escape("ran: " + whole.removeprefix("muster ")) + r"/? ?\r?\n" + PROMPT)
 

@@ -223,7 +223,7 @@ def test_a_directory_in_which_everybody_can_write_is_passed_over(project):
     os.chown(project.folder / "muster.yaml", 12345, -1)
     project.folder.chmod(0o1777)
     assert project.config(where=project.below)["file"] == ""
-    assert project.run("config").returncode == 2  # but who stands in it is told
+    assert project.run("config").returncode == 2  # but whoever works in that directory is told
 
 
 def test_a_link_that_another_user_could_have_made_is_not_followed(project):

@@ -36,7 +36,7 @@ class Terminal:
         self._settle()
 
     def _read_until(self, *patterns):
-        """The number of the pattern that matches the end of what came after the last line that was typed."""
+        """The number of the pattern that matches the end of the output since the last typed line."""
         deadline = time.monotonic() + self.within
         while True:
             for number, pattern in enumerate(patterns):
@@ -64,7 +64,7 @@ class Terminal:
         self.wait_for(until)
 
     def wait_for(self, pattern):
-        """Until this stands in what came after the last line that was typed."""
+        """Waits until the output since the last typed line matches."""
         self._read_until(pattern + r"(?s:.*)")
 
     def end(self, keys=b""):

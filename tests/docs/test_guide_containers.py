@@ -21,7 +21,7 @@ TRAIN = take(PAGE, f"{RUN}openmpi ")
 RUNS = take(PAGE, "XDG_STATE_HOME=")
 INTEL = take(PAGE, "export IMAGE=muster-job-intel")
 INTEL_TRAIN = take(PAGE, f"{RUN}intel ")
-FROM_HOST = take(PAGE, "printf 'Match all")
+FROM_HOST = take(PAGE, "mkdir -p -m 700 ~/.ssh")
 CLEAN_UP = take(PAGE, "podman rm -f -t 0 launcher worker1 worker2")
 
 HOSTS = ("launcher", "worker1", "worker2")

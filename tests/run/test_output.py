@@ -46,7 +46,7 @@ def expected_lines(rank):
 
 
 def rank_hash(cluster, run_id, rank, *flags):
-    """Of what `muster logs` gives."""
+    """What `muster logs` prints."""
     return cluster.lab.shell("launcher", f"muster logs {run_id} --rank {rank} {' '.join(flags) or '--out'} | sha256sum").split()[0]
 
 
@@ -88,7 +88,7 @@ def test_endless_output_leaves_room_for_the_record(cluster, engine):
 
 
 def test_lines_on_the_screen_are_whole_and_labelled(cluster, engine):
-    """Nothing is lost. Open MPI 4 itself tears hundreds of these lines; muster keeps it from that but on a machine that is badly overloaded."""
+    """Nothing is lost. Open MPI 4 itself tears hundreds of these lines; muster prevents that except on a badly overloaded machine."""
     run = cluster.run(engine, "--nproc-per-node", "2", "--", "python3", "-c", LINES)
     assert run.code == 0, run.errors
     wanted = Counter(f"[n{rank // 2 + 1}:{rank}] {line}" for rank in range(6) for line in expected_lines(rank))

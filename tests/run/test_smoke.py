@@ -59,7 +59,7 @@ def test_what_stops_a_run_gives_check_and_run_one_code(cluster, words, code):
 
 
 def test_a_rank_that_exits_with_one_of_musters_codes_is_told_apart(cluster):
-    """Of a run in the background, whose file says that it runs until it has ended."""
+    """The status file of a run in the background, which says `running` until the run ends."""
     program = "echo up; read line < /tmp/go; exit 125"
     cluster.lab.shell("n1", "rm -f /tmp/go; mkfifo /tmp/go")
     begun = cluster.muster("run", "-d", "--status", "later.json", "-H", "n1", "--", "sh", "-c", program, engine=DEBIANS)
