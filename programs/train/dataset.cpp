@@ -58,7 +58,8 @@ std::vector<uint8_t> read_data_file(const std::string& folder, const std::string
       throw BadFile(path + " does not exist, but " + name + ".gz does: unpack it with gunzip");
     }
     throw BadFile("cannot open " + path + ": " + std::strerror(why) +
-                  "; --dataset-dir must name the directory of the data set on every host (muster sync copies it)");
+                  "; --dataset-dir must name the directory of the data set on every host (muster "
+                  "sync copies it)");
   }
   struct stat status{};
   if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode)) {

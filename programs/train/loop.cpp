@@ -473,15 +473,14 @@ void Training::save() {
 void Training::run() {
   if (first()) {
     char text[256];
-    std::snprintf(text, sizeof text,
-                  "muster-train: %s on %s: %lld images, %lld held out; %d rank%s, batch %lld, %lld "
-                  "epoch%s of %lld steps",
-                  recipe_.name.c_str(), data_.name.c_str(),
-                  static_cast<long long>(data_.train.size()),
-                  static_cast<long long>(data_.test.size()), job_.size, job_.size == 1 ? "" : "s",
-                  static_cast<long long>(settings_.batch), static_cast<long long>(settings_.epochs),
-                  settings_.epochs == 1 ? "" : "s",
-                  static_cast<long long>(settings_.batches_an_epoch));
+    std::snprintf(
+        text, sizeof text,
+        "muster-train: %s on %s: %lld images, %lld held out; %d rank%s, batch %lld, %lld "
+        "epoch%s of %lld steps",
+        recipe_.name.c_str(), data_.name.c_str(), static_cast<long long>(data_.train.size()),
+        static_cast<long long>(data_.test.size()), job_.size, job_.size == 1 ? "" : "s",
+        static_cast<long long>(settings_.batch), static_cast<long long>(settings_.epochs),
+        settings_.epochs == 1 ? "" : "s", static_cast<long long>(settings_.batches_an_epoch));
     status_.say(text);
   }
   const bool nothing_to_do = ended();

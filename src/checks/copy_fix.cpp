@@ -9,7 +9,7 @@
 
 #include "base/printable.hpp"
 #include "checks/wording.hpp"
-#include "engines/table.hpp"
+#include "engines/kind.hpp"
 #include "sys/quote.hpp"
 
 namespace muster::checks {
