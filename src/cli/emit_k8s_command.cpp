@@ -31,7 +31,7 @@ void add_job_flags(CLI::App& command, K8sJob& job) {
           [&job](const std::string& kind) {
             job.kind = kind == "trainjob" ? K8sJob::Kind::kTrainJob : K8sJob::Kind::kJobSet;
           },
-          "Object to write; default: jobset; one of")
+          "Object to write; default: jobset")
       ->check(CLI::IsMember({"jobset", "trainjob"}))
       ->group(kJob);
   command
@@ -88,12 +88,10 @@ void add_pod_flags(CLI::App& command, K8sJob& job) {
                   "Size of /dev/shm, such as 8Gi; default: what the cluster gives, often 64 MiB")
       ->type_name("SIZE")
       ->group(kPod);
-  command
-      .add_option("--pvc", job.claims,
-                  "Volume to mount: the name of a claim and the path; may be repeated")
+  command.add_option("--pvc", job.claims, "Volume to mount, as CLAIM:/PATH; may be repeated")
       ->take_all()
       ->expected(1)
-      ->type_name("CLAIM:/PATH")
+      ->type_name("VOLUME")
       ->group(kPod);
   command
       .add_option("-x,--env", job.variables,

@@ -52,6 +52,12 @@ Refusal refuse_number(std::string_view text) {
   return std::nullopt;
 }
 
+// "e3"; "E" alone is a unit.
+bool has_exponent(std::string_view suffix) {
+  return suffix.size() > 1 && (suffix[0] == 'e' || suffix[0] == 'E') &&
+         suffix.find_first_not_of("+-0123456789", 1) == std::string_view::npos;
+}
+
 // What somebody who writes GB, gb, GiB or g may mean.
 std::string meant_unit(std::string_view suffix) {
   if (suffix.empty() || suffix.front() == ' ') return "Gi";
@@ -66,6 +72,8 @@ std::string meant_unit(std::string_view suffix) {
 Refusal refuse_cpu(std::string_view text) {
   if (auto bad = refuse_number(text)) return bad;
   const std::string_view suffix = text.substr(number_length(text));
+  if (suffix.empty() && number_in(text) < 0.001)
+    return "a CPU has a thousand parts: 1m is the least";
   if (suffix.empty()) return std::nullopt;
   if (suffix != "m") {
     return fmt::format("'{}' is no unit of CPUs; write 4, or 500m for half a CPU",
@@ -81,6 +89,8 @@ Refusal refuse_bytes(std::string_view text) {
   const std::string_view suffix = text.substr(end);
   if (suffix == "m") return "'m' means thousandths of a byte; write M or Mi for megabytes";
   if (find_unit(suffix) != nullptr) return std::nullopt;
+  if (suffix.front() == ',') return "a fraction has a point, as in 1.5Gi";
+  if (has_exponent(suffix)) return "write it without an exponent, as in 2000 or 2Ki";
   return fmt::format("'{}' is no unit of Kubernetes; write {}{}", printable(suffix),
                      text.substr(0, end), meant_unit(suffix));
 }

@@ -126,7 +126,8 @@ Refusal refuse_label(std::string_view name) {
 
 Refusal refuse_service_name(std::string_view name) {
   if (auto bad = refuse_label(name)) return bad;
-  if (is_digit(name.front())) return "it begins with a digit, and it also names a service";
+  if (is_digit(name.front()))
+    return "it begins with a digit; it also names a service, and Kubernetes wants a letter there";
   return std::nullopt;
 }
 

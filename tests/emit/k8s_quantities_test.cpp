@@ -18,6 +18,8 @@ TEST(Bytes, OfOtherToolsAreRefusedWithTheRightUnit) {
   EXPECT_EQ(refuse_bytes("8g"), "'g' is no unit of Kubernetes; write 8Gi");
   EXPECT_EQ(refuse_bytes("512mb"), "'mb' is no unit of Kubernetes; write 512Mi");
   EXPECT_EQ(refuse_bytes("400m"), "'m' means thousandths of a byte; write M or Mi for megabytes");
+  EXPECT_EQ(refuse_bytes("1,5Gi"), "a fraction has a point, as in 1.5Gi");
+  EXPECT_EQ(refuse_bytes("1e3"), "write it without an exponent, as in 2000 or 2Ki");
   for (const char* bad : {"", "-1Gi", "0", "Gi", "1.2.3", "1.", ".5Gi", "1e", "1 Gi", "0Gi"}) {
     EXPECT_NE(refuse_bytes(bad), std::nullopt) << bad;
   }
@@ -27,7 +29,7 @@ TEST(Cpus, MayBeDivided) {
   for (const char* good : {"1", "0.5", "500m", "64"}) {
     EXPECT_EQ(refuse_cpu(good), std::nullopt) << good;
   }
-  for (const char* bad : {"", "0", "-1", "4cores", "1.5m", "0m", "1Gi"}) {
+  for (const char* bad : {"", "0", "0.0001", "-1", "4cores", "1.5m", "0m", "1Gi"}) {
     EXPECT_NE(refuse_cpu(bad), std::nullopt) << bad;
   }
 }
