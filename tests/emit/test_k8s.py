@@ -50,7 +50,7 @@ def test_the_schemas_find_mistakes(muster):
 # Flags beyond BASE (a later --name counts), and the reason.
 WRONG = [
     (["--name", "My_Job"], "cannot use --name 'My_Job': it has the character 'M'; Kubernetes allows a-z, 0-9 and '-'"),
-    (["--name", "7b"], "cannot use --name '7b': it begins with a digit, and it also names a service"),
+    (["--name", "7b"], "cannot use --name '7b': it begins with a digit; it also names a service, and Kubernetes wants a letter there"),
     (["--name", "a" * 60], "which is longer than 63 characters; take a name of at most 48"),
     (["--name", "train-"], "cannot use --name 'train-': it begins or ends with '-'"),
     (["--namespace", "my.team"], "cannot use --namespace 'my.team': it has the character '.'"),
