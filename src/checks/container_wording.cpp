@@ -64,15 +64,16 @@ std::string rdma_fix(const facts::Facts& facts) {
   }
   return "if its machine has no /dev/infiniband either, load the kernel module ib_uverbs there "
          "first; " +
-         start_again_with(facts, "--device=/dev/infiniband --ulimit memlock=-1:-1 --cap-add=IPC_LOCK");
+         start_again_with(facts,
+                          "--device=/dev/infiniband --ulimit memlock=-1:-1 --cap-add=IPC_LOCK");
 }
 
 std::string owner_fix(const facts::Facts& facts, const facts::FileMode& file,
                       const std::string& bundle_owner, const std::string& folder) {
-  const std::string problem =
-      fmt::format("{} belongs to user {}, but must belong to user {} of the container; on the "
-                  "machine of the container, ",
-                  file.path, file.uid, facts.uid);
+  const std::string problem = fmt::format(
+      "{} belongs to user {}, but must belong to user {} of the container; on the "
+      "machine of the container, ",
+      file.path, file.uid, facts.uid);
   if (bundle_owner.empty()) {
     return fmt::format(
         "{}make user {} the owner of the directory that is mounted as ~/.ssh and of all files in "

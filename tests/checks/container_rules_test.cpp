@@ -105,8 +105,9 @@ TEST(Containers, LockMemoryOnlyIfTheirEngineLetsThem) {
   EXPECT_TRUE(has(finding.evidence, "lacks the capability IPC_LOCK")) << finding.evidence;
   EXPECT_TRUE(has(finding.fix, "podman run --ulimit memlock=-1:-1 --cap-add=IPC_LOCK;"))
       << finding.fix;
-  EXPECT_TRUE(has(finding.fix,
-                  "\n  CONTAINER_FLAGS='--ulimit memlock=-1:-1 --cap-add=IPC_LOCK' ./run-worker.sh"))
+  EXPECT_TRUE(
+      has(finding.fix,
+          "\n  CONTAINER_FLAGS='--ulimit memlock=-1:-1 --cap-add=IPC_LOCK' ./run-worker.sh"))
       << finding.fix;
 }
 
