@@ -10,6 +10,7 @@
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
 #include "engines/kind.hpp"
+#include "layout/rails.hpp"
 
 namespace muster::checks {
 namespace {
@@ -70,6 +71,26 @@ Findings find_bridged_containers(const Scene& scene) {
          .fix = "give the containers the network of their machines; publishing ports is not "
                 "enough, because ranks choose their ports themselves:\n  NETWORK=host "
                 "./run-worker.sh\nor, without the bundle's scripts, add --network host"});
+  }
+  return findings;
+}
+
+// /sys shows the cards of the machine to all of its containers; only /dev is the container's own.
+Findings find_hidden_rdma(const Scene& scene) {
+  Findings findings;
+  if (scene.layout.placements.size() < 2 && scene.job.pods < 2) return findings;
+  for (const Participant& host : participants(scene)) {
+    if (!is_container(*host.facts) || host.facts->container.opens_rdma.value_or(true)) continue;
+    if (!layout::has_active_port(*host.facts)) continue;
+    findings.push_back({.id = std::string(kRdmaMissing),
+                        .severity = Severity::kWarning,
+                        .hosts = {host.name()},
+                        .what = "the machine has RDMA, but the container cannot use it: NCCL and "
+                                "MPI will use TCP without saying so",
+                        .evidence = fmt::format("/sys/class/infiniband has {}, but the container "
+                                                "cannot open any /dev/infiniband/uverbs*",
+                                                host.facts->rdma.front().device),
+                        .fix = rdma_fix(*host.facts)});
   }
   return findings;
 }

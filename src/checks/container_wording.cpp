@@ -10,9 +10,7 @@ namespace {
 
 std::vector<std::string> folders_of(std::span<const std::string> hosts) {
   std::vector<std::string> folders;
-  for (const std::string& host : hosts) {
-    folders.push_back("workers/" + sys::quote(std::string_view(host)));
-  }
+  for (const std::string& host : hosts) folders.push_back(worker_folder(host));
   return folders;
 }
 
@@ -20,7 +18,19 @@ std::vector<std::string> folders_of(std::span<const std::string> hosts) {
 std::string script_setting(const std::string& flags) {
   constexpr std::string_view kShm = "--shm-size=";
   if (flags.starts_with(kShm)) return "SHM_SIZE=" + flags.substr(kShm.size());
+  if (flags.starts_with("--device=/dev/infiniband")) return "DEVICES=all";
   return "CONTAINER_FLAGS=" + sys::quote(std::string_view(flags));
+}
+
+std::string command_of(const std::string& engine) {
+  return engine == "containerd" ? "nerdctl" : engine;
+}
+
+// The workers' engine is most likely the launcher's; unknown: no command.
+std::string logs_command(const facts::Facts& launcher, const std::string& worker) {
+  if (!is_container(launcher) || launcher.container.engine == "kubernetes") return {};
+  return fmt::format(" on its machine:\n  {} logs {}", command_of(launcher.container.engine),
+                     sys::quote(std::string_view(worker)));
 }
 
 }  // namespace
@@ -30,6 +40,10 @@ bool is_container(const facts::Facts& facts) {
   return !facts.container.engine.empty() && facts.container.engine != "apptainer";
 }
 
+std::string worker_folder(const std::string& host) {
+  return "workers/" + sys::quote(std::string_view(host));
+}
+
 std::string start_again_with(const facts::Facts& facts, const std::string& flags) {
   const std::string& engine = facts.container.engine;
   if (engine == "kubernetes") {
@@ -37,11 +51,37 @@ std::string start_again_with(const facts::Facts& facts, const std::string& flags
                ? "mount an emptyDir with medium: Memory at /dev/shm in the pod"
                : fmt::format("let the pod's node or runtime class set what {} would set", flags);
   }
-  const std::string command = engine == "containerd" ? "nerdctl" : engine;
   return fmt::format(
       "the host is a container: remove it, and start it again with {} run {}; with the scripts of "
-      "muster setup --bundle:\n  {} ./run-worker.sh",
-      command, flags, script_setting(flags));
+      "muster setup --bundle, and its name as NAME:\n  {} ./run-worker.sh NAME",
+      command_of(engine), flags, script_setting(flags));
+}
+
+std::string rdma_fix(const facts::Facts& facts) {
+  if (facts.container.engine == "kubernetes") {
+    return "request the RDMA resource of the nodes' device plugin for the pod; muster emit k8s "
+           "--rdma writes it";
+  }
+  return "if its machine has no /dev/infiniband either, load the kernel module ib_uverbs there "
+         "first; " +
+         start_again_with(facts,
+                          "--device=/dev/infiniband --ulimit memlock=-1:-1 --cap-add=IPC_LOCK");
+}
+
+std::string owner_fix(const facts::Facts& facts, const facts::FileMode& file,
+                      const std::string& bundle_owner, const std::string& folder) {
+  const std::string problem = fmt::format(
+      "{} belongs to user {}, but must belong to user {} of the container; on the "
+      "machine of the container, ",
+      file.path, file.uid, facts.uid);
+  if (bundle_owner.empty()) {
+    return fmt::format(
+        "{}make user {} the owner of the directory that is mounted as ~/.ssh and of all files in "
+        "it",
+        problem, facts.uid);
+  }
+  return fmt::format("{}in the bundle's directory:\n  sudo chown -R {} {}", problem, bundle_owner,
+                     folder);
 }
 
 std::string bundle_fix(const facts::Facts& launcher, const std::string& failure_id,
@@ -59,9 +99,9 @@ std::string bundle_fix(const facts::Facts& launcher, const std::string& failure_
   if (failure_id == "ssh-connect-refused-or-timeout") {
     return fmt::format(
         "start its container with run-worker.sh; if it runs, its sshd ended or uses another port: "
-        "compare Port in {}/sshd_config with Port in ~/.ssh/config here, and read what its sshd "
-        "says:\n  podman logs {}",
-        folders.front(), sys::quote(std::string_view(hosts.front())));
+        "compare Port in {}/sshd_config with Port in ~/.ssh/config here, and read the log of the "
+        "container{}",
+        folders.front(), logs_command(launcher, hosts.front()));
   }
   if (failure_id == "ssh-host-key-changed" || failure_id == "ssh-host-key-unknown") {
     return fmt::format(

@@ -151,15 +151,23 @@ Findings find_memlock(const Scene& scene) {
   for (const Participant& host : participants(scene)) {
     const facts::Limit& limit = host.facts->limits.memlock;
     if (host.placement->rails.empty() || !is_known(limit) || limit.soft < 0) continue;
+    const facts::Container& container = host.facts->container;
+    const bool contained = is_container(*host.facts);
+    if (contained && !container.opens_rdma.value_or(true)) continue;  // see find_hidden_rdma
     Finding finding = raised_limit(kMemlock, host, "memlock", "unlimited");
     const bool fails = nccl_uses_it && limit.soft < kLeastLocked;
     finding.severity = fails ? Severity::kError : Severity::kWarning;
     finding.what = "RDMA needs locked memory, but the limit for a rank is too low";
     finding.evidence =
         fmt::format("ulimit -l is {}; it should be unlimited", bytes_text(limit.soft));
+    const bool may_not_lock = std::find(container.lacks.begin(), container.lacks.end(),
+                                        "IPC_LOCK") != container.lacks.end();
     if (scene.job.pods > 0) {
       finding.fix = kPodMemlockFix;
-    } else if (!is_container(*host.facts)) {
+    } else if (contained && may_not_lock) {
+      finding.evidence += "; the container lacks the capability IPC_LOCK";
+      finding.fix = start_again_with(*host.facts, "--ulimit memlock=-1:-1 --cap-add=IPC_LOCK");
+    } else if (!contained) {
       finding.fix =
           "in a container, start it with docker run --ulimit memlock=-1 --cap-add IPC_LOCK; on a "
           "host, run:\n" +

@@ -46,6 +46,7 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_nofile(const Scene& scene);
 [[nodiscard]] Findings find_memlock(const Scene& scene);
 [[nodiscard]] Findings find_capabilities(const Scene& scene);
+[[nodiscard]] Findings find_hidden_rdma(const Scene& scene);
 [[nodiscard]] Findings find_clock(const Scene& scene);
 [[nodiscard]] Findings find_gpu_health(const Scene& scene);
 [[nodiscard]] Findings find_gpu_peers(const Scene& scene);
@@ -79,6 +80,7 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"shm", find_shm},
                                       Rule{"nofile", find_nofile},
                                       Rule{"rdma", find_rdma},
+                                      Rule{"hidden-rdma", find_hidden_rdma},
                                       Rule{"rail-faults", find_rail_faults},
                                       Rule{"rail-mtu", find_rail_mtu},
                                       Rule{"rail-variables", find_rail_variables},

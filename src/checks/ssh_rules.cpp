@@ -62,12 +62,12 @@ std::string mode_fix(const facts::FileMode& file, const facts::Facts& facts) {
 }
 
 // In a container nobody can become root, and the file is often one of its machine.
-std::string mode_fix_in_container(const facts::FileMode& file, const facts::Facts& facts) {
-  if (file.uid == facts.uid) return command_on_hosts(mode_fix(file, facts));
-  return fmt::format(
-      "{} belongs to user {}, but must belong to the container's user; on the machine of the "
-      "container, for the directory that it has as ~/.ssh:\n  sudo chown -R {} DIRECTORY",
-      file.path, file.uid, facts.uid);
+std::string fix_on_host(const facts::FileMode& file, const Participant& host,
+                        const std::string& bundle_owner) {
+  if (!is_container(*host.facts) || file.uid == host.facts->uid) {
+    return command_on_hosts(mode_fix(file, *host.facts));
+  }
+  return owner_fix(*host.facts, file, bundle_owner, worker_folder(host.name()));
 }
 
 // Of one file; `hosts` are set by the caller.
@@ -109,6 +109,7 @@ Findings find_ssh_modes(const Scene& scene) {
                                     [](const layout::Placement& one) { return one.here; });
   const engines::HostsBy way = engines::find(scene.layout.engine.kind).hosts_by;
   if (way == engines::HostsBy::kAllocation || all_here) return {};  // no ssh login
+  const std::string& bundle_owner = scene.launcher.container.bundle_owner;
   Findings findings;
   for (const Participant& host : participants(scene)) {
     if (host.placement->here) continue;
@@ -116,9 +117,7 @@ Findings find_ssh_modes(const Scene& scene) {
       if (file.problem.empty()) continue;
       findings.push_back(refused_file(file));
       findings.back().hosts = {host.name()};
-      findings.back().fix = is_container(*host.facts)
-                                ? mode_fix_in_container(file, *host.facts)
-                                : command_on_hosts(mode_fix(file, *host.facts));
+      findings.back().fix = fix_on_host(file, host, bundle_owner);
     }
   }
   for (const facts::FileMode& file : scene.launcher.ssh_files) {
@@ -126,7 +125,7 @@ Findings find_ssh_modes(const Scene& scene) {
     findings.push_back(refused_file(file));
     findings.back().what += " on this machine";
     const bool is_machines = is_container(scene.launcher) && file.uid != scene.launcher.uid;
-    findings.back().fix = is_machines ? mode_fix_in_container(file, scene.launcher)
+    findings.back().fix = is_machines ? owner_fix(scene.launcher, file, bundle_owner, "launcher")
                                       : "  " + mode_fix(file, scene.launcher);
   }
   return findings;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <utility>
 
 #include <linux/capability.h>
@@ -79,6 +80,16 @@ std::vector<std::string> lacking_capabilities(std::string_view status) {
   return {};
 }
 
+bool may_open_verbs(const std::string& folder) {
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
+    if (!entry->path().filename().string().starts_with("uverbs")) continue;
+    if (::access(entry->path().c_str(), R_OK | W_OK) == 0) return true;
+  }
+  return false;
+}
+
 std::string bundle_owner(std::string_view ssh_config) {
   constexpr std::string_view kSign = "# muster bundle: owner ";
   const std::string_view line = ssh_config.substr(0, ssh_config.find('\n'));
@@ -98,6 +109,7 @@ Container read_container(const std::string& home) {
   if (!boot.empty()) container.machine = sys::hash_text(boot).substr(0, 12);
   container.lacks = lacking_capabilities(read_start("/proc/self/status").value_or(""));
   container.reads_memory = may_read_memory_of_others();
+  container.opens_rdma = may_open_verbs();
   return container;
 }
 

@@ -16,6 +16,9 @@ namespace muster::facts {
 // Those that jobs use and that the bounding set (CapBnd of /proc/self/status) lacks.
 [[nodiscard]] std::vector<std::string> lacking_capabilities(std::string_view status);
 
+// Whether we may open a device of verbs, through which programs use RDMA cards.
+[[nodiscard]] bool may_open_verbs(const std::string& folder = "/dev/infiniband");
+
 // "1000:1000" out of the first line of an ssh configuration of `muster setup --bundle`; empty: it
 // is none.
 [[nodiscard]] std::string bundle_owner(std::string_view ssh_config);

@@ -131,6 +131,7 @@ struct Container {
   std::string machine = {};  // equal in all containers on one machine; empty: not known
   std::vector<std::string> lacks = {};              // capabilities that jobs use: "IPC_LOCK"
   std::optional<bool> reads_memory = std::nullopt;  // process_vm_readv works; nothing: not known
+  std::optional<bool> opens_rdma = std::nullopt;    // one of /dev/infiniband; nothing: not known
   std::string bundle_owner = {};  // ~/.ssh is of `muster setup --bundle`: "1000:1000"
 };
 

@@ -94,7 +94,8 @@ void fields(V& v, Mpi& m) {
 template <class V>
 void fields(V& v, Container& c) {
   v("engine", c.engine), v("machine", c.machine), v("lacks", c.lacks);
-  v("reads_memory", c.reads_memory), v("bundle_owner", c.bundle_owner);
+  v("reads_memory", c.reads_memory), v("opens_rdma", c.opens_rdma);
+  v("bundle_owner", c.bundle_owner);
 }
 
 template <class V>

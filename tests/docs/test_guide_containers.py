@@ -22,10 +22,11 @@ RUNS = take(PAGE, "XDG_STATE_HOME=")
 INTEL = take(PAGE, "export IMAGE=muster-job-intel")
 INTEL_TRAIN = take(PAGE, f"{RUN}intel ")
 FROM_HOST = take(PAGE, "mkdir -p -m 700 ~/.ssh")
+HOST_TRAIN = take(PAGE, "$ muster run -H worker1,worker2 --engine torchrun ")
 CLEAN_UP = take(PAGE, "podman rm -f -t 0 launcher worker1 worker2")
 
 HOSTS = ("launcher", "worker1", "worker2")
-PRIVATE_HOME = "mount -t tmpfs none /root && mkdir -m 700 /root/.ssh && export HOME=/root\n"
+PRIVATE_HOME = "mount -t tmpfs -o mode=700 none /root && mkdir -m 700 /root/.ssh && export HOME=/root\n"
 
 pytestmark = [pytest.mark.campaign, pytest.mark.skipif(not is_installed(), reason="needs podman with runc, netavark and iptables")]
 
@@ -126,8 +127,9 @@ def test_the_guide(started):
     assert accuracy(said) > 70 and "Intel MPI" in said
     assert len(re.findall(r"mnist_ddp\.py", reader.type(RUNS))) >= 2, "runs of removed containers are kept"
     leave = [f"ssh -o ControlPath=/root/.ssh/muster/cm/%C -O exit {name}" for name in HOSTS[1:]]  # or the connections stay for minutes
-    said = reader.sh("\n".join([*FROM_HOST, *leave]), private_home=True)
+    said = reader.sh("\n".join([*FROM_HOST, HOST_TRAIN[0][2:], *leave]), private_home=True)
     assert all(name in said.split() for name in HOSTS[1:]), said
+    assert HOST_TRAIN[2].startswith("[worker1:0] epoch 1 of 1: ") and alike(HOST_TRAIN[2]) in map(alike, said.splitlines())
     reader.type(CLEAN_UP)
     assert podman.said("ps", "-aq") == ""
     assert podman.said("network", "ls", "-q").split() == ["podman"]

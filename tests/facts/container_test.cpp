@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "fake_tree.hpp"
+
 namespace muster::facts {
 namespace {
 
@@ -33,6 +35,15 @@ TEST(Container, LacksCapabilitiesOfItsBoundingSet) {
   EXPECT_EQ(lacking_capabilities("CapBnd:\t00000000a88425fb\n"), (Names{"IPC_LOCK", "SYS_PTRACE"}));
   EXPECT_EQ(lacking_capabilities("CapBnd:\tnonsense\n"), Names());
   EXPECT_EQ(lacking_capabilities(""), Names());
+}
+
+TEST(Container, OpensADeviceOfVerbsOrNone) {
+  FakeTree tree;
+  EXPECT_FALSE(may_open_verbs(tree.root() + "/dev/infiniband")) << "no such directory";
+  tree.write("dev/infiniband/rdma_cm", "");
+  EXPECT_FALSE(may_open_verbs(tree.root() + "/dev/infiniband")) << "rdma_cm alone moves no data";
+  tree.write("dev/infiniband/uverbs0", "");
+  EXPECT_TRUE(may_open_verbs(tree.root() + "/dev/infiniband"));
 }
 
 TEST(Container, OfABundleTellsItsOwner) {

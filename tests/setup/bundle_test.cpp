@@ -68,6 +68,9 @@ TEST(Bundle, TheImageGetsNoKeys) {
   const std::string image = file_of(three_hosts(), "Containerfile").content;
   EXPECT_TRUE(has_line(image, "COPY muster /usr/local/bin/muster")) << image;
   EXPECT_TRUE(has_line(image, "USER 1000:1000")) << image;
+  const std::size_t path = image.find("ENV PATH=");
+  ASSERT_NE(path, std::string::npos) << image;
+  EXPECT_LT(image.find(":/usr/sbin:", path), image.find('\n', path)) << "groupadd is there";
 }
 
 TEST(Bundle, CheckingIsNeverSwitchedOff) {
