@@ -79,7 +79,7 @@ Result<void> check_aws_names(const AwsOptions& options) {
   if (!hosts::is_name(options.user)) {
     return unexpected(
         refused_for_aws(fmt::format("--user {} is not a user name", hosts::excerpt(options.user)),
-                        "name the user that the image has for logins, such as ubuntu or ec2-user"));
+                        "name the user that the image has for logins, such as ubuntu"));
   }
   return {};
 }

@@ -42,7 +42,7 @@ def module(muster, service, tmp_path_factory):  # noqa: F811
     subprocess.run([muster, *words[1:]], cwd=folder, check=True, capture_output=True, timeout=patient(30))
     assert ENTER == f"cd {words[words.index('--to') + 1]}"
     module = Module(folder / ENTER.removeprefix("cd "), service, NETWORK)
-    module.run(*shlex.split(INIT))
+    print(module.run(*shlex.split(INIT), "-no-color"))  # the provider's version, for the campaign's page
     return module
 
 

@@ -5,7 +5,8 @@ terraform {
     aws = {
       source = "hashicorp/aws"
       # Version 5 stores only a hash of user_data in the state. Version 6 would store the private host keys in it.
-      version = "~> 5.60"
+      # Before 5.74 there is no interface type efa-only.
+      version = "~> 5.74"
     }
   }
 }

@@ -48,7 +48,7 @@ variable "placement_group" {
 }
 
 variable "image" {
-  description = "Machine image (AMI); empty: Ubuntu 24.04. For GPUs, use an image that has the driver"
+  description = "Machine image (AMI) of Ubuntu; empty: Ubuntu 24.04. For GPUs, use an image that has the driver"
   type        = string
 }
 
