@@ -86,3 +86,10 @@ class Podman:
             if network != "podman":
                 self("network", "rm", network)
         self("rmi", "-a", "-f")
+        self.unmount()
+
+    def unmount(self):
+        """podman mounts its storage onto itself and leaves it mounted, so that nobody could delete the folder."""
+        mounted = self.top / "storage/overlay"
+        if f" {mounted} " in Path("/proc/self/mountinfo").read_text():
+            subprocess.run(["umount", mounted], check=True, timeout=patient(60))

