@@ -71,8 +71,9 @@ Result<int> emit_terraform(const TerraformOptions& options) {
   }
   if (files.empty()) sys::print_out("{}: already up to date\n", folder);
   sys::print_out(
-      "Nothing has been created yet. To create the instances, which cost money until you destroy "
-      "them:\n  cd {} && terraform init && terraform apply\n",
+      "muster has only written files. To create or change the instances, which cost money until "
+      "you "
+      "destroy them:\n  cd {} && terraform init && terraform apply\n",
       sys::quote(folder));
   return 0;
 }
