@@ -120,6 +120,7 @@ TWO_MEANINGS = {
     "-f": "a host file as with mpirun; logs -f as with tail",
     "--force": "goes on in spite of what muster found: errors of the checks, or files of an earlier setup",
     "--backend": "the backends of a bench, and the one of a training",
+    "--network": "the network of a bundle's containers; additional networks of pods",
 }
 
 
