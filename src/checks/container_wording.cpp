@@ -62,10 +62,10 @@ std::string rdma_fix(const facts::Facts& facts) {
     return "request the RDMA resource of the nodes' device plugin for the pod; muster emit k8s "
            "--rdma writes it";
   }
-  return "if its machine has no /dev/infiniband either, load the kernel module ib_uverbs there "
-         "first; " +
-         start_again_with(facts,
-                          "--device=/dev/infiniband --ulimit memlock=-1:-1 --cap-add=IPC_LOCK");
+  return start_again_with(facts,
+                          "--device=/dev/infiniband --ulimit memlock=-1:-1 --cap-add=IPC_LOCK") +
+         "\nif its machine has no /dev/infiniband either, load the kernel module ib_uverbs there "
+         "first";
 }
 
 std::string owner_fix(const facts::Facts& facts, const facts::FileMode& file,
