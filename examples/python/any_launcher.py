@@ -44,10 +44,11 @@ def main():
     if rank == 0:
         for other in range(1, ranks):
             dist.send(tensor, dst=other)
-        print(f"rank 0 of {ranks} sent {tensor.item():g} to the others; numbered by {launcher}", flush=True)
+        # The newline is part of the text, so that a line is one write: ranks may share a terminal.
+        print(f"rank 0 of {ranks} sent {tensor.item():g} to the others; numbered by {launcher}\n", end="", flush=True)
     else:
         dist.recv(tensor, src=0)
-        print(f"rank {rank} of {ranks} received {tensor.item():g} from rank 0; numbered by {launcher}", flush=True)
+        print(f"rank {rank} of {ranks} received {tensor.item():g} from rank 0; numbered by {launcher}\n", end="", flush=True)
     dist.destroy_process_group()
 
 
