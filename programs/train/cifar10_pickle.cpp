@@ -105,8 +105,8 @@ uint32_t PickleReader::take_number(size_t count) {
   return value;
 }
 
-// The next instruction that does something. BinPut and LongBinPut number a value for later use,
-// which these files make none of.
+// The next instruction that does something. BinPut and LongBinPut number a value for later use;
+// these files never use it.
 Code PickleReader::peek() {
   while (at_ < bytes_.size()) {
     const auto code = static_cast<Code>(bytes_[at_]);

@@ -69,7 +69,7 @@ void add_old_driver(const Scene& scene, const Participant& host, Findings& findi
 }
 
 void add_torch_without_gpus(const Participant& host, Findings& findings) {
-  // A PyTorch may use Intel's GPUs by an extension, which its version does not tell.
+  // PyTorch may use Intel's GPUs through an extension that its version does not show.
   const bool usable = std::any_of(
       host.facts->gpus.begin(), host.facts->gpus.end(),
       [](const facts::Gpu& gpu) { return gpu.problem.empty() && gpu.vendor != "Intel"; });

@@ -49,7 +49,7 @@ Error not_set(const hosts::Variable& variable) {
 
 using Variables = std::map<std::string, std::string>;
 
-// Of one name, the last variable holds. One without a value has that of our environment.
+// The last variable of a name counts. One without a value takes its value from our environment.
 Result<void> add_variable(const hosts::Variable& variable, const Variables& own,
                           Variables& values) {
   const auto found = own.find(variable.name);
