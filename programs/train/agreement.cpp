@@ -1,6 +1,7 @@
 #include "programs/train/agreement.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <map>
 
 #include "torch/exchange.hpp"
@@ -13,6 +14,15 @@ std::string first_part(const std::string& text) {
 }
 
 }  // namespace
+
+void say_agreed(const Group& group, const std::string& text) {
+  if (group->getRank() == 0) std::fputs(text.c_str(), stderr);
+  try {
+    static_cast<void>(gather_texts(*group, ""));
+  } catch (const std::exception&) {
+    // A rank has ended already, so nobody is left to wait for.
+  }
+}
 
 void together(const Group& group, const std::function<void()>& act) {
   std::string failure;

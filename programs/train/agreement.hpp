@@ -15,11 +15,15 @@ namespace muster::programs {
 
 using Group = c10::intrusive_ptr<c10d::ProcessGroup>;
 
-// All ranks throw it, with one text: rank 0 alone says it.
+// All ranks throw it with the same text, after a collective that all of them have finished.
 class AgreedError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
+
+// Rank 0 writes the text to standard error. The other ranks wait for that, because an engine kills
+// all ranks, and with them the message, when the first one exits with an error.
+void say_agreed(const Group& group, const std::string& text);
 
 // Collective, like all here: calls `act` on every rank. Where it throws on any, all throw an
 // AgreedError that names the ranks and their hosts.

@@ -8,6 +8,7 @@
 
 #include "muster/job.hpp"
 #include "programs/flag_words.hpp"
+#include "programs/train/agreement.hpp"
 #include "programs/train/models.hpp"
 #include "trainflags/help.hpp"
 #include "trainflags/models.hpp"
@@ -19,7 +20,7 @@ using muster::trainflags::TrainOptions;
 
 constexpr int kUsage = 2;
 
-void run(const muster::Job& job, const TrainOptions& options) {
+int run(const muster::Job& job, const TrainOptions& options) {
   if (options.threads > 0) torch::set_num_threads(options.threads);
   const auto timeout =
       std::chrono::milliseconds(static_cast<int64_t>(options.collective_timeout_s * 1000));
@@ -31,7 +32,13 @@ void run(const muster::Job& job, const TrainOptions& options) {
   if (job.rank == 0) {
     std::printf("muster-train: backend %s: %s\n", choice.backend.c_str(), choice.why.c_str());
   }
-  muster::programs::train(job, group, muster::programs::recipe_of(options), options);
+  try {
+    muster::programs::train(job, group, muster::programs::recipe_of(options), options);
+    return 0;
+  } catch (const muster::programs::AgreedError& error) {
+    muster::programs::say_agreed(group, "muster-train: " + std::string(error.what()) + "\n");
+    return 1;
+  }
 }
 
 }  // namespace
@@ -54,10 +61,7 @@ int main(int count, char** words) {
   try {
     const muster::Job job = muster::join();
     rank = job.rank;
-    run(job, options);
-    return 0;
-  } catch (const muster::programs::AgreedError& error) {
-    if (rank == 0) std::fprintf(stderr, "muster-train: %s\n", error.what());
+    return run(job, options);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "muster-train: rank %d: %s\n", rank, error.what());
   }

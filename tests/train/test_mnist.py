@@ -1,10 +1,15 @@
 """The trainer of MNIST: Python's losses bit for bit, interruptions that do not show, exact evaluation, what it leaves behind."""
+import contextlib
+import os
 import re
+import subprocess
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
+from comparisons.comparison import free_port
 from tests.train.conftest import TORCH_PYTHON, Output
+from tests.waiting import until
 
 TWIN = Path(__file__).with_name("mnist_twin.py")
 SHORT = ["--epochs", "2", "--batch-size", "32", "--log-every", "1", "--max-steps", "60"]
@@ -102,6 +107,25 @@ def test_what_it_leaves_behind(digits, train):
     assert loss[-1][1] > loss[0][1] and accuracy[1][1] < accuracy[0][1], "down is more in a picture"
     assert set(output.result) >= {"accuracy", "steps", "images_per_s", "data_share", "restarts"}
     assert 0 <= output.result["data_share"] < 0.9  # 0.02 on a quiet machine
+
+
+def test_no_rank_ends_before_rank_0_has_said_why(trainer, ranks, tmp_path):
+    """An engine kills all ranks when one of them fails. Rank 0 writes into a full pipe here, so that its message is late."""
+    words, port = [trainer, "mnist", "--dataset-dir", tmp_path, "--output-dir", tmp_path / "output", "--backend", "gloo", "--threads", "1"], free_port()
+    first = ranks(words, 2, only=[0], MASTER_PORT=port, GLOO_SOCKET_IFNAME="lo")
+    pid = first.processes[0].pid
+    writer = os.open(f"/proc/{pid}/fd/2", os.O_WRONLY | os.O_NONBLOCK)
+    with contextlib.suppress(BlockingIOError):
+        while os.write(writer, b" " * 4096):
+            pass
+    os.close(writer)
+    second = ranks(words, 2, only=[1], MASTER_PORT=port, GLOO_SOCKET_IFNAME="lo")
+    until("rank 0 writes to standard error", lambda: Path(f"/proc/{pid}/syscall").read_text().split()[:2] in (["1", "0x2"], ["64", "0x2"]), 60)
+    with pytest.raises(subprocess.TimeoutExpired):
+        second.processes[0].wait(timeout=2)
+    [((_, said), code)] = first.end()
+    assert code == 1 and "muster-train: rank 0 on " in said, said.strip()
+    assert second.end() == [(("", ""), 1)]
 
 
 @pytest.mark.parametrize("flag, value, said", [("--batch-size", "16", "different --batch-size: 32, and now 16"), ("--seed", "2", "different --seed: 1, and now 2"),
