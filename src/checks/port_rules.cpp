@@ -125,6 +125,7 @@ Findings find_open_port(const Scene& scene, const Participant& first) {
 Findings find_port(const Scene& scene) {
   const std::vector<Participant> hosts = participants(scene);
   if (hosts.empty() || hosts.front().placement != scene.layout.placements.data()) return {};
+  if (scene.job.pod > 0) return {};  // rank 0 listens in the first pod, perhaps by now on this host
   const Participant& first = hosts.front();
   const int port = scene.layout.master_port;
   if (port == 0) {

@@ -226,6 +226,16 @@ TEST(Port, IsAnErrorWhenTakenOnTheFirstHost) {
   EXPECT_FALSE(has(judged(world).front().fix, "kill"));
 }
 
+TEST(Port, IsForTheFirstPodOnly) {
+  World world = good_world(1);
+  world.job.pods = 2;
+  world.job.master_port = 29600;
+  world.host(1).listeners = {{.port = 29600}};
+  EXPECT_EQ(brief(world), "error n1 master-port-in-use; note all facts-not-gathered");
+  world.job.pod = 1;
+  EXPECT_EQ(brief(world), "note all facts-not-gathered");
+}
+
 TEST(Port, IsAWarningInTheRangeOfOutgoingConnections) {
   World world = good_world(2);
   world.job.master_port = 40000;
