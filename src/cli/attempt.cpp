@@ -138,8 +138,23 @@ void read_last_words(run::Record& record, const run::Output& output) {
     const std::string errors = text(output.last_errors(rank.rank, kLines));
     rank.cut_off = rank.cut_off || run::says_cut_off(errors);
     rank.timed_out = run::says_timed_out(errors);
+    rank.silent = output.last_errors(rank.rank, 1).empty();
     if (!rank.cut_off) rank.aborted_with = run::abort_code(rank.end->status, errors);
   }
+}
+
+// The rank whose last lines tell most: the one that failed first. If that one is silent, another
+// may have said why for all of them, as programs do in which rank 0 alone reports errors.
+int telling_rank(const run::Record& record, const run::Output& output, int first) {
+  const auto rank_of = [&](int rank) -> const run::RankRecord& {
+    return record.ranks[static_cast<std::size_t>(rank)];
+  };
+  if (first < 0 || !rank_of(first).silent) return first;
+  const std::set<int> held = output.held_ranks();
+  const auto found = std::find_if(held.begin(), held.end(), [&](int rank) {
+    return rank >= 0 && !rank_of(rank).cut_off && !rank_of(rank).timed_out;
+  });
+  return found == held.end() ? first : *found;
 }
 
 // Reports ranks that wrote more than has arrived, except those on lost hosts.
@@ -309,7 +324,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   supervisor.dismiss();
   read_last_words(record, *output);
   AttemptEnd end{.verdict = judge(record), .decision = {}};
-  output->show_held(end.verdict.first_failed_rank);
+  output->show_held(telling_rank(record, *output, end.verdict.first_failed_rank));
   quote_last_words(*output, end.verdict);
   if (!engine_was_shown && !was_ended(record.reason)) quote_engine(*output, end.verdict);
   end.decision = decide(record, end.verdict);

@@ -179,6 +179,12 @@ void Output::show_held(int rank) {
   display_->show_all();
 }
 
+std::set<int> Output::held_ranks() const {
+  std::set<int> ranks;
+  for (const Held& one : held_) ranks.insert(one.from.rank);
+  return ranks;
+}
+
 bool Output::take(const std::string& host, const agent::Piece& piece) {
   if (piece.rank < 0 || piece.rank >= ranks_) return false;
   Received& received = received_[{host, piece.rank, piece.stream}];

@@ -67,6 +67,8 @@ class Output {
   // Shows what was held back of this rank only, or (-1) of all ranks. Of a rank that is not shown
   // otherwise, shows the end of its standard error.
   void show_held(int rank);
+  // The ranks whose lines are held back.
+  [[nodiscard]] std::set<int> held_ranks() const;
   // Lines wait for equal lines of other ranks: while some do, `show_due` must be called every now
   // and then.
   [[nodiscard]] bool has_waiting() const { return display_ && display_->has_waiting(); }

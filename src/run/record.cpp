@@ -93,8 +93,13 @@ std::string others_text(const Record& record, const RankRecord& first) {
                      record.ranks.size());
 }
 
-std::string log_hint(const Record& record, int rank) {
-  return fmt::format("to see its output: muster logs {} --rank {}", record.id, rank);
+std::string log_hint(const Record& record, const RankRecord& rank) {
+  if (rank.silent) {
+    return fmt::format(
+        "rank {} wrote nothing to stderr; to see what the others wrote: muster logs {} --err",
+        rank.rank, record.id);
+  }
+  return fmt::format("to see its output: muster logs {} --rank {}", record.id, rank.rank);
 }
 
 // The one rank that was not waiting for others when `waiter` gave up; null if several or none.
@@ -133,12 +138,12 @@ bool never_ran(const RankRecord& rank) {
 
 std::string failure_hint(const Record& record, const RankRecord& first) {
   if (says_why(first)) return {};
-  if (!end_of(first).memory_ran_out) return log_hint(record, first.rank);
+  if (!end_of(first).memory_ran_out) return log_hint(record, first);
   const double most_gib = static_cast<double>(end_of(first).max_rss_kb) / (1 << 20);
   return fmt::format(
       "the rank itself used up to {:.1f} GiB; use a smaller batch, fewer ranks or fewer DataLoader "
       "workers per host, or raise the memory limit of the container or Slurm job; {}",
-      most_gib, log_hint(record, first.rank));
+      most_gib, log_hint(record, first));
 }
 
 Verdict rank_failed(const Record& record, const RankRecord& first) {

@@ -20,6 +20,7 @@ struct RankRecord {
   std::optional<agent::RankEnd> end = std::nullopt;
   bool cut_off = false;    // it says that it lost the connection to another rank
   bool timed_out = false;  // it says that it waited for others until a timeout
+  bool silent = false;     // it failed and wrote nothing to standard error
   // The exit code with which MPI ended it, also if the engine killed it in the middle of that.
   std::optional<int> aborted_with = std::nullopt;
 };

@@ -123,8 +123,10 @@ TEST_F(OutputTest, WhatTheOthersSayAfterARankFailedIsKeptAndNotShown) {
     EXPECT_TRUE(output.take("n1", piece(0, kErr, 12, "my peer is gone\n")));
     EXPECT_TRUE(output.take("n2", piece(1, kErr, 0, "it was me\n")));
     output.finish();
+    EXPECT_EQ(output.held_ranks(), (std::set<int>{0, 1}));
     output.show_held(1);
     EXPECT_TRUE(output.shown_last(1));
+    EXPECT_TRUE(output.held_ranks().empty());
   });
   EXPECT_EQ(shown, "[n1:0] all is well\n[n2:1] it was me\n");
   EXPECT_EQ(*sys::read_file(folder_ + "/ranks/0.err"), "all is well\nmy peer is gone\n");

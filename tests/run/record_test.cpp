@@ -65,6 +65,14 @@ TEST(Verdict, ARankThatTheKernelKilledForMemoryIsNamedWithTheReason) {
             "to see its output: muster logs r1 --rank 2");
 }
 
+TEST(Verdict, OfARankThatWroteNoErrorPointsToTheOthers) {
+  Record record = six_ranks();
+  ended(record, 2, exited(1), 50);
+  record.ranks[2].silent = true;
+  EXPECT_EQ(judge(record).hint,
+            "rank 2 wrote nothing to stderr; to see what the others wrote: muster logs r1 --err");
+}
+
 TEST(Verdict, MemoryThatRanOutForAHelperOfARankIsMentioned) {
   Record record = six_ranks();
   ended(record, 2, exited(1), 50);

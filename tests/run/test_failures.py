@@ -16,6 +16,17 @@ def test_of_two_ranks_that_fail_the_first_counts(cluster, engine):
     assert "muster: rank 1 on n2 ended with exit code 3; 2 ranks of 3 failed after it" in run.errors
 
 
+def test_what_another_rank_says_is_shown_if_the_first_one_failed_in_silence(cluster, engine):
+    """As in programs in which rank 0 alone reports an error that all ranks have; it is late here."""
+    program = ("[ $RANK = 1 ] && { while ! [ -e /tmp/ready.$MUSTER_RUN_ID ]; do sleep 0.1; done; exit 3; };"
+               "trap 'echo this is why >&2; exit 3' TERM; echo > /tmp/ready.$MUSTER_RUN_ID; while :; do sleep 0.1; done")
+    run = cluster.start(engine, "--nproc-per-node", "2", "--", "sh", "-c", program, hosts="n1")
+    assert run.end(25) == 3, run.said()
+    assert "muster: rank 1 on n1 ended with exit code 3; 1 rank of 2 failed after it" in run.errors, run.said()
+    assert "[n1:0] this is why" in run.errors, run.said()
+    assert f"hint: rank 1 wrote nothing to stderr; to see what the others wrote: muster logs {run.id} --err" in run.errors, run.said()
+
+
 def test_a_program_that_is_not_on_one_host_or_cannot_run(cluster, engine):
     cluster.lab.shell("n2", "rm -f ~/here")
     for host in ("n1", "n3"):
