@@ -58,7 +58,7 @@ def test_a_name_that_never_comes_is_an_error(pod):
     assert "no-pod.job, the name of the job's first pod (MASTER_ADDR), does not resolve in this pod" in checked.stderr
     waiting = Run(pod, ["env", PATH, *told, "sh", "-c", f"echo $$; exec {pod.binary_on_hosts} run -- true"], host="n1")
     waiting.wait_for("waiting for the name of the first pod", lines=waiting.err)
-    pod.shell("n1", f"kill -INT {waiting.out[0]}")
+    pod.shell("n1", f"kill -INT {waiting.wait_for('^[0-9]+$')[0][0]}")
     assert waiting.end() == 130, waiting.said()
 
 
