@@ -26,6 +26,7 @@ HOST_TRAIN = take(PAGE, "$ muster run -H worker1,worker2 --engine torchrun ")
 CLEAN_UP = take(PAGE, "podman rm -f -t 0 launcher worker1 worker2")
 
 HOSTS = ("launcher", "worker1", "worker2")
+IMAGES = ("muster-job", "muster-job-intel")
 PRIVATE_HOME = "mount -t tmpfs -o mode=700 none /root && mkdir -m 700 /root/.ssh && export HOME=/root\n"
 
 pytestmark = [pytest.mark.campaign, pytest.mark.skipif(not is_installed(), reason="needs podman with runc, netavark and iptables")]
@@ -127,10 +128,17 @@ def test_the_guide(started):
     assert accuracy(said) > 70 and "Intel MPI" in said
     assert len(re.findall(r"mnist_ddp\.py", reader.type(RUNS))) >= 2, "runs of removed containers are kept"
     leave = [f"ssh -o ControlPath=/root/.ssh/muster/cm/%C -O exit {name}" for name in HOSTS[1:]]  # or the connections stay for minutes
-    said = reader.sh("\n".join([*FROM_HOST, HOST_TRAIN[0][2:], *leave]), private_home=True)
+    forget = ["muster rm last", 'test -z "$(ls ~/.local/state/muster/runs)"', "muster setup --undo", "test ! -e ~/.ssh/muster"]
+    said = reader.sh("\n".join([*FROM_HOST, HOST_TRAIN[0][2:], *leave, *forget]), private_home=True)
     assert all(name in said.split() for name in HOSTS[1:]), said
     assert HOST_TRAIN[2].startswith("[worker1:0] epoch 1 of 1: ") and alike(HOST_TRAIN[2]) in map(alike, said.splitlines())
+    for name in IMAGES:
+        podman.said("tag", name, f"{name}-kept")  # for the other tests
     reader.type(CLEAN_UP)
+    names = podman.said("images", "--format", "{{.Repository}}").split()
+    for name in IMAGES:
+        podman.said("tag", f"{name}-kept", name)
+    assert not {f"localhost/{name}" for name in IMAGES} & set(names), names
     assert podman.said("ps", "-aq") == ""
     assert podman.said("network", "ls", "-q").split() == ["podman"]
     assert not {"bundle", "job"} & {path.name for path in reader.folder.iterdir()}

@@ -47,6 +47,9 @@ def test_message_passing_with_mpirun(reader):
     reader(MPIRUN)
 
 
+# Each test below takes 10 to 40 s. They run only in a campaign, because the tests of one issue may add two minutes to CI at most.
+
+
 @pytest.mark.campaign
 def test_message_passing_with_torchrun(reader):
     reader(TORCHRUN)
