@@ -56,6 +56,7 @@ void add_bench(CLI::App& app, Action& action, const std::vector<std::string>& wo
 // `program` follows "--"; muster emit k8s needs it.
 void add_emit(CLI::App& app, Action& action, const Program& program);
 void add_train(CLI::App& app, Action& action, const Program& program);
+void add_explain(CLI::App& app, Action& action);
 void add_runs(CLI::App& app, Action& action);  // runs, logs, attach, stop
 void add_completion(CLI::App& app, Action& action);
 void add_man(CLI::App& app, Action& action);

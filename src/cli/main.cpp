@@ -136,7 +136,6 @@ void describe(CLI::App& app) {
       "Examples:\n"
       "  muster run -n 2 train.py --epochs 3             # on this machine\n"
       "  muster setup -H node1,node2                     # once\n"
-      "  muster check -H node1,node2 train.py\n"
       "  muster run -H node1,node2 train.py --epochs 3   # on both");
 }
 
@@ -152,6 +151,7 @@ int run(int argc, char** argv) {
   add_check(app, action, line.program);
   add_run(app, action, line.words, line.program);
   add_runs(app, action);
+  add_explain(app, action);
   add_exec(app, action, line.program);
   add_sync(app, action);
   add_hosts(app, action);

@@ -21,12 +21,6 @@ struct RunsOptions {
   bool json = false;
 };
 
-// 0: it is no terminal, and lines are not cut.
-std::size_t columns_of_output() {
-  winsize size{};
-  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
-}
-
 Result<int> list_runs(const RunsOptions& options) {
   const std::vector<std::string> bases = run::newest_runs();
   const std::size_t shown =
@@ -47,6 +41,11 @@ Result<int> list_runs(const RunsOptions& options) {
 }
 
 }  // namespace
+
+std::size_t columns_of_output() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
 
 void add_runs(CLI::App& app, Action& action) {
   auto [runs, options] = add_verb<RunsOptions>(

@@ -30,6 +30,9 @@ inline CLI::Option* take_run(CLI::App* command, std::string& run) {
   return command->add_option("RUN", run, std::string(kRunHelp) + ", which is the default");
 }
 
+// How wide the terminal on standard output is; 0: it is no terminal, and lines are not cut.
+[[nodiscard]] std::size_t columns_of_output();
+
 void add_logs(CLI::App& app, Action& action);
 void add_attach(CLI::App& app, Action& action);
 void add_stop(CLI::App& app, Action& action);

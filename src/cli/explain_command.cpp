@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <cerrno>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/json.hpp"
+#include "catalogue/catalogue.hpp"
+#include "cli/runs_command.hpp"
+#include "explain/explanation.hpp"
+#include "explain/text.hpp"
+#include "run/about.hpp"
+#include "run/folder.hpp"
+#include "run/record.hpp"
+#include "sys/file.hpp"
+#include "sys/print.hpp"
+
+namespace muster::cli {
+namespace {
+
+struct ExplainOptions {
+  std::vector<std::string> what;
+  bool list = false;
+  bool markdown = false;
+  bool json = false;
+};
+
+constexpr std::size_t kUsualWidth = 80;
+constexpr std::size_t kWidest = 100;
+
+std::size_t width_of_output() {
+  const std::size_t columns = columns_of_output();
+  return columns == 0 ? kUsualWidth : std::clamp(columns, kUsualWidth / 2, kWidest);
+}
+
+// Reads to the end, in pieces: a log may be larger than memory.
+Result<void> scan_file(explain::Scan& scan, const std::string& path, const std::string& name) {
+  const bool is_stdin = path == "-";
+  const sys::Fd opened(is_stdin ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const int file = is_stdin ? STDIN_FILENO : opened.get();
+  if (file < 0) return unexpected(system_error("cannot read the log", path));
+  scan.begin(name);
+  std::vector<char> piece(std::size_t{1} << 18);
+  while (true) {
+    const ssize_t count = ::read(file, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return unexpected(system_error("cannot read the log", path));
+    if (count == 0) return {};
+    scan.take({piece.data(), static_cast<std::size_t>(count)});
+  }
+}
+
+nlohmann::ordered_json json_of(const explain::Cause& cause) {
+  nlohmann::ordered_json json;
+  json["id"] = nullptr;
+  if (cause.failure != nullptr) json["id"] = cause.failure->id;
+  json["title"] =
+      cause.failure == nullptr ? cause.text : explain::filled(cause.failure->title, cause.values);
+  json["file"] = cause.place.file;
+  json["line"] = cause.place.line;
+  json["text"] = cause.text;
+  json["ranks"] = cause.ranks;
+  json["hosts"] = cause.hosts;
+  if (cause.exception) {
+    const explain::Exception& exception = cause.exception->exception;
+    json["exception"] = {{"type", exception.type},
+                         {"message", exception.message},
+                         {"file", exception.frame.file},
+                         {"line", exception.frame.line},
+                         {"function", exception.frame.function},
+                         {"own_code", exception.is_users},
+                         {"because_of", exception.before}};
+  }
+  json["fix"] = nlohmann::ordered_json::array();
+  if (cause.failure != nullptr) {
+    for (const std::string& step : cause.failure->fix) {
+      json["fix"].push_back(explain::filled_step(step, cause.values));
+    }
+  }
+  return json;
+}
+
+void show_json(const explain::Explanation& explanation) {
+  nlohmann::ordered_json json;
+  json["confidence"] = name_of(explanation.confidence);
+  json["verdict"] = explanation.verdict;
+  for (const auto& [name, causes] : {std::pair{"causes", &explanation.causes},
+                                     std::pair{"consequences", &explanation.consequences}}) {
+    json[name] = nlohmann::ordered_json::array();
+    for (const explain::Cause& cause : *causes) json[name].push_back(json_of(cause));
+  }
+  json["unusual"] = nlohmann::ordered_json::array();
+  for (const explain::Oddity& odd : explanation.oddities) {
+    json["unusual"].push_back(
+        {{"file", odd.place.file}, {"line", odd.place.line}, {"text", odd.text}});
+  }
+  sys::print_out("{}\n", json_text(json));
+}
+
+void show(const explain::Explanation& explanation, bool json) {
+  if (json) return show_json(explanation);
+  sys::write_out(explain::full_text(explanation, width_of_output()));
+}
+
+Result<int> explain_files(const ExplainOptions& options) {
+  const explain::Matcher matcher(catalogue::failures());
+  explain::Scan scan(matcher);
+  for (const std::string& path : options.what) {
+    MUSTER_CHECK(scan_file(scan, path, path == "-" ? "stdin" : path));
+  }
+  show(explain::explain(scan.finish()), options.json);
+  return 0;
+}
+
+// What the record of the run tells beyond its output.
+explain::RunKnowledge knowledge_of(const run::Summary& summary) {
+  return {
+      .first_failed_rank = summary.failed_rank, .verdict = summary.text, .hosts = summary.hosts};
+}
+
+Result<int> explain_run(const std::string& name, bool json) {
+  MUSTER_TRY(const std::string found, run::find_run(name));
+  const std::string folder = run::latest_of(found);
+  const std::string id = run::id_of(folder);
+  const auto summary =
+      run::parse_summary(sys::read_file(folder + "/record.json").value_or(std::string()));
+  if (summary && summary->code == 0 && !json) {
+    sys::print_out("{} succeeded: there is no failure to explain.\n", id);
+    return 0;
+  }
+  const auto about = run::read_about(folder);
+  const explain::Matcher matcher(catalogue::failures());
+  explain::Scan scan(matcher, about ? about->ranks : 0);
+  for (const char* const file : {"err", "out", "engine"}) {
+    const std::string path = folder + "/" + file;
+    if (!sys::exists(path)) continue;
+    MUSTER_CHECK(scan_file(scan, path, file));
+  }
+  show(explain::explain(scan.finish(), summary ? knowledge_of(*summary) : explain::RunKnowledge{}),
+       json);
+  return 0;
+}
+
+Result<int> show_list(const ExplainOptions& options) {
+  const auto& all = catalogue::failures();
+  sys::write_out(options.markdown ? explain::troubleshooting_page(all) : explain::list_text(all));
+  return 0;
+}
+
+bool is_log(const std::string& word) {
+  return word == "-" || word.find('/') != std::string::npos || sys::exists(word);
+}
+
+Result<int> explain_what(const ExplainOptions& options) {
+  if (options.list || options.markdown) return show_list(options);
+  if (options.what.empty()) return explain_run("last", options.json);
+  const std::string& first = options.what.front();
+  if (options.what.size() > 1 || is_log(first)) return explain_files(options);
+  if (const catalogue::Failure* failure = catalogue::find(first)) {
+    sys::write_out(explain::handbook_text(*failure, width_of_output()));
+    return 0;
+  }
+  auto explained = explain_run(first, options.json);
+  if (explained) return explained;
+  Error error = std::move(explained).error();
+  error.hint += error.hint.empty() ? "" : "; ";
+  error.hint += "a log is named by its path, and muster explain --list shows the ids of failures";
+  return unexpected(std::move(error));
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, Action& action) {
+  auto [command, options] = add_verb<ExplainOptions>(
+      app, action, "explain", "Name the cause of a failure from the logs", explain_what);
+  command->footer(
+      "Reads the output of a run, or logs of any launcher: mpirun, srun, torchrun, DeepSpeed, "
+      "kubectl logs. Nothing is sent anywhere.\n\n"
+      "Examples:\n  muster explain\n  muster explain lr3\n  muster explain slurm-4711.out\n"
+      "  muster explain pod-0.log pod-1.log\n  muster explain nccl-dev-shm-full");
+  command->add_option("WHAT", options->what,
+                      "A run (its id, the beginning of one, or its name; default: the newest), log "
+                      "files, '-' for standard input, or the id of a failure");
+  command->add_flag("--list", options->list, "List the failures that muster knows, by symptom");
+  command->add_flag("--markdown", options->markdown,
+                    "List them as a page in Markdown, with meaning and fix");
+  command->add_flag("--json", options->json, "Print one JSON object");
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,207 @@
+#include "explain/explanation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <set>
+#include <tuple>
+
+namespace muster::explain {
+namespace {
+
+using catalogue::Kind;
+using catalogue::Symptom;
+
+// From the most to the least likely root cause.
+enum class Tier { kCause, kDoubtful, kConsequence, kIgnored };
+
+Tier tier_of(const catalogue::Failure& failure) {
+  if (failure.kind == Kind::kBenign) return Tier::kIgnored;
+  if (failure.kind == Kind::kConsequence) return Tier::kConsequence;
+  const bool is_mild = failure.symptom == Symptom::kWarning || failure.symptom == Symptom::kSlow;
+  return is_mild ? Tier::kDoubtful : Tier::kCause;
+}
+
+Tier tier_of(const SeenException& seen) {
+  if (seen.failure != nullptr && seen.failure->kind != Kind::kBenign) {
+    return tier_of(*seen.failure);
+  }
+  // Ctrl-C, and how launchers report that a rank failed.
+  constexpr std::array kFollowing = {"KeyboardInterrupt", "ChildFailedError", "SignalException",
+                                     "BrokenPipeError"};
+  const bool is_following =
+      std::find(kFollowing.begin(), kFollowing.end(), seen.exception.type) != kFollowing.end();
+  if (is_following) return Tier::kConsequence;
+  return seen.exception.is_users ? Tier::kCause : Tier::kDoubtful;
+}
+
+struct Candidate {
+  Tier tier;
+  Cause cause;
+};
+
+template <class Seen>
+void name_ranks(Cause& cause, const Seen& seen) {
+  cause.ranks.assign(seen.ranks.begin(), seen.ranks.end());
+  cause.hosts.assign(seen.hosts.begin(), seen.hosts.end());
+}
+
+void set_values(Cause& cause, const RunKnowledge& run) {
+  if (!cause.origin.host.empty()) cause.values.try_emplace("host", cause.origin.host);
+  if (cause.origin.rank >= 0) {
+    cause.values.try_emplace("rank", std::to_string(cause.origin.rank));
+  }
+  std::string hosts;
+  for (const std::string& host : run.hosts) hosts += (hosts.empty() ? "" : ",") + host;
+  if (!hosts.empty()) cause.values.try_emplace("hosts", hosts);
+}
+
+Cause cause_of(const SeenFailure& seen) {
+  const Sighting& first = seen.first.front();
+  Cause cause{.failure = seen.failure,
+              .place = first.place,
+              .origin = first.origin,
+              .text = first.text,
+              .values = first.values,
+              .order = seen.order};
+  name_ranks(cause, seen);
+  return cause;
+}
+
+Cause cause_of(const SeenException& seen) {
+  Cause cause{.failure = seen.failure,
+              .exception = seen,
+              .place = seen.place,
+              .origin = seen.exception.origin,
+              .text = headline(seen.exception),
+              .order = seen.order};
+  name_ranks(cause, seen);
+  return cause;
+}
+
+// An exception whose message the catalogue knows is one cause together with that failure.
+std::vector<Candidate> candidates_of(const Evidence& evidence) {
+  std::vector<Candidate> candidates;
+  std::set<const catalogue::Failure*> with_exception;
+  for (const SeenException& seen : evidence.exceptions) {
+    if (seen.failure != nullptr && !with_exception.insert(seen.failure).second) continue;
+    candidates.push_back({.tier = tier_of(seen), .cause = cause_of(seen)});
+  }
+  for (const SeenFailure& seen : evidence.failures) {
+    if (!with_exception.contains(seen.failure)) {
+      candidates.push_back({.tier = tier_of(*seen.failure), .cause = cause_of(seen)});
+      continue;
+    }
+    for (Candidate& candidate : candidates) {
+      if (candidate.cause.failure != seen.failure) continue;
+      candidate.cause.values = seen.first.front().values;
+      candidate.cause.order = std::min(candidate.cause.order, seen.order);
+      name_ranks(candidate.cause, seen);
+    }
+  }
+  return candidates;
+}
+
+bool is_of_rank(const Cause& cause, int rank) {
+  return rank >= 0 && std::find(cause.ranks.begin(), cause.ranks.end(), rank) != cause.ranks.end();
+}
+
+Confidence confidence_of(const std::vector<Candidate>& sorted, const RunKnowledge& run) {
+  const auto count = [&](Tier tier) {
+    return std::count_if(sorted.begin(), sorted.end(),
+                         [&](const Candidate& one) { return one.tier == tier; });
+  };
+  const auto causes = count(Tier::kCause);
+  if (causes == 1) return Confidence::kHigh;
+  if (causes > 1) {
+    // Only one of them may be of the rank that failed first.
+    const auto of_first = std::count_if(sorted.begin(), sorted.end(), [&](const Candidate& one) {
+      return one.tier == Tier::kCause && is_of_rank(one.cause, run.first_failed_rank);
+    });
+    return of_first == 1 ? Confidence::kHigh : Confidence::kMedium;
+  }
+  return count(Tier::kDoubtful) + count(Tier::kConsequence) > 0 ? Confidence::kLow
+                                                                : Confidence::kNone;
+}
+
+// What a shell takes for one plain word, and no program for a flag.
+bool is_plain_word(std::string_view value) {
+  constexpr std::string_view kHarmless = "._:/@%+=,-";
+  return !value.empty() && value.front() != '-' &&
+         std::all_of(value.begin(), value.end(), [&](unsigned char c) {
+           return (c < 0x80 && std::isalnum(c) != 0) ||
+                  kHarmless.find(static_cast<char>(c)) != std::string_view::npos;
+         });
+}
+
+}  // namespace
+
+Explanation explain(const Evidence& evidence, const RunKnowledge& run) {
+  std::vector<Candidate> candidates = candidates_of(evidence);
+  std::erase_if(candidates, [](const Candidate& one) { return one.tier == Tier::kIgnored; });
+  std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
+    const auto key = [&](const Candidate& one) {
+      return std::tuple(one.tier, !is_of_rank(one.cause, run.first_failed_rank), one.cause.order);
+    };
+    return key(a) < key(b);
+  });
+  Explanation result{.confidence = confidence_of(candidates, run),
+                     .verdict = run.verdict,
+                     .lines = evidence.lines};
+  for (Candidate& candidate : candidates) {
+    set_values(candidate.cause, run);
+    auto& list = candidate.tier == Tier::kConsequence ? result.consequences : result.causes;
+    list.push_back(std::move(candidate.cause));
+  }
+  if (result.confidence < Confidence::kMedium) result.oddities = evidence.oddities;
+  return result;
+}
+
+std::string filled(const std::string& text, const std::map<std::string, std::string>& values) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if ((c == '{' || c == '}') && at + 1 < text.size() && text[at + 1] == c) {
+      result += c;
+      ++at;
+      continue;
+    }
+    const std::size_t end = c == '{' ? text.find('}', at) : std::string::npos;
+    if (end == std::string::npos) {
+      result += c;
+      continue;
+    }
+    const std::string name = text.substr(at + 1, end - at - 1);
+    const auto value = values.find(name);
+    if (value != values.end()) {
+      result += value->second;
+    } else {
+      std::transform(name.begin(), name.end(), std::back_inserter(result),
+                     [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
+    }
+    at = end;
+  }
+  return result;
+}
+
+std::string filled_step(const std::string& step, const std::map<std::string, std::string>& values) {
+  std::map<std::string, std::string> plain = values;
+  std::erase_if(plain, [](const auto& one) { return !is_plain_word(one.second); });
+  return filled(step, plain);
+}
+
+std::string name_of(Confidence confidence) {
+  switch (confidence) {
+    case Confidence::kNone:
+      return "none";
+    case Confidence::kLow:
+      return "low";
+    case Confidence::kMedium:
+      return "medium";
+    case Confidence::kHigh:
+      return "high";
+  }
+  return "none";
+}
+
+}  // namespace muster::explain

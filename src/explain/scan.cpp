@@ -1,0 +1,307 @@
+#include "explain/scan.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+
+#include "base/printable.hpp"
+
+namespace muster::explain {
+namespace {
+
+// Longer lines are cut: what names a failure is at the beginning of a line.
+constexpr std::size_t kLongestLine = std::size_t{16} << 10;
+constexpr std::size_t kLongestShown = 400;
+constexpr std::size_t kMostSightings = 16;
+constexpr std::size_t kMostNames = 4096;  // ranks or hosts of one failure
+constexpr std::size_t kMostExceptions = 512;
+constexpr std::size_t kMostOddities = 4096;
+constexpr std::size_t kShownOddities = 5;
+constexpr std::size_t kLongestParagraph = 40;  // lines
+
+// Colours and movements of the cursor, "\x1b[1;31m".
+std::string without_escapes(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    if (text[at] != '\x1b') {
+      plain += text[at];
+      continue;
+    }
+    if (at + 1 >= text.size() || text[at + 1] != '[') continue;
+    at += 2;
+    while (at < text.size() && (text[at] < '@' || text[at] > '~')) ++at;
+  }
+  return plain;
+}
+
+// What is left on a terminal: a progress bar overwrites itself.
+std::string_view last_drawn(std::string_view line) {
+  while (line.ends_with('\r')) line.remove_suffix(1);
+  const std::size_t at = line.rfind('\r');
+  return at == std::string_view::npos ? line : line.substr(at + 1);
+}
+
+// "--------------" and "==============", between which engines print their help.
+bool is_ruler(std::string_view text) {
+  constexpr std::size_t kShortest = 20;
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text.size() >= kShortest && (text.front() == '-' || text.front() == '=') &&
+         text.find_first_not_of(text.front()) == std::string_view::npos;
+}
+
+std::string shown(std::string_view text) {
+  return printable(text.substr(0, kLongestShown)) + (text.size() > kLongestShown ? "..." : "");
+}
+
+// Lines that differ in numbers only have the same shape.
+std::string shape_of(std::string_view text) {
+  constexpr std::size_t kLongest = 200;
+  std::string shape;
+  for (const char c : text.substr(0, kLongest)) {
+    if (c < '0' || c > '9') {
+      shape += c;
+    } else if (!shape.ends_with('#')) {
+      shape += '#';
+    }
+  }
+  return shape;
+}
+
+Exception printable_of(Exception exception) {
+  for (std::string* text : {&exception.type, &exception.message, &exception.before,
+                            &exception.frame.file, &exception.frame.function}) {
+    *text = shown(*text);
+  }
+  return exception;
+}
+
+template <class Seen>
+void count(Seen& seen, const Origin& origin) {
+  ++seen.count;
+  if (origin.rank >= 0 && seen.ranks.size() < kMostNames) seen.ranks.insert(origin.rank);
+  if (!origin.host.empty() && seen.hosts.size() < kMostNames) seen.hosts.insert(origin.host);
+}
+
+}  // namespace
+
+class Scan::State {
+ public:
+  State(const Matcher& matcher, int ranks) : matcher_(matcher), ranks_(ranks) {}
+
+  void begin(const std::string& file, const Origin& origin) {
+    end_file();
+    file_ = file;
+    origin_ = origin;
+    line_ = 0;
+    lines_before_ = evidence_.lines;
+  }
+
+  void take(std::string_view bytes) {
+    evidence_.bytes += bytes.size();
+    while (!bytes.empty()) {
+      const std::size_t end = bytes.find('\n');
+      const std::string_view part = bytes.substr(0, end);
+      pending_ = true;
+      if (unfinished_.size() < kLongestLine) {
+        unfinished_ += part.substr(0, kLongestLine - unfinished_.size());
+      }
+      if (end == std::string_view::npos) return;
+      end_line();
+      bytes.remove_prefix(end + 1);
+    }
+  }
+
+  Evidence finish() {
+    end_file();
+    std::stable_sort(evidence_.exceptions.begin(), evidence_.exceptions.end(),
+                     [](const auto& a, const auto& b) { return a.order < b.order; });
+    std::stable_sort(evidence_.failures.begin(), evidence_.failures.end(),
+                     [](const auto& a, const auto& b) { return a.order < b.order; });
+    choose_oddities();
+    return std::move(evidence_);
+  }
+
+ private:
+  void end_file() {
+    end_line();
+    end_paragraph();
+    in_help_ = false;
+    for (const Exception& exception : tracebacks_.rest()) add(exception);
+  }
+
+  void end_line() {
+    if (!std::exchange(pending_, false)) return;
+    ++line_;
+    ++evidence_.lines;
+    const std::string drawn = without_escapes(last_drawn(unfinished_));
+    unfinished_.clear();
+    LabelledText labelled = split_labels(drawn, ranks_);
+    if (labelled.origin.rank < 0) labelled.origin.rank = origin_.rank;
+    if (labelled.origin.host.empty()) labelled.origin.host = origin_.host;
+    if (auto exception = tracebacks_.take(labelled.origin, labelled.text, line_)) add(*exception);
+    match(labelled.origin, labelled.text);
+    paragraph(labelled.origin, labelled.text);
+  }
+
+  void match(const Origin& origin, std::string_view text, bool in_paragraph = false) {
+    if (text.find_first_not_of(' ') == std::string_view::npos) return;
+    bool is_odd = false;
+    const std::vector<Match> matches = matcher_.find(text, is_odd);
+    for (const Match& match : matches) add(match, origin, text, in_paragraph);
+    if (is_odd && matches.empty() && !in_paragraph) add_odd(origin, text);
+  }
+
+  void add(const Match& match, const Origin& origin, std::string_view text, bool in_paragraph) {
+    const catalogue::Failure& failure = *match.failure;
+    auto [found, is_new] = seen_.try_emplace(&failure, evidence_.failures.size());
+    if (is_new) {
+      evidence_.failures.push_back({.failure = &failure, .order = evidence_.lines});
+    }
+    SeenFailure& seen = evidence_.failures[found->second];
+    const auto same = std::find_if(seen.first.begin(), seen.first.end(),
+                                   [&](const auto& one) { return one.origin == origin; });
+    if (in_paragraph) {  // its lines are counted; as a whole it may tell more
+      if (same != seen.first.end()) same->values.merge(matcher_.values_of(match, text));
+      if (!is_new) return;
+    }
+    count(seen, origin);
+    if (same != seen.first.end() || seen.first.size() >= kMostSightings) return;
+    seen.first.push_back({.place = {.file = file_, .line = line_},
+                          .origin = origin,
+                          .text = shown(text),
+                          .values = matcher_.values_of(match, text)});
+  }
+
+  void add_odd(const Origin& origin, std::string_view text) {
+    const std::string shape = shape_of(text);
+    const auto found = odd_lines_.find(shape);
+    if (found != odd_lines_.end()) {
+      ++found->second.count;
+      found->second.order = evidence_.lines;
+      return;
+    }
+    if (odd_lines_.size() >= kMostOddities) forget_oddities();
+    odd_lines_[shape] = {.place = {.file = file_, .line = line_},
+                         .origin = origin,
+                         .text = shown(text),
+                         .order = evidence_.lines,
+                         .count = 1};
+  }
+
+  // Keeps the later half of those that are rare.
+  void forget_oddities() {
+    std::erase_if(odd_lines_, [](const auto& one) { return one.second.count > 1; });
+    if (odd_lines_.size() < kMostOddities / 2) return;
+    std::vector<std::uint64_t> orders;
+    orders.reserve(odd_lines_.size());
+    for (const auto& [shape, odd] : odd_lines_) orders.push_back(odd.order);
+    const auto middle = orders.begin() + static_cast<std::ptrdiff_t>(orders.size() / 2);
+    std::nth_element(orders.begin(), middle, orders.end());
+    std::erase_if(odd_lines_, [&](const auto& one) { return one.second.order < *middle; });
+  }
+
+  void choose_oddities() {
+    std::vector<Oddity>& chosen = evidence_.oddities;
+    for (auto& [shape, odd] : odd_lines_) chosen.push_back(std::move(odd));
+    std::sort(chosen.begin(), chosen.end(), [](const Oddity& a, const Oddity& b) {
+      return std::pair(a.count, -static_cast<std::int64_t>(a.order)) <
+             std::pair(b.count, -static_cast<std::int64_t>(b.order));
+    });
+    chosen.resize(std::min(chosen.size(), kShownOddities));
+    std::sort(chosen.begin(), chosen.end(),
+              [](const Oddity& a, const Oddity& b) { return a.order < b.order; });
+  }
+
+  void add(const Exception& exception) {
+    const std::string key = exception.type + shape_of(exception.message) + exception.frame.file +
+                            ":" + std::to_string(exception.frame.line);
+    const auto found = exception_at_.find(key);
+    if (found != exception_at_.end()) {
+      count(evidence_.exceptions[found->second], exception.origin);
+      return;
+    }
+    if (evidence_.exceptions.size() >= kMostExceptions) return;
+    exception_at_[key] = evidence_.exceptions.size();
+    SeenException seen{.exception = printable_of(exception),
+                       .place = {.file = file_, .line = exception.line},
+                       .order = lines_before_ + exception.line};
+    seen.failure = failure_of(headline(exception));
+    count(seen, exception.origin);
+    evidence_.exceptions.push_back(std::move(seen));
+  }
+
+  // A cause goes before a consequence.
+  const catalogue::Failure* failure_of(std::string_view text) {
+    bool is_odd = false;
+    const catalogue::Failure* best = nullptr;
+    for (const Match& match : matcher_.find(text, is_odd)) {
+      if (best == nullptr || match.failure->kind < best->kind) best = match.failure;
+    }
+    return best;
+  }
+
+  // Engines wrap their help: its lines are also matched as one text.
+  void paragraph(const Origin& origin, std::string_view text) {
+    const bool is_end = text.find_first_not_of(' ') == std::string_view::npos || is_ruler(text);
+    if (is_end) end_paragraph();
+    if (is_ruler(text)) {
+      in_help_ = true;
+      return;
+    }
+    if (is_end || !in_help_) return;
+    paragraph_origin_ = origin;
+    const std::size_t start = text.find_first_not_of(' ');
+    paragraph_ += (paragraph_.empty() ? "" : " ") + std::string(text.substr(start));
+    while (paragraph_.ends_with(' ')) paragraph_.pop_back();
+    if (++paragraph_lines_ >= kLongestParagraph || paragraph_.size() > kLongestLine) {
+      end_paragraph();
+      in_help_ = false;
+    }
+  }
+
+  void end_paragraph() {
+    if (paragraph_lines_ > 1) match(paragraph_origin_, paragraph_, true);
+    paragraph_.clear();
+    paragraph_lines_ = 0;
+  }
+
+  const Matcher& matcher_;
+  int ranks_;
+
+  std::string file_;
+  Origin origin_;
+  std::uint64_t line_ = 0;
+  std::uint64_t lines_before_ = 0;  // in other files
+  std::string unfinished_;
+  bool pending_ = false;
+
+  bool in_help_ = false;
+  std::string paragraph_;
+  std::size_t paragraph_lines_ = 0;
+  Origin paragraph_origin_;
+
+  Tracebacks tracebacks_;
+  std::unordered_map<const catalogue::Failure*, std::size_t> seen_;
+  std::unordered_map<std::string, std::size_t> exception_at_;
+  std::unordered_map<std::string, Oddity> odd_lines_;
+  Evidence evidence_;
+};
+
+Scan::Scan(const Matcher& matcher, int ranks) : state_(std::make_unique<State>(matcher, ranks)) {}
+Scan::~Scan() = default;
+
+void Scan::begin(const std::string& file, const Origin& origin) {
+  state_->begin(file, origin);
+}
+
+void Scan::take(std::string_view bytes) {
+  state_->take(bytes);
+}
+
+Evidence Scan::finish() {
+  return state_->finish();
+}
+
+}  // namespace muster::explain

@@ -1,0 +1,87 @@
+// Reads logs of any length in bounded memory, and keeps what may explain a failure: lines that the
+// catalogue knows, exceptions, and a few lines that look like errors. Pure but for its state.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "catalogue/catalogue.hpp"
+#include "explain/matcher.hpp"
+#include "explain/source_label.hpp"
+#include "explain/traceback.hpp"
+
+namespace muster::explain {
+
+struct Place {
+  std::string file;        // as the user named it
+  std::uint64_t line = 0;  // from 1
+};
+
+// One line that shows a failure of the catalogue.
+struct Sighting {
+  Place place;
+  Origin origin;
+  std::string text;                           // printable, without labels
+  std::map<std::string, std::string> values;  // by the pattern's names: "port" -> "29500"
+};
+
+struct SeenFailure {
+  const catalogue::Failure* failure = nullptr;
+  std::uint64_t count = 0;           // lines
+  std::uint64_t order = 0;           // of the first, among all lines that were read
+  std::set<int> ranks = {};          // that printed one
+  std::set<std::string> hosts = {};  // likewise
+  std::vector<Sighting> first = {};  // of the first few origins
+};
+
+struct SeenException {
+  Exception exception;  // of the first
+  Place place;
+  std::uint64_t order = 0;
+  std::uint64_t count = 0;
+  std::set<int> ranks = {};
+  std::set<std::string> hosts = {};
+  // What the catalogue knows of its message; nullptr: nothing.
+  const catalogue::Failure* failure = nullptr;
+};
+
+// A line that nothing above explains.
+struct Oddity {
+  Place place;
+  Origin origin;
+  std::string text;
+  std::uint64_t order = 0;
+  std::uint64_t count = 0;  // lines that differ from it in numbers only
+};
+
+struct Evidence {
+  std::vector<SeenFailure> failures = {};      // in the order of their first lines
+  std::vector<SeenException> exceptions = {};  // likewise
+  std::vector<Oddity> oddities = {};           // the rarest and last ones, at most five
+  std::uint64_t lines = 0;
+  std::uint64_t bytes = 0;
+};
+
+class Scan {
+ public:
+  // The matcher outlives the scan. `ranks`: how many the job has, 0: unknown.
+  explicit Scan(const Matcher& matcher, int ranks = 0);
+  ~Scan();
+
+  // What follows belongs to this file. `origin` is who wrote its lines, if they have no label.
+  void begin(const std::string& file, const Origin& origin = {});
+  // The next bytes of the file; they may end anywhere.
+  void take(std::string_view bytes);
+  [[nodiscard]] Evidence finish();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace muster::explain

@@ -1,0 +1,174 @@
+#include "explain/source_label.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+namespace muster::explain {
+namespace {
+
+constexpr std::size_t kLongestLabel = 96;
+// What a number in "[host:number]" may be at most to be a rank, if nobody knows how many there are.
+constexpr int kLikelyRanks = 1024;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+bool is_host(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_';
+  });
+}
+
+// The number that `text` begins with; the rest may be the end of a range, "0-31".
+std::optional<int> first_number(std::string_view text) {
+  int number = 0;
+  const auto [stop, bad] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (bad != std::errc() || number < 0) return std::nullopt;
+  const std::string_view rest(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
+  const bool is_range = std::all_of(rest.begin(), rest.end(),
+                                    [](char c) { return is_digit(c) || c == '-' || c == ','; });
+  return is_range ? std::optional(number) : std::nullopt;
+}
+
+bool take(std::string_view& text, std::string_view start) {
+  if (!text.starts_with(start)) return false;
+  text.remove_prefix(start.size());
+  return true;
+}
+
+// The part in brackets, in which "n[1-4]:0-31" may have brackets of its own.
+std::optional<std::string_view> take_brackets(std::string_view& text) {
+  if (!text.starts_with('[')) return std::nullopt;
+  int depth = 0;
+  for (std::size_t at = 0; at < std::min(text.size(), kLongestLabel); ++at) {
+    if (text[at] == '[') ++depth;
+    if (text[at] == ']' && --depth == 0) {
+      const std::string_view inside = text.substr(1, at - 1);
+      text.remove_prefix(at + 1);
+      return inside;
+    }
+  }
+  return std::nullopt;
+}
+
+// "n1:3" and "n[1-4]:0-31", behind which a blank and no report of Open MPI ("*** ") follows.
+bool is_musters(std::string_view inside, std::string_view rest, int ranks, Origin& origin) {
+  const std::size_t colon = inside.rfind(':');
+  if (colon == std::string_view::npos || !rest.starts_with(' ') || rest.starts_with(" ***")) {
+    return false;
+  }
+  const auto rank = first_number(inside.substr(colon + 1));
+  const std::string_view host = inside.substr(0, colon);
+  if (!rank || *rank >= (ranks > 0 ? ranks : kLikelyRanks)) return false;
+  const bool is_folded = host.find('[') != std::string_view::npos;
+  if (!is_folded && !is_host(host)) return false;
+  origin = {.host = is_folded ? "" : std::string(host), .rank = *rank};
+  return true;
+}
+
+// "rank3"; of torchrun's "default3" the number is only that on the rank's host.
+std::optional<int> named_rank(std::string_view inside) {
+  const auto digit = std::find_if(inside.begin(), inside.end(), is_digit);
+  if (digit == inside.begin() || !std::all_of(inside.begin(), digit, is_letter)) {
+    return std::nullopt;
+  }
+  return first_number(inside.substr(static_cast<std::size_t>(digit - inside.begin())));
+}
+
+bool peel_brackets(std::string_view& line, int ranks, Origin& origin) {
+  std::string_view rest = line;
+  const auto inside = take_brackets(rest);
+  if (!inside) return false;
+  const std::size_t comma = inside->find(',');
+  const auto done = [&] {
+    line = rest;
+    return true;
+  };
+  if (is_musters(*inside, rest, ranks, origin)) {
+    rest.remove_prefix(1);
+    return done();
+  }
+  if (*inside == "engine" && take(rest, " ")) return done();
+  if (comma != std::string_view::npos && (take(rest, "<stdout>:") || take(rest, "<stderr>:"))) {
+    const auto rank = first_number(inside->substr(comma + 1));
+    if (rank) origin.rank = *rank;
+    (void)take(rest, " ");
+    return done();
+  }
+  if (const auto rank = named_rank(*inside); rank && take(rest, ":")) {
+    if (inside->starts_with("rank")) origin.rank = *rank;
+    (void)take(rest, " ");
+    return done();
+  }
+  if (!inside->empty() && std::all_of(inside->begin(), inside->end(), is_digit) &&
+      take(rest, " ")) {
+    origin.rank = first_number(*inside).value_or(-1);
+    return done();
+  }
+  if (inside->starts_with("pod/") && take(rest, " ")) {
+    const std::string_view pod = inside->substr(4);
+    const std::string_view name = pod.substr(0, pod.find('/'));
+    if (!is_host(name)) return false;
+    origin.host = std::string(name);
+    return done();
+  }
+  return false;
+}
+
+// "libmpi.so.40: cannot open" and "python3: can't open file" are messages.
+bool is_program(std::string_view word) {
+  return word.find(".so") != std::string_view::npos || word.starts_with("python") ||
+         word.starts_with("pip") || word.starts_with("lib");
+}
+
+// "3: ", "n1: " and "worker-1  | ". A word counts as a host only if it ends in a digit, because
+// "Error: " is not a label.
+bool peel_word(std::string_view& line, Origin& origin) {
+  std::string_view rest = line;
+  while (take(rest, " ")) {
+  }
+  const std::size_t end = rest.find_first_of(" :");
+  if (end == std::string_view::npos || end == 0 || end > kLongestLabel) return false;
+  const std::string_view word = rest.substr(0, end);
+  if (!is_host(word) || !is_digit(word.back()) || is_program(word)) return false;
+  rest.remove_prefix(end);
+  const bool is_number = std::all_of(word.begin(), word.end(), is_digit);
+  if (take(rest, ": ")) {
+    if (is_number) {
+      origin.rank = first_number(word).value_or(-1);
+    } else {
+      origin.host = std::string(word);
+    }
+    line = rest;
+    return true;
+  }
+  if (is_number) return false;
+  while (take(rest, " ")) {
+  }
+  if (!take(rest, "| ")) return false;
+  origin.host = std::string(word);
+  line = rest;
+  return true;
+}
+
+}  // namespace
+
+LabelledText split_labels(std::string_view line, int ranks) {
+  LabelledText result{.origin = {}, .text = line};
+  constexpr int kMostLabels = 3;
+  for (int i = 0; i < kMostLabels; ++i) {
+    if (!peel_brackets(result.text, ranks, result.origin) &&
+        !peel_word(result.text, result.origin)) {
+      break;
+    }
+  }
+  return result;
+}
+
+}  // namespace muster::explain

@@ -1,0 +1,257 @@
+#include "explain/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "report/wrap.hpp"
+
+namespace muster::explain {
+namespace {
+
+using catalogue::Failure;
+using Values = std::map<std::string, std::string>;
+
+constexpr std::size_t kMostCauses = 4;
+
+std::string capitalized(std::string text) {
+  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') text.front() -= 'a' - 'A';
+  return text;
+}
+
+// Names of programs stay as they are at the beginning of a sentence.
+std::string sentence(const std::string& text) {
+  constexpr std::array kPrograms = {"ssh", "srun", "sbatch", "mpirun", "muster"};
+  const bool is_program = std::any_of(kPrograms.begin(), kPrograms.end(),
+                                      [&](const char* name) { return text.starts_with(name); });
+  return is_program ? text : capitalized(text);
+}
+
+std::string lines_text(std::uint64_t lines) {
+  return lines == 1 ? "1 line" : fmt::format("{} lines", lines);
+}
+
+// "0-3,7"
+std::string ranks_text(const std::vector<int>& ranks) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < ranks.size();) {
+    std::size_t end = begin + 1;
+    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
+    parts.push_back(end - begin == 1 ? std::to_string(ranks[begin])
+                                     : fmt::format("{}-{}", ranks[begin], ranks[end - 1]));
+    begin = end;
+  }
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+// "rank 3 on n2", "ranks 0-3 on n1, n2", "n1"; empty if the log does not tell.
+std::string who(const Cause& cause) {
+  constexpr std::size_t kMostHosts = 8;
+  std::vector<std::string> hosts(
+      cause.hosts.begin(),
+      cause.hosts.begin() + std::min(std::ssize(cause.hosts), std::ptrdiff_t{kMostHosts}));
+  if (cause.hosts.size() > kMostHosts) hosts.emplace_back("...");
+  const std::string where = fmt::format("{}", fmt::join(hosts, ", "));
+  if (cause.ranks.empty()) return where;
+  return fmt::format("rank{} {}{}{}", cause.ranks.size() == 1 ? "" : "s", ranks_text(cause.ranks),
+                     where.empty() ? "" : " on ", where);
+}
+
+std::string row(std::string_view name, const std::string& text, std::size_t width) {
+  return report::indented(fmt::format("  {:<11}", name), text, width);
+}
+
+// Steps below each other; commands are not wrapped, so that they can be pasted.
+std::string steps(std::string_view name, const std::vector<std::string>& list, const Values& values,
+                  std::size_t width) {
+  std::string text;
+  for (const std::string& step : list) {
+    const std::string words = filled_step(step, values);
+    const std::string_view label = text.empty() ? name : "";
+    text += words.starts_with("$ ")
+                ? fmt::format("  {:<11}{}\n", label, words.substr(2))
+                : row(label, sentence(words) + (words.ends_with('.') ? "" : "."), width);
+  }
+  return text;
+}
+
+// "train.py:57, in load_shard"
+std::string frame_text(const Frame& frame) {
+  if (frame.file.empty()) return {};
+  return fmt::format("{}:{}{}{}", frame.file, frame.line, frame.function.empty() ? "" : ", in ",
+                     frame.function);
+}
+
+std::string title_of(const Cause& cause) {
+  if (cause.failure == nullptr) return headline(cause.exception->exception);
+  return fmt::format("{} [{}]", sentence(filled(cause.failure->title, cause.values)),
+                     cause.failure->id);
+}
+
+std::string evidence_of(const Cause& cause) {
+  return fmt::format("{}:{}: {}", cause.place.file, cause.place.line, cause.text);
+}
+
+std::string cause_text(const Cause& cause, std::size_t width) {
+  std::string text = report::indented("", title_of(cause), width);
+  if (const std::string where = who(cause); !where.empty()) text += row("where", where, width);
+  if (cause.exception && !cause.exception->exception.frame.file.empty()) {
+    const Exception& exception = cause.exception->exception;
+    text += row(exception.is_users ? "your code" : "code", frame_text(exception.frame), width);
+    if (!exception.before.empty()) text += row("because of", exception.before, width);
+  }
+  text += row("seen in", evidence_of(cause), width);
+  if (cause.failure == nullptr) return text;
+  text += row("meaning", filled(cause.failure->meaning, cause.values), width);
+  text += steps("to prove", cause.failure->prove, cause.values, width);
+  text += steps("to fix", cause.failure->fix, cause.values, width);
+  return text;
+}
+
+std::string consequences_text(const std::vector<Cause>& consequences, std::size_t width) {
+  if (consequences.empty()) return {};
+  std::string text = "\nThese only follow from another failure:\n";
+  for (const Cause& cause : consequences) {
+    const std::string whose = who(cause);
+    text += report::indented("  ",
+                             title_of(cause) + (whose.empty() ? "" : ", " + whose) + ", at " +
+                                 fmt::format("{}:{}", cause.place.file, cause.place.line),
+                             width);
+  }
+  return text;
+}
+
+std::string oddities_text(const std::vector<Oddity>& oddities, std::size_t width) {
+  if (oddities.empty()) return {};
+  std::string text =
+      oddities.size() == 1 ? "\nThis line is unusual:\n" : "\nThese lines are unusual:\n";
+  for (const Oddity& odd : oddities) {
+    text +=
+        report::indented(fmt::format("  {}:{}: ", odd.place.file, odd.place.line), odd.text, width);
+  }
+  return text;
+}
+
+std::string confidence_text(const Explanation& explanation) {
+  switch (explanation.confidence) {
+    case Confidence::kHigh:
+      return explanation.causes.size() == 1
+                 ? "Confidence: high; nothing else in the log could be the cause.\n"
+                 : "Confidence: high; what is listed below is milder, or of ranks that failed "
+                   "later.\n";
+    case Confidence::kMedium:
+      return "Confidence: medium; the log shows other failures that could be the cause too.\n";
+    case Confidence::kLow:
+      return explanation.causes.empty()
+                 ? ""
+                 : "Confidence: low; this may be harmless, but nothing else explains a failure.\n";
+    case Confidence::kNone:
+      return {};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string full_text(const Explanation& explanation, std::size_t width) {
+  std::string text;
+  if (!explanation.verdict.empty()) {
+    text += report::indented("", sentence(explanation.verdict), width) + "\n";
+  }
+  if (explanation.causes.empty()) {
+    text += report::indented(
+        "",
+        explanation.confidence == Confidence::kNone && explanation.oddities.empty()
+            ? fmt::format("Nothing in {} shows a failure that muster knows.",
+                          lines_text(explanation.lines))
+            : fmt::format("muster does not know the cause: nothing in {} names one.",
+                          lines_text(explanation.lines)),
+        width);
+  } else {
+    text += cause_text(explanation.causes.front(), width);
+    text += "\n" + report::indented("", confidence_text(explanation), width);
+  }
+  const std::size_t count = std::min(explanation.causes.size(), kMostCauses);
+  for (std::size_t i = 1; i < count; ++i) {
+    if (i == 1) text += "\nAlso in the log:\n\n";
+    text += cause_text(explanation.causes[i], width);
+  }
+  if (explanation.causes.size() > count) {
+    text +=
+        fmt::format("\n{} more; --json lists all of them.\n", explanation.causes.size() - count);
+  }
+  text += consequences_text(explanation.consequences, width);
+  text += oddities_text(explanation.oddities, width);
+  return text;
+}
+
+std::string handbook_text(const Failure& failure, std::size_t width) {
+  const Values none;
+  std::string text = report::indented("", sentence(filled(failure.title, none)), width);
+  text += row("id", failure.id, width);
+  text += row("kind", name_of(failure.kind), width);
+  text += row("symptom", catalogue::title_of(failure.symptom), width);
+  text += row("seen in", failure.seen_in, width);
+  text += row("meaning", filled(failure.meaning, none), width);
+  text += steps("to prove", failure.prove, none, width);
+  text += steps("to fix", failure.fix, none, width);
+  for (const std::string& pattern : failure.patterns) {
+    text +=
+        fmt::format("  {:<11}{}\n", &pattern == failure.patterns.data() ? "patterns" : "", pattern);
+  }
+  for (const std::string& source : failure.sources) {
+    text += row(&source == failure.sources.data() ? "sources" : "", source, width);
+  }
+  return text;
+}
+
+std::string list_text(const std::vector<Failure>& failures) {
+  std::size_t widest = 0;
+  for (const Failure& failure : failures) widest = std::max(widest, failure.id.size());
+  std::string text;
+  for (const catalogue::Symptom symptom : catalogue::all_symptoms()) {
+    text += fmt::format("{}{}\n", text.empty() ? "" : "\n", catalogue::title_of(symptom));
+    for (const Failure& failure : failures) {
+      if (failure.symptom != symptom) continue;
+      text += fmt::format("  {:<{}}  {}\n", failure.id, widest, filled(failure.title, {}));
+    }
+  }
+  return text;
+}
+
+std::string troubleshooting_page(const std::vector<Failure>& failures) {
+  std::string page =
+      "# Troubleshooting\n\n"
+      "What can go wrong with a distributed job, by what you notice first. `muster explain` finds "
+      "these failures in\n"
+      "the logs of a run, or of any other launcher, and `muster explain ID` shows the entry with "
+      "its sources.\n"
+      "Words in capitals, such as HOST, stand for values that `muster explain` takes from the "
+      "log.\n\n"
+      "This page was generated by `muster explain --list --markdown`.\n";
+  for (const catalogue::Symptom symptom : catalogue::all_symptoms()) {
+    page += fmt::format("\n## {}\n", catalogue::title_of(symptom));
+    for (const Failure& failure : failures) {
+      if (failure.symptom != symptom || failure.kind != catalogue::Kind::kCause) continue;
+      page += fmt::format("\n### {}\n\n`{}` ({})\n\n{}\n", sentence(filled(failure.title, {})),
+                          failure.id, failure.seen_in, filled(failure.meaning, {}));
+      const auto add = [&](const char* name, const std::vector<std::string>& list) {
+        if (list.empty()) return;
+        page += fmt::format("\n{}:\n\n", name);
+        for (const std::string& step : list) {
+          const std::string words = filled(step, {});
+          page += words.starts_with("$ ") ? fmt::format("- `{}`\n", words.substr(2))
+                                          : fmt::format("- {}\n", sentence(words));
+        }
+      };
+      add("To prove it", failure.prove);
+      add("To fix it", failure.fix);
+    }
+  }
+  return page;
+}
+
+}  // namespace muster::explain

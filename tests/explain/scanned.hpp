@@ -1,0 +1,29 @@
+// What `muster explain` finds in a text.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "catalogue/catalogue.hpp"
+#include "explain/explanation.hpp"
+
+namespace muster::explain {
+
+// Of the whole catalogue; made once.
+inline const Matcher& whole_matcher() {
+  static const Matcher matcher(catalogue::failures());
+  return matcher;
+}
+
+inline Evidence scanned(const std::string& text, int ranks = 0) {
+  Scan scan(whole_matcher(), ranks);
+  scan.begin("log");
+  scan.take(text);
+  return scan.finish();
+}
+
+inline Explanation explained(const std::string& text, const RunKnowledge& run = {}) {
+  return explain(scanned(text), run);
+}
+
+}  // namespace muster::explain
