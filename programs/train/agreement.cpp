@@ -70,7 +70,7 @@ void check_same_files(const Group& group, const std::vector<DataFile>& files) {
   if (differing.empty()) return;
   throw AgreedError("the data set is not the same on all ranks; compared with rank 0 on " +
                     first_part(texts[0]) + ":" + differing +
-                    "\n  Copy it again, for example with: muster sync");
+                    "\n  Copy it again, for example with: muster sync --checksum");
 }
 
 }  // namespace muster::programs

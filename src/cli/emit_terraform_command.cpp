@@ -96,7 +96,7 @@ void add_instance_flags(CLI::App& command, emit::AwsOptions& aws) {
   add("--region", aws.region, "Region of the provider")->type_name("REGION");
   add("--ami", aws.image, "Machine image of Ubuntu; default: 24.04")->type_name("AMI");
   add("--user", aws.user, "User to log in as, which the image chooses")->type_name("USER");
-  add("--disk", aws.disk_gib, "Size of each worker's disk in GiB")
+  add("--disk", aws.disk_gib, "Size of each instance's disk in GiB")
       ->check(CLI::Range(8, 16384))
       ->type_name("GIB");
   command

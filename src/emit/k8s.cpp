@@ -345,7 +345,7 @@ Json runtime_patches(const K8sJob& job) {
   const Json jobs =
       Json::array({{{"name", kNode}, {"template", {{"spec", {{"template", std::move(pod)}}}}}}});
   return Json::array(
-      {{{"manager", "muster"},
+      {{{"manager", "muster/emit"},
         {"trainingRuntimeSpec", {{"template", {{"spec", {{"replicatedJobs", jobs}}}}}}}}});
 }
 

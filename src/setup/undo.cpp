@@ -102,7 +102,8 @@ Result<SetupResult> undo(const UndoRequest& request) {
     return result;
   }
   MUSTER_TRY(const sys::Fd lock, launcher.prepare());
-  MUSTER_CHECK(launcher.write_config(entries));  // an interrupted setup leaves only the list
+  // An interrupted setup leaves only the list.
+  if (!entries.empty()) MUSTER_CHECK(launcher.write_config(entries));
   // With a shared home folder the first host's undo takes the key from all: open every door first.
   (void)visit_by_key(launcher, undo_errands(launcher, meant, true), true);
   std::unordered_set<std::string> gone(request.given_up.begin(), request.given_up.end());

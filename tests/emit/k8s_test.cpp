@@ -155,6 +155,8 @@ TEST(TrainJob, LeavesTheNumbersToItsRuntime) {
   EXPECT_EQ(spec["trainer"]["numNodes"].as<int>(), 2);
   EXPECT_EQ(spec["trainer"]["numProcPerNode"].as<int>(), 8);
   EXPECT_EQ(value_of(spec["trainer"]["env"], "PET_NNODES"), "not set");
+  // The Trainer wants a domain and a path.
+  EXPECT_EQ(spec["runtimePatches"][0]["manager"].as<std::string>(), "muster/emit");
   const YAML::Node patch = spec["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"];
   const YAML::Node pod = patch["replicatedJobs"][0]["template"]["spec"]["template"];
   EXPECT_EQ(pod["spec"]["volumes"].size(), 2U);

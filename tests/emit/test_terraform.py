@@ -74,6 +74,11 @@ def test_only_the_cluster_itself_and_one_address_get_in(module):
         assert instance["root_block_device"][0]["encrypted"]
 
 
+def test_every_disk_can_hold_a_large_image(module):
+    disks = [instance["root_block_device"][0]["volume_size"] for instance in planned(module.plan("-var", "disk_gib=100"), "aws_instance").values()]
+    assert disks == [100, 100, 100]  # the launcher too: AWS refuses a disk that is smaller than the image
+
+
 @pytest.mark.parametrize("wide", ["0.0.0.0/0", "203.0.113.0/24", ""])
 def test_a_wider_door_is_refused_by_the_module_too(module, wide):
     assert "ssh_from" in module.run("terraform", "plan", "-input=false", "-no-color", "-var", f"ssh_from={wide}", code=1)

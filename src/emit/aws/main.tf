@@ -139,7 +139,7 @@ resource "aws_instance" "launcher" {
     http_put_response_hop_limit = 1
   }
   root_block_device {
-    volume_size = 20
+    volume_size = var.disk_gib # AWS refuses a disk that is smaller than the image
     encrypted   = true
   }
   lifecycle {

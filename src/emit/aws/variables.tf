@@ -58,7 +58,7 @@ variable "user" {
 }
 
 variable "disk_gib" {
-  description = "Size of each worker's disk in GiB"
+  description = "Size of each instance's disk in GiB; at least the size of the image"
   type        = number
 }
 
