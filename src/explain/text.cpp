@@ -1,7 +1,6 @@
 #include "explain/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -22,11 +21,10 @@ std::string capitalized(std::string text) {
   return text;
 }
 
-// Names of programs stay as they are at the beginning of a sentence.
+// Names of programs, such as srun, stay as they are at the beginning of a sentence.
 std::string sentence(const std::string& text) {
-  constexpr std::array kPrograms = {"ssh", "srun", "sbatch", "mpirun", "muster"};
-  const bool is_program = std::any_of(kPrograms.begin(), kPrograms.end(),
-                                      [&](const char* name) { return text.starts_with(name); });
+  const std::string_view word = std::string_view(text).substr(0, text.find_first_of(" '"));
+  const bool is_program = word.starts_with("ssh") || word.ends_with("run") || word == "muster";
   return is_program ? text : capitalized(text);
 }
 
