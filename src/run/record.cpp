@@ -94,12 +94,13 @@ std::string others_text(const Record& record, const RankRecord& first) {
 }
 
 std::string log_hint(const Record& record, const RankRecord& rank) {
-  if (rank.silent) {
-    return fmt::format(
-        "rank {} wrote nothing to stderr; to see what the others wrote: muster logs {} --err",
-        rank.rank, record.id);
-  }
-  return fmt::format("to see its output: muster logs {} --rank {}", record.id, rank.rank);
+  const std::string own =
+      fmt::format("to see its output: muster logs {} --rank {}", record.id, rank.rank);
+  if (!rank.silent) return own;
+  return fmt::format(
+      "{}; it wrote nothing to stderr; to see what the others wrote: muster logs {} "
+      "--err",
+      own, record.id);
 }
 
 // The one rank that was not waiting for others when `waiter` gave up; null if several or none.

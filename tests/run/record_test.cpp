@@ -70,7 +70,8 @@ TEST(Verdict, OfARankThatWroteNoErrorPointsToTheOthers) {
   ended(record, 2, exited(1), 50);
   record.ranks[2].silent = true;
   EXPECT_EQ(judge(record).hint,
-            "rank 2 wrote nothing to stderr; to see what the others wrote: muster logs r1 --err");
+            "to see its output: muster logs r1 --rank 2; it wrote nothing to stderr; to see what "
+            "the others wrote: muster logs r1 --err");
 }
 
 TEST(Verdict, MemoryThatRanOutForAHelperOfARankIsMentioned) {
