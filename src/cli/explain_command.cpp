@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/json.hpp"
+#include "base/printable.hpp"
 #include "catalogue/catalogue.hpp"
 #include "cli/runs_command.hpp"
 #include "explain/explanation.hpp"
@@ -44,7 +46,7 @@ Result<void> scan_file(explain::Scan& scan, const std::string& path, const std::
   const sys::Fd opened(is_stdin ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   const int file = is_stdin ? STDIN_FILENO : opened.get();
   if (file < 0) return unexpected(system_error("cannot read the log", path));
-  scan.begin(name);
+  scan.begin(printable(name));
   std::vector<char> piece(std::size_t{1} << 18);
   while (true) {
     const ssize_t count = ::read(file, piece.data(), piece.size());
@@ -74,12 +76,12 @@ nlohmann::ordered_json json_of(const explain::Cause& cause) {
                          {"line", exception.frame.line},
                          {"function", exception.frame.function},
                          {"own_code", exception.is_users},
-                         {"because_of", exception.before}};
+                         {"because_of", exception.first ? headline(*exception.first) : ""}};
   }
   json["fix"] = nlohmann::ordered_json::array();
   if (cause.failure != nullptr) {
     for (const std::string& step : cause.failure->fix) {
-      json["fix"].push_back(explain::filled_step(step, cause.values));
+      json["fix"].push_back(explain::filled(step, cause.step_values));
     }
   }
   return json;
@@ -129,9 +131,13 @@ Result<int> explain_run(const std::string& name, bool json) {
   const std::string id = run::id_of(folder);
   const auto summary =
       run::parse_summary(sys::read_file(folder + "/record.json").value_or(std::string()));
-  if (summary && summary->code == 0 && !json) {
-    sys::print_out("{} succeeded: there is no failure to explain.\n", id);
+  if (summary && summary->code == 0) {
+    if (json) show_json({});
+    if (!json) sys::print_out("{} succeeded: there is no failure to explain.\n", id);
     return 0;
+  }
+  if (!summary && run::may_be_running(folder)) {
+    sys::print_err("muster: {} still runs; this is about its output so far\n", id);
   }
   const auto about = run::read_about(folder);
   const explain::Matcher matcher(catalogue::failures());
@@ -153,7 +159,9 @@ Result<int> show_list(const ExplainOptions& options) {
 }
 
 bool is_log(const std::string& word) {
-  return word == "-" || word.find('/') != std::string::npos || sys::exists(word);
+  std::error_code failed;
+  return word == "-" || word.find('/') != std::string::npos ||
+         (std::filesystem::exists(word, failed) && !std::filesystem::is_directory(word, failed));
 }
 
 Result<int> explain_what(const ExplainOptions& options) {

@@ -46,18 +46,16 @@ void name_ranks(Cause& cause, const Seen& seen) {
   cause.hosts.assign(seen.hosts.begin(), seen.hosts.end());
 }
 
-void set_values(Cause& cause, const RunKnowledge& run) {
-  if (!cause.origin.host.empty()) cause.values.try_emplace("host", cause.origin.host);
-  if (cause.origin.rank >= 0) {
-    cause.values.try_emplace("rank", std::to_string(cause.origin.rank));
-  }
-  std::string hosts;
-  for (const std::string& host : run.hosts) hosts += (hosts.empty() ? "" : ",") + host;
-  if (!hosts.empty()) cause.values.try_emplace("hosts", hosts);
+// The line of the rank that failed first, if it printed one.
+const Sighting& telling_sighting(const SeenFailure& seen, const RunKnowledge& run) {
+  const auto found = std::find_if(seen.first.begin(), seen.first.end(), [&](const Sighting& one) {
+    return run.first_failed_rank >= 0 && one.origin.rank == run.first_failed_rank;
+  });
+  return found == seen.first.end() ? seen.first.front() : *found;
 }
 
-Cause cause_of(const SeenFailure& seen) {
-  const Sighting& first = seen.first.front();
+Cause cause_of(const SeenFailure& seen, const RunKnowledge& run) {
+  const Sighting& first = telling_sighting(seen, run);
   Cause cause{.failure = seen.failure,
               .place = first.place,
               .origin = first.origin,
@@ -80,7 +78,7 @@ Cause cause_of(const SeenException& seen) {
 }
 
 // An exception whose message the catalogue knows is one cause together with that failure.
-std::vector<Candidate> candidates_of(const Evidence& evidence) {
+std::vector<Candidate> candidates_of(const Evidence& evidence, const RunKnowledge& run) {
   std::vector<Candidate> candidates;
   std::set<const catalogue::Failure*> with_exception;
   for (const SeenException& seen : evidence.exceptions) {
@@ -89,12 +87,12 @@ std::vector<Candidate> candidates_of(const Evidence& evidence) {
   }
   for (const SeenFailure& seen : evidence.failures) {
     if (!with_exception.contains(seen.failure)) {
-      candidates.push_back({.tier = tier_of(*seen.failure), .cause = cause_of(seen)});
+      candidates.push_back({.tier = tier_of(*seen.failure), .cause = cause_of(seen, run)});
       continue;
     }
     for (Candidate& candidate : candidates) {
       if (candidate.cause.failure != seen.failure) continue;
-      candidate.cause.values = seen.first.front().values;
+      candidate.cause.values = telling_sighting(seen, run).values;
       candidate.cause.order = std::min(candidate.cause.order, seen.order);
       name_ranks(candidate.cause, seen);
     }
@@ -102,17 +100,31 @@ std::vector<Candidate> candidates_of(const Evidence& evidence) {
   return candidates;
 }
 
+// A job whose own code has raised an exception did start.
+bool is_about_start(const Cause& cause) {
+  if (cause.failure == nullptr || cause.exception) return false;
+  const Symptom symptom = cause.failure->symptom;
+  return symptom == Symptom::kNoLogin || symptom == Symptom::kNoStart ||
+         symptom == Symptom::kNoRendezvous;
+}
+
 bool is_of_rank(const Cause& cause, int rank) {
   return rank >= 0 && std::find(cause.ranks.begin(), cause.ranks.end(), rank) != cause.ranks.end();
 }
 
-Confidence confidence_of(const std::vector<Candidate>& sorted, const RunKnowledge& run) {
+Confidence confidence_of(const std::vector<Candidate>& sorted, const Evidence& evidence,
+                         const RunKnowledge& run) {
   const auto count = [&](Tier tier) {
     return std::count_if(sorted.begin(), sorted.end(),
                          [&](const Candidate& one) { return one.tier == tier; });
   };
   const auto causes = count(Tier::kCause);
-  if (causes == 1) return Confidence::kHigh;
+  // The job may have gone on after it, as after noise of a login shell.
+  const auto is_later = [&](const Oddity& odd) { return odd.order > sorted.front().cause.order; };
+  const bool is_doubtful =
+      !sorted.empty() && is_about_start(sorted.front().cause) &&
+      std::any_of(evidence.oddities.begin(), evidence.oddities.end(), is_later);
+  if (causes == 1) return is_doubtful ? Confidence::kMedium : Confidence::kHigh;
   if (causes > 1) {
     // Only one of them may be of the rank that failed first.
     const auto of_first = std::count_if(sorted.begin(), sorted.end(), [&](const Candidate& one) {
@@ -134,18 +146,40 @@ bool is_plain_word(std::string_view value) {
          });
 }
 
+void set_values(Cause& cause, const RunKnowledge& run) {
+  if (!cause.origin.host.empty()) cause.values.try_emplace("host", cause.origin.host);
+  if (cause.origin.rank >= 0) {
+    cause.values.try_emplace("rank", std::to_string(cause.origin.rank));
+  }
+  std::string hosts;
+  for (const std::string& host : run.hosts) hosts += (hosts.empty() ? "" : ",") + host;
+  if (!hosts.empty()) cause.values.try_emplace("hosts", hosts);
+  const auto is_foreign = [&](const std::string& host) {
+    return !run.hosts.empty() &&
+           std::find(run.hosts.begin(), run.hosts.end(), host) == run.hosts.end();
+  };
+  for (const auto& [name, value] : cause.values) {
+    if (!is_plain_word(value) || (name == "host" && is_foreign(value))) continue;
+    cause.step_values[name] = value;
+  }
+}
+
 }  // namespace
 
 Explanation explain(const Evidence& evidence, const RunKnowledge& run) {
-  std::vector<Candidate> candidates = candidates_of(evidence);
+  std::vector<Candidate> candidates = candidates_of(evidence, run);
   std::erase_if(candidates, [](const Candidate& one) { return one.tier == Tier::kIgnored; });
+  const bool has_started = std::any_of(candidates.begin(), candidates.end(), [](const auto& one) {
+    return one.cause.exception && one.cause.exception->exception.is_users;
+  });
   std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
     const auto key = [&](const Candidate& one) {
-      return std::tuple(one.tier, !is_of_rank(one.cause, run.first_failed_rank), one.cause.order);
+      return std::tuple(one.tier, !is_of_rank(one.cause, run.first_failed_rank),
+                        has_started && is_about_start(one.cause), one.cause.order);
     };
     return key(a) < key(b);
   });
-  Explanation result{.confidence = confidence_of(candidates, run),
+  Explanation result{.confidence = confidence_of(candidates, evidence, run),
                      .verdict = run.verdict,
                      .lines = evidence.lines};
   for (Candidate& candidate : candidates) {
@@ -153,7 +187,8 @@ Explanation explain(const Evidence& evidence, const RunKnowledge& run) {
     auto& list = candidate.tier == Tier::kConsequence ? result.consequences : result.causes;
     list.push_back(std::move(candidate.cause));
   }
-  if (result.confidence < Confidence::kMedium) result.oddities = evidence.oddities;
+  if (result.confidence < Confidence::kHigh && result.causes.size() < 2)
+    result.oddities = evidence.oddities;
   return result;
 }
 
@@ -182,12 +217,6 @@ std::string filled(const std::string& text, const std::map<std::string, std::str
     at = end;
   }
   return result;
-}
-
-std::string filled_step(const std::string& step, const std::map<std::string, std::string>& values) {
-  std::map<std::string, std::string> plain = values;
-  std::erase_if(plain, [](const auto& one) { return !is_plain_word(one.second); });
-  return filled(step, plain);
 }
 
 std::string name_of(Confidence confidence) {

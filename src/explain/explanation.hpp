@@ -28,6 +28,9 @@ struct Cause {
   std::vector<int> ranks = {};
   std::vector<std::string> hosts = {};
   std::map<std::string, std::string> values = {};  // for placeholders
+  // Those that may be part of a step, which people paste into a shell: single plain words, and no
+  // host that is not of the run.
+  std::map<std::string, std::string> step_values = {};
   std::uint64_t order = 0;
 };
 
@@ -52,11 +55,6 @@ struct Explanation {
 // Replaces "{host}" by its value or, if it has none, by "HOST"; "{{" is a brace.
 [[nodiscard]] std::string filled(const std::string& text,
                                  const std::map<std::string, std::string>& values);
-// The same for a step of `prove` or `fix`, which people paste into a shell: it takes only values
-// that are one plain word, because a log can hold anything.
-[[nodiscard]] std::string filled_step(const std::string& step,
-                                      const std::map<std::string, std::string>& values);
-
 // "high"
 [[nodiscard]] std::string name_of(Confidence confidence);
 

@@ -1,6 +1,7 @@
 #include "explain/scan.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <optional>
 #include <unordered_map>
 #include <utility>
@@ -15,10 +16,12 @@ constexpr std::size_t kLongestLine = std::size_t{16} << 10;
 constexpr std::size_t kLongestShown = 400;
 constexpr std::size_t kMostSightings = 16;
 constexpr std::size_t kMostNames = 4096;  // ranks or hosts of one failure
-constexpr std::size_t kMostExceptions = 512;
+// A program may log and handle any number of exceptions; the one that ends it comes last.
+constexpr std::size_t kFirstExceptions = 256;
+constexpr std::size_t kLastExceptions = 256;
 constexpr std::size_t kMostOddities = 4096;
 constexpr std::size_t kShownOddities = 5;
-constexpr std::size_t kLongestParagraph = 40;  // lines
+constexpr std::size_t kLongestHelp = 80;  // lines between two rulers
 
 // Colours and movements of the cursor, "\x1b[1;31m".
 std::string without_escapes(std::string_view text) {
@@ -70,9 +73,12 @@ std::string shape_of(std::string_view text) {
 }
 
 Exception printable_of(Exception exception) {
-  for (std::string* text : {&exception.type, &exception.message, &exception.before,
+  for (std::string* text : {&exception.type, &exception.message, &exception.said,
                             &exception.frame.file, &exception.frame.function}) {
     *text = shown(*text);
+  }
+  if (exception.first) {
+    exception.first = std::make_shared<const Exception>(printable_of(*exception.first));
   }
   return exception;
 }
@@ -104,9 +110,7 @@ class Scan::State {
       const std::size_t end = bytes.find('\n');
       const std::string_view part = bytes.substr(0, end);
       pending_ = true;
-      if (unfinished_.size() < kLongestLine) {
-        unfinished_ += part.substr(0, kLongestLine - unfinished_.size());
-      }
+      append(part);
       if (end == std::string_view::npos) return;
       end_line();
       bytes.remove_prefix(end + 1);
@@ -115,6 +119,7 @@ class Scan::State {
 
   Evidence finish() {
     end_file();
+    for (auto& [key, seen] : exceptions_) evidence_.exceptions.push_back(std::move(seen));
     std::stable_sort(evidence_.exceptions.begin(), evidence_.exceptions.end(),
                      [](const auto& a, const auto& b) { return a.order < b.order; });
     std::stable_sort(evidence_.failures.begin(), evidence_.failures.end(),
@@ -124,10 +129,28 @@ class Scan::State {
   }
 
  private:
+  void append(std::string_view part) {
+    while (!part.empty()) {
+      const std::size_t count = std::min(part.size(), 2 * kLongestLine - unfinished_.size());
+      unfinished_ += part.substr(0, count);
+      part.remove_prefix(count);
+      if (unfinished_.size() == 2 * kLongestLine) shorten();
+    }
+  }
+
+  // Of a progress bar only the last drawing counts, behind the label of the line.
+  void shorten() {
+    const LabelledText labelled = split_labels(unfinished_, ranks_);
+    const std::size_t label = unfinished_.size() - labelled.text.size();
+    const std::size_t drawn = unfinished_.rfind('\r');
+    if (drawn != std::string::npos && drawn > label) unfinished_.erase(label, drawn - label);
+    unfinished_.resize(std::min(unfinished_.size(), kLongestLine));
+  }
+
   void end_file() {
     end_line();
     end_paragraph();
-    in_help_ = false;
+    help_lines_ = 0;
     for (const Exception& exception : tracebacks_.rest()) add(exception);
   }
 
@@ -135,9 +158,10 @@ class Scan::State {
     if (!std::exchange(pending_, false)) return;
     ++line_;
     ++evidence_.lines;
-    const std::string drawn = without_escapes(last_drawn(unfinished_));
+    const std::string line = without_escapes(unfinished_);
     unfinished_.clear();
-    LabelledText labelled = split_labels(drawn, ranks_);
+    LabelledText labelled = split_labels(line, ranks_);
+    labelled.text = last_drawn(labelled.text).substr(0, kLongestLine);
     if (labelled.origin.rank < 0) labelled.origin.rank = origin_.rank;
     if (labelled.origin.host.empty()) labelled.origin.host = origin_.host;
     if (auto exception = tracebacks_.take(labelled.origin, labelled.text, line_)) add(*exception);
@@ -214,22 +238,27 @@ class Scan::State {
               [](const Oddity& a, const Oddity& b) { return a.order < b.order; });
   }
 
+  // A consequence that was raised while another exception was handled hides that one.
   void add(const Exception& exception) {
+    const catalogue::Failure* failure = failure_of(exception.said);
+    if (exception.first && failure != nullptr && failure->kind == catalogue::Kind::kConsequence) {
+      add(*exception.first);
+    }
     const std::string key = exception.type + shape_of(exception.message) + exception.frame.file +
                             ":" + std::to_string(exception.frame.line);
-    const auto found = exception_at_.find(key);
-    if (found != exception_at_.end()) {
-      count(evidence_.exceptions[found->second], exception.origin);
-      return;
-    }
-    if (evidence_.exceptions.size() >= kMostExceptions) return;
-    exception_at_[key] = evidence_.exceptions.size();
+    const auto found = exceptions_.find(key);
+    if (found != exceptions_.end()) return count(found->second, exception.origin);
     SeenException seen{.exception = printable_of(exception),
                        .place = {.file = file_, .line = exception.line},
-                       .order = lines_before_ + exception.line};
-    seen.failure = failure_of(headline(exception));
+                       .order = lines_before_ + exception.line,
+                       .failure = failure};
     count(seen, exception.origin);
-    evidence_.exceptions.push_back(std::move(seen));
+    exceptions_.emplace(key, std::move(seen));
+    if (exceptions_.size() <= kFirstExceptions) return;
+    later_.push_back(key);
+    if (later_.size() <= kLastExceptions) return;
+    exceptions_.erase(later_.front());
+    later_.pop_front();
   }
 
   // A cause goes before a consequence.
@@ -237,6 +266,7 @@ class Scan::State {
     bool is_odd = false;
     const catalogue::Failure* best = nullptr;
     for (const Match& match : matcher_.find(text, is_odd)) {
+      if (match.failure->kind == catalogue::Kind::kBenign) continue;
       if (best == nullptr || match.failure->kind < best->kind) best = match.failure;
     }
     return best;
@@ -245,20 +275,19 @@ class Scan::State {
   // Engines wrap their help: its lines are also matched as one text.
   void paragraph(const Origin& origin, std::string_view text) {
     const bool is_end = text.find_first_not_of(' ') == std::string_view::npos || is_ruler(text);
-    if (is_end) end_paragraph();
+    if (is_end || origin != paragraph_origin_) end_paragraph();
     if (is_ruler(text)) {
-      in_help_ = true;
+      help_lines_ = help_lines_ > 0 ? 0 : kLongestHelp;  // the second ruler ends the help
       return;
     }
-    if (is_end || !in_help_) return;
+    if (help_lines_ > 0) --help_lines_;
+    if (is_end || help_lines_ == 0) return;
     paragraph_origin_ = origin;
     const std::size_t start = text.find_first_not_of(' ');
     paragraph_ += (paragraph_.empty() ? "" : " ") + std::string(text.substr(start));
     while (paragraph_.ends_with(' ')) paragraph_.pop_back();
-    if (++paragraph_lines_ >= kLongestParagraph || paragraph_.size() > kLongestLine) {
-      end_paragraph();
-      in_help_ = false;
-    }
+    ++paragraph_lines_;
+    if (paragraph_.size() > kLongestLine) end_paragraph();
   }
 
   void end_paragraph() {
@@ -277,14 +306,15 @@ class Scan::State {
   std::string unfinished_;
   bool pending_ = false;
 
-  bool in_help_ = false;
+  std::size_t help_lines_ = 0;  // that may still follow
   std::string paragraph_;
   std::size_t paragraph_lines_ = 0;
   Origin paragraph_origin_;
 
   Tracebacks tracebacks_;
   std::unordered_map<const catalogue::Failure*, std::size_t> seen_;
-  std::unordered_map<std::string, std::size_t> exception_at_;
+  std::unordered_map<std::string, SeenException> exceptions_;
+  std::deque<std::string> later_;  // keys of those after the first
   std::unordered_map<std::string, Oddity> odd_lines_;
   Evidence evidence_;
 };

@@ -1,8 +1,11 @@
 #include "explain/source_label.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <optional>
+
+#include "explain/ascii.hpp"
 
 namespace muster::explain {
 namespace {
@@ -10,14 +13,6 @@ namespace {
 constexpr std::size_t kLongestLabel = 96;
 // What a number in "[host:number]" may be at most to be a rank, if nobody knows how many there are.
 constexpr int kLikelyRanks = 1024;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
 
 bool is_host(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
@@ -27,6 +22,7 @@ bool is_host(std::string_view text) {
 
 // The number that `text` begins with; the rest may be the end of a range, "0-31".
 std::optional<int> first_number(std::string_view text) {
+  if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) return std::nullopt;  // a padded pid
   int number = 0;
   const auto [stop, bad] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (bad != std::errc() || number < 0) return std::nullopt;
@@ -107,7 +103,7 @@ bool peel_brackets(std::string_view& line, int ranks, Origin& origin) {
     return done();
   }
   if (!inside->empty() && std::all_of(inside->begin(), inside->end(), is_digit) &&
-      take(rest, " ")) {
+      !rest.starts_with("  ") && take(rest, " ")) {
     origin.rank = first_number(*inside).value_or(-1);
     return done();
   }
@@ -121,10 +117,14 @@ bool peel_brackets(std::string_view& line, int ranks, Origin& origin) {
   return false;
 }
 
-// "libmpi.so.40: cannot open" and "python3: can't open file" are messages.
-bool is_program(std::string_view word) {
-  return word.find(".so") != std::string_view::npos || word.starts_with("python") ||
-         word.starts_with("pip") || word.starts_with("lib");
+// "libmpi.so.40: cannot open", "python3: can't open file", "mlx5_0: link is down", "epoch 3: ...".
+bool is_no_host(std::string_view word) {
+  constexpr std::array kBeginnings = {
+      "python", "pip", "lib", "ib",   "eth",  "enp",   "eno",   "ens",  "bond", "mlx",  "rdmap",
+      "bnxt",   "gpu", "GPU", "cuda", "CUDA", "epoch", "Epoch", "step", "Step", "line", "shard"};
+  return word.find(".so") != std::string_view::npos ||
+         std::any_of(kBeginnings.begin(), kBeginnings.end(),
+                     [&](const char* beginning) { return word.starts_with(beginning); });
 }
 
 // "3: ", "n1: " and "worker-1  | ". A word counts as a host only if it ends in a digit, because
@@ -136,7 +136,7 @@ bool peel_word(std::string_view& line, Origin& origin) {
   const std::size_t end = rest.find_first_of(" :");
   if (end == std::string_view::npos || end == 0 || end > kLongestLabel) return false;
   const std::string_view word = rest.substr(0, end);
-  if (!is_host(word) || !is_digit(word.back()) || is_program(word)) return false;
+  if (!is_host(word) || !is_digit(word.back()) || is_no_host(word)) return false;
   rest.remove_prefix(end);
   const bool is_number = std::all_of(word.begin(), word.end(), is_digit);
   if (take(rest, ": ")) {

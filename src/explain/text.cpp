@@ -21,11 +21,13 @@ std::string capitalized(std::string text) {
   return text;
 }
 
-// Names of programs, such as srun, stay as they are at the beginning of a sentence.
-std::string sentence(const std::string& text) {
-  const std::string_view word = std::string_view(text).substr(0, text.find_first_of(" '"));
-  const bool is_program = word.starts_with("ssh") || word.ends_with("run") || word == "muster";
-  return is_program ? text : capitalized(text);
+// At the beginning of a sentence, names of programs, files and values stay as they are.
+std::string sentence(const std::string& text, const std::string& pattern) {
+  const std::string_view word = std::string_view(pattern).substr(0, pattern.find_first_of(" '"));
+  const bool is_name =
+      word.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ{._/0123456789") != std::string_view::npos ||
+      word.starts_with("ssh") || word.ends_with("run") || word == "muster";
+  return is_name ? text : capitalized(text);
 }
 
 std::string lines_text(std::uint64_t lines) {
@@ -67,11 +69,11 @@ std::string steps(std::string_view name, const std::vector<std::string>& list, c
                   std::size_t width) {
   std::string text;
   for (const std::string& step : list) {
-    const std::string words = filled_step(step, values);
+    const std::string words = filled(step, values);
     const std::string_view label = text.empty() ? name : "";
     text += words.starts_with("$ ")
                 ? fmt::format("  {:<11}{}\n", label, words.substr(2))
-                : row(label, sentence(words) + (words.ends_with('.') ? "" : "."), width);
+                : row(label, sentence(words, step) + (words.ends_with('.') ? "" : "."), width);
   }
   return text;
 }
@@ -85,7 +87,8 @@ std::string frame_text(const Frame& frame) {
 
 std::string title_of(const Cause& cause) {
   if (cause.failure == nullptr) return headline(cause.exception->exception);
-  return fmt::format("{} [{}]", sentence(filled(cause.failure->title, cause.values)),
+  return fmt::format("{} [{}]",
+                     sentence(filled(cause.failure->title, cause.values), cause.failure->title),
                      cause.failure->id);
 }
 
@@ -99,13 +102,13 @@ std::string cause_text(const Cause& cause, std::size_t width) {
   if (cause.exception && !cause.exception->exception.frame.file.empty()) {
     const Exception& exception = cause.exception->exception;
     text += row(exception.is_users ? "your code" : "code", frame_text(exception.frame), width);
-    if (!exception.before.empty()) text += row("because of", exception.before, width);
+    if (exception.first) text += row("because of", headline(*exception.first), width);
   }
   text += row("seen in", evidence_of(cause), width);
   if (cause.failure == nullptr) return text;
   text += row("meaning", filled(cause.failure->meaning, cause.values), width);
-  text += steps("to prove", cause.failure->prove, cause.values, width);
-  text += steps("to fix", cause.failure->fix, cause.values, width);
+  text += steps("to prove", cause.failure->prove, cause.step_values, width);
+  text += steps("to fix", cause.failure->fix, cause.step_values, width);
   return text;
 }
 
@@ -137,7 +140,7 @@ std::string confidence_text(const Explanation& explanation) {
   switch (explanation.confidence) {
     case Confidence::kHigh:
       return explanation.causes.size() == 1
-                 ? "Confidence: high; nothing else in the log could be the cause.\n"
+                 ? "Confidence: high; the log shows no other known cause.\n"
                  : "Confidence: high; what is listed below is milder, or of ranks that failed "
                    "later.\n";
     case Confidence::kMedium:
@@ -157,7 +160,7 @@ std::string confidence_text(const Explanation& explanation) {
 std::string full_text(const Explanation& explanation, std::size_t width) {
   std::string text;
   if (!explanation.verdict.empty()) {
-    text += report::indented("", sentence(explanation.verdict), width) + "\n";
+    text += report::indented("", sentence(explanation.verdict, explanation.verdict), width) + "\n";
   }
   if (explanation.causes.empty()) {
     text += report::indented(
@@ -188,7 +191,8 @@ std::string full_text(const Explanation& explanation, std::size_t width) {
 
 std::string handbook_text(const Failure& failure, std::size_t width) {
   const Values none;
-  std::string text = report::indented("", sentence(filled(failure.title, none)), width);
+  std::string text =
+      report::indented("", sentence(filled(failure.title, none), failure.title), width);
   text += row("id", failure.id, width);
   text += row("kind", name_of(failure.kind), width);
   text += row("symptom", catalogue::title_of(failure.symptom), width);
@@ -225,7 +229,8 @@ std::string troubleshooting_page(const std::vector<Failure>& failures) {
       "# Troubleshooting\n\n"
       "What can go wrong with a distributed job, by what you notice first. `muster explain` finds "
       "these failures in\n"
-      "the logs of a run, or of any other launcher, and `muster explain ID` shows the entry with "
+      "the logs of a run, or of any other launcher, as far as logs show them, and `muster explain "
+      "ID` shows the entry with "
       "its sources.\n"
       "Words in capitals, such as HOST, stand for values that `muster explain` takes from the "
       "log.\n\n"
@@ -234,15 +239,16 @@ std::string troubleshooting_page(const std::vector<Failure>& failures) {
     page += fmt::format("\n## {}\n", catalogue::title_of(symptom));
     for (const Failure& failure : failures) {
       if (failure.symptom != symptom || failure.kind != catalogue::Kind::kCause) continue;
-      page += fmt::format("\n### {}\n\n`{}` ({})\n\n{}\n", sentence(filled(failure.title, {})),
-                          failure.id, failure.seen_in, filled(failure.meaning, {}));
+      page += fmt::format("\n### {}\n\n`{}` ({})\n\n{}\n",
+                          sentence(filled(failure.title, {}), failure.title), failure.id,
+                          failure.seen_in, filled(failure.meaning, {}));
       const auto add = [&](const char* name, const std::vector<std::string>& list) {
         if (list.empty()) return;
         page += fmt::format("\n{}:\n\n", name);
         for (const std::string& step : list) {
           const std::string words = filled(step, {});
           page += words.starts_with("$ ") ? fmt::format("- `{}`\n", words.substr(2))
-                                          : fmt::format("- {}\n", sentence(words));
+                                          : fmt::format("- {}\n", sentence(words, step));
         }
       };
       add("To prove it", failure.prove);

@@ -5,13 +5,17 @@
 #include <charconv>
 #include <utility>
 
+#include "explain/ascii.hpp"
+
 namespace muster::explain {
 namespace {
 
-// Longer ones, such as those of endless recursion, lose their middle.
-constexpr std::size_t kMostFrames = 200;
 constexpr int kMostLines = 5000;
-constexpr std::size_t kMostOrigins = 20'000;
+constexpr int kMostOthers = 8;
+constexpr std::size_t kMostOrigins = 4096;
+constexpr std::size_t kLongestText = 400;  // of what is kept: a log may be hostile
+constexpr std::size_t kLongestFile = 400;
+constexpr std::size_t kLongestPrefix = 200;
 
 constexpr std::string_view kBegin = "Traceback (most recent call last):";
 constexpr std::string_view kDirectCause =
@@ -30,36 +34,76 @@ std::optional<Frame> frame_of(std::string_view text) {
   text.remove_prefix(start + kFile.size());
   const std::size_t end = text.find(kLine);
   if (end == std::string_view::npos) return std::nullopt;
-  Frame frame{.file = std::string(text.substr(0, end)), .function = {}};
+  Frame frame{.file = std::string(text.substr(0, std::min(end, kLongestFile))), .function = {}};
   text.remove_prefix(end + kLine.size());
   const auto [stop, bad] = std::from_chars(text.data(), text.data() + text.size(), frame.line);
   if (bad != std::errc()) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(stop - text.data()));
   constexpr std::string_view kIn = ", in ";
-  if (text.starts_with(kIn)) frame.function = std::string(text.substr(kIn.size()));
+  if (text.starts_with(kIn)) frame.function = std::string(text.substr(kIn.size(), kLongestFile));
   return frame;
 }
 
-// "torch.cuda.OutOfMemoryError: CUDA out of memory" begins with a dotted name.
-bool is_exception(std::string_view text) {
+bool has_upper(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+}
+
+bool has_lower(std::string_view text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+}
+
+// Names of exceptions as almost all are: "OutOfMemoryError".
+bool has_usual_ending(std::string_view name) {
+  constexpr std::array kEndings = {"Error", "Exception", "Interrupt", "Exit", "Timeout"};
+  return std::any_of(kEndings.begin(), kEndings.end(),
+                     [&](const char* ending) { return name.ends_with(ending); });
+}
+
+// "torch.cuda.OutOfMemoryError: CUDA out of memory" begins with a dotted name. After lines of
+// others, only a usual name counts: "Epoch: 5" is none.
+bool is_exception(std::string_view text, bool is_certain) {
   const std::string_view name = text.substr(0, text.find(':'));
-  if (name.empty() || name.size() > 128 || name.front() == ' ' || name.front() == '.') return false;
-  return std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-           c == '.';
+  if (name.empty() || name.size() > 128 || (!is_letter(name.front()) && name.front() != '_') ||
+      name.back() == '.') {
+    return false;
+  }
+  const bool is_dotted_name = std::all_of(name.begin(), name.end(), [](char c) {
+    return is_letter(c) || is_digit(c) || c == '.' || c == '_';
   });
+  if (!is_dotted_name) return false;
+  const std::string_view type = name.substr(name.rfind('.') + 1);
+  const bool is_camel = type.front() >= 'A' && type.front() <= 'Z' && has_lower(type);
+  const bool is_of_module = type.size() < name.size() && !has_upper(name);  // "socket.timeout"
+  return is_certain ? is_camel || is_of_module : is_camel && has_usual_ending(type);
+}
+
+std::string cut(std::string_view text) {
+  return std::string(text.substr(0, kLongestText));
 }
 
 Exception exception_of(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view name = text.substr(0, colon);
-  Exception exception{.type = std::string(name.substr(name.rfind('.') + 1)), .message = {}};
+  Exception exception{
+      .type = cut(name.substr(name.rfind('.') + 1)), .message = {}, .said = cut(text)};
   if (colon != std::string_view::npos) {
-    exception.message = std::string(text.substr(colon + 1));
-    exception.message.erase(
-        0, std::min(exception.message.find_first_not_of(' '), exception.message.size()));
+    const std::string_view rest = text.substr(colon + 1);
+    exception.message = cut(rest.substr(std::min(rest.find_first_not_of(' '), rest.size())));
   }
   return exception;
+}
+
+// The same but for digits, as times are.
+bool is_alike(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char one, char other) {
+    return one == other || (is_digit(one) && is_digit(other));
+  });
+}
+
+// Room for one more: a hostile log could name any number of origins.
+template <class Map>
+void make_room(Map& map) {
+  if (map.size() >= kMostOrigins) map.erase(map.begin());
 }
 
 }  // namespace
@@ -73,16 +117,17 @@ bool is_users_file(std::string_view file) {
       std::string_view("/site-packages/"), std::string_view("/dist-packages/"),
       std::string_view("/lib/python3"), std::string_view("/lib64/python3"),
       std::string_view("<frozen ")};
+  // Launchers such as /opt/venv/bin/torchrun are scripts.
+  if (file.find("/bin/") != std::string_view::npos && !file.ends_with(".py")) return false;
   return std::none_of(kForeign.begin(), kForeign.end(), [&](std::string_view part) {
     return file.find(part) != std::string_view::npos;
   });
 }
 
-void Tracebacks::begin(const Origin& origin, std::size_t indent) {
-  if (open_.size() >= kMostOrigins) open_.clear();
-  Open open{.indent = indent, .frames = {}, .before = {}};
-  if (const auto chained = chained_.extract(origin)) open.before = std::move(chained.mapped());
-  open_[origin] = std::move(open);
+void Tracebacks::begin(const Origin& origin, std::string_view prefix) {
+  make_room(open_);
+  open_[origin] = {
+      .prefix = std::string(prefix.substr(0, kLongestPrefix)), .last = {}, .users = {}};
 }
 
 // What follows an exception: blank lines, then perhaps the announcement of one chained to it.
@@ -97,50 +142,55 @@ std::optional<Exception> Tracebacks::after_end(const Origin& origin, std::string
       text.find(kWhileHandling) == std::string_view::npos) {
     return exception;
   }
-  chained_[origin] = exception.before.empty() ? headline(exception) : std::move(exception.before);
+  make_room(chained_);
+  chained_[origin] =
+      exception.first ? exception.first : std::make_shared<const Exception>(std::move(exception));
   return std::nullopt;
 }
 
 void Tracebacks::end(const Origin& origin, std::string_view text, std::uint64_t line) {
-  auto open = std::move(open_.extract(origin).mapped());
+  const Open open = std::move(open_.extract(origin).mapped());
   Exception exception = exception_of(text);
   exception.origin = origin;
   exception.line = line;
-  const auto users = std::find_if(open.frames.rbegin(), open.frames.rend(),
-                                  [](const Frame& one) { return is_users_file(one.file); });
-  exception.is_users = users != open.frames.rend();
-  if (exception.is_users) {
-    exception.frame = *users;
-  } else if (!open.frames.empty()) {
-    exception.frame = open.frames.back();
-  }
-  exception.before = std::move(open.before);
-  if (ended_.size() >= kMostOrigins) ended_.clear();
+  exception.is_users = open.users.has_value();
+  exception.frame = open.users ? *open.users : *open.last;
+  if (const auto chained = chained_.extract(origin)) exception.first = chained.mapped();
+  make_room(ended_);
   ended_[origin] = std::move(exception);
+}
+
+void Tracebacks::take_line(const Origin& origin, std::string_view text, std::uint64_t line) {
+  Open& open = open_.at(origin);
+  std::string_view own = text;
+  if (text.size() >= open.prefix.size() &&
+      is_alike(text.substr(0, open.prefix.size()), open.prefix)) {
+    own.remove_prefix(open.prefix.size());
+  }
+  if (auto frame = frame_of(own)) {
+    if (is_users_file(frame->file)) open.users = *frame;
+    open.last = *std::move(frame);
+    return;
+  }
+  if (open.last && is_exception(own, open.others == 0)) return end(origin, own, line);
+  if (own.empty() || own.front() == ' ') return;  // source code
+  if (++open.others > kMostOthers) open_.erase(origin);
 }
 
 std::optional<Exception> Tracebacks::take(const Origin& origin, std::string_view text,
                                           std::uint64_t line) {
   auto complete = after_end(origin, text);
   if (const std::size_t at = text.find(kBegin); at != std::string_view::npos) {
-    begin(origin, at);
+    begin(origin, text.substr(0, at));
     return complete;
   }
   const auto found = open_.find(origin);
   if (found == open_.end()) return complete;
-  Open& open = found->second;
-  if (++open.lines > kMostLines) {
+  if (++found->second.lines > kMostLines) {
     open_.erase(found);
     return complete;
   }
-  // What is printed in front of the traceback, such as a time, is in front of its lines too.
-  const std::string_view own = text.size() > open.indent ? text.substr(open.indent) : text;
-  if (auto frame = frame_of(own)) {
-    if (open.frames.size() < kMostFrames) open.frames.push_back(*std::move(frame));
-    return complete;
-  }
-  // Source code is indented. Other lines may come from another process.
-  if (!own.empty() && own.front() != ' ' && is_exception(own)) end(origin, own, line);
+  take_line(origin, text, line);
   return complete;
 }
 
@@ -148,6 +198,8 @@ std::vector<Exception> Tracebacks::rest() {
   std::vector<Exception> exceptions;
   for (auto& [origin, exception] : ended_) exceptions.push_back(std::move(exception));
   ended_.clear();
+  open_.clear();
+  chained_.clear();
   return exceptions;
 }
 

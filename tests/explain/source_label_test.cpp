@@ -45,6 +45,9 @@ TEST(Labels, AreNotSeenInWhatOnlyLooksLikeThem) {
            "tensor([1, 2])",
            "python3: can't open file 'train.py'",
            "libmpi.so.40: cannot open shared object file",
+           "mlx5_0: link is down",
+           "[n1:00057] PMIX ERROR",
+           "[1]  + 4711 killed",
            "",
        }) {
     const LabelledText found = split_labels(line);

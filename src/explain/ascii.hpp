@@ -1,0 +1,14 @@
+// Letters and digits, whatever the locale.
+#pragma once
+
+namespace muster::explain {
+
+constexpr bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+constexpr bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+}  // namespace muster::explain
