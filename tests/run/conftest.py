@@ -137,6 +137,11 @@ class Run:
     def errors(self):
         return "\n".join(self.err)
 
+    def has_nothing_to_explain(self):
+        """After a run that went well: `muster explain` finds nothing wrong in all that its ranks and its engine printed (in the last attempt)."""
+        said = self.lab.shell(self.host, f"cd $(ls -d ~/.local/state/muster/runs/{self.id}* | tail -n 1) && muster explain $(find ./err ./out ./engine -type f 2>/dev/null)")
+        assert said.startswith("Nothing in ") and said.endswith(" shows a failure that muster knows.\n"), said
+
 
 class Bystander:
     """Another run on the same hosts, which must not be hit: its ranks wait until they are told to end, and end well."""

@@ -135,6 +135,7 @@ def test_matrix(request, bad_hosts, programs, passed, launcher, kind):
     assert sorted(line.strip() for line in run.out if " weights " in line) == expected_lines(), run.said()
     if not isinstance(launcher, Pods):
         assert launcher.called in "\n".join(run.err)
+        run.has_nothing_to_explain()
     if kind != "ddp":
         check_environment(bad_hosts, launcher, run.out)
     passed[launcher, kind] = seconds

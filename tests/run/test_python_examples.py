@@ -74,6 +74,7 @@ def output(hosts, scripts):
         started = time.monotonic()
         job = launcher.start(hosts, [*python, *map(str, arguments)], *activate, "--threads", "1", *flags, each=EACH)
         assert job.end(100) == 0, job.said()
+        job.has_nothing_to_explain()
         return [line.split("] ", 1)[1] for line in job.out if line.startswith("[")], time.monotonic() - started
 
     return run

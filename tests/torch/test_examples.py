@@ -30,6 +30,7 @@ def output(hosts, launcher, *words):
     """What the ranks printed, without labels, in order."""
     run = launcher.start(hosts, [str(word) for word in words], each=EACH)
     assert run.end(100) == 0, run.said()
+    run.has_nothing_to_explain()
     return sorted(line.split("] ", 1)[1] for line in run.out if line.startswith("["))
 
 

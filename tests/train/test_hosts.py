@@ -41,6 +41,7 @@ def learn(launcher, hosts, programs, digits, folder, epochs):
     run = train(hosts, programs, launcher, "--dataset_dir", digits / "mnist", "--output_dir", folder, "--epochs", epochs, "--batch-size", "60",
                 "--optimizer", "adamw", "--lr", "0.01", "--augment", "--save-model")
     assert run.end(300) == 0, run.said()
+    run.has_nothing_to_explain()
     output = Output(folder)
     assert output.result["ranks"] == 6 and output.result["count"] == 1000
     assert any("backend mpi" in line if launcher.mpi else "backend gloo" in line for line in run.out), run.said()
