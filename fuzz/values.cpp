@@ -14,6 +14,7 @@
 #include "bench/table.hpp"
 #include "cli/kept_command.hpp"
 #include "facts/facts.hpp"
+#include "facts/hash_cache.hpp"
 #include "facts/summary.hpp"
 #include "lab/spec.hpp"
 #include "launch/job_state.hpp"
@@ -144,10 +145,16 @@ void check_bench_lines(std::string_view text) {
   require_good_pages(results);
 }
 
-constexpr std::array<Check, 13> kChecks = {
+void check_hashes(std::string_view text) {
+  for (const facts::HashedFile& file : facts::parse_hashed_files(std::string(text))) {
+    require(facts::parse_hashed_files(facts::to_json({file})).size() == 1, "a hash is read back");
+  }
+}
+
+constexpr std::array<Check, 14> kChecks = {
     check_facts,       check_request, check_layout,  check_plan,         check_lab,
     check_placement,   check_event,   check_summary, check_kept_command, check_results,
-    check_bench_lines, check_about,   check_order};
+    check_bench_lines, check_about,   check_order,   check_hashes};
 
 }  // namespace
 }  // namespace muster::fuzz

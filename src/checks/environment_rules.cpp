@@ -1,13 +1,12 @@
 // The environment after activation, and what could not be looked at.
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "checks/activation_advice.hpp"
-#include "checks/host_groups.hpp"
+#include "checks/deviations.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
@@ -25,32 +24,41 @@ bool is_of_the_host(std::string_view name) {
          name.starts_with("BASH_FUNC_");
 }
 
-using Digests = std::map<std::string, HostGroups>;  // by variable; key "": not set
-
-// Cost: hosts times variables.
-Digests digests_of(std::span<const Participant> hosts) {
-  std::set<std::string> names;
-  for (const Participant& host : hosts) {
-    for (const auto& [name, digest] : host.facts->environment.digest) {
-      if (!is_of_the_host(name)) names.insert(name);
-    }
-  }
-  Digests digests;
-  for (const std::string& name : names) {
-    for (const Participant& host : hosts) {
-      const auto& own = host.facts->environment.digest;
-      const auto found = own.find(name);
-      digests[name].add(found == own.end() ? "" : found->second, host.name());
-    }
-  }
-  return digests;
+// muster gives each rank its own.
+bool is_set_by_muster(std::string_view name) {
+  return name.ends_with("_IFNAME") || name.ends_with("_IFACE") || name == "UCX_NET_DEVICES" ||
+         name == "OMP_NUM_THREADS";
 }
 
-// How a host's variable is not as usual, with its value only where it was told as harmless.
-std::string oddity(const std::string& name, const facts::Environment& environment) {
-  const auto value = environment.seen.find(name);
-  if (value != environment.seen.end()) return fmt::format("{}={}", name, value->second);
-  return environment.digest.contains(name) ? name : name + " (not set)";
+// What a host's variables are compared by: values that were told as harmless, else digests.
+Items items_of(const layout::Job& job, const facts::Environment& environment) {
+  Items items;
+  for (const auto& [name, digest] : environment.digest) {
+    if (!is_of_the_host(name)) items[name] = digest;
+  }
+  for (const auto& [name, value] : environment.settings) {
+    if (items.contains(name)) items[name] = value;
+    const bool is_overridden = is_set_by_muster(name) || job.env_values.contains(name);
+    if (!is_overridden && !is_of_the_host(name)) items[name] = value;
+  }
+  return items;
+}
+
+// How a variable is not as usual.
+std::string oddity(const Difference& one, const facts::Environment& here,
+                   const facts::Environment& usual) {
+  const auto setting = here.settings.find(one.name);
+  const auto other = usual.settings.find(one.name);
+  const auto seen = here.seen.find(one.name);
+  if (setting != here.settings.end()) {
+    return fmt::format("{}={}{}", one.name, setting->second,
+                       other == usual.settings.end() ? "" : " instead of " + other->second);
+  }
+  if (other != usual.settings.end()) {
+    return fmt::format("{} (not set, instead of {})", one.name, other->second);
+  }
+  if (seen != here.seen.end()) return fmt::format("{}={}", one.name, seen->second);
+  return one.value ? one.name : one.name + " (not set)";
 }
 
 bool matters(const facts::NotSeen& one, bool is_first) {
@@ -114,36 +122,37 @@ Findings find_activation(const Scene& scene) {
 }
 
 Findings find_environment(const Scene& scene) {
-  std::vector<Participant> hosts = participants(scene);
-  std::erase_if(hosts, [](const Participant& host) { return !host.facts->environment.activated; });
-  std::map<std::string, std::vector<std::string>> odd;  // host: its variables
-  std::map<std::string, std::string> usual;             // host: those that have the first otherwise
-  for (const auto& [name, groups] : digests_of(hosts)) {
-    const std::string usual_hosts = groups.usual_hosts();
-    for (const HostGroup& group : groups.odd()) {
-      for (const std::string& host : group.hosts) {
-        odd[host].push_back(name);
-        usual.emplace(host, usual_hosts);
-      }
-    }
+  const bool activates = !scene.job.activate.empty();
+  std::vector<HostItems> items;
+  std::unordered_map<std::string, const facts::Environment*> environments;
+  for (const Participant& host : participants(scene)) {
+    const facts::Environment& environment = host.facts->environment;
+    if (activates && !environment.activated) continue;
+    items.push_back({.host = host.name(), .items = items_of(scene.job, environment)});
+    environments.emplace(host.name(), &environment);
   }
   Findings findings;
-  for (const Participant& host : hosts) {
-    const auto found = odd.find(host.name());
-    if (found == odd.end()) continue;
+  for (const Deviation& one : deviations(items)) {
+    const facts::Environment& here = *environments.at(one.hosts.front());
     std::vector<std::string> texts;
-    for (const std::string& name : found->second) {
-      texts.push_back(oddity(name, host.facts->environment));
+    for (const Difference& difference : one.differences) {
+      texts.push_back(oddity(difference, here, *environments.at(difference.usual_host)));
     }
     findings.push_back(
         {.id = std::string(kEnvironmentDiffers),
          .severity = Severity::kWarning,
-         .hosts = {host.name()},
-         .what = fmt::format("--activate produces a different environment on this host than on {}",
-                             usual[host.name()]),
+         .hosts = one.hosts,
+         .what = fmt::format("{} on {}",
+                             activates ? "--activate produces a different environment on this host "
+                                         "than"
+                                       : "settings of the libraries differ from those",
+                             one.usual_hosts),
          .evidence = listed(texts),
-         .fix = "activate the same environment on all hosts; if settings of NCCL, UCX or Open MPI "
-                "differ, the first collective hangs"});
+         .fix = activates
+                    ? "activate the same environment on all hosts; if settings of NCCL, UCX or "
+                      "Open MPI differ, the first collective hangs"
+                    : "set the variables on all hosts alike, or pass them to all ranks with -x; "
+                      "files such as ~/.bashrc and /etc/environment may set them on one host"});
   }
   return findings;
 }

@@ -44,6 +44,10 @@ struct Rule {
 // What all rules find, errors first, equal findings of several hosts as one.
 [[nodiscard]] std::vector<Finding> judge(const Scene& scene);
 
+// What was compared of the software that the ranks load, and how well, for people: one line. Empty:
+// nothing was.
+[[nodiscard]] std::string compared_software(const Scene& scene);
+
 [[nodiscard]] std::string to_json(const Finding& finding);  // one line
 [[nodiscard]] Result<Finding> parse_finding(const std::string& json);
 // The table for people; `colours` mark its severities.

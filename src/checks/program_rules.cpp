@@ -6,6 +6,7 @@
 #include "checks/host_groups.hpp"
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
+#include "checks/software_differences.hpp"
 #include "checks/wording.hpp"
 #include "layout/python.hpp"
 #include "sys/quote.hpp"
@@ -100,14 +101,17 @@ Findings find_program(const Scene& scene) {
   HostGroups builds;
   const auto script = layout::python_code(scene.job.program);
   const bool is_script = script && script->word == word_of(scene);  // find_script compares it
-  for (const Participant& host : participants(scene)) {
+  const std::vector<Participant> hosts = participants(scene);
+  const auto other_python = hosts_of_other_python(hosts);  // find_packages reports these
+  for (const Participant& host : hosts) {
     if (!host.facts->program) continue;
     const facts::Program& program = *host.facts->program;
     if (auto finding = trouble(scene, program, *host.facts)) {
       finding->hosts = {host.name()};
       findings.push_back(*std::move(finding));
     }
-    if (!is_script && !program.path.empty() && !program.identity.hash.empty()) {
+    const bool is_read = !program.path.empty() && !program.identity.hash.empty();
+    if (!is_script && is_read && !other_python.contains(host.name())) {
       builds.add(fmt::format("{} ({} bytes, {})", program.path, program.identity.bytes,
                              program.identity.hash.substr(0, 12)),
                  host.name());

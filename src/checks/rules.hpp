@@ -36,6 +36,8 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_torch(const Scene& scene);
 [[nodiscard]] Findings find_program(const Scene& scene);
 [[nodiscard]] Findings find_script(const Scene& scene);
+[[nodiscard]] Findings find_packages(const Scene& scene);
+[[nodiscard]] Findings find_libraries(const Scene& scene);
 [[nodiscard]] Findings find_folder(const Scene& scene);
 [[nodiscard]] Findings find_activation(const Scene& scene);
 [[nodiscard]] Findings find_environment(const Scene& scene);
@@ -73,6 +75,8 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"torch", find_torch},
                                       Rule{"program", find_program},
                                       Rule{"script", find_script},
+                                      Rule{"packages", find_packages},
+                                      Rule{"libraries", find_libraries},
                                       Rule{"folder", find_folder},
                                       Rule{"environment", find_environment},
                                       Rule{"cpu", find_cpu},
@@ -118,6 +122,7 @@ inline constexpr std::string_view kGpuTaken = "gpu-in-use";
 inline constexpr std::string_view kGpuThrottled = "gpu-throttled";
 inline constexpr std::string_view kGpuToolFails = "gpu-tool-fails";
 inline constexpr std::string_view kGpusDiffer = "gpus-differ-between-hosts";
+inline constexpr std::string_view kLibrariesDiffer = "libraries-differ-between-hosts";
 inline constexpr std::string_view kLibraryMissing = "remote-shared-library-missing";
 inline constexpr std::string_view kMemlock = "rdma-memlock";
 inline constexpr std::string_view kMixedArchitecture = "mixed-endian-or-arch";
@@ -132,6 +137,7 @@ inline constexpr std::string_view kOtherInterface = "nccl-picks-wrong-interface"
 inline constexpr std::string_view kOwnNameLoopback = "hostname-resolves-to-loopback";
 inline constexpr std::string_view kOwnNameUnknown = "hostname-unresolvable-gloo-fallback";
 inline constexpr std::string_view kOversubscribed = "omp-threads-oversubscribed";
+inline constexpr std::string_view kPackagesDiffer = "python-packages-differ";
 inline constexpr std::string_view kPathMtu = "mtu-mismatch";
 inline constexpr std::string_view kPortEphemeral = "master-port-ephemeral-collision";
 inline constexpr std::string_view kPortInUse = "master-port-in-use";
@@ -159,7 +165,9 @@ inline constexpr std::array kFailureIds = {kActivationFailed,
                                            kEngineMissing,
                                            kEngineVersion,
                                            kFactsNotGathered,
+                                           kLibrariesDiffer,
                                            kLibraryMissing,
+                                           kPackagesDiffer,
                                            kMemlock,
                                            kMixedArchitecture,
                                            kMixedIsa,

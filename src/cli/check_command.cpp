@@ -21,6 +21,7 @@ struct CheckOptions {
 std::string decision_text(const Surveyed& all) {
   std::string text;
   for (const std::string& why : all.layout.why) text += fmt::format("  {}\n", why);
+  if (!all.compared.empty()) text += fmt::format("  {}\n", all.compared);
   return text;
 }
 

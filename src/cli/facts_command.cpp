@@ -66,6 +66,8 @@ Result<int> show_facts(FactsOptions& options) {
   // A person names a program from where they stand.
   options.request.folder = std::filesystem::current_path(failed).string();
   options.request.answer_within_s = options.job.answer_within_s;
+  options.request.software = !options.request.program.empty();
+  options.request.hash_within_ms = 1000 * options.job.answer_within_s / 3;
   if (asks_other_hosts(options.job.cluster)) return show_facts_of_hosts(options);
   const facts::Facts found = facts::gather(options.request).facts;
   const std::string text = options.json ? facts::to_json(found) + "\n" : facts::summary(found);

@@ -20,6 +20,8 @@
 namespace muster::cli {
 namespace {
 
+constexpr int kHashWithinMs = 1000;
+
 // All of them: the MPI that was asked for may not be the first.
 std::vector<std::string> mpiruns_in_path() {
   const char* path = std::getenv("PATH");  // NOLINT(concurrency-mt-unsafe)
@@ -184,8 +186,12 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   request.answer_within_s = options.answer_within_s;
   const bool activates = !all->job.activate.empty();
   const bool may_be_mpi = all->job.engine.empty() || engines::find(all->job.engine).is_mpi;
+  request.software = true;
+  // One host has no other to differ from.
+  request.hash_within_ms = all->cluster.hosts.size() > 1 ? kHashWithinMs : 0;
   const auto look_here = [&] {
     facts::Request here = request;
+    here.software = false;                  // no rank loads what this machine has
     if (!may_be_mpi) here.program.clear();  // only read to learn which MPI it needs
     all->launcher = facts::gather(here).facts;
   };
@@ -221,12 +227,14 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   if (!purpose.quiet) line.show("testing the connections between the hosts");
   const std::vector<facts::Trial> trials = run::test_reach(
       *all->loop, *all->crew, run::plan_reach(all->layout, all->cluster, all->surveys));
-  all->findings = checks::judge({.job = all->job,
-                                 .cluster = all->cluster,
-                                 .surveys = all->surveys,
-                                 .launcher = all->launcher,
-                                 .layout = all->layout,
-                                 .trials = trials});
+  const checks::Scene scene{.job = all->job,
+                            .cluster = all->cluster,
+                            .surveys = all->surveys,
+                            .launcher = all->launcher,
+                            .layout = all->layout,
+                            .trials = trials};
+  all->findings = checks::judge(scene);
+  all->compared = checks::compared_software(scene);
   return all;
 }
 

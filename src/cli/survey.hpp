@@ -29,6 +29,7 @@ struct Surveyed {
   std::vector<facts::Survey> surveys;
   layout::Layout layout;
   std::vector<checks::Finding> findings;
+  std::string compared = {};  // what was compared of the ranks' software; empty: nothing
 
   // Where muster goes on without it: sessions are closed, and waited for, so that nothing of them
   // meets the next ones on the hosts.

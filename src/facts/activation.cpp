@@ -25,6 +25,13 @@ constexpr std::array<std::string_view, 4> kShellsOwn = {"OLDPWD", "PWD", "SHLVL"
 constexpr std::array<const char*, 8> kFolders = {"PATH",         "LD_LIBRARY_PATH", "PYTHONPATH",
                                                  "CONDA_PREFIX", "VIRTUAL_ENV",     "I_MPI_ROOT",
                                                  "MPI_HOME",     "OPAL_PREFIX"};
+constexpr std::array<std::string_view, 28> kSettings = {
+    "NCCL_",       "RCCL_",      "UCX_",       "FI_",           "GLOO_",  "CCL_",
+    "OMPI_MCA_",   "PRTE_MCA_",  "PMIX_MCA_",  "I_MPI_",        "MPICH_", "TORCH_",
+    "PYTORCH_",    "OMP_",       "KMP_",       "GOMP_",         "MKL_",   "OPENBLAS_",
+    "DNNL_",       "ATEN_",      "CUDA_",      "CUBLAS_",       "CUDNN_", "HSA_",
+    "NVIDIA_TF32", "LD_PRELOAD", "PYTHONPATH", "PYTHONHASHSEED"};
+constexpr std::size_t kMostSettings = 256;
 constexpr std::size_t kFailureLines = 5;
 constexpr std::size_t kMaxOutBytes = std::size_t{8} << 20;
 
@@ -54,6 +61,12 @@ std::string script(bool is_bash, const std::string& mark) {
       is_bash ? kTrap : "",
       is_bash ? "trap - ERR" : "muster_code=$?; [ $muster_code -eq 0 ] || exit $muster_code",
       mark_line, mark_line);
+}
+
+// Of a host or a job step: each may have its own.
+bool is_gpu_choice(std::string_view name) {
+  const auto choices = gpu_variables();
+  return std::find(choices.begin(), choices.end(), name) != choices.end();
 }
 
 std::string last_lines(std::string_view text) {
@@ -139,6 +152,18 @@ std::map<std::string, std::string> seen_values(const Variables& environment) {
   for (const char* name : kFolders) take(name);
   for (const std::string_view name : gpu_variables()) take(std::string(name));
   return seen;
+}
+
+std::map<std::string, std::string> library_settings(const Variables& environment) {
+  constexpr std::size_t kLongest = 256;
+  std::map<std::string, std::string> settings;
+  for (const auto& [name, value] : environment) {
+    const auto begins = [&name](std::string_view prefix) { return name.starts_with(prefix); };
+    if (std::none_of(kSettings.begin(), kSettings.end(), begins) || is_gpu_choice(name)) continue;
+    if (settings.size() >= kMostSettings) break;
+    settings[name] = value.size() > kLongest ? sys::hash_text(value) : value;
+  }
+  return settings;
 }
 
 }  // namespace muster::facts

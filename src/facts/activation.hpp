@@ -36,4 +36,8 @@ struct Activation {
 // The values of the variables that name folders and GPUs.
 [[nodiscard]] std::map<std::string, std::string> seen_values(const Variables& environment);
 
+// The variables by which NCCL, MPI, PyTorch, OpenMP and the like are set up, but not those that
+// differ from process to process. A long value is replaced by its hash.
+[[nodiscard]] std::map<std::string, std::string> library_settings(const Variables& environment);
+
 }  // namespace muster::facts

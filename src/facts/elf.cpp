@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include <elf.h>
+#include <fmt/format.h>
 
 namespace muster::facts {
 namespace {
@@ -35,6 +36,31 @@ std::optional<Elf64_Shdr> section_at(std::string_view file, const Elf64_Ehdr& he
   return read_at<Elf64_Shdr>(file, header.e_shoff + index * sizeof(Elf64_Shdr));
 }
 
+std::uint64_t aligned(std::uint64_t size) {
+  return (size + 3) / 4 * 4;
+}
+
+// Notes follow each other: a header, a name and the content, each padded to 4 bytes.
+std::string build_id_in(std::string_view notes) {
+  constexpr std::size_t kLongest = 64;
+  while (const auto note = read_at<Elf64_Nhdr>(notes, 0)) {
+    const std::uint64_t at = sizeof *note + aligned(note->n_namesz);
+    const std::string_view content = range(notes, at, note->n_descsz);
+    if (note->n_type == NT_GNU_BUILD_ID &&
+        range(notes, sizeof *note, note->n_namesz) == std::string_view("GNU\0", 4)) {
+      std::string text;
+      for (const char byte : content.substr(0, kLongest)) {
+        text += fmt::format("{:02x}", static_cast<unsigned char>(byte));
+      }
+      return text;
+    }
+    const std::uint64_t size = at + aligned(note->n_descsz);
+    if (size > notes.size()) return {};
+    notes.remove_prefix(size);
+  }
+  return {};
+}
+
 }  // namespace
 
 bool is_elf(std::string_view file) {
@@ -52,6 +78,19 @@ std::optional<std::string> elf_interpreter(std::string_view file) {
     return std::string(path.substr(0, path.find('\0')));
   }
   return std::nullopt;
+}
+
+std::string elf_build_id(std::string_view file) {
+  const auto header = header_of(file);
+  if (!header || header->e_phoff > file.size()) return {};
+  for (unsigned i = 0; i < header->e_phnum; ++i) {
+    const auto segment = read_at<Elf64_Phdr>(file, header->e_phoff + i * sizeof(Elf64_Phdr));
+    if (!segment) return {};
+    if (segment->p_type != PT_NOTE) continue;
+    std::string id = build_id_in(range(file, segment->p_offset, segment->p_filesz));
+    if (!id.empty()) return id;
+  }
+  return {};
 }
 
 std::string_view elf_constants(std::string_view file) {

@@ -12,6 +12,9 @@ namespace muster::facts {
 // The loader that a dynamic program asks for; nothing: a static program, or no ELF of 64 bits.
 [[nodiscard]] std::optional<std::string> elf_interpreter(std::string_view file);
 
+// The build-id that the linker wrote, in hexadecimal; empty: there is none.
+[[nodiscard]] std::string elf_build_id(std::string_view file);
+
 // The read-only data, where a compiler puts constant strings; the whole file where there is no
 // section of that name.
 [[nodiscard]] std::string_view elf_constants(std::string_view file);

@@ -185,6 +185,28 @@ struct Script {
   bool complete = true;  // false: there are more files than muster reads
 };
 
+// A shared library that the program loads when it starts, or later with PyTorch or its MPI.
+struct Library {
+  std::string name;       // as it is asked for: "libtorch_cpu.so"
+  std::string path = {};  // empty: the loader does not find it
+  std::uint64_t bytes = 0;
+  std::string build_id = {};  // that its linker wrote; empty: it has none
+  std::string hash = {};      // of its content; empty: not read, or not yet
+  bool remote = false;        // on a file system of another machine: its content is not read
+
+  friend bool operator==(const Library&, const Library&) = default;
+};
+
+// What the ranks load besides the program itself.
+struct Software {
+  std::string python = {};  // version of the program's Python; empty: it is no Python program
+  std::map<std::string, std::string> packages = {};  // versions of Python packages by name
+  std::vector<Library> libraries = {};               // sorted by name
+  bool complete = true;                              // false: there are more than muster reports
+
+  friend bool operator==(const Software&, const Software&) = default;
+};
+
 // A probe that could not look, and why: never taken for good.
 struct NotSeen {
   std::string what;  // "limits", "listeners", ...
@@ -198,6 +220,8 @@ struct Environment {
       seen;  // values of the variables that name folders: PATH, LD_LIBRARY_PATH, ...
   std::map<std::string, std::string>
       digest;  // of the value of each variable that activation set or changed
+  std::map<std::string, std::string> settings =
+      {};  // variables of NCCL, MPI, PyTorch and the like, set by whatever
 };
 
 struct Facts {
@@ -229,8 +253,9 @@ struct Facts {
   std::vector<FileMode> ssh_files = {};
   std::vector<Mpi> mpi = {};  // the launchers asked for, the one in PATH and the program's own
   Torch torch = {};
-  std::optional<Program> program;  // when one was asked for
-  std::optional<Script> script;    // likewise
+  std::optional<Program> program;         // when one was asked for
+  std::optional<Script> script;           // likewise
+  std::optional<Software> software = {};  // likewise; none if the program was not found
   Environment environment;
   std::vector<NotSeen> not_seen = {};
   Container container = {};
@@ -246,6 +271,8 @@ struct Request {
   bool script_is_module = false;            // the latter: python -m
   std::string folder = {};                  // where the job will start; empty: the home folder
   int answer_within_s = 15;                 // without the activation
+  bool software = false;                    // also what the program loads
+  int hash_within_ms = 0;                   // how long to read libraries; 0: read none
 };
 
 [[nodiscard]] std::string to_json(const Facts& facts);             // one line

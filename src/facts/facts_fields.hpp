@@ -120,6 +120,18 @@ void fields(V& v, Script& s) {
 }
 
 template <class V>
+void fields(V& v, Library& l) {
+  v("name", l.name), v("path", l.path), v("bytes", l.bytes), v("build_id", l.build_id);
+  v("hash", l.hash), v("remote", l.remote);
+}
+
+template <class V>
+void fields(V& v, Software& s) {
+  v("python", s.python), v("packages", s.packages), v("libraries", s.libraries);
+  v("complete", s.complete);
+}
+
+template <class V>
 void fields(V& v, NotSeen& n) {
   v("what", n.what), v("why", n.why);
 }
@@ -127,7 +139,7 @@ void fields(V& v, NotSeen& n) {
 template <class V>
 void fields(V& v, Environment& e) {
   v("activated", e.activated), v.lines("failure", e.failure), v("seen", e.seen),
-      v("digest", e.digest);
+      v("digest", e.digest), v("settings", e.settings);
 }
 
 template <class V>
@@ -143,7 +155,7 @@ void fields(V& v, Facts& f) {
   v("clock_s", f.clock_s), v("port_range_first", f.port_range_first);
   v("port_range_last", f.port_range_last), v("listeners", f.listeners);
   v("ssh_files", f.ssh_files), v("mpi", f.mpi), v("torch", f.torch), v("program", f.program);
-  v("script", f.script), v("environment", f.environment);
+  v("script", f.script), v("software", f.software), v("environment", f.environment);
   v("not_seen", f.not_seen), v("container", f.container);
 }
 
@@ -152,6 +164,7 @@ void fields(V& v, Request& r) {
   v("host", r.host), v("activate", r.activate), v("launchers", r.launchers);
   v("program", r.program), v("script", r.script), v("script_is_module", r.script_is_module);
   v("folder", r.folder), v("answer_within_s", r.answer_within_s);
+  v("software", r.software), v("hash_within_ms", r.hash_within_ms);
 }
 
 }  // namespace muster::facts

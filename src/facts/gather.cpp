@@ -11,6 +11,7 @@
 #include "facts/container.hpp"
 #include "facts/cpu.hpp"
 #include "facts/gpus.hpp"
+#include "facts/hash_cache.hpp"
 #include "facts/host_values.hpp"
 #include "facts/interfaces.hpp"
 #include "facts/listeners.hpp"
@@ -20,6 +21,7 @@
 #include "facts/pytorch.hpp"
 #include "facts/rdma.hpp"
 #include "facts/script.hpp"
+#include "facts/software.hpp"
 #include "facts/ssh_files.hpp"
 #include "facts/torch_build.hpp"
 #include "facts/users.hpp"
@@ -101,6 +103,7 @@ Variables read_environment(const Request& request, Gathered& gathered) {
     }
   }
   environment.seen = seen_values(result);
+  environment.settings = library_settings(result);
   return result;
 }
 
@@ -133,6 +136,23 @@ void read_launchers(const Request& request, const Variables& environment, Facts&
   }
 }
 
+void look_at_program(const Request& request, const std::string& folder,
+                     const Variables& environment, Facts& facts) {
+  constexpr std::size_t kReadAnyway = std::size_t{32} << 20;
+  FoundProgram found =
+      read_program(request.program, folder, environment, deadline_of_one(request), facts.not_seen);
+  if (request.software && !found.program.path.empty()) {
+    const bool reads = request.hash_within_ms > 0;
+    HashCache hashes(hash_cache_path(facts.hostname),
+                     {.time = std::chrono::milliseconds(request.hash_within_ms),
+                      .at_least = reads ? kReadAnyway : 0});
+    facts.software =
+        read_software(found, environment, deadline_of_one(request), hashes, facts.not_seen);
+    hashes.save();
+  }
+  facts.program = std::move(found.program);
+}
+
 }  // namespace
 
 Gathered gather(const Request& request) {
@@ -149,8 +169,7 @@ Gathered gather(const Request& request) {
   // Ranks start in the home folder if the job's folder is missing.
   const std::string folder = facts.folder_exists.value_or(false) ? request.folder : home;
   if (!request.program.empty()) {
-    facts.program = read_program(request.program, folder, environment, deadline_of_one(request),
-                                 facts.not_seen);
+    look_at_program(request, folder, environment, facts);
   }
   if (!request.script.empty()) {
     facts.script = read_script(request.script, request.script_is_module, folder);

@@ -18,7 +18,8 @@ struct Gathered {
 };
 
 // Cost: some 10 ms of CPU without activation; files of /proc and /sys, one getent, the hash of two
-// files for each launcher and program; one start of the interpreter for a Python program.
+// files for each launcher and program; one start of the interpreter for a Python program. With
+// Request::software, also what read_software costs.
 [[nodiscard]] Gathered gather(const Request& request);
 
 }  // namespace muster::facts

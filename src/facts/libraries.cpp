@@ -29,13 +29,33 @@ std::string musl_missing(std::string_view line) {
 }
 
 // The variables that a loader heeds, all of them: one that activation unset must not be ours.
-std::vector<std::string> loader_environment(const Variables& environment) {
-  std::vector<std::string> entries = {"LD_TRACE_LOADED_OBJECTS=1", "LD_WARN=", "LD_BIND_NOW="};
-  for (const char* name : {"LD_LIBRARY_PATH", "LD_PRELOAD"}) {
+std::vector<std::string> loader_environment(const Variables& environment,
+                                            std::span<const std::string> opened) {
+  const auto value = [&environment](const char* name) {
     const auto found = environment.find(name);
-    entries.push_back(fmt::format("{}={}", name, found == environment.end() ? "" : found->second));
+    return found == environment.end() ? std::string() : found->second;
+  };
+  // Preloaded libraries are searched for as dlopen does: the program's RPATH counts for what they
+  // need, and what the program has loaded is not loaded again.
+  std::string preloaded = value("LD_PRELOAD");
+  for (const std::string& path : opened) {
+    if (path.find_first_of(" :") == std::string::npos) preloaded += ":" + path;
   }
-  return entries;
+  return {"LD_TRACE_LOADED_OBJECTS=1",
+          "LD_WARN=", "LD_BIND_NOW=", "LD_LIBRARY_PATH=" + value("LD_LIBRARY_PATH"),
+          "LD_PRELOAD=" + preloaded};
+}
+
+bool is_loader(std::string_view name) {
+  return name.starts_with("ld-");
+}
+
+// "\t/lib/libx.so (0x7f)": one that was asked for by its path.
+void add_given_by_path(std::string_view line, Libraries& libraries) {
+  const std::string_view path = trimmed(line.substr(0, line.rfind(" (0x")));
+  const std::string_view name = path.substr(path.rfind('/') + 1);
+  if (!path.starts_with('/') || line.rfind(" (0x") == std::string_view::npos) return;
+  if (!is_loader(name)) libraries.loaded.push_back({std::string(name), std::string(path)});
 }
 
 }  // namespace
@@ -47,7 +67,10 @@ Libraries parse_loaded(std::string_view text) {
       libraries.missing.push_back(std::move(missing));
     }
     const std::size_t arrow = line.find(" => ");
-    if (arrow == std::string_view::npos) continue;
+    if (arrow == std::string_view::npos) {
+      add_given_by_path(line, libraries);
+      continue;
+    }
     const std::string_view name = trimmed(line.substr(0, arrow));
     std::string_view target = trimmed(line.substr(arrow + 4));
     if (target == "not found") {
@@ -56,12 +79,16 @@ Libraries parse_loaded(std::string_view text) {
     }
     target = trimmed(target.substr(0, target.rfind(" (0x")));
     if (libraries.libmpi.empty() && is_libmpi(name)) libraries.libmpi = target;
+    if (target.starts_with('/') && !is_loader(name)) {
+      libraries.loaded.push_back({std::string(name), std::string(target)});
+    }
   }
   return libraries;
 }
 
 Result<Libraries> read_libraries(const std::string& program, const Variables& environment,
-                                 std::chrono::milliseconds deadline) {
+                                 std::chrono::milliseconds deadline,
+                                 std::span<const std::string> opened) {
   const auto file = MappedFile::open(program);
   if (!file) return unexpected(Error{.what = "cannot read the file", .where = {.file = program}});
   const auto loader = elf_interpreter(file->bytes());
@@ -74,9 +101,9 @@ Result<Libraries> read_libraries(const std::string& program, const Variables& en
   const auto itself = std::filesystem::canonical(program, unknown);
   std::vector<std::string> argv = {*loader, unknown ? program : itself.string()};
   if (is_musl) argv.insert(argv.begin() + 1, "--list");
-  MUSTER_TRY(
-      const sys::Ended ended,
-      sys::run({.argv = argv, .env = loader_environment(environment), .deadline = deadline}));
+  MUSTER_TRY(const sys::Ended ended, sys::run({.argv = argv,
+                                               .env = loader_environment(environment, opened),
+                                               .deadline = deadline}));
   Libraries libraries = parse_loaded(is_musl ? ended.out + "\n" + ended.err : ended.out);
   if (ended.ok() || !libraries.missing.empty()) return libraries;
   const std::string said = printable(ended.err.substr(0, 200));

@@ -37,17 +37,19 @@ bool is_python(std::string_view path) {
          name.substr(kName.size()).find_first_not_of("0123456789.") == std::string_view::npos;
 }
 
-void add_torch(const std::string& python, const Variables& environment,
-               std::chrono::milliseconds deadline, Program& program,
-               std::vector<NotSeen>& not_seen) {
+void add_python(const std::string& python, const Variables& environment,
+                std::chrono::milliseconds deadline, FoundProgram& found,
+                std::vector<NotSeen>& not_seen) {
   if (!is_python(python)) return;
-  auto folder = torch_folder_of(python, environment, deadline);
-  if (folder) {
-    program.torch_folder = *std::move(folder);
-    if (!program.torch_folder.empty()) program.torch = torch_version_in(program.torch_folder);
-  } else {
-    not_seen.push_back({.what = "program.torch", .why = to_text(folder.error())});
+  auto answer = ask_python(python, environment, deadline);
+  if (!answer) {
+    not_seen.push_back({.what = "program.torch", .why = to_text(answer.error())});
+    return;
   }
+  const std::string& folder = answer->torch_folder;
+  found.program.torch_folder = folder;
+  if (!folder.empty()) found.program.torch = torch_version_in(folder);
+  found.python = *std::move(answer);
 }
 
 }  // namespace
@@ -59,17 +61,18 @@ std::string find_program_file(const std::string& name, const std::string& folder
   return is_file(candidate) ? candidate : "";
 }
 
-Program read_program(const std::string& name, const std::string& folder,
-                     const Variables& environment, std::chrono::milliseconds deadline,
-                     std::vector<NotSeen>& not_seen) {
-  Program program{.name = name};
+FoundProgram read_program(const std::string& name, const std::string& folder,
+                          const Variables& environment, std::chrono::milliseconds deadline,
+                          std::vector<NotSeen>& not_seen) {
+  FoundProgram found{.program = {.name = name}};
+  Program& program = found.program;
   const auto variable = environment.find("PATH");
   const std::string path = variable == environment.end() ? kDefaultPath : variable->second;
   program.path = find_program_file(name, folder, path);
   if (program.path.empty()) {
     program.only_in_folder =
         !name.empty() && name.find('/') == std::string::npos && is_file(folder + "/" + name);
-    return program;
+    return found;
   }
   program.executable = ::access(program.path.c_str(), X_OK) == 0;
   program.identity = identity_of(program.path);
@@ -78,16 +81,16 @@ Program read_program(const std::string& name, const std::string& folder,
     program.missing_interpreter = missing_interpreter(file->bytes(), folder, path);
     interpreter = script_interpreter(file->bytes(), folder, path);
   }
-  if (!program.missing_interpreter.empty()) return program;
+  if (!program.missing_interpreter.empty()) return found;
   const auto libraries = read_libraries(program.path, environment, deadline);
   if (libraries) {
     add_libraries(*libraries, program);
   } else {
     not_seen.push_back({.what = "program.libraries", .why = to_text(libraries.error())});
   }
-  add_torch(is_python(program.path) ? program.path : interpreter, environment, deadline, program,
-            not_seen);
-  return program;
+  add_python(is_python(program.path) ? program.path : interpreter, environment, deadline, found,
+             not_seen);
+  return found;
 }
 
 }  // namespace muster::facts

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 
 #include "facts/facts.hpp"
 #include "facts/mpi.hpp"
+#include "facts/pytorch.hpp"
 
 namespace muster::facts {
 
@@ -13,9 +15,16 @@ namespace muster::facts {
 [[nodiscard]] std::string find_program_file(const std::string& name, const std::string& folder,
                                             const std::string& path);
 
+// The program, and what is known of its Python if it is one or a script of one.
+struct FoundProgram {
+  Program program;
+  std::optional<Python> python = std::nullopt;
+};
+
 // `not_seen` gets an entry if its libraries could not be listed or its Python did not answer.
-[[nodiscard]] Program read_program(const std::string& name, const std::string& folder,
-                                   const Variables& environment, std::chrono::milliseconds deadline,
-                                   std::vector<NotSeen>& not_seen);
+[[nodiscard]] FoundProgram read_program(const std::string& name, const std::string& folder,
+                                        const Variables& environment,
+                                        std::chrono::milliseconds deadline,
+                                        std::vector<NotSeen>& not_seen);
 
 }  // namespace muster::facts

@@ -14,13 +14,16 @@ namespace muster::facts {
 namespace {
 
 // Leaves out the folder that Python is started in, which is not the job's.
-constexpr const char* kFindTorch = R"(
-import sys
+constexpr const char* kQuestion = R"(
+import os, sys
 sys.path = [folder for folder in sys.path if folder]
 from importlib.util import find_spec
 torch = find_spec("torch")
-print("\nmuster:" + (torch.origin or "" if torch else ""))
+said = [sys.version.split()[0] + sys.abiflags, sys.executable or "", torch and torch.origin or ""]
+sys.stdout.flush()
+sys.stdout.buffer.write(b"\nmuster:" + b"\0".join(map(os.fsencode, said + sys.path)) + b"\n")
 )";
+constexpr std::size_t kMostFolders = 256;  // of sys.path
 
 }  // namespace
 
@@ -37,19 +40,26 @@ std::string torch_folder_beside(const std::string& torchrun) {
   return {};
 }
 
-Result<std::string> torch_folder_of(const std::string& python, const Variables& environment,
-                                    std::chrono::milliseconds deadline) {
-  sys::Command command{.argv = {python, "-c", kFindTorch}, .deadline = deadline};
+Result<Python> ask_python(const std::string& python, const Variables& environment,
+                          std::chrono::milliseconds deadline) {
+  sys::Command command{.argv = {python, "-c", kQuestion}, .deadline = deadline};
   for (const auto& [name, value] : environment) command.env.push_back(name + "=" + value);
   MUSTER_TRY(const sys::Ended ended, sys::run(command));
   constexpr std::string_view kMark = "\nmuster:";
   const std::size_t at = ended.out.rfind(kMark);  // after what the user's startup files print
-  if (!ended.ok() || at == std::string::npos) {
+  std::string_view answer(ended.out);
+  answer.remove_prefix(at == std::string::npos ? answer.size() : at + kMark.size());
+  const auto said = split(answer.substr(0, answer.find('\n')), '\0');
+  if (!ended.ok() || said.size() < 3) {
     return unexpected(Error{.what = fmt::format("{}: {}", python, to_text(ended))});
   }
-  const std::filesystem::path origin(
-      trimmed(std::string_view(ended.out).substr(at + kMark.size())));
-  return origin.parent_path().string();
+  Python found{.version = std::string(said[0]),
+               .executable = std::string(said[1]),
+               .torch_folder = std::filesystem::path(said[2]).parent_path().string()};
+  for (std::size_t i = 3; i < said.size() && i < kMostFolders; ++i) {
+    found.sys_path.emplace_back(said[i]);
+  }
+  return found;
 }
 
 std::string torch_version_in(const std::string& folder) {

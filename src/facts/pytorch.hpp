@@ -15,11 +15,18 @@ namespace muster::facts {
 // The folder of the torch beside this torchrun; empty: not found.
 [[nodiscard]] std::string torch_folder_beside(const std::string& torchrun);
 
-// The folder of the torch that this Python would import, also through .pth files and PYTHONPATH;
-// empty: none. Asks the interpreter where torch is, without importing it.
-[[nodiscard]] Result<std::string> torch_folder_of(const std::string& python,
-                                                  const Variables& environment,
-                                                  std::chrono::milliseconds deadline);
+// What a Python interpreter says of itself.
+struct Python {
+  std::string version;                     // "3.11.2"; "3.13.1t" for a free-threaded one
+  std::string executable;                  // the real one, where `python3` is a wrapper
+  std::string torch_folder = {};           // of the torch that it would import; empty: none
+  std::vector<std::string> sys_path = {};  // without the folder that it was started in
+};
+
+// Asks the interpreter, which heeds .pth files, virtual environments and PYTHONPATH, and looks for
+// torch without importing it.
+[[nodiscard]] Result<Python> ask_python(const std::string& python, const Variables& environment,
+                                        std::chrono::milliseconds deadline);
 
 // The version of the torch in this folder; empty: it does not tell.
 [[nodiscard]] std::string torch_version_in(const std::string& folder);

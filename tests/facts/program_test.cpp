@@ -41,12 +41,12 @@ TEST(Program, that_only_the_folder_holds_is_not_there_and_told) {
   tree.write("hi", "#!/bin/sh\n", 0755);
   std::vector<NotSeen> not_seen;
   const Program program =
-      read_program("hi", tree.root(), {{"PATH", "/nowhere"}}, kDeadline, not_seen);
+      read_program("hi", tree.root(), {{"PATH", "/nowhere"}}, kDeadline, not_seen).program;
   EXPECT_EQ(program.path, "");
   EXPECT_TRUE(program.only_in_folder);
-  EXPECT_FALSE(
-      read_program("ho", tree.root(), {{"PATH", "/nowhere"}}, kDeadline, not_seen).only_in_folder);
-  EXPECT_FALSE(read_program("./hi", tree.root(), {}, kDeadline, not_seen).only_in_folder);
+  EXPECT_FALSE(read_program("ho", tree.root(), {{"PATH", "/nowhere"}}, kDeadline, not_seen)
+                   .program.only_in_folder);
+  EXPECT_FALSE(read_program("./hi", tree.root(), {}, kDeadline, not_seen).program.only_in_folder);
 }
 
 TEST(Program, without_its_interpreter_is_told) {
@@ -54,9 +54,10 @@ TEST(Program, without_its_interpreter_is_told) {
   tree.write("bad", "#!/no/such/python -u\nprint()\n", 0755);
   tree.write("good", "#! /bin/sh -e\n", 0755);
   std::vector<NotSeen> not_seen;
-  EXPECT_EQ(read_program("./bad", tree.root(), {}, kDeadline, not_seen).missing_interpreter,
+  EXPECT_EQ(read_program("./bad", tree.root(), {}, kDeadline, not_seen).program.missing_interpreter,
             "/no/such/python");
-  EXPECT_EQ(read_program("./good", tree.root(), {}, kDeadline, not_seen).missing_interpreter, "");
+  EXPECT_EQ(
+      read_program("./good", tree.root(), {}, kDeadline, not_seen).program.missing_interpreter, "");
   EXPECT_TRUE(not_seen.empty());
 }
 
@@ -64,7 +65,7 @@ TEST(Program, a_script_is_hashed_and_loads_nothing) {
   FakeTree tree;
   const std::string script = tree.write("train.py", "print()\n", 0644);
   std::vector<NotSeen> not_seen;
-  const Program program = read_program(script, tree.root(), {}, kDeadline, not_seen);
+  const Program program = read_program(script, tree.root(), {}, kDeadline, not_seen).program;
   EXPECT_EQ(program.path, script);
   EXPECT_FALSE(program.executable);
   EXPECT_EQ(program.identity.hash, sys::hash_text("print()\n"));
@@ -75,7 +76,8 @@ TEST(Program, a_script_is_hashed_and_loads_nothing) {
 
 TEST(Program, that_is_not_there_is_no_probe_that_failed) {
   std::vector<NotSeen> not_seen;
-  const Program program = read_program("no-such", "/", {{"PATH", "/bin"}}, kDeadline, not_seen);
+  const Program program =
+      read_program("no-such", "/", {{"PATH", "/bin"}}, kDeadline, not_seen).program;
   EXPECT_EQ(program.name, "no-such");
   EXPECT_EQ(program.path, "");
   EXPECT_TRUE(not_seen.empty());

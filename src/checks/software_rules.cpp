@@ -1,0 +1,202 @@
+// What the ranks load besides the program: Python packages and shared libraries.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+#include "checks/deviations.hpp"
+#include "checks/host_groups.hpp"
+#include "checks/participant.hpp"
+#include "checks/rules.hpp"
+#include "checks/software_differences.hpp"
+#include "checks/wording.hpp"
+#include "sys/quote.hpp"
+
+namespace muster::checks {
+namespace {
+
+using facts::Library;
+using facts::Software;
+
+constexpr std::size_t kMostShown = 8;
+constexpr std::size_t kLongestItem = 200;
+
+std::string counted(std::size_t count, std::string_view one, std::string_view many) {
+  return count == 1 ? fmt::format("1 {}", one) : fmt::format("{} {}", count, many);
+}
+
+std::string cut(std::string text) {
+  if (text.size() > kLongestItem) text = text.substr(0, kLongestItem) + "...";
+  return printable(text);
+}
+
+// A command for lists that are too long to be shown.
+std::string see_all(const Scene& scene, std::size_t count) {
+  if (count <= kMostShown) return {};
+  std::string command = fmt::format("muster facts {} --json", kTheHosts);
+  if (!scene.job.activate.empty()) {
+    command += " --activate " + sys::quote(std::string_view(scene.job.activate));
+  }
+  return fmt::format("; to see everything that a host would load:\n  {} --program {}", command,
+                     sys::quote(std::string_view(scene.job.program.front())));
+}
+
+std::string package_text(const Difference& one) {
+  const std::string name = one.name == kPythonItem ? "Python" : one.name;
+  if (!one.value) return cut(name) + " is missing";
+  if (!one.usual) return cut(fmt::format("{} {} is only here", name, *one.value));
+  return cut(fmt::format("{} {} instead of {}", name, *one.value, *one.usual));
+}
+
+std::string packages_what(const Deviation& one) {
+  const bool other_python = one.differences.front().name == kPythonItem;
+  const std::size_t packages = one.differences.size() - (other_python ? 1 : 0);
+  if (packages == 0) return "the version of Python differs from the one on " + one.usual_hosts;
+  return fmt::format("{}{} {} from {} on {}", other_python ? "Python and " : "",
+                     counted(packages, other_python ? "package" : "Python package",
+                             other_python ? "packages" : "Python packages"),
+                     one.differences.size() == 1 ? "differs" : "differ",
+                     one.differences.size() == 1 ? "the one" : "those", one.usual_hosts);
+}
+
+// Which libraries matter to a job wherever they are installed.
+bool is_about_jobs(std::string_view name) {
+  constexpr std::array<std::string_view, 20> kStarts = {
+      "libtorch", "libc10",  "libmpi",    "libpmix", "libnccl", "librccl", "libfabric",
+      "libuc",    "libgloo", "libstdc++", "libgomp", "libcu",   "libnv",   "libibverbs",
+      "libmlx",   "libefa",  "librdmacm", "libamd",  "libroc",  "mca_"};
+  return std::any_of(kStarts.begin(), kStarts.end(),
+                     [name](std::string_view start) { return name.starts_with(start); });
+}
+
+bool is_of_the_system(const Library& library) {
+  constexpr std::array<std::string_view, 4> kFolders = {"/lib/", "/lib64/", "/usr/lib/",
+                                                        "/usr/lib64/"};
+  const std::string& path = library.path;
+  return !is_about_jobs(library.name) &&
+         std::any_of(kFolders.begin(), kFolders.end(),
+                     [&path](std::string_view folder) { return path.starts_with(folder); });
+}
+
+std::string library_text(const std::string& name, const Library* here, const Library* usual) {
+  if (here == nullptr || here->path.empty()) return cut(name) + " is missing";
+  if (usual == nullptr || usual->path.empty()) return cut(here->path) + " is only here";
+  if (here->path != usual->path) {
+    return fmt::format("{} instead of {}", cut(here->path), cut(usual->path));
+  }
+  return cut(here->path);
+}
+
+struct LibraryTexts {
+  std::vector<std::string> of_jobs;
+  std::vector<std::string> of_the_system;
+};
+
+LibraryTexts texts_of(const Deviation& one, const SoftwareByHost& software) {
+  LibraryTexts texts;
+  for (const Difference& difference : one.differences) {
+    const Library* const here = find_library(software, one.hosts.front(), difference.name);
+    const Library* const usual = find_library(software, difference.usual_host, difference.name);
+    const Library* const either = here != nullptr ? here : usual;
+    const bool is_system = either != nullptr && is_of_the_system(*either);
+    (is_system ? texts.of_the_system : texts.of_jobs)
+        .push_back(library_text(difference.name, here, usual));
+  }
+  return texts;
+}
+
+Finding libraries_finding(const Scene& scene, const Deviation& one,
+                          const std::vector<std::string>& texts, bool is_system) {
+  return {
+      .id = std::string(kLibrariesDiffer),
+      .severity = is_system ? Severity::kNote : Severity::kWarning,
+      .hosts = one.hosts,
+      .what = fmt::format("{} {} from {} on {}",
+                          is_system ? counted(texts.size(), "system library", "system libraries")
+                                    : counted(texts.size(), "library that the ranks load",
+                                              "libraries that the ranks load"),
+                          texts.size() == 1 ? "differs" : "differ",
+                          texts.size() == 1 ? "the one" : "those", one.usual_hosts),
+      .evidence = listed(texts, kMostShown),
+      .fix = (is_system ? "install the same updates of the system on all hosts"
+                        : "install the same builds on all hosts, or activate the same "
+                          "environment") +
+             see_all(scene, texts.size())};
+}
+
+}  // namespace
+
+Findings find_packages(const Scene& scene) {
+  Findings findings;
+  for (const Deviation& one : package_deviations(participants(scene))) {
+    std::vector<std::string> texts;
+    for (const Difference& difference : one.differences) texts.push_back(package_text(difference));
+    findings.push_back(
+        {.id = std::string(kPackagesDiffer),
+         .severity = Severity::kWarning,
+         .hosts = one.hosts,
+         .what = packages_what(one),
+         .evidence = listed(texts, kMostShown),
+         .fix = "install the same versions on all hosts, for example from one lock file, or "
+                "activate the same environment" +
+                see_all(scene, texts.size())});
+  }
+  return findings;
+}
+
+Findings find_libraries(const Scene& scene) {
+  Findings findings;
+  const std::vector<Participant> hosts = participants(scene);
+  const SoftwareByHost software = software_by_host(hosts);
+  for (const Deviation& one : library_deviations(hosts)) {
+    const LibraryTexts texts = texts_of(one, software);
+    if (!texts.of_jobs.empty()) {
+      findings.push_back(libraries_finding(scene, one, texts.of_jobs, false));
+    }
+    if (!texts.of_the_system.empty()) {
+      findings.push_back(libraries_finding(scene, one, texts.of_the_system, true));
+    }
+  }
+  return findings;
+}
+
+std::string compared_software(const Scene& scene) {
+  const std::vector<Participant> hosts = participants(scene);
+  const auto knows = [](const Participant& host) { return host.facts->software.has_value(); };
+  if (hosts.size() < 2 || !std::all_of(hosts.begin(), hosts.end(), knows)) return {};
+  const Software& first = *hosts.front().facts->software;
+  std::size_t unread = 0;
+  std::size_t remote = 0;
+  for (const Participant& host : hosts) {
+    const auto& libraries = host.facts->software->libraries;
+    const auto is_remote = [](const Library& one) { return one.remote; };
+    const auto is_unread = [](const Library& one) {
+      return !one.remote && !one.path.empty() && one.hash.empty();
+    };
+    const auto count = [&libraries](const auto& what) {
+      return static_cast<std::size_t>(std::count_if(libraries.begin(), libraries.end(), what));
+    };
+    unread = std::max(unread, count(is_unread));
+    remote = std::max(remote, count(is_remote));
+  }
+  std::string text = "compared on all hosts: ";
+  if (!first.python.empty()) {
+    text += fmt::format("Python {}, {}, ", printable(first.python),
+                        counted(first.packages.size(), "package", "packages"));
+  }
+  text += counted(first.libraries.size(), "library", "libraries");
+  if (unread > 0) {
+    text += fmt::format("; {} by size and build-id only, until a later check has read {}", unread,
+                        unread == 1 ? "it" : "them");
+  }
+  if (remote > 0) {
+    text += fmt::format("; {} on a network file system by size and build-id", remote);
+  }
+  return text;
+}
+
+}  // namespace muster::checks

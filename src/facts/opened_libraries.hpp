@@ -1,0 +1,21 @@
+// Libraries that programs open by name while they run, so that no loader lists them: PyTorch, and
+// the plugins of MPI, UCX, libfabric, NCCL and cuDNN.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "facts/libraries.hpp"
+#include "facts/mpi.hpp"
+
+namespace muster::facts {
+
+// What `import torch` opens of the torch in this folder. Its other libraries follow from these.
+[[nodiscard]] std::vector<std::string> opened_by_torch(const std::string& torch_folder);
+
+// The plugins that the loaded libraries look for, as paths. Cost: lists a few folders.
+[[nodiscard]] std::vector<std::string> plugins_of(std::span<const LoadedLibrary> loaded,
+                                                  const Variables& environment);
+
+}  // namespace muster::facts

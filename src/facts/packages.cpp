@@ -1,0 +1,120 @@
+#include "facts/packages.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json.hpp"
+#include "base/printable.hpp"
+#include "facts/pseudo_file.hpp"
+
+namespace muster::facts {
+namespace {
+
+constexpr std::size_t kLongestName = 128;
+constexpr std::size_t kLongestVersion = 256;
+constexpr std::string_view kDistInfo = ".dist-info";
+constexpr std::string_view kEggInfo = ".egg-info";
+
+struct Package {
+  std::string name;
+  std::string version;
+};
+
+// Case and separators do not count: "Typing_Extensions" is "typing-extensions".
+std::string normalised(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    const bool separates = c == '-' || c == '_' || c == '.';
+    if (separates && result.ends_with('-')) continue;
+    const bool is_upper = c >= 'A' && c <= 'Z';
+    result += separates ? '-' : is_upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return result;
+}
+
+// "numpy-2.1.0" or, of an egg, "six-1.16.0-py3.11". A version holds no hyphen.
+Package name_and_version(std::string_view stem) {
+  const std::size_t end = stem.find('-');
+  if (end == std::string_view::npos) return {.name = normalised(stem)};
+  const std::string_view rest = stem.substr(end + 1);
+  return {.name = normalised(stem.substr(0, end)),
+          .version = printable(rest.substr(0, rest.find('-')))};
+}
+
+std::string version_in_metadata(const std::string& path) {
+  constexpr std::string_view kKey = "Version:";
+  const std::string text = read_start(path).value_or("");
+  for (const std::string_view line : split(text, '\n')) {
+    if (line.starts_with(kKey)) return printable(trimmed(line.substr(kKey.size())));
+  }
+  return {};
+}
+
+// Where the code of an editable installation is: pip writes it down (PEP 610). Empty: a usual one.
+std::string editable_folder(const std::string& dist_info) {
+  const auto text = read_start(dist_info + "/direct_url.json");
+  if (!text || text->find("editable") == std::string::npos) return {};
+  const auto json = parse_json(*text);
+  if (!json || !json->is_object()) return {};
+  const auto info = json->find("dir_info");
+  if (info == json->end() || !info->is_object() || !info->contains("editable") ||
+      (*info)["editable"] != true) {
+    return {};
+  }
+  const auto url = json->find("url");
+  if (url == json->end() || !url->is_string()) return "?";
+  constexpr std::string_view kFile = "file://";
+  std::string folder = url->get<std::string>();
+  if (folder.starts_with(kFile)) folder.erase(0, kFile.size());
+  return printable(folder);
+}
+
+Package with_folder(Package package, const std::string& folder) {
+  package.version += fmt::format("{}(editable: {})", package.version.empty() ? "" : " ", folder);
+  return package;
+}
+
+// Of an entry in a folder of sys.path; nothing: it is no package's.
+std::optional<Package> package_of(const std::string& folder, std::string_view entry) {
+  const std::string path = fmt::format("{}/{}", folder, entry);
+  if (entry.ends_with(kDistInfo)) {
+    entry.remove_suffix(kDistInfo.size());
+    Package package = name_and_version(entry);
+    const std::string source = editable_folder(path);
+    return source.empty() ? package : with_folder(std::move(package), source);
+  }
+  if (!entry.ends_with(kEggInfo)) return std::nullopt;
+  entry.remove_suffix(kEggInfo.size());
+  Package package = name_and_version(entry);
+  // `setup.py develop` leaves one without a version beside the code, whose folder a .pth file adds.
+  if (!package.version.empty()) return package;
+  package.version = version_in_metadata(path + "/PKG-INFO");
+  const bool is_installed =
+      folder.ends_with("/site-packages") || folder.ends_with("/dist-packages");
+  return is_installed ? package : with_folder(std::move(package), printable(folder));
+}
+
+}  // namespace
+
+Packages read_packages(std::span<const std::string> sys_path) {
+  Packages packages;
+  for (const std::string& folder : sys_path) {
+    for (const std::string& entry : names_in(folder)) {
+      auto package = package_of(folder, entry);
+      if (!package || package->name.empty() || package->name.size() > kLongestName) continue;
+      if (packages.versions.size() >= kMostPackages) {
+        packages.complete = false;
+        return packages;
+      }
+      package->version.resize(std::min(package->version.size(), kLongestVersion));
+      packages.versions.emplace(printable(package->name), package->version);
+    }
+  }
+  return packages;
+}
+
+}  // namespace muster::facts
