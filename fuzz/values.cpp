@@ -12,9 +12,11 @@
 #include "bench/results.hpp"
 #include "bench/suspects.hpp"
 #include "bench/table.hpp"
+#include "checks/changes.hpp"
 #include "cli/kept_command.hpp"
 #include "facts/facts.hpp"
 #include "facts/hash_cache.hpp"
+#include "facts/saved_state.hpp"
 #include "facts/summary.hpp"
 #include "lab/spec.hpp"
 #include "launch/job_state.hpp"
@@ -50,6 +52,18 @@ void check_facts(std::string_view text) {
   if (const auto facts = facts::parse_facts(std::string(text))) {
     require_printable(facts::summary(*facts));
   }
+}
+
+void check_saved_state(std::string_view text) {
+  require_round_trip(text, facts::parse_saved_state);
+  const auto state = facts::parse_saved_state(std::string(text));
+  if (!state) return;
+  require_printable(facts::date_text(state->saved_s));
+  if (!state->facts) return;
+  for (const checks::Change& one : checks::changes_between(*state->facts, facts::Facts{})) {
+    require_printable(one.aspect + one.of + one.now + one.then);
+  }
+  (void)checks::changes_between(facts::Facts{}, *state->facts);
 }
 
 void check_request(std::string_view text) {
@@ -151,10 +165,10 @@ void check_hashes(std::string_view text) {
   }
 }
 
-constexpr std::array<Check, 14> kChecks = {
+constexpr std::array<Check, 15> kChecks = {
     check_facts,       check_request, check_layout,  check_plan,         check_lab,
     check_placement,   check_event,   check_summary, check_kept_command, check_results,
-    check_bench_lines, check_about,   check_order,   check_hashes};
+    check_bench_lines, check_about,   check_order,   check_hashes,       check_saved_state};
 
 }  // namespace
 }  // namespace muster::fuzz

@@ -22,6 +22,8 @@ struct JsonLimits {
   std::size_t items = 65536;                        // per list and object; for parse_fields
   std::size_t text_bytes = std::size_t{256} << 10;  // per string; for parse_fields
   Texts texts = Texts::kPrintable;
+  // For parse_fields: a field that is missing keeps its default, as in a file of an older muster.
+  bool may_lack_fields = false;
 };
 
 constexpr JsonLimits kExactTexts{.texts = Texts::kExact};

@@ -5,8 +5,9 @@
 //
 // and for an enum E `texts_of(E)`, all its values with their texts. `v.maybe` is for a field that
 // is absent when it is empty, `v.lines` for a text of several lines. The reader does not trust its
-// input: every other field must be present, with the right type and within the limits, and a text
-// becomes printable (see Texts). Unknown fields are ignored.
+// input: every other field must be present (unless the limits say that it may be missing), with the
+// right type and within the limits, and a text becomes printable (see Texts). Unknown fields are
+// ignored.
 #pragma once
 
 #include <cmath>
@@ -93,10 +94,10 @@ class FieldReader {
     if (!wrong_.empty()) return;
     const auto found = object_->find(name);
     path_.emplace_back(name);
-    if (found == object_->end()) {
-      fail("is missing");
-    } else {
+    if (found != object_->end()) {
       take(*found, value);
+    } else if (!limits_.may_lack_fields) {
+      fail("is missing");
     }
     path_.pop_back();
   }

@@ -8,6 +8,7 @@
 
 #include "facts/facts.hpp"
 #include "facts/reach.hpp"
+#include "facts/saved_state.hpp"
 #include "hosts/cluster.hpp"
 #include "layout/layout.hpp"
 
@@ -32,6 +33,7 @@ struct Scene {
   const facts::Facts& launcher;
   const layout::Layout& layout;
   std::span<const facts::Trial> trials = {};  // connections between hosts; empty: none was tried
+  std::span<const facts::SavedState> saved = {};  // of the hosts that have one, in any order
 };
 
 struct Rule {

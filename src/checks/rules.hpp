@@ -53,6 +53,7 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_gpu_health(const Scene& scene);
 [[nodiscard]] Findings find_gpu_peers(const Scene& scene);
 [[nodiscard]] Findings find_gpu_software(const Scene& scene);
+[[nodiscard]] Findings find_changes(const Scene& scene);
 [[nodiscard]] Findings find_not_seen(const Scene& scene);
 
 // In the order in which their findings are shown.
@@ -94,6 +95,7 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"gpu-peers", find_gpu_peers},
                                       Rule{"gpu-software", find_gpu_software},
                                       Rule{"clock", find_clock},
+                                      Rule{"changes", find_changes},
                                       Rule{"not-seen", find_not_seen}};
 
 // The ids of the failure catalogue that rules give. `unreachable` also passes on the id that the
@@ -101,6 +103,7 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
 inline constexpr std::string_view kActivationFailed = "remote-python-env-missing";
 inline constexpr std::string_view kAllRanksZero = "all-ranks-zero";
 inline constexpr std::string_view kClockSkew = "clock-skew-elastic";
+inline constexpr std::string_view kCpuChanged = "cpu-changed";
 inline constexpr std::string_view kDriverMismatch = "nvml-driver-library-mismatch";
 inline constexpr std::string_view kDriverTooOld = "driver-too-old";
 inline constexpr std::string_view kEnvironmentDiffers = "nccl-env-differs-per-host";
@@ -114,6 +117,7 @@ inline constexpr std::string_view kFabricManager = "fabric-manager-802";
 inline constexpr std::string_view kFactsNotGathered = "facts-not-gathered";
 inline constexpr std::string_view kFolderMissing = "remote-cwd-missing";
 inline constexpr std::string_view kGlooFirstAddress = "gloo-takes-first-address";
+inline constexpr std::string_view kGpuChanged = "gpu-changed";
 inline constexpr std::string_view kGpuDriverDiffers = "gpu-driver-differs";
 inline constexpr std::string_view kGpuLost = "gpu-lost";
 inline constexpr std::string_view kGpuPcieWidth = "gpu-pcie-width";
@@ -123,8 +127,11 @@ inline constexpr std::string_view kGpuThrottled = "gpu-throttled";
 inline constexpr std::string_view kGpuToolFails = "gpu-tool-fails";
 inline constexpr std::string_view kGpusDiffer = "gpus-differ-between-hosts";
 inline constexpr std::string_view kLibrariesDiffer = "libraries-differ-between-hosts";
+inline constexpr std::string_view kInterfaceChanged = "interface-changed";
 inline constexpr std::string_view kLibraryMissing = "remote-shared-library-missing";
+inline constexpr std::string_view kLimitChanged = "limit-changed";
 inline constexpr std::string_view kMemlock = "rdma-memlock";
+inline constexpr std::string_view kMemoryChanged = "memory-changed";
 inline constexpr std::string_view kMixedArchitecture = "mixed-endian-or-arch";
 inline constexpr std::string_view kMixedIsa = "mixed-cpu-isa";
 inline constexpr std::string_view kMtu = "mtu-mismatch";
@@ -146,12 +153,15 @@ inline constexpr std::string_view kProgramDiffers = "program-differs-between-hos
 inline constexpr std::string_view kProgramMissing = "remote-exe-not-found";
 inline constexpr std::string_view kRailLost = "rdma-rail-lost";
 inline constexpr std::string_view kRailSlow = "rdma-rail-slow";
+inline constexpr std::string_view kRdmaChanged = "rdma-changed";
 inline constexpr std::string_view kRdmaMissing = "ib-device-not-found-silent-tcp";
 inline constexpr std::string_view kRendezvousOpen = "torchrun-rendezvous-open";
 inline constexpr std::string_view kRoceGid = "roce-wrong-gid";
 inline constexpr std::string_view kSameAddress = "same-address-on-two-hosts";
 inline constexpr std::string_view kSameVirtualAddress = "ompi-btl-tcp-virtual-interfaces";
+inline constexpr std::string_view kSavedStateUnusable = "saved-state-unusable";
 inline constexpr std::string_view kShmSmall = "nccl-dev-shm-full";
+inline constexpr std::string_view kSoftwareChanged = "software-changed";
 inline constexpr std::string_view kSshKeyMode = "ssh-private-key-perms";
 inline constexpr std::string_view kSshStrictModes = "ssh-strictmodes-perms";
 inline constexpr std::string_view kStoreOpen = "torch-store-open";
@@ -216,6 +226,14 @@ inline constexpr std::array kFailureIds = {kActivationFailed,
                                            kGlooFirstAddress,
                                            kBridgedContainer,
                                            kFabricMissing,
-                                           kMemoryOfPeers};
+                                           kMemoryOfPeers,
+                                           kCpuChanged,
+                                           kGpuChanged,
+                                           kInterfaceChanged,
+                                           kLimitChanged,
+                                           kMemoryChanged,
+                                           kRdmaChanged,
+                                           kSavedStateUnusable,
+                                           kSoftwareChanged};
 
 }  // namespace muster::checks

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
-#include <filesystem>
 #include <memory>
 #include <optional>
 
@@ -12,11 +11,11 @@
 #include <fmt/ranges.h>
 
 #include "base/exit_code.hpp"
-#include "bench/compare.hpp"
 #include "bench/judge.hpp"
 #include "bench/page.hpp"
 #include "bench/pod_shares.hpp"
 #include "bench/rounds.hpp"
+#include "bench/saved_rates.hpp"
 #include "bench/suspects.hpp"
 #include "bench/table.hpp"
 #include "cli/bench_job.hpp"
@@ -25,9 +24,10 @@
 #include "cli/first_pod.hpp"
 #include "cli/flag_words.hpp"
 #include "cli/reach.hpp"
+#include "cli/saved_states.hpp"
+#include "cli/stored_bench.hpp"
 #include "cli/without_rdma.hpp"
 #include "engines/kind.hpp"
-#include "lab/shape.hpp"
 #include "run/folder.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
@@ -39,7 +39,6 @@ namespace {
 
 constexpr const char* kAllOperations =
     "all-reduce,all-gather,reduce-scatter,broadcast,all-to-all,send-recv,barrier";
-constexpr const char* kResultsFile = "/bench.json";
 constexpr int kHostsInFull = 64;  // above, pairs are sampled
 constexpr int kSampledRounds = 16;
 constexpr int kLastPort = 65535;
@@ -129,12 +128,6 @@ BenchOptions with_large_messages(BenchOptions options) {
   return options;
 }
 
-Result<double> expected_rate(const BenchOptions& options) {
-  if (options.expect.empty()) return 0;
-  MUSTER_TRY(const std::int64_t bits, lab::parse_rate(options.expect));
-  return static_cast<double>(bits) / 8;
-}
-
 Error not_in_pods() {
   return {.code = ErrorCode::kUsage,
           .what =
@@ -164,6 +157,7 @@ class Bench {
   Result<void> pod_counts(const PodLook& look, int first_port, const std::string& how);
   Result<void> pairs();
   Result<void> measure_pairs(const std::vector<bench::Round>& rounds);
+  Result<void> save_rates() const;
   Result<void> trainings();
   Result<void> start(const std::string& what, const JobOptions& job, MakeWords words);
   Result<int> finish();
@@ -177,7 +171,9 @@ class Bench {
   std::optional<hosts::Pod> pod_;  // that we are in
   bench::Results results_;
   BenchEnd end_;
-  std::vector<std::string> folders_;  // of the starts
+  std::vector<std::string> folders_;      // of the starts
+  std::string how_;                       // pairs are measured: of facts::SavedRate
+  std::vector<facts::SavedState> saved_;  // of the hosts of pairs
   sys::LiveLine line_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
@@ -303,8 +299,10 @@ Result<void> Bench::measure_pairs(const std::vector<bench::Round>& rounds) {
             again ? rounds
                   : bench::pairs_that_fit(hosts,
                                           options_.most_rounds > 0 ? options_.most_rounds : sample);
-        Words words = {"pairs", "--rounds", bench::to_words(wanted), "--backend",
-                       backends_for(options_, all).front()};
+        const std::string backend = backends_for(options_, all).front();
+        how_ = fmt::format("{} with {} in {}", backend, engines::name_of(all.layout.engine.kind),
+                           all.layout.subnet);
+        Words words = {"pairs", "--rounds", bench::to_words(wanted), "--backend", backend};
         if (options_.seconds > 0) {
           words.insert(words.end(), {"--seconds", fmt::format("{}", options_.seconds)});
         }
@@ -318,7 +316,14 @@ Result<void> Bench::pairs() {
   MUSTER_CHECK(measure_pairs({}));
   const auto found = bench::find_suspects(results_.pairs);
   results_.suspects = found;
-  const auto wanted = bench::second_look(found, results_.pairs);
+  saved_ = read_saved_states(end_.hosts);
+  auto wanted = bench::second_look(found, results_.pairs);
+  for (auto& link : bench::to_measure_again(bench::find_slowed(results_.pairs, saved_, how_))) {
+    const auto known = std::find_if(wanted.begin(), wanted.end(), [&](const auto& one) {
+      return std::minmax(one.first, one.second) == std::minmax(link.first, link.second);
+    });
+    if (known == wanted.end()) wanted.push_back(std::move(link));
+  }
   if (goes_on() && !wanted.empty()) {
     const auto number = [&](const std::string& host) {
       return static_cast<int>(std::find(end_.hosts.begin(), end_.hosts.end(), host) -
@@ -331,6 +336,35 @@ Result<void> Bench::pairs() {
     MUSTER_CHECK(measure_pairs(rounds));
   }
   results_.suspects = bench::confirm(found, results_.pairs);
+  return {};
+}
+
+bool is_suspected(const bench::Pair& pair, const std::vector<bench::Suspect>& suspects) {
+  return std::any_of(suspects.begin(), suspects.end(), [&](const bench::Suspect& suspect) {
+    const auto names = [&](const std::string& host) {
+      return std::find(suspect.hosts.begin(), suspect.hosts.end(), host) != suspect.hosts.end();
+    };
+    const bool both = names(pair.one) && names(pair.other);
+    const bool either = names(pair.one) || names(pair.other);
+    return suspect.confirmed && (suspect.hosts.size() == 1 ? either : both);
+  });
+}
+
+// What is slow now must not become what is usual.
+Result<void> Bench::save_rates() const {
+  std::vector<bench::Pair> good = results_.pairs;
+  std::erase_if(good, [](const bench::Pair& pair) { return pair.again; });
+  const std::size_t measured = good.size();
+  if (!options_.force) {
+    std::erase_if(good,
+                  [&](const bench::Pair& pair) { return is_suspected(pair, results_.suspects); });
+  }
+  MUSTER_CHECK(write_saved_states(bench::with_rates(saved_, good, how_, sys::unix_time())));
+  sys::print_err("muster: saved the rates of {} of {} links in {}\n", good.size(), measured,
+                 saved_states_folder());
+  if (good.size() < measured) {
+    sys::print_err("  hint: links of the slow hosts above were not saved; --force saves them\n");
+  }
   return {};
 }
 
@@ -357,6 +391,9 @@ Result<int> Bench::finish() {
     return end_.code;
   }
   results_.verdicts = bench::judge(results_, expected_);
+  if (auto verdict = bench::judge_slowed(results_.pairs, saved_, how_)) {
+    results_.verdicts.push_back(*std::move(verdict));
+  }
   const std::string json = to_json(results_) + "\n";
   if (options_.json) {
     sys::write_out(json);
@@ -379,6 +416,7 @@ Result<int> Bench::finish() {
   if (!has_something()) {
     return unexpected(Error{.what = "nothing was measured"});
   }
+  if (options_.save) MUSTER_CHECK(save_rates());
   const bool failed = std::any_of(
       results_.verdicts.begin(), results_.verdicts.end(),
       [](const bench::Judgement& one) { return one.outcome == bench::Judgement::Outcome::kFail; });
@@ -403,69 +441,8 @@ Result<int> Bench::run() {
   return finish();
 }
 
-// A file, or a run that left one in its folder.
-Result<bench::Results> read_results(const std::string& name) {
-  std::string path = name;
-  std::error_code failed;
-  if (!std::filesystem::exists(path, failed)) {
-    auto folder = run::find_run(name);
-    if (!folder) {
-      return unexpected(Error{.code = ErrorCode::kUsage,
-                              .what = fmt::format("{} is neither a file nor a run", name),
-                              .hint = "to make a result file: muster bench all-reduce ... --json > "
-                                      "a.json; to list the runs: muster runs"});
-    }
-    path = *folder + kResultsFile;
-    if (!std::filesystem::exists(path, failed)) {
-      return unexpected(
-          Error{.code = ErrorCode::kUsage,
-                .what = fmt::format("the run {} did not come from muster bench", name),
-                .hint = "muster runs lists the runs"});
-    }
-  }
-  MUSTER_TRY(const std::string text, sys::read_file(path));
-  auto results = bench::parse_results(text);
-  if (!results) {
-    Error error = results.error();
-    error.where.file = path;
-    return unexpected(error);
-  }
-  return results;
-}
-
 Error usage(std::string what, std::string hint) {
   return {.code = ErrorCode::kUsage, .what = std::move(what), .hint = std::move(hint)};
-}
-
-Result<int> compare_two(const BenchOptions& options) {
-  if (options.files.size() != 2 || options.json || !options.report.empty() || options.table) {
-    return unexpected(usage(
-        "muster bench compare takes exactly two results and none of --json, --report and --table",
-        "muster bench compare a.json b.json"));
-  }
-  MUSTER_TRY(const bench::Results first, read_results(options.files[0]));
-  MUSTER_TRY(const bench::Results second, read_results(options.files[1]));
-  sys::write_out(bench::compare_text(first, second, options.files[0], options.files[1]));
-  return 0;
-}
-
-Result<int> show_one(const BenchOptions& options) {
-  if (options.files.size() != 1) {
-    return unexpected(usage("muster bench show takes exactly one result",
-                            "muster bench show a.json --report a.html"));
-  }
-  MUSTER_TRY(bench::Results results, read_results(options.files[0]));
-  MUSTER_TRY(const double expected, expected_rate(options));
-  if (expected > 0) results.verdicts = bench::judge(results, expected);
-  if (options.json) {
-    sys::print_out("{}\n", to_json(results));
-  } else {
-    sys::write_out(options.table ? bench::rank_count_table(results) : bench::table_text(results));
-  }
-  if (!options.report.empty()) {
-    MUSTER_CHECK(sys::write_file(options.report, bench::page_html(results), 0644));
-  }
-  return 0;
 }
 
 // What no host need be asked for.
@@ -500,6 +477,9 @@ Result<void> check_options(const BenchOptions& options) {
         usage("--table uses all hosts that you name; -N, and --nproc-per-node with a word instead "
               "of a number, do not work with it",
               "for example: -H n[1-4] --nproc-per-node 2"));
+  }
+  if (options.save && options.what != "pairs") {
+    return unexpected(usage("--save works only with pairs", "muster bench pairs --save"));
   }
   if (options.what == "pairs" && nccl) {
     return unexpected(
@@ -537,7 +517,7 @@ constexpr auto kBenchMore =
     "and nothing was started, 125 if the measurement was cut short, 130 after Ctrl-C.\n\n"
     "Examples:\n"
     "  muster bench all-reduce -H node1,node2 --max 64M --report bench.html\n"
-    "  muster bench pairs -H 'node[01-16]' --timeout 10m";
+    "  muster bench pairs -H 'node[01-16]' --timeout 10m --save";
 
 }  // namespace
 

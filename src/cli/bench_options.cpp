@@ -100,6 +100,11 @@ void add_output(CLI::App& command, BenchOptions& options) {
                 "Print the results as one line of JSON, which compare and show can read")
       ->group(kOutput);
   command
+      .add_flag("--save", options.save,
+                "For pairs: keep the measured rates; later measurements say which links have "
+                "become slower")
+      ->group(kOutput);
+  command
       .add_option("--report", options.report,
                   "Write an HTML page with curves, a heat map and the hosts")
       ->type_name("PATH")

@@ -35,6 +35,7 @@ struct BenchOptions {
   std::string program;
   bool table = false;
   bool json = false;
+  bool save = false;
   std::string report;  // a file
 };
 

@@ -1,12 +1,16 @@
 
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "cli/command.hpp"
 #include "cli/config_file.hpp"
 #include "cli/first_pod.hpp"
+#include "cli/saved_states.hpp"
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
+#include "sys/clock.hpp"
 #include "sys/print.hpp"
 
 namespace muster::cli {
@@ -15,6 +19,8 @@ namespace {
 struct CheckOptions {
   JobOptions job;
   bool json = false;
+  bool save = false;
+  bool force = false;  // hosts with errors are saved too
 };
 
 // What was decided and why, a line each.
@@ -41,12 +47,66 @@ void print_text(const Surveyed& all) {
   }
 }
 
+// An error that names no host is about all of them.
+bool has_error(const Surveyed& all, const std::string& host) {
+  return std::any_of(all.findings.begin(), all.findings.end(), [&](const auto& finding) {
+    const auto& hosts = finding.hosts;
+    return finding.severity == checks::Severity::kError &&
+           (hosts.empty() || std::find(hosts.begin(), hosts.end(), host) != hosts.end());
+  });
+}
+
+facts::SavedState new_state(const Surveyed& all, const facts::Survey& survey) {
+  facts::SavedState state{.host = survey.host};
+  for (const facts::SavedState& one : all.saved) {
+    if (one.host == survey.host) state.rates = one.rates;
+  }
+  state.saved_s = sys::unix_time();
+  state.facts = facts::worth_saving(*survey.facts);
+  return state;
+}
+
+void say_what_was_saved(const std::vector<std::string>& saved,
+                        const std::vector<std::string>& refused) {
+  if (!saved.empty()) {
+    sys::print_err("muster: saved the state of {} in {}\n", hosts::fold(saved),
+                   saved_states_folder());
+  }
+  if (!refused.empty()) {
+    sys::print_err("muster: not saved because of the errors above: {}; to save anyway: --force\n",
+                   hosts::fold(refused));
+  }
+}
+
+Result<void> save(const Surveyed& all, bool force) {
+  if (!is_whole_hosts(all)) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "--save does not work inside a Slurm job or a pod, because the "
+                                    "job may be allowed to use only a part of its hosts",
+                            .hint = "run muster check --save where it reaches the hosts over ssh"});
+  }
+  std::vector<facts::SavedState> states;
+  std::vector<std::string> saved, refused;
+  for (const facts::Survey& survey : all.surveys) {
+    if (survey.facts && (force || !has_error(all, survey.host))) {
+      states.push_back(new_state(all, survey));
+      saved.push_back(survey.host);
+    } else if (survey.facts) {
+      refused.push_back(survey.host);
+    }
+  }
+  MUSTER_CHECK(write_saved_states(states));
+  say_what_was_saved(saved, refused);
+  return {};
+}
+
 Result<int> check(const CheckOptions& options, const Program& program) {
   const std::chrono::seconds patience(options.job.answer_within_s);
   MUSTER_TRY(const auto signal, wait_for_first_pod(options.job, patience));
   if (signal) return 128 + *signal;
   MUSTER_TRY(const auto all, survey(options.job, program, {.compare_clocks = true}));
   options.json ? print_json(*all) : print_text(*all);
+  if (options.save) MUSTER_CHECK(save(*all, options.force));
   return checks::has_errors(all->findings) ? refusal_code(*all) : 0;
 }
 
@@ -65,9 +125,16 @@ void add_check(CLI::App& app, Action& action, const Program& program) {
       "would not start it: 123, or 126 or 127 if the program cannot be run or does not exist.\n\n"
       "Examples:\n"
       "  muster check -H node1,node2\n"
-      "  muster check -H 'node[01-16]:4' train.py --epochs 3");
+      "  muster check -H 'node[01-16]:4' train.py --epochs 3\n"
+      "  muster check -H 'node[01-16]' --save");
   add_job_options(*command, options->job);
   command->add_flag("--json", options->json, "Print one JSON object per finding");
+  CLI::Option* const save =
+      command->add_flag("--save", options->save,
+                        "Keep what the hosts are now as their good state; later checks say what "
+                        "has changed since");
+  command->add_flag("--force", options->force, "With --save: save even if the checks found errors")
+      ->needs(save);
   command->callback([options, command, &action, &program] {
     action = [options, command, &program]() -> Result<int> {
       MUSTER_CHECK(take_config(*command, options->job.cluster));

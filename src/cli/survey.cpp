@@ -10,6 +10,7 @@
 #include "base/exit_code.hpp"
 #include "cli/project_sync.hpp"
 #include "cli/reach.hpp"
+#include "cli/saved_states.hpp"
 #include "engines/kind.hpp"
 #include "facts/gather.hpp"
 #include "layout/python.hpp"
@@ -227,15 +228,22 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   if (!purpose.quiet) line.show("testing the connections between the hosts");
   const std::vector<facts::Trial> trials = run::test_reach(
       *all->loop, *all->crew, run::plan_reach(all->layout, all->cluster, all->surveys));
+  // What a Slurm job or a pod may use of its hosts differs from one to the next.
+  if (is_whole_hosts(*all)) all->saved = read_saved_states(names(all->cluster));
   const checks::Scene scene{.job = all->job,
                             .cluster = all->cluster,
                             .surveys = all->surveys,
                             .launcher = all->launcher,
                             .layout = all->layout,
-                            .trials = trials};
+                            .trials = trials,
+                            .saved = all->saved};
   all->findings = checks::judge(scene);
   all->compared = checks::compared_software(scene);
   return all;
+}
+
+bool is_whole_hosts(const Surveyed& all) {
+  return all.job.pods == 0 && all.allocation.empty();
 }
 
 // A program that is not there, or cannot be run, has codes of its own.

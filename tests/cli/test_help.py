@@ -98,6 +98,7 @@ def flags_of(text):
 ONE_MEANING = {
     "--activate": "^LINES Shell commands that set up the environment on each host",
     "--dry-run": "without|Only print",
+    "--force": "even if the checks found errors$|^Overwrite the files that muster wrote earlier",  # in spite of what muster found
     "--fan-out": "^N Number of hosts .* at the same time$",
     "--json": "JSON",
     "--timeout": "^SECONDS .* (after this time|time to wait)",
@@ -112,13 +113,13 @@ ONE_MEANING = {
     "--name": "^NAME Name of the (run|lab|cluster|object)",
     "--master-port": "^N Port at which the (ranks|pods) find each other",
     "--max-restarts": "^N Restart (the job|all pods) up to N times",
+    "--save": "keep .*; later ",
     "--to": "^PATH .*[Dd]irectory",
     "--user": "^USER (User to log in as|Name of the ordinary user on every host)",
 }
 # Flags that mean two things, and why.
 TWO_MEANINGS = {
     "-f": "a host file as with mpirun; logs -f as with tail",
-    "--force": "goes on in spite of what muster found: errors of the checks, or files of an earlier setup",
     "--backend": "the backends of a bench, and the one of a training",
     "--network": "the network of a bundle's containers; additional networks of pods",
 }

@@ -1,0 +1,184 @@
+// What is no longer as it was when the hosts' good state was saved.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "checks/changes.hpp"
+#include "checks/participant.hpp"
+#include "checks/rules.hpp"
+#include "checks/wording.hpp"
+#include "report/markup.hpp"
+
+namespace muster::checks {
+namespace {
+
+struct PartWords {
+  Part part;
+  std::string_view id;
+  const char* name;  // where several things have changed: "its GPUs"
+  const char* fix;   // where the change is for the worse
+};
+
+constexpr std::array<PartWords, 7> kParts = {{
+    {Part::kMemory, kMemoryChanged, "memory",
+     "look for a failed memory module: the BIOS and the service processor (BMC) name it"},
+    {Part::kCpus, kCpuChanged, "CPUs",
+     "look for CPUs that are switched off or hidden (lscpu), changed BIOS settings and limits of "
+     "the container"},
+    {Part::kGpus, kGpuChanged, "GPUs",
+     "look for the cause in nvidia-smi or amd-smi and in the kernel's log (NVRM, amdgpu)"},
+    {Part::kRdma, kRdmaChanged, "RDMA ports",
+     "check the cable, the switch port and the output of ibstat or rdma link on the host"},
+    {Part::kInterfaces, kInterfaceChanged, "network interfaces",
+     "check the cable, the switch port and the interface's settings (ip address, ethtool)"},
+    {Part::kLimits, kLimitChanged, "limits",
+     "restore the limit: ulimit in /etc/security/limits.d, /dev/shm in /etc/fstab or in the "
+     "container's options"},
+    {Part::kSoftware, kSoftwareChanged, "software", ""},
+}};
+
+// The same change of several devices is said once.
+struct Alike {
+  Change change;
+  std::vector<std::string> devices;
+};
+
+std::vector<Alike> group_alike(const std::vector<Change>& changes) {
+  std::vector<Alike> groups;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> index;
+  for (const Change& change : changes) {
+    const auto [at, is_new] =
+        index.emplace(std::tuple(change.aspect, change.now, change.then), groups.size());
+    if (is_new) groups.push_back({.change = change, .devices = {}});
+    if (!change.of.empty()) groups[at->second].devices.push_back(change.of);
+  }
+  return groups;
+}
+
+// A saved file may hold anything.
+std::string short_text(const std::string& text) {
+  constexpr std::size_t kMostCharacters = 160;
+  return report::shortened(text, kMostCharacters);
+}
+
+std::string subject_of(const Alike& group) {
+  constexpr std::size_t kMostDevices = 4;
+  if (group.devices.empty()) return group.change.aspect;
+  return fmt::format("{} of {}", group.change.aspect,
+                     short_text(listed(group.devices, kMostDevices)));
+}
+
+std::string details(const std::vector<Alike>& groups) {
+  constexpr std::size_t kMostDetails = 6;
+  std::vector<std::string> texts;
+  for (const Alike& group : groups) {
+    texts.push_back(fmt::format("{}: {} (was {})", subject_of(group), short_text(group.change.now),
+                                short_text(group.change.then)));
+  }
+  const std::size_t shown = std::min(texts.size(), kMostDetails);
+  std::string text = fmt::format("{}", fmt::join(std::span(texts).first(shown), "; "));
+  if (shown < texts.size()) text += fmt::format("; and {} more", texts.size() - shown);
+  return text;
+}
+
+std::string what_changed(const PartWords& part, const std::vector<Alike>& groups, bool for_worse,
+                         const std::string& date) {
+  if (groups.size() > 1) {
+    return fmt::format("{} {}: its {}", for_worse ? "worse than on" : "changed since", date,
+                       part.name);
+  }
+  const Alike& only = groups.front();
+  return fmt::format("{} {} is {}; it was {} on {}", only.devices.empty() ? "its" : "the",
+                     subject_of(only), short_text(only.change.now), short_text(only.change.then),
+                     date);
+}
+
+// What the links of a host reached before the speed of its interface changed. Two digits, so that
+// hosts with the same change stay one finding.
+std::string measured_before(const std::vector<Change>& changes, const facts::SavedState& saved) {
+  const bool speed = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
+    return change.part == Part::kInterfaces && change.aspect == kInterfaceSpeed;
+  });
+  const auto best = std::max_element(
+      saved.rates.begin(), saved.rates.end(),
+      [](const auto& one, const auto& two) { return one.bytes_per_second < two.bytes_per_second; });
+  if (!speed || best == saved.rates.end()) return {};
+  return fmt::format("muster bench pairs measured up to {:.2g} Gbit/s from it on {}",
+                     best->bytes_per_second * 8e-9, facts::date_text(best->saved_s));
+}
+
+Finding about_changes(const PartWords& part, const std::vector<Change>& changes, bool for_worse,
+                      const Participant& host, const facts::SavedState& saved) {
+  const std::vector<Alike> groups = group_alike(changes);
+  std::string evidence = groups.size() > 1 ? details(groups) : "";
+  if (const std::string before = measured_before(changes, saved); !before.empty()) {
+    evidence += (evidence.empty() ? "" : "; ") + before;
+  }
+  const std::string accept = fmt::format("  muster check {} --save", kTheHosts);
+  return {.id = std::string(part.id),
+          .severity = for_worse ? Severity::kWarning : Severity::kNote,
+          .hosts = {host.name()},
+          .what = what_changed(part, groups, for_worse, facts::date_text(saved.saved_s)),
+          .evidence = std::move(evidence),
+          .fix = for_worse
+                     ? fmt::format("{}; if the change is meant, save the new state:\n{}", part.fix,
+                                   accept)
+                     : fmt::format("if the change is meant, save the new state:\n{}", accept)};
+}
+
+Finding not_compared(const Participant& host, std::string why, std::string fix) {
+  return {.id = std::string(kSavedStateUnusable),
+          .severity = Severity::kNote,
+          .hosts = {host.name()},
+          .what = "not compared with its saved state",
+          .evidence = std::move(why),
+          .fix = std::move(fix)};
+}
+
+void add_changes(const Participant& host, const facts::SavedState& saved, Findings& findings) {
+  const std::vector<Change> all = changes_between(*saved.facts, *host.facts);
+  for (const PartWords& part : kParts) {
+    for (const bool for_worse : {true, false}) {
+      std::vector<Change> some;
+      std::copy_if(all.begin(), all.end(), std::back_inserter(some), [&](const Change& change) {
+        return change.part == part.part && change.for_worse == for_worse;
+      });
+      if (!some.empty()) findings.push_back(about_changes(part, some, for_worse, host, saved));
+    }
+  }
+}
+
+}  // namespace
+
+Findings find_changes(const Scene& scene) {
+  Findings findings;
+  std::map<std::string_view, const facts::SavedState*> by_name;
+  for (const facts::SavedState& one : scene.saved) by_name.emplace(one.host, &one);
+  for (const Participant& host : participants(scene)) {
+    const auto found = by_name.find(host.name());
+    if (found == by_name.end()) continue;
+    const facts::SavedState& saved = *found->second;
+    if (!saved.problem.empty()) {
+      findings.push_back(not_compared(
+          host, saved.problem, "remove the file, or correct its owner and mode; then save again"));
+    } else if (saved.facts && saved.facts->hostname != host.facts->hostname) {
+      findings.push_back(not_compared(
+          host,
+          fmt::format("it calls itself {}, but the saved state is that of {}",
+                      short_text(host.facts->hostname), short_text(saved.facts->hostname)),
+          fmt::format("if the name is meant to lead to this machine now, save its state:\n"
+                      "  muster check {} --save",
+                      kTheHosts)));
+    } else if (saved.facts) {
+      add_changes(host, saved, findings);
+    }
+  }
+  return findings;
+}
+
+}  // namespace muster::checks

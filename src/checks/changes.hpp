@@ -1,0 +1,30 @@
+// What has changed on a host since its good state was saved. Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "facts/facts.hpp"
+
+namespace muster::checks {
+
+enum class Part { kMemory, kCpus, kGpus, kRdma, kInterfaces, kLimits, kSoftware };
+
+// "the rate of mlx5_0 is 100 Gb/sec; it was 400 Gb/sec".
+struct Change {
+  Part part = Part::kMemory;
+  bool for_worse = false;  // less hardware, a slower link, a lower limit
+  std::string aspect;      // "rate"
+  std::string of = {};     // "mlx5_0"; empty: the host itself
+  std::string now;
+  std::string then;
+};
+
+inline constexpr const char* kInterfaceSpeed = "speed";  // an aspect
+
+// Only what both know is compared: a probe that could not look, or that an older muster did not
+// have, is no change. Cost: n log n in the host's devices.
+[[nodiscard]] std::vector<Change> changes_between(const facts::Facts& then,
+                                                  const facts::Facts& now);
+
+}  // namespace muster::checks

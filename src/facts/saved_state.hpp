@@ -1,0 +1,48 @@
+// The good state of a host, as `muster check --save` and `muster bench pairs --save` keep it, so
+// that later checks can say what has changed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+#include "facts/facts.hpp"
+
+namespace muster::facts {
+
+// What `muster bench pairs` measured from the host to another one.
+struct SavedRate {
+  std::string to;
+  std::string how;  // backend, engine and network: rates of different ones are not comparable
+  double bytes_per_second = 0;
+  double saved_s = 0;  // Unix time
+};
+
+struct SavedState {
+  std::string host;
+  double saved_s = 0;  // Unix time of the facts
+  std::optional<Facts> facts = std::nullopt;
+  std::vector<SavedRate> rates = {};
+  std::string problem = {};  // why the state cannot be used; not in JSON
+};
+
+// Without what changes by itself, what differs from job to job and what may be private.
+[[nodiscard]] Facts worth_saving(Facts facts);
+
+// Replaces the rate of the same link, measured in the same way.
+void put_rate(SavedState& state, SavedRate rate);
+// Null: no such rate is saved.
+[[nodiscard]] const SavedRate* find_rate(const SavedState& state, std::string_view to,
+                                         std::string_view how);
+
+// "2026-11-02", in UTC.
+[[nodiscard]] std::string date_text(double unix_s);
+
+[[nodiscard]] std::string to_json(const SavedState& state);  // one line
+// Hostile until parsed. Facts that muster did not know yet when it wrote the file are as in
+// Facts{}.
+[[nodiscard]] Result<SavedState> parse_saved_state(const std::string& json);
+
+}  // namespace muster::facts

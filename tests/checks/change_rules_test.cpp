@@ -1,0 +1,272 @@
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "checks/judged.hpp"
+#include "facts/saved_state.hpp"
+#include "layout/gpu_world.hpp"
+#include "layout/machines.hpp"
+
+namespace muster::checks {
+namespace {
+
+using facts::Facts;
+using facts::Gpu;
+using layout::gpu_world;
+using layout::h100;
+
+constexpr double kSavedAt = 1793577600;  // 2026-11-02
+
+// The states of all hosts, as `muster check --save` would keep them.
+std::vector<facts::SavedState> saved_states(const World& world) {
+  std::vector<facts::SavedState> states;
+  for (const facts::Survey& survey : world.surveys) {
+    states.push_back(
+        {.host = survey.host, .saved_s = kSavedAt, .facts = facts::worth_saving(*survey.facts)});
+  }
+  return states;
+}
+
+std::vector<Finding> judged_with(const World& world, const std::vector<facts::SavedState>& saved) {
+  const layout::Layout layout = world.layout();
+  std::vector<Finding> all = judge({.job = world.job,
+                                    .cluster = world.cluster,
+                                    .surveys = world.surveys,
+                                    .launcher = world.launcher,
+                                    .layout = layout,
+                                    .saved = saved});
+  std::erase_if(all, [](const Finding& one) {
+    return !one.id.ends_with("-changed") && one.id != "saved-state-unusable";
+  });
+  return all;
+}
+
+// "warning n3 memory-changed: what | evidence", one line per finding.
+std::string lines_of(const std::vector<Finding>& findings) {
+  std::string text;
+  for (const Finding& one : findings) {
+    EXPECT_NE(one.severity, Severity::kError);
+    text += one.severity == Severity::kWarning ? "warning " : "note ";
+    text += fmt::format("{} {}: {}", hosts::fold(one.hosts), one.id, one.what);
+    if (!one.evidence.empty()) text += " | " + one.evidence;
+    text += '\n';
+  }
+  return text;
+}
+
+struct ChangedHost {
+  const char* name;
+  std::function<void(Facts&)> change;  // of n3
+  std::string found;                   // without the line's end
+};
+
+void expect_found(const World& healthy, const std::vector<ChangedHost>& cases) {
+  const auto saved = saved_states(healthy);
+  EXPECT_EQ(lines_of(judged_with(healthy, saved)), "");
+  for (const ChangedHost& one : cases) {
+    World world = healthy;
+    one.change(world.host(3));
+    EXPECT_EQ(lines_of(judged_with(world, saved)), one.found.empty() ? "" : one.found + "\n")
+        << one.name;
+  }
+}
+
+constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+
+World plain_world() {
+  World world = good_world(4);
+  for (int number = 1; number <= 4; ++number) {
+    Facts& host = world.host(number);
+    host.os = "Debian GNU/Linux 12 (bookworm)";
+    host.kernel = "6.1.0-18-amd64";
+    host.memory_bytes = 503 * kGiB;
+    host.torch = {.torchrun = "/venv/bin/torchrun", .version = "2.13.0"};
+  }
+  return world;
+}
+
+TEST(Changes, OfAHostAreNamedWithWhatWasThere) {
+  const std::vector<ChangedHost> cases = {
+      {"less memory", [](Facts& h) { h.memory_bytes = 252 * kGiB; },
+       "warning n3 memory-changed: its memory is 252 GiB; it was 503 GiB on 2026-11-02"},
+      {"more memory", [](Facts& h) { h.memory_bytes = 1006 * kGiB; },
+       "note n3 memory-changed: its memory is 1006 GiB; it was 503 GiB on 2026-11-02"},
+      {"another kernel's reserve", [](Facts& h) { h.memory_bytes -= 4 * kGiB; }, ""},
+      {"memory that cannot be read", [](Facts& h) { h.memory_bytes = 0; }, ""},
+      {"fewer cores", [](Facts& h) { h.cpu.cores = h.cpu.usable = 4; },
+       "warning n3 cpu-changed: worse than on 2026-11-02: its CPUs | number of CPU cores: 4 (was "
+       "8); number of usable CPUs: 4 (was 8)"},
+      {"fewer usable CPUs", [](Facts& h) { h.cpu.usable = 6; },
+       "warning n3 cpu-changed: its number of usable CPUs is 6; it was 8 on 2026-11-02"},
+      {"without AVX", [](Facts& h) { h.cpu.isa = {"fma"}; },
+       "warning n3 cpu-changed: its set of CPU extensions is without avx, avx2; it was with them "
+       "on 2026-11-02"},
+      {"slower interface", [](Facts& h) { h.interfaces[1].speed_mbit = 1000; },
+       "warning n3 interface-changed: the speed of eth0 is 1000 Mbit/s; it was 10000 Mbit/s on "
+       "2026-11-02"},
+      {"an unknown speed", [](Facts& h) { h.interfaces[1].speed_mbit = -1; }, ""},
+      {"larger MTU", [](Facts& h) { h.interfaces[1].mtu = 9000; },
+       "note n3 interface-changed: the MTU of eth0 is 9000; it was 1500 on 2026-11-02"},
+      {"another address", [](Facts& h) { h.interfaces[1].addresses[0].ip = "198.18.0.33"; },
+       "note n3 interface-changed: the address of eth0 is 198.18.0.33/16; it was 198.18.0.3/16 on "
+       "2026-11-02"},
+      {"a temporary address",
+       [](Facts& h) {
+         h.interfaces[1].addresses.push_back({"fd00::77", 64, "temporary"});
+         h.interfaces[1].addresses.push_back({"fe80::1", 64});
+       },
+       ""},
+      {"a bridge of containers",
+       [](Facts& h) { h.interfaces.push_back(layout::virtual_bridge("docker0", "172.17.0.1")); },
+       ""},
+      {"lower limit", [](Facts& h) { h.limits.nofile = {1024, 65536}; },
+       "warning n3 limit-changed: its limit of open files (ulimit -n) is 1024 (hard: 65536); it "
+       "was 65536 on 2026-11-02"},
+      {"locked memory", [](Facts& h) { h.limits.memlock = {65536, 65536}; },
+       "warning n3 limit-changed: its limit of locked memory (ulimit -l) is 64 KiB; it was "
+       "unlimited on 2026-11-02"},
+      {"small /dev/shm", [](Facts& h) { h.shm_bytes = std::int64_t{64} << 20; },
+       "warning n3 limit-changed: its size of /dev/shm is 64 MiB; it was 16 GiB on 2026-11-02"},
+      {"no /dev/shm", [](Facts& h) { h.shm_bytes = -1; },
+       "warning n3 limit-changed: its size of /dev/shm is missing; it was 16 GiB on 2026-11-02"},
+      {"new kernel and MPI",
+       [](Facts& h) {
+         h.kernel = "6.1.0-20-amd64";
+         h.mpi[0].version = "5.0.12";
+       },
+       "note n3 software-changed: changed since 2026-11-02: its software | kernel: 6.1.0-20-amd64 "
+       "(was 6.1.0-18-amd64); MPI of /opt/ompi/bin/mpirun: Open MPI 5.0.12 (was Open MPI 5.0.11)"},
+      {"new PyTorch", [](Facts& h) { h.torch.version = "2.14.0"; },
+       "note n3 software-changed: the PyTorch of /venv/bin/torchrun is 2.14.0; it was 2.13.0 on "
+       "2026-11-02"},
+      {"the PyTorch of another environment",
+       [](Facts& h) { h.torch = {.torchrun = "/other/torchrun", .version = "2.14.0"}; }, ""},
+      {"what changes by itself",
+       [](Facts& h) {
+         h.clock_s = 5;
+         h.shm_free_bytes = 1;
+         h.listeners.push_back({.port = 80, .address = "0.0.0.0"});
+         h.environment.seen["PATH"] = "/elsewhere";
+       },
+       ""},
+  };
+  expect_found(plain_world(), cases);
+}
+
+TEST(Changes, OfGpusNameTheGpu) {
+  const auto gpu3 = [](const std::function<void(Gpu&)>& make) {
+    return [make](Facts& host) { make(host.gpus[3]); };
+  };
+  const std::string gpu = "GPU 3 (0000:4b:00.0)";
+  const std::vector<ChangedHost> cases = {
+      {"lost", [](Facts& h) { h.gpus.erase(h.gpus.begin() + 3); },
+       "warning n3 gpu-changed: its number of GPUs is 7 (none at 0000:4b:00.0); it was 8 on "
+       "2026-11-02"},
+      {"not usable", gpu3([](Gpu& g) { g.problem = "Unknown Error", g.memory_bytes = -1; }),
+       "warning n3 gpu-changed: the state of " + gpu +
+           " is not usable: Unknown Error; it was usable on 2026-11-02"},
+      {"fewer lanes", gpu3([](Gpu& g) { g.pcie_width = g.pcie_width_max = 8; }),
+       "warning n3 gpu-changed: the number of PCIe lanes of " + gpu +
+           " is 8; it was 16 on 2026-11-02"},
+      {"of all of them",
+       [](Facts& h) {
+         for (Gpu& one : h.gpus) one.pcie_gen_max = 4;
+       },
+       "warning n3 gpu-changed: the PCIe generation of GPU 0 (0000:1b:00.0), GPU 1 (0000:2b:00.0), "
+       "GPU 2 (0000:3b:00.0), GPU 3 (0000:4b:00.0) and 4 more is 4; it was 5 on 2026-11-02"},
+      {"errors", gpu3([](Gpu& g) { g.ecc_uncorrected = 4; }),
+       "warning n3 gpu-changed: the number of uncorrectable memory errors of " + gpu +
+           " is 4; it was 0 on 2026-11-02"},
+      {"without ECC", gpu3([](Gpu& g) { g.ecc_uncorrected = -1; }),
+       "warning n3 gpu-changed: the error correction (ECC) of " + gpu +
+           " is not reported; it was reported on 2026-11-02"},
+      {"NVLinks", gpu3([](Gpu& g) { g.nvlinks_up = 16, g.nvlinks_down = 2; }),
+       "warning n3 gpu-changed: the number of NVLinks of " + gpu +
+           " is 16; it was 18 on 2026-11-02"},
+      {"MIG", gpu3([](Gpu& g) { g.mig = true, g.ecc_uncorrected = -1; }),
+       "note n3 gpu-changed: the MIG mode of " + gpu + " is on; it was off on 2026-11-02"},
+      {"a tool that tells nothing", gpu3([](Gpu& g) {
+         g.memory_bytes = g.ecc_uncorrected = g.nvlinks_up = -1, g.pcie_width = 0;
+         g.mig = g.persistence = std::nullopt;
+       }),
+       ""},
+      {"throttled, in use and hot", gpu3([](Gpu& g) {
+         g.throttled_by = {"hw_slowdown"}, g.memory_used_bytes = kGiB, g.processes = {{.pid = 1}};
+       }),
+       ""},
+      {"driver", [](Facts& h) { h.gpu_drivers.nvidia = "550.54.15"; },
+       "note n3 software-changed: its NVIDIA driver is 550.54.15; it was 535.129.03 on "
+       "2026-11-02"},
+  };
+  expect_found(gpu_world(4), cases);
+}
+
+TEST(Changes, OfRdmaPortsNameThePort) {
+  World world = layout::world_of(4, layout::make_dgx_h100);
+  for (int number = 1; number <= 4; ++number) {
+    for (facts::RdmaPort& port : world.host(number).rdma) port.firmware = "28.39.1002";
+  }
+  const std::vector<ChangedHost> cases = {
+      {"down", [](Facts& h) { h.rdma[3].active = false, h.rdma[3].physical_state = "Polling"; },
+       "warning n3 rdma-changed: the state of mlx5_5 is not active (Polling); it was active on "
+       "2026-11-02"},
+      {"gone", [](Facts& h) { h.rdma.erase(h.rdma.begin() + 3); },
+       "warning n3 rdma-changed: the state of mlx5_5 is missing; it was active on 2026-11-02"},
+      {"slow and old firmware",
+       [](Facts& h) {
+         h.rdma[3].rate = "100 Gb/sec (4X EDR)";
+         h.rdma[3].firmware = h.rdma[4].firmware = "20.30.1004";
+       },
+       "warning n3 rdma-changed: the rate of mlx5_5 is 100 Gb/sec (4X EDR); it was 400 Gb/sec (4X "
+       "NDR) on 2026-11-02\n"
+       "note n3 rdma-changed: the firmware of mlx5_5, mlx5_6 is 20.30.1004; it was 28.39.1002 on "
+       "2026-11-02"},
+      {"moved GIDs", [](Facts& h) { h.rdma[3].gids.clear(); }, ""},
+  };
+  expect_found(world, cases);
+}
+
+TEST(Changes, OfSeveralHostsAreOneFinding) {
+  const World healthy = plain_world();
+  World world = healthy;
+  for (const int number : {2, 3, 4}) world.host(number).memory_bytes = 252 * kGiB;
+  EXPECT_EQ(lines_of(judged_with(world, saved_states(healthy))),
+            "warning n[2-4] memory-changed: its memory is 252 GiB; it was 503 GiB on 2026-11-02\n");
+  EXPECT_TRUE(
+      has(judged_with(world, saved_states(healthy))[0].fix, "\n  muster check -H 'n[2-4]' --save"));
+}
+
+TEST(Changes, OfAnInterfacesSpeedShowWhatItsLinksReached) {
+  const World healthy = plain_world();
+  auto saved = saved_states(healthy);
+  for (const double rate : {1.16e9, 0.9e9}) {
+    saved[2].rates.push_back({.to = "n1", .bytes_per_second = rate, .saved_s = kSavedAt + 86400});
+  }
+  World world = healthy;
+  world.host(3).interfaces[1].speed_mbit = 1000;
+  EXPECT_EQ(judged_with(world, saved)[0].evidence,
+            "muster bench pairs measured up to 9.3 Gbit/s from it on 2026-11-03");
+  world.host(3).interfaces[1].speed_mbit = 10000;
+  EXPECT_EQ(lines_of(judged_with(world, saved)), "");
+}
+
+TEST(Changes, NeedAStateThatCanBeUsed) {
+  const World healthy = plain_world();
+  auto saved = saved_states(healthy);
+  saved[0].problem = "/state/n1.json: no JSON";
+  saved[0].facts.reset();
+  saved[1].facts.reset();  // only rates
+  saved[2].facts->hostname = "other";
+  saved[2].facts->memory_bytes = 1;
+  saved.erase(saved.begin() + 3);  // none
+  World world = healthy;
+  for (int number = 1; number <= 4; ++number) world.host(number).memory_bytes = 252 * kGiB;
+  EXPECT_EQ(lines_of(judged_with(world, saved)),
+            "note n1 saved-state-unusable: not compared with its saved state | /state/n1.json: no "
+            "JSON\n"
+            "note n3 saved-state-unusable: not compared with its saved state | it calls itself n3, "
+            "but the saved state is that of other\n");
+}
+
+}  // namespace
+}  // namespace muster::checks
