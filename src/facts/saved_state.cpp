@@ -54,6 +54,7 @@ Facts worth_saving(Facts facts) {
   facts.ssh_files.clear();
   facts.program.reset();
   facts.script.reset();
+  facts.software.reset();
   facts.environment = {};
   facts.shm_free_bytes = -1;
   for (Gpu& gpu : facts.gpus) {
