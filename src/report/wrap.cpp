@@ -48,12 +48,9 @@ std::string cut_line(const std::string& text, std::size_t width) {
 
 std::vector<std::string> cut_lines(std::string_view text, std::size_t width, std::size_t most) {
   std::vector<std::string> lines = wrap(text, width);
-  const bool is_cut = lines.size() > most;
+  for (std::size_t i = most; i < lines.size() && most > 0; ++i) lines[most - 1] += " " + lines[i];
   lines.resize(std::min(lines.size(), most));
   for (std::string& line : lines) line = cut_line(line, width);
-  if (is_cut && !lines.empty() && !lines.back().ends_with(kCut)) {
-    lines.back() = cut_line(lines.back() + std::string(kCut), width);
-  }
   return lines;
 }
 

@@ -42,16 +42,16 @@ TEST(Brief, OfManyRanksNamesThem) {
 }
 
 TEST(Brief, OfAKnownFailureHasTheFirstStepsThatFit) {
-  const Lines lines = brief_lines(explained(kShmFull), 8, kWidth);
+  const std::string refused = "ssh: connect to host n3 port 22: Connection refused\n";
   EXPECT_EQ(
-      lines,
-      (Lines{"  cause      /dev/shm is too small or too full for NCCL [nccl-dev-shm-full]",
-             "  where      rank 1 on n2",
-             "  seen in    log:1: NCCL WARN Error while creating shared memory segment",
-             "             /dev/shm/nccl-x (size 9), error: No space left on device",
-             "  to fix     Start the container with --shm-size=8g or --ipc=host.",
-             "             In a pod, mount an emptyDir with medium Memory at /dev/shm; muster",
-             "             emit k8s --shm 8Gi writes it."}));
+      brief_lines(explained(refused), 7, kWidth),
+      (Lines{"  cause      ssh cannot connect to n3 on port 22",
+             "             [ssh-connect-refused-or-timeout]",
+             "  seen in    log:1: ssh: connect to host n3 port 22: Connection refused",
+             "  to fix     Start the host or its sshd (as root on the host: systemctl start",
+             "             sshd; on Debian and Ubuntu the service is called ssh).",
+             "             If sshd uses another port, pass it with --port, or set Port for the",
+             "             host in ~/.ssh/config."}));
 }
 
 TEST(Brief, FitsIntoAnyRoom) {

@@ -44,4 +44,4 @@ def test_memory_that_ran_out_is_the_reason(muster, small_group, tmp_path):
     assert ending[1] == "        because memory ran out; 1 rank of 2 failed after it", ended.stderr
     assert len(ending) <= 12 and all(len(line) <= 80 for line in ending), ended.stderr
     # The kernel's log, which not every user may read, tells which limit it was.
-    assert re.search(r"^  cause      .*\[(rank-memory-ran-out|cgroup-oom-kill|host-oom-kill)\]$", ended.stderr, re.M), ended.stderr
+    assert re.search(r"\n  cause      .*\[(rank-memory-ran-out|cgroup-oom-kill|host-oom-kill)\]\n", ended.stderr, re.S), ended.stderr
