@@ -1,6 +1,7 @@
 // What programs print, on its way to the user's terminal.
 #include <string>
 
+#include "base/output_line.hpp"
 #include "require.hpp"
 #include "run/bars.hpp"
 #include "sys/terminal_filter.hpp"
@@ -33,7 +34,7 @@ void require_harmless(std::string_view shown) {
 
 // A rank's line stays on its line, and a bar in its width.
 void check_line(std::string_view line) {
-  const std::string shown = run::in_its_line(run::last_drawn(line));
+  const std::string shown = run::in_its_line(last_drawn(line));
   require_harmless(shown);
   require(shown.find_first_of("\r\n\b") == std::string::npos, "no line is drawn over");
   constexpr std::size_t kColumns = 7;

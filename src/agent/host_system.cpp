@@ -31,6 +31,14 @@ std::int64_t HostSystem::memory_kills() {
   return 0;
 }
 
+void HostSystem::watch_kernel() {
+  kernel_.emplace();
+}
+
+std::vector<std::string> HostSystem::kernel_lines() {
+  return kernel_ ? kernel_->new_telling_lines() : std::vector<std::string>();
+}
+
 std::vector<ProcessId> HostSystem::rank_processes(const std::string& run_id,
                                                   std::span<const RankStart> starts) {
   return agent::rank_processes(run_id, starts);

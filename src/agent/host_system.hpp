@@ -14,6 +14,7 @@
 
 #include "agent/look.hpp"
 #include "agent/record.hpp"
+#include "facts/kernel_log.hpp"
 
 namespace muster::agent {
 
@@ -35,6 +36,11 @@ class HostSystem {
   // host; 0 if it does not say.
   [[nodiscard]] virtual std::int64_t memory_kills();
 
+  // What the kernel has said since watch_kernel(), of what may explain a failure; empty if it may
+  // not be read.
+  virtual void watch_kernel();
+  [[nodiscard]] virtual std::vector<std::string> kernel_lines();
+
   // These are what the functions of the same names say.
   [[nodiscard]] virtual std::vector<ProcessId> rank_processes(const std::string& run_id,
                                                               std::span<const RankStart> starts);
@@ -44,6 +50,9 @@ class HostSystem {
   virtual void send_signal(const ProcessId& process, int signal);
   // To the group that this process leads.
   virtual void send_signal_to_group(const ProcessId& leader, int signal);
+
+ private:
+  std::optional<facts::KernelWatch> kernel_;
 };
 
 }  // namespace muster::agent

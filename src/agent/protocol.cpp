@@ -1,5 +1,6 @@
 #include "agent/protocol.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <utility>
@@ -7,7 +8,9 @@
 #include "agent/assignment_fields.hpp"
 #include "agent/record_fields.hpp"
 #include "base/json_fields.hpp"
+#include "base/printable.hpp"
 #include "facts/facts_fields.hpp"
+#include "facts/kernel_log.hpp"
 
 namespace muster::sys {
 
@@ -45,12 +48,17 @@ static auto texts_of(Order::Kind) {
 
 static auto texts_of(Report::Kind) {
   using Kind = Report::Kind;
-  return std::array{
-      std::pair(Kind::kFacts, "facts"),         std::pair(Kind::kReady, "ready"),
-      std::pair(Kind::kBeat, "beat"),           std::pair(Kind::kEvent, "event"),
-      std::pair(Kind::kDone, "done"),           std::pair(Kind::kFailed, "failed"),
-      std::pair(Kind::kLooks, "looks"),         std::pair(Kind::kOutput, "output"),
-      std::pair(Kind::kListening, "listening"), std::pair(Kind::kConnected, "connected")};
+  return std::array{std::pair(Kind::kFacts, "facts"),
+                    std::pair(Kind::kReady, "ready"),
+                    std::pair(Kind::kBeat, "beat"),
+                    std::pair(Kind::kEvent, "event"),
+                    std::pair(Kind::kDone, "done"),
+                    std::pair(Kind::kFailed, "failed"),
+                    std::pair(Kind::kLooks, "looks"),
+                    std::pair(Kind::kOutput, "output"),
+                    std::pair(Kind::kKernelLog, "kernel log"),
+                    std::pair(Kind::kListening, "listening"),
+                    std::pair(Kind::kConnected, "connected")};
 }
 
 template <class V>
@@ -133,6 +141,9 @@ void fields(V& v, Report& r) {
     case Report::Kind::kOutput:  // the bytes follow the line
       v("rank", r.piece.rank), v("stream", r.piece.stream), v("at", r.piece.at);
       break;
+    case Report::Kind::kKernelLog:
+      v("lines", r.kernel_log);
+      break;
     case Report::Kind::kListening:
       v("ports", r.ports);
       break;
@@ -170,6 +181,12 @@ Result<Report> parse_report(const Message& message) {
   }
   if (report.kind == Report::Kind::kEvent && !is_possible(report.event)) {
     return unexpected(Error{.what = refusal + ": a number is below zero"});
+  }
+  if (report.kernel_log.size() > facts::kMostKernelLines) {
+    return unexpected(Error{.what = refusal + ": too many lines"});
+  }
+  for (std::string& line : report.kernel_log) {
+    line = printable(line.substr(0, facts::kLongestKernelLine));
   }
   // The end of a piece is counted too.
   if (report.piece.at > std::numeric_limits<std::uint64_t>::max() - kMaxPayload) {

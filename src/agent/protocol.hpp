@@ -24,6 +24,7 @@
 //   look                      ->    looks at what the ranks' processes are doing
 //                             <-    looks
 //   end (grace)               ->    ends what is left of the ranks
+//                             <-    kernel log, if a rank failed and the kernel said why
 //                             <-    done, after the last event
 //   bye (keep)                ->    ends the engine's daemons, removes the run's folder unless keep
 //
@@ -123,6 +124,7 @@ struct Report {
     kFailed,
     kLooks,
     kOutput,
+    kKernelLog,
     kListening,
     kConnected
   };
@@ -133,7 +135,8 @@ struct Report {
   int ended = 0;          // done: how many processes had to be ended
   std::string text = {};  // failed: why
   std::vector<RankLook> looks = {};
-  Piece piece = {};             // output
+  Piece piece = {};                          // output
+  std::vector<std::string> kernel_log = {};  // lines of it
   std::vector<int> ports = {};  // listening: of each endpoint; 0: it cannot listen there
   std::vector<facts::Reached> reached = {};  // connected: of each target
 };

@@ -49,7 +49,9 @@ Warden::Warden(std::string run_id, std::string folder, HostSystem& system)
       system_(system),
       memory_(system),
       heard_(system.now()),
-      next_beat_(system.now()) {}
+      next_beat_(system.now()) {
+  system_.watch_kernel();
+}
 
 Result<void> Warden::prepare(const std::optional<Handout>& handout) {
   MUSTER_CHECK(desk_.open(folder_, handout));
@@ -179,6 +181,7 @@ void Warden::pass_on_news(RankLinks::Reads how) {
       const int status = event.end->status;
       event.end->by_engine = event.end->by_engine || (told_to_end_ && died_of(status, SIGTERM)) ||
                              (told_to_end_ && died_of(status, SIGKILL));
+      rank_failed_ = rank_failed_ || status != 0;
       const bool failed_by_itself = status != 0 && !event.end->by_engine;
       event.end->memory_ran_out = failed_by_itself && memory_.explains_a_failure();
       send_output(true);  // its last output precedes its end
@@ -191,6 +194,7 @@ void Warden::pass_on_news(RankLinks::Reads how) {
 // A rank that disconnected without reporting its end was killed, and its program with it.
 void Warden::note_gone(int rank) {
   if (std::exchange(ended_[rank], true)) return;
+  rank_failed_ = true;
   send_output(true);  // its last output precedes its end
   report({.start = std::nullopt,
           .end = RankEnd{.rank = rank,
@@ -207,6 +211,14 @@ void Warden::send_output(bool all) {
     if (!piece) return;
     launcher_.send(to_line(Report{.kind = Report::Kind::kOutput, .piece = *std::move(piece)}));
   }
+}
+
+// A run that went well needs no explanation.
+void Warden::send_kernel_log() {
+  if (!rank_failed_ && had_to_end_ == 0) return;
+  const std::vector<std::string> lines = system_.kernel_lines();
+  if (lines.empty()) return;
+  launcher_.send(to_line(Report{.kind = Report::Kind::kKernelLog, .kernel_log = lines}));
 }
 
 void Warden::start_ending(double grace_s) {
@@ -252,6 +264,7 @@ void Warden::go_on_ending() {
   const bool orphan = !launcher_.open() && system_.now() - heard_ > ms(orphan_after_s_);
   if (!launcher_.open() && !orphan && !bye_) return;
   send_output(true);
+  send_kernel_log();
   launcher_.send(to_line(Report{.kind = Report::Kind::kDone, .ended = had_to_end_}));
   if (orphan || bye_) leave(bye_.value_or(true));
 }

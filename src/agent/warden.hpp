@@ -48,6 +48,7 @@ class Warden {
   void report(const Event& event);
   void note_gone(int rank);
   void send_output(bool all);
+  void send_kernel_log();
   void start_ending(double grace_s);
   void go_on_ending();
   void leave(bool keep);
@@ -74,6 +75,7 @@ class Warden {
   Clock::time_point kill_at_;
   std::optional<Clock::time_point> gone_by_;  // what was killed; nothing: nobody was yet
   std::optional<bool> bye_;  // said while the ranks were being ended: keep the folder?
+  bool rank_failed_ = false;
   bool over_ = false;
   bool keep_ = false;  // the run's folder, then
 };

@@ -66,9 +66,23 @@ Error wrong(const std::string& topic, const std::string& why) {
           .where = {.file = topic + ".yaml"}};
 }
 
+// A key that nobody reads is a typing mistake.
+std::string unknown_key(const YAML::Node& node) {
+  constexpr std::array kKeys = {"id",       "title",   "kind",  "symptom", "seen_in",
+                                "patterns", "meaning", "prove", "fix",     "sources"};
+  for (const auto& entry : node) {
+    const auto key = entry.first.as<std::string>();
+    if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) return key;
+  }
+  return {};
+}
+
 Result<Failure> failure_of(const std::string& topic, const YAML::Node& node) {
   const auto text = [&](const char* key) { return node[key].as<std::string>(); };
   Failure failure{.id = text("id"), .topic = topic, .title = text("title")};
+  if (const std::string key = unknown_key(node); !key.empty()) {
+    return unexpected(wrong(topic, fmt::format("{} has an unknown key '{}'", failure.id, key)));
+  }
   const auto kind = kind_of(text("kind"));
   const auto symptom = symptom_of(text("symptom"));
   if (!kind) return unexpected(wrong(topic, failure.id + " has an unknown kind"));

@@ -15,6 +15,8 @@
 
 #include "base/environment.hpp"
 #include "cli/detach.hpp"
+#include "cli/run_ending.hpp"
+#include "cli/run_explanation.hpp"
 #include "cli/run_values.hpp"
 #include "engines/kind.hpp"
 #include "remote/ssh.hpp"
@@ -141,20 +143,17 @@ void read_last_words(run::Record& record, const run::Output& output) {
     rank.silent = output.last_errors(rank.rank, 1).empty();
     if (!rank.cut_off) rank.aborted_with = run::abort_code(rank.end->status, errors);
   }
+  record.held_back = output.held_ranks();
 }
 
-// The rank whose last lines tell most: the one that failed first. If that one is silent, another
-// may have said why for all of them, as programs do in which rank 0 alone reports errors.
-int telling_rank(const run::Record& record, const run::Output& output, int first) {
-  const auto rank_of = [&](int rank) -> const run::RankRecord& {
-    return record.ranks[static_cast<std::size_t>(rank)];
-  };
-  if (first < 0 || !rank_of(first).silent) return first;
-  const std::set<int> held = output.held_ranks();
-  const auto found = std::find_if(held.begin(), held.end(), [&](int rank) {
-    return rank >= 0 && !rank_of(rank).cut_off && !rank_of(rank).timed_out;
-  });
-  return found == held.end() ? first : *found;
+// Of the others, what was held back is only about the end of this one.
+void show_telling_rank(const run::Record& record, const run::Verdict& verdict,
+                       run::Output& output) {
+  const int first = verdict.first_failed_rank;
+  const auto its = std::find_if(record.ranks.begin(), record.ranks.end(),
+                                [&](const run::RankRecord& rank) { return rank.rank == first; });
+  const int teller = its == record.ranks.end() ? -1 : telling_rank(record, *its);
+  output.show_held(teller < 0 ? first : teller);
 }
 
 // Reports ranks that wrote more than has arrived, except those on lost hosts.
@@ -177,6 +176,16 @@ void tell_missing_output(const run::Record& record, const run::Output& output) {
   }
 }
 
+void keep_kernel_log(const run::Record& record, const std::string& folder) {
+  std::string text;
+  for (const auto& [host, lines] : record.kernel_log) {
+    for (const std::string& line : lines) text += fmt::format("{} {}\n", host, line);
+  }
+  if (text.empty()) return;
+  const auto kept = sys::write_file(fmt::format("{}/{}", folder, kKernelFile), text, 0600);
+  if (!kept) sys::print_err("muster: {}\n", to_text(kept.error()));
+}
+
 // All that is kept of it, and what could not be.
 void keep(const run::Record& record, const run::Verdict& verdict, run::Output& output,
           const std::string& evidence, const std::string& folder) {
@@ -184,6 +193,7 @@ void keep(const run::Record& record, const run::Verdict& verdict, run::Output& o
     const auto kept = sys::write_file(folder + "/stalled.txt", evidence, 0600);
     if (!kept) sys::print_err("muster: {}\n", to_text(kept.error()));
   }
+  keep_kernel_log(record, folder);
   const auto kept = sys::write_file(folder + "/record.json", to_json(record, verdict), 0600);
   output.show_rest();
   tell_missing_output(record, output);
@@ -229,10 +239,30 @@ void quote_engine(const run::Output& output, run::Verdict& verdict) {
     return is_ruler ||
            std::find(verdict.quoted.begin(), verdict.quoted.end(), line) != verdict.quoted.end();
   });
-  verdict.engine_file = output.engine_file();
-  verdict.engine_lines = lines.size();
   const auto shown = std::min(std::ssize(lines), kEngineLines);
   verdict.engine_said.assign(lines.end() - shown, lines.end());
+}
+
+// Whether the output may show a cause that the verdict does not name.
+bool has_hidden_cause(const run::Record& record, const run::Verdict& verdict) {
+  if (verdict.code == 0) return false;
+  return verdict.first_failed_rank >= 0 || verdict.of_engine ||
+         record.reason == run::Reason::kTimeout || record.reason == run::Reason::kStalled;
+}
+
+// An explanation that fails must not hide how the run ended.
+void explain_end(const run::Record& record, const std::string& folder, AttemptEnd& end) {
+  std::optional<ExplainedRun> explained;
+  if (has_hidden_cause(record, end.verdict)) {
+    const auto summary = run::parse_summary(to_json(record, end.verdict));
+    auto found =
+        explain_folder(folder, summary ? std::optional(*summary) : std::nullopt, Reading::kEnds);
+    if (found) explained = *std::move(found);
+  }
+  constexpr std::size_t kWhoseCode = 1;  // the last line
+  const std::size_t used = heading_lines(end).size() + kWhoseCode;
+  end.ending = ending_lines(end.verdict, record.id, explained,
+                            run::kEndingLines - std::min(used, run::kEndingLines));
 }
 
 std::set<int> first_ranks(const layout::Layout& layout) {
@@ -304,7 +334,8 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   run::Record record = new_record(all, turn);
   MUSTER_CHECK(run::write_about(folder, run::about(record)));
   if (audience.show.first_per_host) audience.show.ranks = first_ranks(all.layout);
-  const bool engine_was_shown = audience.with_engine;
+  const auto engine_shown = audience.engine;
+  const bool shows_all = audience.watch != nullptr;
   MUSTER_TRY(const auto output, run::Output::open(folder, all.layout.ranks, std::move(audience)));
   run::Patience patience = wanted;
   record.engine_restarts = all.layout.max_restarts > 0 || all.layout.min_hosts > 0;
@@ -324,12 +355,16 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   supervisor.dismiss();
   read_last_words(record, *output);
   AttemptEnd end{.verdict = judge(record), .decision = {}};
-  output->show_held(telling_rank(record, *output, end.verdict.first_failed_rank));
+  show_telling_rank(record, end.verdict, *output);
   quote_last_words(*output, end.verdict);
-  if (!engine_was_shown && !was_ended(record.reason)) quote_engine(*output, end.verdict);
+  end.verdict.quoted_above = end.verdict.quoted_above || shows_all;
+  if (engine_shown == run::Audience::Engine::kIfTheRunFails && !was_ended(record.reason)) {
+    quote_engine(*output, end.verdict);
+  }
   end.decision = decide(record, end.verdict);
   if (end.decision.again) record.started_again = end.decision.why;
   keep(record, end.verdict, *output, supervisor.evidence(), folder);
+  if (!end.decision.again) explain_end(record, folder, end);
   return end;
 }
 

@@ -246,7 +246,8 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
     return run::Decision{};
   };
   MUSTER_TRY(const AttemptEnd ended,
-             supervise(*all, start.patience, plan, turn, folder, decide, {.watch = watch}));
+             supervise(*all, start.patience, plan, turn, folder, decide,
+                       {.watch = watch, .engine = run::Audience::Engine::kNever}));
   line.clear();
   all->close();
   // Only rank 0 says what was measured, and only to the pod that it is in.
@@ -262,7 +263,7 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
   if (!end.interrupted) {
     others.print(turn.id());
     sys::print_err("muster: {}\n", results.cut_short);
-    if (!ended.verdict.hint.empty()) sys::print_err("  hint: {}\n", ended.verdict.hint);
+    for (const std::string& said : ended.ending) sys::print_err("{}\n", said);
   }
   return end;
 }

@@ -1,22 +1,19 @@
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include "base/json.hpp"
-#include "base/printable.hpp"
 #include "catalogue/catalogue.hpp"
+#include "cli/run_explanation.hpp"
 #include "cli/runs_command.hpp"
 #include "explain/explanation.hpp"
 #include "explain/text.hpp"
-#include "run/about.hpp"
 #include "run/folder.hpp"
 #include "run/record.hpp"
 #include "sys/file.hpp"
@@ -40,23 +37,6 @@ std::size_t width_of_output() {
   return columns == 0 ? kUsualWidth : std::clamp(columns, kUsualWidth / 2, kWidest);
 }
 
-// Reads to the end, in pieces: a log may be larger than memory.
-Result<void> scan_file(explain::Scan& scan, const std::string& path, const std::string& name) {
-  const bool is_stdin = path == "-";
-  const sys::Fd opened(is_stdin ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  const int file = is_stdin ? STDIN_FILENO : opened.get();
-  if (file < 0) return unexpected(system_error("cannot read the log", path));
-  scan.begin(printable(name));
-  std::vector<char> piece(std::size_t{1} << 18);
-  while (true) {
-    const ssize_t count = ::read(file, piece.data(), piece.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return unexpected(system_error("cannot read the log", path));
-    if (count == 0) return {};
-    scan.take({piece.data(), static_cast<std::size_t>(count)});
-  }
-}
-
 nlohmann::ordered_json json_of(const explain::Cause& cause) {
   nlohmann::ordered_json json;
   json["id"] = nullptr;
@@ -66,6 +46,7 @@ nlohmann::ordered_json json_of(const explain::Cause& cause) {
   json["file"] = cause.place.file;
   json["line"] = cause.place.line;
   json["text"] = cause.text;
+  json["found_before"] = cause.found_before;
   json["ranks"] = cause.ranks;
   json["hosts"] = cause.hosts;
   if (cause.exception) {
@@ -104,6 +85,22 @@ void show_json(const explain::Explanation& explanation) {
   sys::print_out("{}\n", json_text(json));
 }
 
+void show_failure(const catalogue::Failure& failure, bool json) {
+  if (!json) return sys::write_out(explain::handbook_text(failure, width_of_output()));
+  const nlohmann::ordered_json value = {{"id", failure.id},
+                                        {"topic", failure.topic},
+                                        {"title", failure.title},
+                                        {"kind", name_of(failure.kind)},
+                                        {"symptom", name_of(failure.symptom)},
+                                        {"seen_in", failure.seen_in},
+                                        {"patterns", failure.patterns},
+                                        {"meaning", failure.meaning},
+                                        {"prove", failure.prove},
+                                        {"fix", failure.fix},
+                                        {"sources", failure.sources}};
+  sys::print_out("{}\n", json_text(value));
+}
+
 void show(const explain::Explanation& explanation, bool json) {
   if (json) return show_json(explanation);
   sys::write_out(explain::full_text(explanation, width_of_output()));
@@ -117,12 +114,6 @@ Result<int> explain_files(const ExplainOptions& options) {
   }
   show(explain::explain(scan.finish()), options.json);
   return 0;
-}
-
-// What the record of the run tells beyond its output.
-explain::RunKnowledge knowledge_of(const run::Summary& summary) {
-  return {
-      .first_failed_rank = summary.failed_rank, .verdict = summary.text, .hosts = summary.hosts};
 }
 
 Result<int> explain_run(const std::string& name, bool json) {
@@ -139,16 +130,10 @@ Result<int> explain_run(const std::string& name, bool json) {
   if (!summary && run::may_be_running(folder)) {
     sys::print_err("muster: {} still runs; this is about its output so far\n", id);
   }
-  const auto about = run::read_about(folder);
-  const explain::Matcher matcher(catalogue::failures());
-  explain::Scan scan(matcher, about ? about->ranks : 0);
-  for (const char* const file : {"err", "out", "engine"}) {
-    const std::string path = folder + "/" + file;
-    if (!sys::exists(path)) continue;
-    MUSTER_CHECK(scan_file(scan, path, file));
-  }
-  show(explain::explain(scan.finish(), summary ? knowledge_of(*summary) : explain::RunKnowledge{}),
-       json);
+  MUSTER_TRY(const ExplainedRun explained,
+             explain_folder(folder, summary ? std::optional(*summary) : std::nullopt,
+                            Reading::kEverything));
+  show(explained.explanation, json);
   return 0;
 }
 
@@ -170,7 +155,7 @@ Result<int> explain_what(const ExplainOptions& options) {
   const std::string& first = options.what.front();
   if (options.what.size() > 1 || is_log(first)) return explain_files(options);
   if (const catalogue::Failure* failure = catalogue::find(first)) {
-    sys::write_out(explain::handbook_text(*failure, width_of_output()));
+    show_failure(*failure, options.json);
     return 0;
   }
   auto explained = explain_run(first, options.json);

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -99,12 +98,11 @@ int copy_bytes(const std::string& folder, const run::LogWish& wish) {
     sys::print_err("muster: rank {} wrote nothing to standard {}\n", rank,
                    is_out ? "output; --err shows its standard error" : "error");
   }
-  std::array<char, 65536> bytes{};
-  while (file.valid() && sys::output_error() == 0) {
-    const ssize_t count = ::read(file.get(), bytes.data(), bytes.size());
-    if (count <= 0) break;
-    sys::write_out({bytes.data(), static_cast<std::size_t>(count)});
-  }
+  if (!file.valid()) return 0;
+  (void)sys::read_pieces(file.get(), [](std::string_view bytes) {
+    sys::write_out(bytes);
+    return sys::output_error() == 0;
+  });
   return 0;
 }
 

@@ -161,8 +161,11 @@ class RunStage : public run::Stage {
   Result<std::optional<int>> prepare(const run::Turn& turn, bool is_first) override;
   Result<run::AttemptEnd> supervise(const run::Turn& turn, const run::Patience& patience,
                                     const run::Decide& decide) override {
+    using Engine = run::Audience::Engine;
+    const Engine unless_verbose = options_.quiet ? Engine::kNever : Engine::kIfTheRunFails;
     return cli::supervise(*all_, patience, plan_, turn, folder_, decide,
-                          {.show = options_.show, .with_engine = options_.job.verbose});
+                          {.show = options_.show,
+                           .engine = options_.job.verbose ? Engine::kAsItComes : unless_verbose});
   }
   std::optional<int> pause(double seconds) override { return run::pause(seconds); }
   [[nodiscard]] std::chrono::steady_clock::time_point now() const override {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
+#include "base/output_line.hpp"
 #include "base/printable.hpp"
 #include "base/size_text.hpp"
 #include "cli/kept_command.hpp"
@@ -14,7 +15,6 @@
 #include "cli/runs_command.hpp"
 #include "hosts/fold.hpp"
 #include "run/folder.hpp"
-#include "run/folding.hpp"
 #include "run/past_run.hpp"
 #include "run/record.hpp"
 #include "run/removal.hpp"
@@ -67,7 +67,7 @@ void show_ends(const run::Summary& summary) {
   for (const auto& [end, ranks] : summary.ends) {
     show_value(std::exchange(is_first, false) ? "ended" : "",
                fmt::format("{}: rank{} {}", end.empty() ? "no end reported" : end,
-                           ranks.size() == 1 ? "" : "s", run::ranks_text(ranks)));
+                           ranks.size() == 1 ? "" : "s", ranks_text(ranks)));
   }
 }
 

@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <csignal>
 #include <set>
 #include <tuple>
+
+#include "explain/candidate.hpp"
+#include "explain/run_evidence.hpp"
 
 namespace muster::explain {
 namespace {
@@ -12,17 +16,7 @@ namespace {
 using catalogue::Kind;
 using catalogue::Symptom;
 
-// From the most to the least likely root cause.
-enum class Tier { kCause, kDoubtful, kConsequence, kIgnored };
-
-Tier tier_of(const catalogue::Failure& failure) {
-  if (failure.kind == Kind::kBenign) return Tier::kIgnored;
-  if (failure.kind == Kind::kConsequence) return Tier::kConsequence;
-  const bool is_mild = failure.symptom == Symptom::kWarning || failure.symptom == Symptom::kSlow;
-  return is_mild ? Tier::kDoubtful : Tier::kCause;
-}
-
-Tier tier_of(const SeenException& seen) {
+Tier tier_of_exception(const SeenException& seen) {
   if (seen.failure != nullptr && seen.failure->kind != Kind::kBenign) {
     return tier_of(*seen.failure);
   }
@@ -34,11 +28,6 @@ Tier tier_of(const SeenException& seen) {
   if (is_following) return Tier::kConsequence;
   return seen.exception.is_users ? Tier::kCause : Tier::kDoubtful;
 }
-
-struct Candidate {
-  Tier tier;
-  Cause cause;
-};
 
 template <class Seen>
 void name_ranks(Cause& cause, const Seen& seen) {
@@ -83,7 +72,7 @@ std::vector<Candidate> candidates_of(const Evidence& evidence, const RunKnowledg
   std::set<const catalogue::Failure*> with_exception;
   for (const SeenException& seen : evidence.exceptions) {
     if (seen.failure != nullptr && !with_exception.insert(seen.failure).second) continue;
-    candidates.push_back({.tier = tier_of(seen), .cause = cause_of(seen)});
+    candidates.push_back({.tier = tier_of_exception(seen), .cause = cause_of(seen)});
   }
   for (const SeenFailure& seen : evidence.failures) {
     if (!with_exception.contains(seen.failure)) {
@@ -108,8 +97,22 @@ bool is_about_start(const Cause& cause) {
          symptom == Symptom::kNoRendezvous;
 }
 
-bool is_of_rank(const Cause& cause, int rank) {
-  return rank >= 0 && std::find(cause.ranks.begin(), cause.ranks.end(), rank) != cause.ranks.end();
+// Of the rank that failed first or, where nobody knows the rank, of its host.
+bool is_of_first(const Cause& cause, const RunKnowledge& run) {
+  if (cause.ranks.empty() && !run.first_failed_host.empty()) {
+    return cause.hosts == std::vector{run.first_failed_host};
+  }
+  return run.first_failed_rank >= 0 && std::find(cause.ranks.begin(), cause.ranks.end(),
+                                                 run.first_failed_rank) != cause.ranks.end();
+}
+
+// The first of several causes is the root cause if it alone has this mark.
+template <class HasMark>
+bool is_alone(const std::vector<Candidate>& sorted, const HasMark& has_mark) {
+  const auto marked = std::count_if(sorted.begin(), sorted.end(), [&](const Candidate& one) {
+    return one.tier == Tier::kCause && has_mark(one);
+  });
+  return marked == 1 && has_mark(sorted.front());
 }
 
 Confidence confidence_of(const std::vector<Candidate>& sorted, const Evidence& evidence,
@@ -124,14 +127,23 @@ Confidence confidence_of(const std::vector<Candidate>& sorted, const Evidence& e
   const bool is_doubtful =
       !sorted.empty() && is_about_start(sorted.front().cause) &&
       std::any_of(evidence.oddities.begin(), evidence.oddities.end(), is_later);
-  if (causes == 1) return is_doubtful ? Confidence::kMedium : Confidence::kHigh;
-  if (causes > 1) {
-    // Only one of them may be of the rank that failed first.
-    const auto of_first = std::count_if(sorted.begin(), sorted.end(), [&](const Candidate& one) {
-      return one.tier == Tier::kCause && is_of_rank(one.cause, run.first_failed_rank);
-    });
-    return of_first == 1 ? Confidence::kHigh : Confidence::kMedium;
+  const auto is_supported = [](const Candidate& one) {
+    return one.is_proven || !one.cause.found_before.empty();
+  };
+  if (causes == 1) {
+    const bool is_crash = run.fatal_signal && run.fatal_signal->signal != SIGKILL &&
+                          run.fatal_signal->signal != SIGTERM;  // who sent these is not known
+    const bool is_shown = !sorted.front().cause.place.file.empty() || is_crash;
+    const bool is_sure = is_supported(sorted.front()) || (!is_doubtful && is_shown);
+    return is_sure ? Confidence::kHigh : Confidence::kMedium;
   }
+  if (causes > 1) {
+    const auto of_first = [&](const Candidate& one) { return is_of_first(one.cause, run); };
+    return is_alone(sorted, is_supported) || is_alone(sorted, of_first) ? Confidence::kHigh
+                                                                        : Confidence::kMedium;
+  }
+  const auto was_found = [](const Candidate& one) { return !one.cause.found_before.empty(); };
+  if (std::any_of(sorted.begin(), sorted.end(), was_found)) return Confidence::kMedium;
   return count(Tier::kDoubtful) + count(Tier::kConsequence) > 0 ? Confidence::kLow
                                                                 : Confidence::kNone;
 }
@@ -166,16 +178,25 @@ void set_values(Cause& cause, const RunKnowledge& run) {
 
 }  // namespace
 
+Tier tier_of(const catalogue::Failure& failure) {
+  if (failure.kind == Kind::kBenign) return Tier::kIgnored;
+  if (failure.kind == Kind::kConsequence) return Tier::kConsequence;
+  const bool is_mild = failure.symptom == Symptom::kWarning || failure.symptom == Symptom::kSlow;
+  return is_mild ? Tier::kDoubtful : Tier::kCause;
+}
+
 Explanation explain(const Evidence& evidence, const RunKnowledge& run) {
   std::vector<Candidate> candidates = candidates_of(evidence, run);
+  add_run_evidence(candidates, run);
   std::erase_if(candidates, [](const Candidate& one) { return one.tier == Tier::kIgnored; });
   const bool has_started = std::any_of(candidates.begin(), candidates.end(), [](const auto& one) {
     return one.cause.exception && one.cause.exception->exception.is_users;
   });
   std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
     const auto key = [&](const Candidate& one) {
-      return std::tuple(one.tier, !is_of_rank(one.cause, run.first_failed_rank),
-                        has_started && is_about_start(one.cause), one.cause.order);
+      return std::tuple(one.tier, !one.is_proven, one.cause.found_before.empty(),
+                        !is_of_first(one.cause, run), has_started && is_about_start(one.cause),
+                        one.cause.order);
     };
     return key(a) < key(b);
   });

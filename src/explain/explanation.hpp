@@ -23,8 +23,9 @@ struct Cause {
   const catalogue::Failure* failure = nullptr;
   std::optional<SeenException> exception = std::nullopt;
   Place place;
-  Origin origin;     // of the line that shows it
-  std::string text;  // that line
+  Origin origin;  // of the line that shows it
+  // That line. Without a place: what else shows the cause, such as how the rank ended.
+  std::string text;
   std::vector<int> ranks = {};
   std::vector<std::string> hosts = {};
   std::map<std::string, std::string> values = {};  // for placeholders
@@ -32,13 +33,34 @@ struct Cause {
   // host that is not of the run.
   std::map<std::string, std::string> step_values = {};
   std::uint64_t order = 0;
+  std::string found_before = {};  // what the checks found before the run, of the same failure
+};
+
+// How the rank that failed first was ended, if that was by a signal and not by the engine.
+struct FatalSignal {
+  int signal = 0;
+  bool memory_ran_out = false;  // the kernel had killed a process there for that
+  int pid = 0;
+  std::string text = {};  // "signal 9 (Killed)"
+};
+
+// What the checks found before the run.
+struct CheckFinding {
+  std::string id;                       // of the catalogue
+  std::vector<std::string> hosts = {};  // empty: all
+  std::string what;
+  bool is_error = false;  // and no warning
 };
 
 // What is known about the run beyond its output.
 struct RunKnowledge {
   int first_failed_rank = -1;
+  std::string first_failed_host = {};
   std::string verdict = {};  // "rank 3 on n2 ended with exit code 1"
   std::vector<std::string> hosts = {};
+  std::optional<FatalSignal> fatal_signal = std::nullopt;
+  std::vector<CheckFinding> findings = {};
+  Evidence kernel = {};  // from the logs of the hosts' kernels since the run began
 };
 
 struct Explanation {

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/output_line.hpp"
 #include "base/printable.hpp"
 
 namespace muster::explain {
@@ -37,13 +38,6 @@ std::string without_escapes(std::string_view text) {
     while (at < text.size() && (text[at] < '@' || text[at] > '~')) ++at;
   }
   return plain;
-}
-
-// What is left on a terminal: a progress bar overwrites itself.
-std::string_view last_drawn(std::string_view line) {
-  while (line.ends_with('\r')) line.remove_suffix(1);
-  const std::size_t at = line.rfind('\r');
-  return at == std::string_view::npos ? line : line.substr(at + 1);
 }
 
 // "--------------" and "==============", between which engines print their help.
@@ -96,12 +90,19 @@ class Scan::State {
  public:
   State(const Matcher& matcher, int ranks) : matcher_(matcher), ranks_(ranks) {}
 
-  void begin(const std::string& file, const Origin& origin) {
+  void begin(const std::string& file, const Origin& origin, bool has_labels) {
     end_file();
     file_ = file;
     origin_ = origin;
+    has_labels_ = has_labels;
     line_ = 0;
+    is_counted_ = true;
     lines_before_ = evidence_.lines;
+  }
+
+  void skip() {
+    end_file();
+    is_counted_ = false;
   }
 
   void take(std::string_view bytes) {
@@ -122,8 +123,6 @@ class Scan::State {
     for (auto& [key, seen] : exceptions_) evidence_.exceptions.push_back(std::move(seen));
     std::stable_sort(evidence_.exceptions.begin(), evidence_.exceptions.end(),
                      [](const auto& a, const auto& b) { return a.order < b.order; });
-    std::stable_sort(evidence_.failures.begin(), evidence_.failures.end(),
-                     [](const auto& a, const auto& b) { return a.order < b.order; });
     choose_oddities();
     return std::move(evidence_);
   }
@@ -140,7 +139,7 @@ class Scan::State {
 
   // Of a progress bar only the last drawing counts, behind the label of the line.
   void shorten() {
-    const LabelledText labelled = split_labels(unfinished_, ranks_);
+    const SplitLine labelled = split_labels(unfinished_, ranks_);
     const std::size_t label = unfinished_.size() - labelled.text.size();
     const std::size_t drawn = unfinished_.rfind('\r');
     if (drawn != std::string::npos && drawn > label) unfinished_.erase(label, drawn - label);
@@ -160,13 +159,17 @@ class Scan::State {
     ++evidence_.lines;
     const std::string line = without_escapes(unfinished_);
     unfinished_.clear();
-    LabelledText labelled = split_labels(line, ranks_);
+    SplitLine labelled = has_labels_ ? split_labels(line, ranks_) : SplitLine{.text = line};
     labelled.text = last_drawn(labelled.text).substr(0, kLongestLine);
     if (labelled.origin.rank < 0) labelled.origin.rank = origin_.rank;
     if (labelled.origin.host.empty()) labelled.origin.host = origin_.host;
     if (auto exception = tracebacks_.take(labelled.origin, labelled.text, line_)) add(*exception);
     match(labelled.origin, labelled.text);
     paragraph(labelled.origin, labelled.text);
+  }
+
+  [[nodiscard]] Place place_of(std::uint64_t line) const {
+    return {.file = file_, .line = is_counted_ ? line : 0};
   }
 
   void match(const Origin& origin, std::string_view text, bool in_paragraph = false) {
@@ -192,7 +195,7 @@ class Scan::State {
     }
     count(seen, origin);
     if (same != seen.first.end() || seen.first.size() >= kMostSightings) return;
-    seen.first.push_back({.place = {.file = file_, .line = line_},
+    seen.first.push_back({.place = place_of(line_),
                           .origin = origin,
                           .text = shown(text),
                           .values = matcher_.values_of(match, text)});
@@ -207,7 +210,7 @@ class Scan::State {
       return;
     }
     if (odd_lines_.size() >= kMostOddities) forget_oddities();
-    odd_lines_[shape] = {.place = {.file = file_, .line = line_},
+    odd_lines_[shape] = {.place = place_of(line_),
                          .origin = origin,
                          .text = shown(text),
                          .order = evidence_.lines,
@@ -249,7 +252,7 @@ class Scan::State {
     const auto found = exceptions_.find(key);
     if (found != exceptions_.end()) return count(found->second, exception.origin);
     SeenException seen{.exception = printable_of(exception),
-                       .place = {.file = file_, .line = exception.line},
+                       .place = place_of(exception.line),
                        .order = lines_before_ + exception.line,
                        .failure = failure};
     count(seen, exception.origin);
@@ -274,9 +277,10 @@ class Scan::State {
 
   // Engines wrap their help: its lines are also matched as one text.
   void paragraph(const Origin& origin, std::string_view text) {
-    const bool is_end = text.find_first_not_of(' ') == std::string_view::npos || is_ruler(text);
+    const bool is_edge = is_ruler(text);
+    const bool is_end = is_edge || text.find_first_not_of(' ') == std::string_view::npos;
     if (is_end || origin != paragraph_origin_) end_paragraph();
-    if (is_ruler(text)) {
+    if (is_edge) {
       help_lines_ = help_lines_ > 0 ? 0 : kLongestHelp;  // the second ruler ends the help
       return;
     }
@@ -301,10 +305,12 @@ class Scan::State {
 
   std::string file_;
   Origin origin_;
+  bool has_labels_ = true;
   std::uint64_t line_ = 0;
   std::uint64_t lines_before_ = 0;  // in other files
   std::string unfinished_;
   bool pending_ = false;
+  bool is_counted_ = true;  // whether line_ is the line's number in the file
 
   std::size_t help_lines_ = 0;  // that may still follow
   std::string paragraph_;
@@ -322,12 +328,16 @@ class Scan::State {
 Scan::Scan(const Matcher& matcher, int ranks) : state_(std::make_unique<State>(matcher, ranks)) {}
 Scan::~Scan() = default;
 
-void Scan::begin(const std::string& file, const Origin& origin) {
-  state_->begin(file, origin);
+void Scan::begin(const std::string& file, const Origin& origin, bool has_labels) {
+  state_->begin(file, origin, has_labels);
 }
 
 void Scan::take(std::string_view bytes) {
   state_->take(bytes);
+}
+
+void Scan::skip() {
+  state_->skip();
 }
 
 Evidence Scan::finish() {

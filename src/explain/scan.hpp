@@ -19,7 +19,7 @@ namespace muster::explain {
 
 struct Place {
   std::string file;        // as the user named it
-  std::uint64_t line = 0;  // from 1
+  std::uint64_t line = 0;  // from 1; 0: unknown, because the lines before were not counted
 };
 
 // One line that shows a failure of the catalogue.
@@ -74,9 +74,11 @@ class Scan {
   ~Scan();
 
   // What follows belongs to this file. `origin` is who wrote its lines, if they have no label.
-  void begin(const std::string& file, const Origin& origin = {});
+  void begin(const std::string& file, const Origin& origin = {}, bool has_labels = true);
   // The next bytes of the file; they may end anywhere.
   void take(std::string_view bytes);
+  // A part of the file is left out here. What follows may begin in the middle of a line.
+  void skip();
   [[nodiscard]] Evidence finish();
 
  private:

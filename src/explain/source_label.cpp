@@ -5,6 +5,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/output_line.hpp"
 #include "explain/ascii.hpp"
 
 namespace muster::explain {
@@ -53,18 +54,16 @@ std::optional<std::string_view> take_brackets(std::string_view& text) {
   return std::nullopt;
 }
 
-// "n1:3" and "n[1-4]:0-31", behind which a blank and no report of Open MPI ("*** ") follows.
-bool is_musters(std::string_view inside, std::string_view rest, int ranks, Origin& origin) {
-  const std::size_t colon = inside.rfind(':');
-  if (colon == std::string_view::npos || !rest.starts_with(' ') || rest.starts_with(" ***")) {
-    return false;
-  }
-  const auto rank = first_number(inside.substr(colon + 1));
-  const std::string_view host = inside.substr(0, colon);
+// "[n1:3] " and "[n[1-4]:0-31] ", behind which no report of Open MPI ("*** ") follows.
+bool peel_musters(std::string_view& line, int ranks, Origin& origin) {
+  const auto label = take_label(line);
+  if (!label || label->text.starts_with("***")) return false;
+  const auto rank = first_number(label->ranks);
   if (!rank || *rank >= (ranks > 0 ? ranks : kLikelyRanks)) return false;
-  const bool is_folded = host.find('[') != std::string_view::npos;
-  if (!is_folded && !is_host(host)) return false;
-  origin = {.host = is_folded ? "" : std::string(host), .rank = *rank};
+  const bool is_folded = label->hosts.find('[') != std::string_view::npos;
+  if (!is_folded && !is_host(label->hosts)) return false;
+  origin = {.host = is_folded ? "" : std::string(label->hosts), .rank = *rank};
+  line = label->text;
   return true;
 }
 
@@ -77,7 +76,7 @@ std::optional<int> named_rank(std::string_view inside) {
   return first_number(inside.substr(static_cast<std::size_t>(digit - inside.begin())));
 }
 
-bool peel_brackets(std::string_view& line, int ranks, Origin& origin) {
+bool peel_brackets(std::string_view& line, Origin& origin) {
   std::string_view rest = line;
   const auto inside = take_brackets(rest);
   if (!inside) return false;
@@ -86,10 +85,6 @@ bool peel_brackets(std::string_view& line, int ranks, Origin& origin) {
     line = rest;
     return true;
   };
-  if (is_musters(*inside, rest, ranks, origin)) {
-    rest.remove_prefix(1);
-    return done();
-  }
   if (*inside == "engine" && take(rest, " ")) return done();
   if (comma != std::string_view::npos && (take(rest, "<stdout>:") || take(rest, "<stderr>:"))) {
     const auto rank = first_number(inside->substr(comma + 1));
@@ -159,12 +154,12 @@ bool peel_word(std::string_view& line, Origin& origin) {
 
 }  // namespace
 
-LabelledText split_labels(std::string_view line, int ranks) {
-  LabelledText result{.origin = {}, .text = line};
+SplitLine split_labels(std::string_view line, int ranks) {
+  SplitLine result{.origin = {}, .text = line};
   constexpr int kMostLabels = 3;
   for (int i = 0; i < kMostLabels; ++i) {
-    if (!peel_brackets(result.text, ranks, result.origin) &&
-        !peel_word(result.text, result.origin)) {
+    if (!peel_musters(result.text, ranks, result.origin) &&
+        !peel_brackets(result.text, result.origin) && !peel_word(result.text, result.origin)) {
       break;
     }
   }

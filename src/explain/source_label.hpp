@@ -12,8 +12,8 @@ struct Origin {
   friend auto operator<=>(const Origin&, const Origin&) = default;
 };
 
-struct LabelledText {
-  Origin origin;
+struct SplitLine {
+  Origin origin = {};
   std::string_view text;
 };
 
@@ -21,6 +21,6 @@ struct LabelledText {
 // hydra ("[3] "), srun ("3: "), pdsh and DeepSpeed ("n1: "), kubectl ("[pod/NAME/CONTAINER] ") and
 // Compose ("NAME | "). `ranks`: how many the job has, if that is known: Open MPI writes
 // "[host:pid]", which looks like a label of muster's.
-[[nodiscard]] LabelledText split_labels(std::string_view line, int ranks = 0);
+[[nodiscard]] SplitLine split_labels(std::string_view line, int ranks = 0);
 
 }  // namespace muster::explain

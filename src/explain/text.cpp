@@ -4,8 +4,8 @@
 #include <iterator>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "explain/wording.hpp"
 #include "report/wrap.hpp"
 
 namespace muster::explain {
@@ -16,48 +16,8 @@ using Values = std::map<std::string, std::string>;
 
 constexpr std::size_t kMostCauses = 4;
 
-std::string capitalized(std::string text) {
-  if (!text.empty() && text.front() >= 'a' && text.front() <= 'z') text.front() -= 'a' - 'A';
-  return text;
-}
-
-// At the beginning of a sentence, names of programs, files and values stay as they are.
-std::string sentence(const std::string& text, const std::string& pattern) {
-  const std::string_view word = std::string_view(pattern).substr(0, pattern.find_first_of(" '"));
-  const bool is_name =
-      word.find_first_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ{._/0123456789") != std::string_view::npos ||
-      word.starts_with("ssh") || word.ends_with("run") || word == "muster";
-  return is_name ? text : capitalized(text);
-}
-
 std::string lines_text(std::uint64_t lines) {
   return lines == 1 ? "1 line" : fmt::format("{} lines", lines);
-}
-
-// "0-3,7"
-std::string ranks_text(const std::vector<int>& ranks) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin < ranks.size();) {
-    std::size_t end = begin + 1;
-    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
-    parts.push_back(end - begin == 1 ? std::to_string(ranks[begin])
-                                     : fmt::format("{}-{}", ranks[begin], ranks[end - 1]));
-    begin = end;
-  }
-  return fmt::format("{}", fmt::join(parts, ","));
-}
-
-// "rank 3 on n2", "ranks 0-3 on n1, n2", "n1"; empty if the log does not tell.
-std::string who(const Cause& cause) {
-  constexpr std::size_t kMostHosts = 8;
-  std::vector<std::string> hosts(
-      cause.hosts.begin(),
-      cause.hosts.begin() + std::min(std::ssize(cause.hosts), std::ptrdiff_t{kMostHosts}));
-  if (cause.hosts.size() > kMostHosts) hosts.emplace_back("...");
-  const std::string where = fmt::format("{}", fmt::join(hosts, ", "));
-  if (cause.ranks.empty()) return where;
-  return fmt::format("rank{} {}{}{}", cause.ranks.size() == 1 ? "" : "s", ranks_text(cause.ranks),
-                     where.empty() ? "" : " on ", where);
 }
 
 std::string row(std::string_view name, const std::string& text, std::size_t width) {
@@ -78,24 +38,6 @@ std::string steps(std::string_view name, const std::vector<std::string>& list, c
   return text;
 }
 
-// "train.py:57, in load_shard"
-std::string frame_text(const Frame& frame) {
-  if (frame.file.empty()) return {};
-  return fmt::format("{}:{}{}{}", frame.file, frame.line, frame.function.empty() ? "" : ", in ",
-                     frame.function);
-}
-
-std::string title_of(const Cause& cause) {
-  if (cause.failure == nullptr) return headline(cause.exception->exception);
-  return fmt::format("{} [{}]",
-                     sentence(filled(cause.failure->title, cause.values), cause.failure->title),
-                     cause.failure->id);
-}
-
-std::string evidence_of(const Cause& cause) {
-  return fmt::format("{}:{}: {}", cause.place.file, cause.place.line, cause.text);
-}
-
 std::string cause_text(const Cause& cause, std::size_t width) {
   std::string text = report::indented("", title_of(cause), width);
   if (const std::string where = who(cause); !where.empty()) text += row("where", where, width);
@@ -104,7 +46,11 @@ std::string cause_text(const Cause& cause, std::size_t width) {
     text += row(exception.is_users ? "your code" : "code", frame_text(exception.frame), width);
     if (exception.first) text += row("because of", headline(*exception.first), width);
   }
-  text += row("seen in", evidence_of(cause), width);
+  text += cause.place.file.empty() ? row("shown by", cause.text, width)
+                                   : row("seen in", evidence_of(cause), width);
+  if (!cause.found_before.empty()) {
+    text += row("before", "check found it before the run: " + cause.found_before, width);
+  }
   if (cause.failure == nullptr) return text;
   text += row("meaning", filled(cause.failure->meaning, cause.values), width);
   text += steps("to prove", cause.failure->prove, cause.step_values, width);
@@ -117,10 +63,10 @@ std::string consequences_text(const std::vector<Cause>& consequences, std::size_
   std::string text = "\nThese only follow from another failure:\n";
   for (const Cause& cause : consequences) {
     const std::string whose = who(cause);
-    text += report::indented("  ",
-                             title_of(cause) + (whose.empty() ? "" : ", " + whose) + ", at " +
-                                 fmt::format("{}:{}", cause.place.file, cause.place.line),
-                             width);
+    text += report::indented(
+        "  ",
+        title_of(cause) + (whose.empty() ? "" : ", " + whose) + ", at " + place_text(cause.place),
+        width);
   }
   return text;
 }
@@ -130,8 +76,7 @@ std::string oddities_text(const std::vector<Oddity>& oddities, std::size_t width
   std::string text =
       oddities.size() == 1 ? "\nThis line is unusual:\n" : "\nThese lines are unusual:\n";
   for (const Oddity& odd : oddities) {
-    text +=
-        report::indented(fmt::format("  {}:{}: ", odd.place.file, odd.place.line), odd.text, width);
+    text += report::indented(fmt::format("  {}: ", place_text(odd.place)), odd.text, width);
   }
   return text;
 }
@@ -144,6 +89,9 @@ std::string confidence_text(const Explanation& explanation) {
                  : "Confidence: high; what is listed below is milder, or of ranks that failed "
                    "later.\n";
     case Confidence::kMedium:
+      if (explanation.causes.front().place.file.empty()) {
+        return "Confidence: medium; no line of the log shows it.\n";
+      }
       return "Confidence: medium; the log shows other failures that could be the cause too.\n";
     case Confidence::kLow:
       return explanation.causes.empty()
@@ -177,7 +125,7 @@ std::string full_text(const Explanation& explanation, std::size_t width) {
   }
   const std::size_t count = std::min(explanation.causes.size(), kMostCauses);
   for (std::size_t i = 1; i < count; ++i) {
-    if (i == 1) text += "\nAlso in the log:\n\n";
+    if (i == 1) text += "\nAlso possible:\n\n";
     text += cause_text(explanation.causes[i], width);
   }
   if (explanation.causes.size() > count) {

@@ -1,14 +1,13 @@
 #include "facts/xids.hpp"
 
 #include <algorithm>
-#include <cerrno>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/lower_case.hpp"
+#include "facts/kernel_log.hpp"
 #include "facts/pci.hpp"
 #include "facts/pseudo_file.hpp"
 #include "facts/vendor_tool.hpp"
@@ -18,9 +17,7 @@ namespace muster::facts {
 namespace {
 
 constexpr std::string_view kXidMark = "NVRM: Xid (PCI:";
-constexpr std::size_t kMostLogBytes = std::size_t{16} << 20;
 constexpr std::size_t kMostXids = 64;  // kinds of one GPU
-constexpr std::chrono::milliseconds kLogTakes{500};
 
 // -1: the line does not tell.
 double seconds_ago_of(std::string_view line, double uptime_s) {
@@ -47,24 +44,10 @@ double uptime() {
   return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 
-// Each read of /dev/kmsg gives one record; the last one ends with EAGAIN.
 Result<std::string> read_kernel_log(const std::string& path) {
   const sys::Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd.valid()) return unexpected(system_error("cannot read the kernel's log", path));
-  const auto end = std::chrono::steady_clock::now() + kLogTakes;
-  std::string text;
-  char record[8192];
-  while (text.size() < kMostLogBytes && std::chrono::steady_clock::now() < end) {
-    const ssize_t got = ::read(fd.get(), record, sizeof record);
-    if (got > 0) {
-      text.append(record, static_cast<std::size_t>(got));
-    } else if (got < 0 && errno == EPERM) {
-      return unexpected(system_error("cannot read the kernel's log", path));
-    } else if (got == 0 || (errno != EINTR && errno != EPIPE)) {  // EPIPE: a record was overwritten
-      break;
-    }
-  }
-  return text;
+  return read_kernel_records(fd.get());
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "report/wrap.hpp"
 
+#include <algorithm>
+
 namespace muster::report {
 namespace {
 
@@ -21,6 +23,8 @@ void wrap_line(std::string_view text, std::size_t width, std::vector<std::string
   if (!line.empty()) lines.push_back(std::move(line));
 }
 
+constexpr std::string_view kCut = "...";
+
 }  // namespace
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {
@@ -31,6 +35,22 @@ std::vector<std::string> wrap(std::string_view text, std::size_t width) {
     if (end == std::string_view::npos) break;
     text.remove_prefix(end + 1);
   }
+  return lines;
+}
+
+std::string cut_line(const std::string& text, std::size_t width) {
+  if (text.size() <= width) return text;
+  std::size_t end = width - std::min(width, kCut.size());
+  // No half of a character.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
+  return text.substr(0, end) + std::string(kCut);
+}
+
+std::vector<std::string> cut_lines(std::string_view text, std::size_t width, std::size_t most) {
+  std::vector<std::string> lines = wrap(text, width);
+  for (std::size_t i = most; i < lines.size() && most > 0; ++i) lines[most - 1] += " " + lines[i];
+  lines.resize(std::min(lines.size(), most));
+  for (std::string& line : lines) line = cut_line(line, width);
   return lines;
 }
 

@@ -37,30 +37,29 @@ Ending ending_of(const Verdict& verdict) {
           .text = verdict.text};
 }
 
-// After the evidence, so that an engine's banners do not hide it.
-void say_engines_words(const Verdict& verdict, bool colours) {
-  for (const std::string& line : verdict.engine_said) {
-    sys::print_err("{} {}\n", painted("[engine]", Colour::kMagenta, colours), line);
+// The first line of a failure is red.
+void say_end(const AttemptEnd& end) {
+  const bool colours = sys::shows_colours(STDERR_FILENO) && end.verdict.code != 0;
+  constexpr std::string_view kLabel = "muster:";
+  for (const std::string& line : heading_lines(end)) {
+    const bool is_first = line.starts_with(kLabel);
+    sys::print_err("{}{}\n", is_first ? painted(kLabel, Colour::kRed, colours) : "",
+                   is_first ? line.substr(kLabel.size()) : line);
   }
-  if (verdict.engine_lines > verdict.engine_said.size()) {
-    sys::print_err("{} (more in {})\n", painted("[engine]", Colour::kMagenta, colours),
-                   verdict.engine_file);
-  }
-}
-
-void say_verdict(const Verdict& verdict, bool quiet) {
-  if (verdict.text.empty()) return;
-  const bool colours = sys::shows_colours(STDERR_FILENO);
-  sys::print_err("{} {}\n", painted("muster:", Colour::kRed, colours && verdict.code != 0),
-                 verdict.text);
-  for (const std::string& line : verdict.quoted) {
-    if (!verdict.quoted_above) sys::print_err("  | {}\n", line);
-  }
-  if (!verdict.hint.empty()) sys::print_err("  hint: {}\n", verdict.hint);
-  if (!quiet) say_engines_words(verdict, colours);
+  for (const std::string& line : end.ending) sys::print_err("{}\n", line);
 }
 
 }  // namespace
+
+std::vector<std::string> heading_lines(const AttemptEnd& end) {
+  constexpr std::size_t kMostOfWhy = 3;
+  constexpr std::size_t kMostOfVerdict = 5;
+  std::vector<std::string> lines = muster_lines(end.decision.why, kMostOfWhy);
+  if (end.decision.crash_loop) return lines;
+  const std::vector<std::string> verdict = muster_lines(end.verdict.text, kMostOfVerdict);
+  lines.insert(lines.end(), verdict.begin(), verdict.end());
+  return lines;
+}
 
 std::string Turn::id() const {
   return attempt_id(base, number);
@@ -171,10 +170,10 @@ Decision Attempts::decide(const Record& record, const Verdict& verdict) {
 
 // What is said of an attempt that has ended, and the wait for the next.
 std::optional<Ending> Attempts::follow_up(const AttemptEnd& end) {
-  const auto& [verdict, decision] = end;
+  const Verdict& verdict = end.verdict;
+  const Decision& decision = end.decision;
   if (!decision.again) {
-    if (!decision.why.empty()) sys::print_err("muster: {}\n", decision.why);
-    if (!decision.crash_loop) say_verdict(verdict, rules_.quiet);
+    say_end(end);
     return last_;
   }
   const int first = turn_.number - static_cast<int>(attempts_.size()) + 1;

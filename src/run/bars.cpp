@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "base/characters.hpp"
+#include "base/output_line.hpp"
 #include "sys/terminal_filter.hpp"
 
 namespace muster::run {
@@ -65,12 +66,6 @@ std::size_t control_bytes(std::string_view text) {
 }
 
 }  // namespace
-
-std::string_view last_drawn(std::string_view line) {
-  line = without_end(line);
-  const std::size_t start = line.rfind('\r');
-  return start == std::string_view::npos ? line : line.substr(start + 1);
-}
 
 bool is_bar(std::string_view line) {
   const std::string_view text = without_end(line);

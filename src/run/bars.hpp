@@ -15,10 +15,8 @@
 
 namespace muster::run {
 
-// What a terminal finally shows of a line with carriage returns, without the newline.
-[[nodiscard]] std::string_view last_drawn(std::string_view line);
-// Whether it was drawn more than once. A bar that was blanked before the line was written does not
-// count, nor does a complete line after a bar that was erased.
+// Whether a line was drawn more than once. A bar that was blanked before the line was written does
+// not count, nor does a complete line after a bar that was erased.
 [[nodiscard]] bool is_bar(std::string_view line);
 // Whether a line that was drawn ends up blank.
 [[nodiscard]] bool shows_nothing(std::string_view line);

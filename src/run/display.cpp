@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/colour.hpp"
+#include "base/output_line.hpp"
 #include "run/lines.hpp"
 #include "sys/print.hpp"
 

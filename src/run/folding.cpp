@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/colour.hpp"
+#include "base/output_line.hpp"
 #include "hosts/fold.hpp"
 
 namespace muster::run {
@@ -20,18 +21,6 @@ std::string key_of(sys::Stream stream, std::string_view text) {
 }
 
 }  // namespace
-
-std::string ranks_text(const std::vector<int>& ranks) {
-  std::string text;
-  for (std::size_t first = 0; first < ranks.size();) {
-    std::size_t last = first;
-    while (last + 1 < ranks.size() && ranks[last + 1] <= ranks[last] + 1) ++last;
-    text += fmt::format("{}{}", text.empty() ? "" : ",", ranks[first]);
-    if (ranks[last] > ranks[first]) text += fmt::format("-{}", ranks[last]);
-    first = last + 1;
-  }
-  return text;
-}
 
 std::string label_of(const std::vector<Source>& sources) {
   if (sources.size() == 1) return fmt::format("[{}:{}]", sources[0].host, sources[0].rank);

@@ -28,9 +28,6 @@ struct Source {
   auto operator<=>(const Source&) const = default;
 };
 
-// "0-31", "0,3,5-7"; the ranks are in order.
-[[nodiscard]] std::string ranks_text(const std::vector<int>& ranks);
-
 // "[n1:0]", "[n[1-4]:0-31]".
 [[nodiscard]] std::string label_of(const std::vector<Source>& sources);
 // In the colour of the stream.

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <regex.h>
 
+#include "base/output_line.hpp"
+
 namespace muster::run {
 namespace {
 
@@ -80,14 +82,10 @@ Result<std::set<int>> parse_ranks(std::string_view text) {
 }
 
 LabelledLine split_label(std::string_view line) {
-  const std::size_t end = line.find("] ");
-  if (!line.starts_with('[') || end == std::string_view::npos) return {.text = line};
-  const std::string_view label = line.substr(1, end - 1);
-  const std::size_t colon = label.rfind(':');
-  if (colon == std::string_view::npos) return {.text = line};
-  const auto rank = rank_number(label.substr(colon + 1));
+  const auto label = take_label(line);
+  const auto rank = label ? rank_number(label->ranks) : std::nullopt;
   if (!rank) return {.text = line};
-  return {.host = label.substr(0, colon), .rank = *rank, .text = line.substr(end + 2)};
+  return {.host = label->hosts, .rank = *rank, .text = label->text};
 }
 
 LogFilter::LogFilter(LogWish wish)

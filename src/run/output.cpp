@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "base/output_line.hpp"
 #include "base/printable.hpp"
 #include "run/last_words.hpp"
 #include "run/log_order.hpp"
@@ -234,7 +235,7 @@ bool Output::take(const std::string& host, const agent::Piece& piece) {
 
 void Output::take_engine(sys::Stream stream, std::string_view chunk) {
   (void)keep(engine_, chunk);
-  const bool is_shown = display_ && audience_.with_engine;
+  const bool is_shown = display_ && audience_.engine == Audience::Engine::kAsItComes;
   if (!audience_.watch && !is_shown) return;
   engine_unfinished_.append(chunk);
   for (std::size_t end = 0; (end = engine_unfinished_.find('\n')) != std::string::npos;) {

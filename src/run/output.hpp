@@ -37,7 +37,9 @@ using WatchLine = std::function<void(sys::Stream stream, const Line& line)>;
 struct Audience {
   WatchLine watch = nullptr;  // if given, nothing is shown on the screen
   Show show = {};
-  bool with_engine = false;  // its own output too, as it comes
+  // When the engine's own output is shown.
+  enum class Engine { kIfTheRunFails, kAsItComes, kNever };
+  Engine engine = Engine::kIfTheRunFails;
 };
 
 class Output {

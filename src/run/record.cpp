@@ -12,6 +12,7 @@
 
 #include "base/exit_code.hpp"
 #include "base/json_fields.hpp"
+#include "report/wrap.hpp"
 
 namespace muster::run {
 namespace {
@@ -96,11 +97,17 @@ std::string others_text(const Record& record, const RankRecord& first) {
 std::string log_hint(const Record& record, const RankRecord& rank) {
   const std::string own =
       fmt::format("to see its output: muster logs {} --rank {}", record.id, rank.rank);
-  if (!rank.silent) return own;
+  const int teller = telling_rank(record, rank);
+  if (teller == rank.rank) return own;
+  if (teller < 0) {
+    return fmt::format(
+        "{}; it wrote nothing to stderr; to see what the others wrote: muster logs {} --err", own,
+        record.id);
+  }
   return fmt::format(
-      "{}; it wrote nothing to stderr; to see what the others wrote: muster logs {} "
-      "--err",
-      own, record.id);
+      "{}; it wrote nothing to stderr; to see what rank {} wrote: muster logs {} "
+      "--rank {}",
+      own, teller, record.id, teller);
 }
 
 // The one rank that was not waiting for others when `waiter` gave up; null if several or none.
@@ -357,6 +364,15 @@ const RankRecord* first_failed(const Record& record) {
   return first && first->cut_off && first_by_itself ? first_by_itself : first;
 }
 
+int telling_rank(const Record& record, const RankRecord& first) {
+  if (!first.silent) return first.rank;
+  const auto tells = [&](const RankRecord& rank) {
+    return record.held_back.contains(rank.rank) && !rank.cut_off && !rank.timed_out;
+  };
+  const auto found = std::find_if(record.ranks.begin(), record.ranks.end(), tells);
+  return found == record.ranks.end() ? -1 : found->rank;
+}
+
 void mark_cut_off(Record& record, const std::set<int>& reported) {
   std::set<int> statuses;
   for (const RankRecord& rank : record.ranks) {
@@ -419,6 +435,15 @@ Verdict judge(const Record& record) {
   return plain_end(record);
 }
 
+std::vector<std::string> muster_lines(const std::string& text, std::size_t most) {
+  constexpr std::string_view kLabel = "muster: ";
+  std::vector<std::string> lines = report::cut_lines(text, kEndingWidth - kLabel.size(), most);
+  for (std::string& line : lines) {
+    line.insert(0, &line == lines.data() ? kLabel : std::string_view("        "));
+  }
+  return lines;
+}
+
 std::string to_json(const Record& record, const Verdict& verdict) {
   nlohmann::json ranks = nlohmann::json::array();
   for (const RankRecord& rank : record.ranks) ranks.push_back(rank_json(rank));
@@ -452,11 +477,20 @@ struct SummarizedRank {
   std::optional<int> rank;
   std::string host;
   std::string end;
+  std::optional<int> status;
+  std::optional<int> pid;
+  std::optional<int> aborted_with;
+  std::optional<bool> memory_ran_out;
+  std::optional<bool> by_engine;
+  std::optional<std::int64_t> max_rss_kb;
 };
 
 template <class V>
 void fields(V& v, SummarizedRank& r) {
   v.maybe("rank", r.rank), v.maybe("host", r.host), v.maybe("end", r.end);
+  v.maybe("status", r.status), v.maybe("pid", r.pid), v.maybe("aborted_with", r.aborted_with);
+  v.maybe("memory_ran_out", r.memory_ran_out), v.maybe("by_engine", r.by_engine);
+  v.maybe("max_rss_kb", r.max_rss_kb);
 }
 
 struct SummarizedRecord {
@@ -474,6 +508,14 @@ void fields(V& v, SummarizedRecord& r) {
   v.maybe("code_of", s.code_of), v.maybe("first_failed_rank", s.failed_rank);
 }
 
+static FirstEnd first_end_of(const SummarizedRank& rank) {
+  return {.status = rank.aborted_with ? W_EXITCODE(*rank.aborted_with, 0) : rank.status.value_or(0),
+          .pid = rank.pid.value_or(0),
+          .memory_ran_out = rank.memory_ran_out.value_or(false),
+          .by_engine = rank.by_engine.value_or(false),
+          .max_rss_kb = rank.max_rss_kb.value_or(0)};
+}
+
 Result<Summary> parse_summary(const std::string& text) {
   MUSTER_TRY(SummarizedRecord record,
              parse_fields<SummarizedRecord>(text, "this is not the record of a run", kOwnFile));
@@ -482,7 +524,10 @@ Result<Summary> parse_summary(const std::string& text) {
   summary.interrupted = record.reason == reason_name(Reason::kInterrupted);
   if (summary.code_of != "rank") summary.failed_rank = -1;
   for (SummarizedRank& rank : record.ranks) {
-    if (rank.rank && *rank.rank == summary.failed_rank) summary.failed_host = rank.host;
+    if (rank.rank && *rank.rank == summary.failed_rank) {
+      summary.failed_host = rank.host;
+      summary.first_end = first_end_of(rank);
+    }
     const bool is_known = !summary.hosts.empty() && summary.hosts.back() == rank.host;
     if (!rank.host.empty() && !is_known) summary.hosts.push_back(std::move(rank.host));
     if (rank.rank) summary.ends[rank.end].push_back(*rank.rank);

@@ -65,6 +65,8 @@ struct Record {
   std::vector<std::string> lost_hosts = {};
   std::map<std::string, double> clock_ahead_s = {};  // of each host's clock
   std::vector<RankRecord> ranks = {};  // by rank, without a gap; in a pod only its own
+  std::map<std::string, std::vector<std::string>> kernel_log = {};  // of hosts, as far as it tells
+  std::set<int> held_back = {};  // ranks that wrote to standard error after the first failure
 };
 
 struct Verdict {
@@ -79,9 +81,14 @@ struct Verdict {
   bool quoted_above = false;  // the screen already shows them last
   // Last lines of the engine that are not among these.
   std::vector<std::string> engine_said = {};
-  std::size_t engine_lines = 0;  // of which these are the last
-  std::string engine_file = {};  // with everything that the engine said
 };
+
+// The end of the output of a run that failed: from the verdict to whose exit code it is.
+constexpr std::size_t kEndingLines = 12;
+constexpr std::size_t kEndingWidth = 80;
+
+// "muster: " and the text, in at most `most` lines of that width.
+[[nodiscard]] std::vector<std::string> muster_lines(const std::string& text, std::size_t most);
 
 // The first failing rank is the one whose end came first, clocks corrected. One that was cut off is
 // not, if another failed by itself. If ranks gave up waiting and exactly one rank was not waiting,
@@ -90,6 +97,11 @@ struct Verdict {
 
 // The first failing rank of the record; null: none failed.
 [[nodiscard]] const RankRecord* first_failed(const Record& record);
+
+// The rank whose standard error tells most: the one that failed first. If that one is silent,
+// another may have said why for all of them, as programs do in which rank 0 alone reports errors.
+// -1: no rank has said why.
+[[nodiscard]] int telling_rank(const Record& record, const RankRecord& first);
 
 // `reported`: ranks that the engine says were cut off. Open MPI reports such an error once, however
 // many ranks have it: those that exited with the same code count too.
@@ -102,6 +114,15 @@ void mark_cut_off(Record& record, const std::set<int>& reported);
 [[nodiscard]] std::string describe_status(int wait_status);
 
 [[nodiscard]] std::string to_json(const Record& record, const Verdict& verdict);
+
+// How the rank ended whose exit code a run has.
+struct FirstEnd {
+  int status = 0;  // wait status
+  int pid = 0;
+  bool memory_ran_out = false;
+  bool by_engine = false;
+  std::int64_t max_rss_kb = 0;
+};
 
 // What `muster runs` shows of a finished run; read from its record.
 struct Summary {
@@ -120,6 +141,7 @@ struct Summary {
   int failed_rank = -1;          // whose code it is; -1: muster's own
   std::string failed_host = {};  // of that rank
   std::map<std::string, std::vector<int>> ends = {};  // the ranks that ended so: "exit code 3"
+  std::optional<FirstEnd> first_end = {};             // of failed_rank
 };
 [[nodiscard]] Result<Summary> parse_summary(const std::string& json);
 

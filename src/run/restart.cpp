@@ -69,11 +69,8 @@ std::string loop_text(std::span<const Attempt> attempts) {
                               ? last.text
                               : fmt::format("rank {} ended with {}", last.failed_rank,
                                             describe_status(last.failed_status));
-  const std::string where = last.failed_rank < 0 ? "" : fmt::format(" --rank {}", last.failed_rank);
-  return fmt::format(
-      "crash loop: {} in {} attempts in a row, each within {:.0f} s; to see its output: muster "
-      "logs {}{}",
-      who, length, std::ceil(longest), last.id, where);
+  return fmt::format("crash loop: {} in {} attempts in a row, each within {:.0f} s", who, length,
+                     std::ceil(longest));
 }
 
 std::vector<BadHost> bad_hosts(std::span<const Attempt> attempts, const RestartRules& rules) {

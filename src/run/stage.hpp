@@ -46,7 +46,12 @@ using Decide = std::function<Decision(const Record&, const Verdict&)>;
 struct AttemptEnd {
   Verdict verdict;
   Decision decision;
+  // What is to be said below the verdict of an attempt that ends the run.
+  std::vector<std::string> ending = {};
 };
+
+// What is said of an attempt that ends the run, above `ending`.
+[[nodiscard]] std::vector<std::string> heading_lines(const AttemptEnd& end);
 
 class Stage {
  public:

@@ -157,6 +157,9 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
       return agent_failed(host, report.text);
     case agent::Report::Kind::kLooks:
       return take_looks(host, report.looks);
+    case agent::Report::Kind::kKernelLog:
+      record_.kernel_log[host.name] = report.kernel_log;
+      return;
     case agent::Report::Kind::kOutput:
       return take_output(index, report.piece);
     case agent::Report::Kind::kFacts:

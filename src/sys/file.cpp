@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -129,18 +130,24 @@ FolderWriters folder_writers(const std::string& path) {
 Result<std::string> read_file(const std::string& path, std::size_t max_bytes, Writers writers) {
   MUSTER_TRY(const Fd fd, open_to_read(path, writers));
   std::string content;
-  char buffer[65536];
+  const bool is_read = read_pieces(fd.get(), [&](std::string_view piece) {
+    content.append(piece);
+    return content.size() <= max_bytes;
+  });
+  if (!is_read) return unexpected(system_error("cannot read the file", path));
+  if (content.size() <= max_bytes) return content;
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = fmt::format("the file is longer than {} bytes", max_bytes),
+                          .where = {.file = path}});
+}
+
+bool read_pieces(int fd, const std::function<bool(std::string_view)>& take) {
+  std::vector<char> piece(std::size_t{1} << 16);
   while (true) {
-    const ssize_t got = ::read(fd.get(), buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return unexpected(system_error("cannot read the file", path));
-    if (got == 0) return content;
-    content.append(buffer, static_cast<std::size_t>(got));
-    if (content.size() > max_bytes) {
-      return unexpected(Error{.code = ErrorCode::kUsage,
-                              .what = fmt::format("the file is longer than {} bytes", max_bytes),
-                              .where = {.file = path}});
-    }
+    const ssize_t count = ::read(fd, piece.data(), piece.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    if (count == 0 || !take({piece.data(), static_cast<std::size_t>(count)})) return true;
   }
 }
 

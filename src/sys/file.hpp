@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -46,6 +47,10 @@ enum class FolderWriters { kOnlyUs, kOthers, kEverybody };
 [[nodiscard]] Result<std::string> read_file(const std::string& path,
                                             std::size_t max_bytes = kMaxFileBytes,
                                             Writers writers = Writers::kAnybody);
+
+// Reads a descriptor in pieces to its end, or until `take` returns false because it wants no more.
+// False: it cannot be read, and errno says why.
+[[nodiscard]] bool read_pieces(int fd, const std::function<bool(std::string_view)>& take);
 
 // Writes beside `path` under a temporary name with `mode`, syncs, renames, syncs the folder.
 // Follows no symbolic link at the last component: a link there is replaced.

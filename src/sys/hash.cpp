@@ -2,7 +2,6 @@
 
 #include <cerrno>
 #include <memory>
-#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -14,8 +13,6 @@
 
 namespace muster::sys {
 namespace {
-
-constexpr std::size_t kBlockBytes = std::size_t{256} << 10;
 
 std::string hexadecimal(XXH128_hash_t hash) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
@@ -47,14 +44,11 @@ Result<std::string> hash_file(const std::string& path) {
   MUSTER_TRY(const Fd fd, open_regular(path));
   const std::unique_ptr<XXH3_state_t, FreeState> state(XXH3_createState());
   XXH3_128bits_reset(state.get());
-  std::vector<char> block(kBlockBytes);
-  while (true) {
-    const ssize_t got = ::read(fd.get(), block.data(), block.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return unexpected(system_error("cannot read the file", path));
-    if (got == 0) return hexadecimal(XXH3_128bits_digest(state.get()));
-    XXH3_128bits_update(state.get(), block.data(), static_cast<std::size_t>(got));
-  }
+  const bool is_read = read_pieces(fd.get(), [&](std::string_view piece) {
+    return XXH3_128bits_update(state.get(), piece.data(), piece.size()) == XXH_OK;
+  });
+  if (!is_read) return unexpected(system_error("cannot read the file", path));
+  return hexadecimal(XXH3_128bits_digest(state.get()));
 }
 
 }  // namespace muster::sys

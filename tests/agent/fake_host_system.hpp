@@ -27,6 +27,7 @@ class FakeHostSystem : public HostSystem {
   std::vector<std::pair<pid_t, int>> signals = {};
   std::optional<ProcessId> engine = {};
   std::int64_t killed_for_memory = 0;
+  std::vector<std::string> kernel_said = {};
 
   [[nodiscard]] double elapsed() const { return now_s_; }
   [[nodiscard]] bool was_sent(pid_t pid, int signal) const {
@@ -56,6 +57,8 @@ class FakeHostSystem : public HostSystem {
     call();
   }
 
+  void watch_kernel() override {}
+  [[nodiscard]] std::vector<std::string> kernel_lines() override { return kernel_said; }
   [[nodiscard]] std::int64_t memory_kills() override { return killed_for_memory; }
   [[nodiscard]] std::vector<ProcessId> rank_processes(
       const std::string& /*run_id*/, std::span<const RankStart> /*starts*/) override {

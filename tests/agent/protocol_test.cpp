@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "facts/kernel_log.hpp"
+
 namespace muster::agent {
 namespace {
 
@@ -78,6 +80,8 @@ TEST(Protocol, ReportsAreReadBack) {
       .kind = Report::Kind::kLooks,
       .looks = {{.rank = 3, .state = "T", .waits_in = "do_signal_stop", .cpu_s = 1.5}}};
   EXPECT_EQ(read_back(looks)->looks, looks.looks);
+  const Report kernel{.kind = Report::Kind::kKernelLog, .kernel_log = {"oom-kill: x"}};
+  EXPECT_EQ(read_back(kernel)->kernel_log, kernel.kernel_log);
   const Report beat{.kind = Report::Kind::kBeat, .clock_s = 12.25};
   EXPECT_EQ(read_back(beat)->clock_s, 12.25);
 }
@@ -88,6 +92,13 @@ TEST(Protocol, NoTextOfAReportCanControlATerminal) {
   EXPECT_EQ(read_back(Report{.kind = Report::Kind::kFailed, .text = raw})->text, clean);
   const Report looks{.kind = Report::Kind::kLooks, .looks = {{.state = raw, .waits_in = raw}}};
   EXPECT_EQ(read_back(looks)->looks[0].state + read_back(looks)->looks[0].waits_in, clean + clean);
+  const Report kernel{.kind = Report::Kind::kKernelLog,
+                      .kernel_log = {raw, std::string(100'000, 'x')}};
+  EXPECT_EQ(read_back(kernel)->kernel_log[0], clean);
+  EXPECT_EQ(read_back(kernel)->kernel_log[1].size(), facts::kLongestKernelLine);
+  const Report many{.kind = Report::Kind::kKernelLog,
+                    .kernel_log = std::vector<std::string>(facts::kMostKernelLines + 1)};
+  EXPECT_FALSE(read_back(many));
   const RankStart start{.remarks = {raw}};
   const Report started{.kind = Report::Kind::kEvent, .event = {.start = start, .end = {}}};
   EXPECT_EQ(read_back(started)->event.start->remarks, std::vector<std::string>{clean});

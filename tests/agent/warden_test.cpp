@@ -402,6 +402,31 @@ TEST_F(WardenTest, ALookIsAnswered) {
   ASSERT_EQ(count(Report::Kind::kLooks), 1);
 }
 
+TEST_F(WardenTest, OfAFailureTheKernelsLogIsSentBeforeTheEnd) {
+  system_.kernel_said = {"Out of memory: Killed process 500 (python3)"};
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { end_rank(0, SIGKILL); });
+  end_at(3);
+  bye_at(6);
+  serve();
+  ASSERT_EQ(count(Report::Kind::kKernelLog), 1);
+  const auto sent = std::find_if(reports_.begin(), reports_.end(), [](const Report& one) {
+    return one.kind == Report::Kind::kKernelLog;
+  });
+  EXPECT_EQ(sent->kernel_log, system_.kernel_said);
+  EXPECT_EQ((sent + 1)->kind, Report::Kind::kDone);
+}
+
+TEST_F(WardenTest, OfASuccessTheKernelsLogIsNotSent) {
+  system_.kernel_said = {"Out of memory: Killed process 500 (python3)"};
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { end_rank(0, 0); });
+  end_at(3);
+  bye_at(6);
+  serve();
+  EXPECT_EQ(count(Report::Kind::kKernelLog), 0);
+}
+
 TEST_F(WardenTest, EndTwiceAndByeTwiceAreOne) {
   system_.at(1, [&] { start_rank(0, false); });
   end_at(2);

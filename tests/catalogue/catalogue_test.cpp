@@ -73,5 +73,12 @@ TEST(Catalogue, IsRefusedWithTheEntryThatIsWrong) {
   EXPECT_EQ(found.error().what, "the failure catalogue cannot be read: a has an unknown kind");
 }
 
+TEST(Catalogue, IsRefusedWithAKeyThatNobodyReads) {
+  const auto found = parse("ssh", "- id: a\n  title: b\n  fixes: []\n");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().what,
+            "the failure catalogue cannot be read: a has an unknown key 'fixes'");
+}
+
 }  // namespace
 }  // namespace muster::catalogue

@@ -53,6 +53,8 @@ def test_bytes_of_a_log_cannot_control_the_terminal(explain):
 
 def test_the_handbook(explain):
     assert explain("nccl-dev-shm-full").startswith("/dev/shm is too small or too full for NCCL\n  id         nccl-dev-shm-full\n")
+    entry = json.loads(explain("--json", "nccl-dev-shm-full"))
+    assert (entry["kind"], entry["symptom"], entry["topic"]) == ("cause", "crash", "memory") and entry["patterns"] and entry["fix"]
     listed = explain("--list")
     assert "\nThe job hangs\n" in listed and "  nccl-dev-shm-full  " in listed
     assert "muster explain --list shows the ids of failures" in explain("no-such-failure", code=2)

@@ -215,6 +215,20 @@ TEST(Scan, SurvivesGarbageAndLinesWithoutAnEnd) {
   EXPECT_EQ(found.causes.front().text, "ValueError: x");
 }
 
+TEST(Scan, OfAPartThatIsLeftOutNumbersNoLineBehindIt) {
+  Scan scan(whole_matcher());
+  scan.begin("log");
+  scan.take("Traceback (most recent call last):\n  File \"a.py\", line 1, in f\n");
+  scan.skip();
+  scan.take("the end of a line\nValueError: of another traceback\n" +
+            traceback("", "ValueError: x"));
+  const Explanation found = explain(scan.finish());
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].text, "ValueError: x");
+  EXPECT_EQ(found.causes[0].place.line, 0u);
+  EXPECT_NE(full_text(found, 80).find("  seen in    log: ValueError: x\n"), std::string::npos);
+}
+
 TEST(Filled, ShowsWhatHasNoValueInCapitals) {
   EXPECT_EQ(filled("ask {user} about {path} {{}}", {{"user", "a b"}}), "ask a b about PATH {}");
 }

@@ -28,7 +28,7 @@ TEST(Labels, OfEveryLauncherAreTakenOff) {
            Case{"worker-1  | x", "worker-1", -1, "x"},
            Case{"[engine] x", "", -1, "x"},
        }) {
-    const LabelledText found = split_labels(one.line);
+    const SplitLine found = split_labels(one.line);
     EXPECT_EQ(found.origin.host, one.host) << one.line;
     EXPECT_EQ(found.origin.rank, one.rank) << one.line;
     EXPECT_EQ(found.text, one.text) << one.line;
@@ -50,7 +50,7 @@ TEST(Labels, AreNotSeenInWhatOnlyLooksLikeThem) {
            "[1]  + 4711 killed",
            "",
        }) {
-    const LabelledText found = split_labels(line);
+    const SplitLine found = split_labels(line);
     EXPECT_EQ(found.origin, Origin{}) << line;
     EXPECT_EQ(found.text, line);
   }

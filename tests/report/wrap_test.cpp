@@ -25,5 +25,15 @@ TEST(Wrap, IndentsUnderTheFirstLine) {
   EXPECT_EQ(indented("longer than that: ", "a b", 4), "longer than that: a\n                  b\n");
 }
 
+TEST(CutLines, MarksWhatIsLeftOut) {
+  EXPECT_EQ(cut_lines("one two three", 8, 2), (Lines{"one two", "three"}));
+  EXPECT_EQ(cut_lines("one two three four", 8, 2), (Lines{"one two", "three..."}));
+  EXPECT_EQ(cut_lines("one two", 3, 1), (Lines{"..."}));
+  EXPECT_EQ(cut_lines("abcdefghij", 8, 1), (Lines{"abcde..."}));
+  EXPECT_EQ(cut_lines("\u00e4\u00e4\u00e4\u00e4\u00e4", 8, 1), (Lines{"\u00e4\u00e4..."}));
+  EXPECT_EQ(cut_lines("", 8, 1), Lines{});
+  EXPECT_EQ(cut_lines("a b", 8, 0), Lines{});
+}
+
 }  // namespace
 }  // namespace muster::report

@@ -82,23 +82,25 @@ TEST_F(AttemptsTest, WithoutRestartsTheFirstFailureIsTheLast) {
   EXPECT_TRUE(says("rank 1 on n2 ended with exit code 3"));
 }
 
-TEST_F(AttemptsTest, WhatTheEngineSaidComesAfterTheVerdictUnlessQuiet) {
-  stage_.plays = {rank_fails(1, kExit3)};
-  stage_.engine_said = {"a banner"};
-  rules_.quiet = false;
-  EXPECT_EQ(play(), 3);
-  EXPECT_TRUE(said_.ends_with("[engine] a banner\n[engine] (more in /runs/r/engine)\n")) << said_;
-  rules_.quiet = true;
-  EXPECT_EQ(play(), 3);
-  EXPECT_FALSE(says("banner"));
+TEST_F(AttemptsTest, TheEndingComesBelowTheVerdictOfTheLastAttemptOnly) {
+  stage_.plays = {rank_fails(1, kExit3), rank_fails(1, kExit4)};
+  stage_.max_restarts = 1;
+  stage_.ending = {"  cause      ValueError: x"};
+  EXPECT_EQ(play(), 4);
+  EXPECT_TRUE(
+      said_.ends_with("\nmuster: rank 1 on n2 ended with exit code 4; 2 ranks of 3 failed "
+                      "after it\n  cause      ValueError: x\n"))
+      << said_;
+  EXPECT_EQ(said_.find("cause"), said_.rfind("cause"));
 }
 
-TEST_F(AttemptsTest, OfARunThatGoesWellTheEngineSaysNothing) {
-  stage_.plays = {all_well};
-  stage_.engine_said = {"a banner"};
-  rules_.quiet = false;
-  EXPECT_EQ(play(), 0);
-  EXPECT_FALSE(says("banner"));
+TEST_F(AttemptsTest, ALongVerdictIsWrapped) {
+  stage_.plays = {loses(
+      {"a-host-with-a-long-name-1", "a-host-with-a-long-name-2", "a-host-with-a-long-name-3"})};
+  EXPECT_EQ(play(), 125);
+  EXPECT_EQ(said_,
+            "muster: host a-host-with-a-long-name-1, a-host-with-a-long-name-2,\n"
+            "        a-host-with-a-long-name-3 was lost\n");
 }
 
 TEST_F(AttemptsTest, ARankThatFailsOnceIsStartedAgain) {

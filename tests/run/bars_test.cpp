@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/output_line.hpp"
 #include "run/streams.hpp"
 
 namespace muster::run {

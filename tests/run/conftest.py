@@ -135,7 +135,16 @@ class Run:
 
     @property
     def errors(self):
-        return "\n".join(self.err)
+        """Standard error, with muster's own sentences as they were before they were wrapped."""
+        return re.sub(r"\n {8}(?=\S)", " ", "\n".join(self.err))
+
+    @property
+    def ending(self):
+        """The last lines, from the verdict on. They fit on the screen."""
+        begin = max(i for i, line in enumerate(self.err) if line.startswith("muster: ") and not line.startswith("muster: exit code "))
+        lines = self.err[begin:]
+        assert len(lines) <= 12 and all(len(line) <= 80 for line in lines), self.said()
+        return "\n".join(lines)
 
     def has_nothing_to_explain(self):
         """After a run that went well: `muster explain` finds nothing wrong in all that its ranks and its engine printed (in the last attempt)."""

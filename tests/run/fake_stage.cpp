@@ -69,10 +69,8 @@ Result<AttemptEnd> FakeStage::supervise(const Turn& turn, const Patience& given,
   now_s += attempt_takes_s;
   record.ended_s = now_s;
   AttemptEnd end{.verdict = judge(record), .decision = {}};
-  end.verdict.engine_said = engine_said;
-  end.verdict.engine_lines = engine_said.empty() ? 0 : engine_said.size() + 1;
-  end.verdict.engine_file = "/runs/r/engine";
   end.decision = decide(record, end.verdict);
+  if (!end.decision.again) end.ending = ending;
   return end;
 }
 

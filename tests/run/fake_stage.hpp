@@ -29,7 +29,7 @@ class FakeStage : public Stage {
   bool ours_to_restart = true;
   int refusal_code = 0;  // not 0: the first look finds an error
   bool dry_run = false;
-  std::vector<std::string> engine_said = {};
+  std::vector<std::string> ending = {};
 
   double now_s = 0;
   std::vector<std::vector<std::string>> attempts = {};  // the hosts of each

@@ -273,7 +273,7 @@ TEST_F(OutputTest, TheEnginesWordsAreShownIfAskedForAndLabelled) {
     output.finish();
   };
   EXPECT_EQ(shown_errors(folder_, talk), "");
-  EXPECT_EQ(shown_errors(folder_, talk, {.with_engine = true}),
+  EXPECT_EQ(shown_errors(folder_, talk, {.engine = Audience::Engine::kAsItComes}),
             "[engine] a warning\n[engine] the rest\n");
 }
 

@@ -72,6 +72,11 @@ TEST(Verdict, OfARankThatWroteNoErrorPointsToTheOthers) {
   EXPECT_EQ(judge(record).hint,
             "to see its output: muster logs r1 --rank 2; it wrote nothing to stderr; to see what "
             "the others wrote: muster logs r1 --err");
+  record.held_back = {0, 3};
+  record.ranks[0].cut_off = true;
+  EXPECT_EQ(judge(record).hint,
+            "to see its output: muster logs r1 --rank 2; it wrote nothing to stderr; to see what "
+            "rank 3 wrote: muster logs r1 --rank 3");
 }
 
 TEST(Verdict, MemoryThatRanOutForAHelperOfARankIsMentioned) {

@@ -2,15 +2,18 @@
 import json
 
 import pytest
+from tests.docs.pages import take
 
 pytestmark = pytest.mark.lab
 
+ENDING = "\n".join(take("docs/explain.md", "muster: rank 3 on n2 ended"))
+# Line 57 raises.
 SCRIPT = """import os, time
 rank = int(os.environ["RANK"])
-def load_shard(number):
-    raise ValueError(f"no shard {number}")
-if rank == 1:
-    load_shard(19)
+def load_shard(name):
+""" + "\n" * 53 + """    raise ValueError(f"shard {name} has no labels")
+if rank == 3:
+    load_shard("s03")
 time.sleep(600)
 """
 
@@ -22,19 +25,47 @@ def explain(cluster, *words):
 
 
 def test_a_script_that_raises_on_one_rank(cluster, engine):
-    script = f"/home/{cluster.lab.user}/fails.py"
+    script = f"/home/{cluster.lab.user}/project/train.py"
     for host in ("launcher", *cluster.lab.hosts):
+        cluster.lab.shell(host, "mkdir -p ~/project")
         cluster.lab.write(host, script, SCRIPT)
-    run = cluster.start(engine, "--", "python3", script)
+    run = cluster.start(engine, "--nproc-per-node", "2", "--", "python3", script)
     assert run.end(30) == 1, run.said()
+    assert run.ending == ENDING.replace("20261118-093012-1f2a7", run.id).replace("/home/dev/", f"/home/{cluster.lab.user}/"), run.said()
     said = explain(cluster, run.id)
-    assert said.startswith("Rank 1 on n2 ended with exit code 1"), said
-    assert "\nValueError: no shard 19\n" in said and f"your code  {script}:4, in load_shard" in said, said
+    assert said.startswith("Rank 3 on n2 ended with exit code 1"), said
+    assert "\nValueError: shard s03 has no labels\n" in said and f"your code  {script}:57, in load_shard" in said, said
     found = json.loads(explain(cluster, "--json", run.id))
-    assert found["confidence"] == "high" and found["causes"][0]["ranks"] == [1] and found["causes"][0]["exception"]["line"] == 4
+    assert found["confidence"] == "high" and found["causes"][0]["ranks"] == [3] and found["causes"][0]["exception"]["line"] == 57
 
 
 def test_a_run_that_went_well_has_nothing_to_explain(cluster, engine):
     run = cluster.start(engine, "--", "sh", "-c", "echo well")
     assert run.end(30) == 0, run.said()
     assert explain(cluster) == f"{run.id} succeeded: there is no failure to explain.\n"
+
+
+def test_a_crash_of_native_code_is_explained_without_a_line(cluster, engine):
+    run = cluster.start(engine, "--", "sh", "-c", "[ $RANK = 1 ] && kill -SEGV $$; exec sleep 600")
+    assert run.end(30) == 139, run.said()
+    assert "[rank-segfault]\n" in run.ending and "\n  shown by   rank 1 ended with signal 11 (Segmentation fault); it had used up to" in run.ending, run.said()
+
+
+def test_what_the_kernel_says_during_a_run_is_kept_and_explained(cluster, engine):
+    """In the lab, a file stands for the kernel's log."""
+    for host in cluster.lab.hosts:
+        cluster.lab.shell(host, "echo '3,1,1,-;Out of memory: Killed process 1 (before)' > /dev/kmsg", root=True)
+    try:
+        cluster.lab.shell("n2", "rm -f /tmp/go; mkfifo /tmp/go")
+        run = cluster.start(engine, "--", "sh", "-c", "echo up; [ $RANK = 1 ] || exec sleep 600; read line < /tmp/go; kill -KILL $$")
+        run.wait_for("up", 3)
+        cluster.lab.shell("n2", "echo '3,2,2,-;Memory cgroup out of memory: Killed process 4711 (python3)' >> /dev/kmsg", root=True)
+        cluster.lab.shell("n2", "timeout 60 sh -c 'echo > /tmp/go'")
+        assert run.end(30) == 137, run.said()
+    finally:
+        for host in cluster.lab.hosts:
+            cluster.lab.shell(host, "rm -f /dev/kmsg", root=True)
+    assert "[cgroup-oom-kill]\n" in run.ending, run.said()
+    assert "\n  seen in    kernel log of n2:1: Memory cgroup out of memory: Killed process\n" in run.ending, run.said()
+    kept = cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/kernel")
+    assert kept == "n2 Memory cgroup out of memory: Killed process 4711 (python3)\n", kept

@@ -1,0 +1,171 @@
+#include "cli/run_explanation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/printable.hpp"
+#include "base/size_text.hpp"
+#include "catalogue/catalogue.hpp"
+#include "checks/finding.hpp"
+#include "run/about.hpp"
+#include "sys/file.hpp"
+
+namespace muster::cli {
+namespace {
+
+// Of each file, if there is no time for everything.
+constexpr off_t kFirstBytes = off_t{1} << 20;
+constexpr off_t kLastBytes = off_t{3} << 20;
+constexpr std::chrono::seconds kReadingTakes{2};  // at most, for all files
+
+// Reads the beginning and the end of files, as long as there is time.
+class EndsReader {
+ public:
+  Result<void> read(explain::Scan& scan, const std::string& path, const std::string& name) {
+    const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.valid()) return unexpected(system_error("cannot read the log", path));
+    struct stat status{};
+    if (::fstat(file.get(), &status) != 0) {
+      return unexpected(system_error("cannot read the log", path));
+    }
+    const off_t size = status.st_size;
+    scan.begin(name);
+    const bool is_short = size <= kFirstBytes + kLastBytes;
+    bool is_read = read_part(scan, file, is_short ? size : kFirstBytes);
+    if (!is_short) {
+      scan.skip();
+      (void)::lseek(file.get(), size - kLastBytes, SEEK_SET);
+      is_read = read_part(scan, file, kLastBytes) && is_read;
+    }
+    if (!is_short || !is_read) note(name, size, is_read);
+    return {};
+  }
+  [[nodiscard]] const std::string& left_out() const { return left_out_; }
+
+ private:
+  // Whether it was read to its end; it may have grown since.
+  bool read_part(explain::Scan& scan, const sys::Fd& file, off_t most) {
+    off_t left = most;
+    const bool was_read = sys::read_pieces(file.get(), [&](std::string_view piece) {
+      if (std::chrono::steady_clock::now() > end_) return false;
+      scan.take(piece.substr(0, static_cast<std::size_t>(left)));
+      left -= std::min(left, static_cast<off_t>(piece.size()));
+      return left > 0;
+    });
+    return was_read && (left == 0 || std::chrono::steady_clock::now() <= end_);
+  }
+  void note(const std::string& name, off_t size, bool is_read) {
+    left_out_ += fmt::format("{}{} of {} ({})", left_out_.empty() ? "" : ", ",
+                             is_read ? "the middle" : "most", name,
+                             file_size_text(static_cast<std::uint64_t>(size)));
+  }
+
+  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + kReadingTakes;
+  std::string left_out_;
+};
+
+constexpr std::size_t kMostFindings = 1000;
+
+// How the rank ended that failed first, where a signal or a lack of memory ended it.
+std::optional<explain::FatalSignal> fatal_signal(const run::Summary& summary) {
+  if (!summary.first_end) return std::nullopt;
+  const run::FirstEnd& end = *summary.first_end;
+  const int signal = WIFSIGNALED(end.status) && !end.by_engine ? WTERMSIG(end.status) : 0;
+  if (signal == 0 && !end.memory_ran_out) return std::nullopt;
+  const std::string memory =
+      end.memory_ran_out ? ", just after the kernel had killed a process there for memory" : "";
+  return explain::FatalSignal{
+      .signal = signal,
+      .memory_ran_out = end.memory_ran_out,
+      .pid = end.pid,
+      .text = fmt::format("rank {} ended with {}{}; it had used up to {}", summary.failed_rank,
+                          run::describe_status(end.status), memory,
+                          memory_text(end.max_rss_kb * 1024))};
+}
+
+std::vector<explain::CheckFinding> findings_in(const std::string& folder) {
+  std::vector<explain::CheckFinding> findings;
+  std::istringstream lines(sys::read_file(folder + "/findings.jsonl").value_or(std::string()));
+  for (std::string line; findings.size() < kMostFindings && std::getline(lines, line);) {
+    const auto finding = checks::parse_finding(line);
+    if (!finding || finding->severity == checks::Severity::kNote) continue;
+    findings.push_back({.id = finding->id,
+                        .hosts = finding->hosts,
+                        .what = finding->what,
+                        .is_error = finding->severity == checks::Severity::kError});
+  }
+  return findings;
+}
+
+// Each line is a host's name, a blank and what its kernel said.
+explain::Evidence kernel_evidence(const explain::Matcher& matcher, const std::string& folder) {
+  explain::Scan scan(matcher);
+  std::istringstream lines(sys::read_file(folder + "/" + kKernelFile).value_or(std::string()));
+  std::string host;
+  for (std::string line; std::getline(lines, line);) {
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    if (const std::string whose = line.substr(0, blank); whose != host) {
+      host = whose;
+      scan.begin("kernel log of " + host, {.host = host}, false);
+    }
+    scan.take(line.substr(std::min(blank + 1, line.size())) + "\n");
+  }
+  return scan.finish();
+}
+
+// What the files of the run tell beyond its output.
+explain::RunKnowledge knowledge_of(const run::Summary& summary, const std::string& folder,
+                                   const explain::Matcher& matcher) {
+  return {.first_failed_rank = summary.failed_rank,
+          .first_failed_host = summary.failed_host,
+          .verdict = summary.text,
+          .hosts = summary.hosts,
+          .fatal_signal = fatal_signal(summary),
+          .findings = findings_in(folder),
+          .kernel = kernel_evidence(matcher, folder)};
+}
+
+}  // namespace
+
+Result<void> scan_file(explain::Scan& scan, const std::string& path, const std::string& name) {
+  const bool is_stdin = path == "-";
+  const sys::Fd opened(is_stdin ? -1 : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  const int file = is_stdin ? STDIN_FILENO : opened.get();
+  if (file < 0) return unexpected(system_error("cannot read the log", path));
+  scan.begin(printable(name));
+  const bool is_read = sys::read_pieces(file, [&](std::string_view piece) {
+    scan.take(piece);
+    return true;
+  });
+  if (!is_read) return unexpected(system_error("cannot read the log", path));
+  return {};
+}
+
+Result<ExplainedRun> explain_folder(const std::string& folder,
+                                    const std::optional<run::Summary>& summary, Reading reading) {
+  const auto about = run::read_about(folder);
+  const explain::Matcher matcher(catalogue::failures());
+  explain::Scan scan(matcher, about ? about->ranks : 0);
+  EndsReader ends;
+  for (const char* const file : {"err", "engine", "out"}) {
+    const std::string path = folder + "/" + file;
+    if (!sys::exists(path)) continue;
+    MUSTER_CHECK(reading == Reading::kEnds ? ends.read(scan, path, file)
+                                           : scan_file(scan, path, file));
+  }
+  const auto known = summary ? knowledge_of(*summary, folder, matcher) : explain::RunKnowledge{};
+  return ExplainedRun{.explanation = explain::explain(scan.finish(), known),
+                      .left_out = ends.left_out()};
+}
+
+}  // namespace muster::cli

@@ -1,0 +1,155 @@
+// What a run knows beyond its output: signals, findings of the checks, and the logs of kernels.
+#include "explain/run_evidence.hpp"
+
+#include <csignal>
+
+#include <gtest/gtest.h>
+
+#include "explain/scanned.hpp"
+#include "explain/text.hpp"
+
+namespace muster::explain {
+namespace {
+
+const std::string kRaised =
+    "[n2:1] Traceback (most recent call last):\n[n2:1]   File \"train.py\", line 57, in f\n"
+    "[n2:1] ValueError: no shard 19\n";
+const std::string kOomKill = "Out of memory: Killed process 4711 (python3) total-vm:1kB\n";
+
+RunKnowledge killed_by(int signal, bool memory_ran_out = false) {
+  return {.first_failed_rank = 1,
+          .first_failed_host = "n2",
+          .hosts = {"n1", "n2"},
+          .fatal_signal = FatalSignal{.signal = signal,
+                                      .memory_ran_out = memory_ran_out,
+                                      .text = "rank 1 ended with a signal"}};
+}
+
+Evidence kernel_log(const std::string& host, const std::string& lines) {
+  Scan scan(whole_matcher());
+  scan.begin("kernel log of " + host, {.host = host}, false);
+  scan.take(lines);
+  return scan.finish();
+}
+
+RunKnowledge with_finding(const std::string& id, bool is_error,
+                          std::vector<std::string> hosts = {}) {
+  return {.first_failed_rank = 1,
+          .first_failed_host = "n2",
+          .findings = {{.id = id, .hosts = std::move(hosts), .what = "it", .is_error = is_error}}};
+}
+
+std::string first_id(const Explanation& found) {
+  if (found.causes.empty()) return "none";
+  return found.causes[0].failure == nullptr ? found.causes[0].text : found.causes[0].failure->id;
+}
+
+TEST(RunEvidence, OfASignalWithoutALineIsACause) {
+  struct Case {
+    int signal;
+    bool memory_ran_out;
+    const char* id;
+    Confidence confidence;
+  };
+  for (const Case& one : {
+           Case{SIGSEGV, false, "rank-segfault", Confidence::kHigh},
+           Case{SIGABRT, false, "rank-aborted", Confidence::kHigh},
+           Case{SIGBUS, false, "rank-bus-error", Confidence::kHigh},
+           Case{SIGILL, false, "mixed-cpu-isa", Confidence::kHigh},
+           Case{SIGKILL, true, "rank-memory-ran-out", Confidence::kHigh},
+           Case{0, true, "rank-memory-ran-out", Confidence::kHigh},
+           Case{SIGKILL, false, "rank-killed-from-outside", Confidence::kMedium},
+           Case{SIGTERM, false, "rank-killed-from-outside", Confidence::kMedium},
+           Case{SIGUSR1, false, "none", Confidence::kNone},
+       }) {
+    const Explanation found = explained("", killed_by(one.signal, one.memory_ran_out));
+    EXPECT_EQ(first_id(found), one.id) << one.signal;
+    EXPECT_EQ(found.confidence, one.confidence) << one.id;
+  }
+  const std::string text = full_text(explained("", killed_by(SIGSEGV)), 80);
+  EXPECT_EQ(text.find("Native code of rank 1 crashed on n2 (SIGSEGV) [rank-segfault]\n"
+                      "  where      rank 1 on n2\n"
+                      "  shown by   rank 1 ended with a signal\n"),
+            0U)
+      << text;
+}
+
+TEST(RunEvidence, OfASignalComesAfterWhatTheOutputNamesButMemoryComesFirst) {
+  EXPECT_EQ(first_id(explained(kRaised, killed_by(SIGABRT))), "ValueError: no shard 19");
+  const Explanation found = explained(kRaised, killed_by(SIGKILL, true));
+  EXPECT_EQ(first_id(found), "rank-memory-ran-out");
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+  // An engine can only guess why a rank was killed.
+  const std::string guess =
+      "mpirun noticed that process rank 1 with PID 5 on node n2 exited on signal 9 (Killed).\n";
+  EXPECT_EQ(first_id(explained(guess)), "worker-sigkill");
+  EXPECT_EQ(first_id(explained(guess, killed_by(SIGKILL))), "rank-killed-from-outside");
+}
+
+TEST(RunEvidence, OfTheKernelNamesMemoryOnlyIfTheRankWasKilled) {
+  RunKnowledge run = killed_by(SIGKILL, true);
+  run.kernel = kernel_log("n2", kOomKill);
+  const Explanation found = explained("", run);
+  EXPECT_EQ(first_id(found), "host-oom-kill");
+  EXPECT_EQ(found.causes.size(), 1U);
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+  EXPECT_EQ(found.causes[0].place.file, "kernel log of n2");
+  run.fatal_signal.reset();  // of another program on the host
+  EXPECT_EQ(first_id(explained(kRaised, run)), "ValueError: no shard 19");
+  EXPECT_EQ(explained(kRaised, run).confidence, Confidence::kHigh);
+  run = killed_by(SIGKILL);
+  run.kernel = kernel_log("n1", kOomKill);  // of another host
+  EXPECT_EQ(first_id(explained("", run)), "rank-killed-from-outside");
+}
+
+TEST(RunEvidence, OfAGpuInTheKernelsLogComesBeforeAnErrorAboutGpusOnly) {
+  RunKnowledge run = killed_by(0);
+  run.fatal_signal.reset();
+  run.kernel = kernel_log("n2", "NVRM: Xid (PCI:0000:18:00): 79, pid=5, GPU has fallen off\n");
+  ASSERT_EQ(run.kernel.failures.size(), 1U);
+  const std::string xid = run.kernel.failures[0].failure->id;
+  EXPECT_EQ(first_id(explained("", run)), xid);
+  EXPECT_EQ(first_id(explained(kRaised, run)), "ValueError: no shard 19");
+  const std::string of_gpu =
+      "[n2:1] Traceback (most recent call last):\n[n2:1]   File \"train.py\", line 57, in f\n"
+      "[n2:1] RuntimeError: CUDA did something odd\n";
+  EXPECT_EQ(first_id(explained(of_gpu, run)), xid);
+}
+
+TEST(RunEvidence, LinesOfTheKernelHaveNoLabels) {
+  const Evidence found = kernel_log("n2", "nvme0n1: I/O error, dev nvme0n1, sector 5\n");
+  for (const SeenFailure& seen : found.failures) {
+    EXPECT_EQ(seen.hosts, std::set<std::string>{"n2"}) << seen.failure->id;
+  }
+}
+
+TEST(RunEvidence, OfTheChecksRaisesConfidence) {
+  const std::string two =
+      "[n2:1] NCCL WARN Error while creating shared memory segment /dev/shm/nccl-x (size 9), "
+      "error: No space left on device\n" +
+      kRaised;
+  EXPECT_EQ(explained(two).confidence, Confidence::kMedium);
+  const Explanation found = explained(two, with_finding("nccl-dev-shm-full", false, {"n2"}));
+  EXPECT_EQ(first_id(found), "nccl-dev-shm-full");
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+  EXPECT_NE(full_text(found, 80).find("  before     check found it before the run: it\n"),
+            std::string::npos);
+  EXPECT_EQ(explained(two, with_finding("nccl-dev-shm-full", false, {"n1"})).confidence,
+            Confidence::kMedium);
+}
+
+TEST(RunEvidence, OfTheChecksIsAPossibleCauseIfNothingElseIs) {
+  const Explanation warned = explained("", with_finding("nccl-dev-shm-full", false));
+  EXPECT_EQ(first_id(warned), "nccl-dev-shm-full");
+  EXPECT_EQ(warned.confidence, Confidence::kLow);
+  const Explanation forced = explained("", with_finding("nccl-dev-shm-full", true));
+  EXPECT_EQ(forced.confidence, Confidence::kMedium);
+  EXPECT_EQ(forced.causes[0].text, "check found before the run: it");
+  EXPECT_EQ(first_id(explained(kRaised, with_finding("nccl-dev-shm-full", true))),
+            "ValueError: no shard 19");
+  EXPECT_EQ(first_id(explained("", with_finding("nccl-dev-shm-full", true, {"n1"}))), "none");
+  EXPECT_EQ(first_id(explained("", with_finding("no-such-failure", true))), "none");
+}
+
+}  // namespace
+}  // namespace muster::explain
