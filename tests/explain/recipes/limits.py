@@ -1,0 +1,18 @@
+"""Limits of a login, and of a host."""
+from tests.explain.recipes.recipe import Recipe
+
+OPEN = "files = [open('/etc/hostname') for _ in range(100)]\n"
+THREADS = "import threading, time\nfor _ in range(100):\n    threading.Thread(target=time.sleep, args=(3,), daemon=True).start()\n"
+
+
+def on_second_rank(before, script):
+    """The script under Open MPI 5; `before` sets a limit for rank 1."""
+    return f"mpirun --tag-output -H n1,n2 bash -c 'test $OMPI_COMM_WORLD_RANK = 0 || {before}; exec python3 HERE/{script}'"
+
+
+RECIPES = [
+    Recipe("nofile-limit", "a rank that opens more files than it may", on_second_rank("ulimit -n 64", "open.py"), files={"open.py": OPEN}, mpi="openmpi5", ranks=(1,)),
+    Recipe("nproc-limit", "a rank that starts more threads than it may", on_second_rank("ulimit -u 20", "threads.py"), files={"threads.py": THREADS}, mpi="openmpi5", ranks=(1,)),
+    Recipe("host-memory-allocation-failed", "a rank that allocates more memory than it may", on_second_rank("ulimit -v 500000", "allocate.py"),
+           files={"allocate.py": "shard = bytearray(1 << 30)\n"}, mpi="openmpi5", ranks=(1,)),
+]
