@@ -100,12 +100,19 @@ std::vector<Candidate> candidates_of(const Evidence& evidence, const RunKnowledg
   return candidates;
 }
 
-// A job whose own code has raised an exception did start.
+bool is_about_start(const catalogue::Failure* failure) {
+  return failure != nullptr &&
+         (failure->symptom == Symptom::kNoLogin || failure->symptom == Symptom::kNoStart ||
+          failure->symptom == Symptom::kNoRendezvous);
+}
+
 bool is_about_start(const Cause& cause) {
-  if (cause.failure == nullptr || cause.exception) return false;
-  const Symptom symptom = cause.failure->symptom;
-  return symptom == Symptom::kNoLogin || symptom == Symptom::kNoStart ||
-         symptom == Symptom::kNoRendezvous;
+  return !cause.exception && is_about_start(cause.failure);
+}
+
+// A job whose own code has raised an exception did start, unless that is what the exception denies.
+bool shows_start(const Cause& cause) {
+  return cause.exception && cause.exception->exception.is_users && !is_about_start(cause.failure);
 }
 
 bool is_of_rank(const Cause& cause, int rank) {
@@ -169,9 +176,8 @@ void set_values(Cause& cause, const RunKnowledge& run) {
 Explanation explain(const Evidence& evidence, const RunKnowledge& run) {
   std::vector<Candidate> candidates = candidates_of(evidence, run);
   std::erase_if(candidates, [](const Candidate& one) { return one.tier == Tier::kIgnored; });
-  const bool has_started = std::any_of(candidates.begin(), candidates.end(), [](const auto& one) {
-    return one.cause.exception && one.cause.exception->exception.is_users;
-  });
+  const bool has_started = std::any_of(candidates.begin(), candidates.end(),
+                                       [](const auto& one) { return shows_start(one.cause); });
   std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
     const auto key = [&](const Candidate& one) {
       return std::tuple(one.tier, !is_of_rank(one.cause, run.first_failed_rank),

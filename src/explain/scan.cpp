@@ -191,7 +191,11 @@ class Scan::State {
       if (!is_new) return;
     }
     count(seen, origin);
-    if (same != seen.first.end() || seen.first.size() >= kMostSightings) return;
+    if (same != seen.first.end()) {  // another pattern may tell what the first one left open
+      if (seen.count <= kMostSightings) same->values.merge(matcher_.values_of(match, text));
+      return;
+    }
+    if (seen.first.size() >= kMostSightings) return;
     seen.first.push_back({.place = {.file = file_, .line = line_},
                           .origin = origin,
                           .text = shown(text),

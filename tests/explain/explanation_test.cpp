@@ -185,6 +185,35 @@ TEST(Explanation, TakesValuesFromTheWholeParagraph) {
   EXPECT_EQ(found.failures[0].first[0].values.at("host"), "n2");
 }
 
+TEST(Explanation, TakesValuesFromALaterLineOfTheSameFailure) {
+  const Explanation found = explained(
+      "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n"
+      "Host key for n2 has changed and you have requested strict checking.\n");
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].values.at("host"), "n2");
+  EXPECT_EQ(found.causes[0].place.line, 1u);
+}
+
+TEST(Explanation, TakesValuesFromWhicheverPatternOfALineTellsThem) {
+  const Explanation found = explained(
+      "Received disconnect from 198.18.1.2 port 22:2: Too many authentication failures\n");
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].values.at("host"), "198.18.1.2");
+}
+
+TEST(Explanation, OfAnExceptionThatSaysThatRanksDidNotMeetKeepsTheReasonFirst) {
+  const Explanation found = explained(
+      "[W1119 socket.cpp:764] [c10d] The IPv6 network addresses of (n9, 29500) cannot be retrieved "
+      "(gai error: -2 - Name or service not known).\n"
+      "Traceback (most recent call last):\n"
+      "  File \"/job/train.py\", line 2, in <module>\n"
+      "    dist.init_process_group(\"gloo\")\n"
+      "torch.distributed.DistNetworkError: The client socket has timed out after 20000ms while "
+      "trying to connect to (n9, 29500).\n");
+  ASSERT_EQ(found.causes.size(), 2u);
+  EXPECT_EQ(found.causes[0].failure->id, "peer-hostname-unresolvable");
+}
+
 TEST(Explanation, OfUnknownTextShowsTheUnusualLinesAndClaimsNothing) {
   std::string log;
   for (int i = 0; i < 500; ++i) log += "step " + std::to_string(i) + " error rate 0.1\n";
