@@ -38,6 +38,7 @@ def write_files(folder):
         own = folder / recipe.folder
         own.mkdir()
         for name, content in (recipe.files or {}).items():
+            (own / name).parent.mkdir(parents=True, exist_ok=True)
             (own / name).write_text(recipe.filled(content, folder.parent))
             if content.startswith("#!"):
                 (own / name).chmod(0o755)

@@ -15,7 +15,7 @@ os.truncate(path, 40)
 safetensors.torch.load_file(path)
 """
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
-LOAD = "import sys, torch\ntorch.load(sys.argv[1])\n"
+LOAD = "import sys, torch\ntorch.load(sys.argv[1], weights_only=False)\n"
 RACE = "import os, time\ntime.sleep(0.2 * int(os.environ['OMPI_COMM_WORLD_RANK']))\nos.mkdir(os.path.expanduser('~/checkpoint-100'))\ntime.sleep(2)\n"
 RESUME = """import os, torch
 path = '/var/tmp/checkpoints/last.pt'

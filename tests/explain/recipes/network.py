@@ -1,7 +1,7 @@
 """Networks that do not connect the hosts, and interfaces that are not there."""
 from pathlib import Path
 
-from tests.explain.recipes.recipe import Recipe, lab, on
+from tests.explain.recipes.recipe import Recipe, on
 from tests.explain.recipes.training import TRAIN, torchrun
 
 FIREWALL = {"firewall.py": (Path(__file__).parents[2] / "checks/rejecting_firewall.py").read_text(encoding="utf-8")}
@@ -24,20 +24,19 @@ RECIPES = [
     Recipe("ompi-process-unreachable", "no transport between two hosts, for Open MPI 4", "mpirun --mca btl self -H n1,n2 PROGRAM", mpi="openmpi4"),
     Recipe("ucx-unreachable-transport", "UCX may use shared memory only", "UCX_TLS=self,sm mpiexec -hosts n1,n2 PROGRAM", mpi="mpich"),
     Recipe("gloo-ifname-invalid", "GLOO_SOCKET_IFNAME names no interface", torchrun("HERE/train.py", before="GLOO_SOCKET_IFNAME=nosuch0"), files={"train.py": TRAIN}, says="nosuch0"),
-    Recipe("gloo-fullmesh-failed", "a firewall between the ranks of a training", torchrun("HERE/train.py"), [reject("n2", N1)], [open_again("n2")],
+    Recipe("gloo-fullmesh-failed", "a firewall between the ranks of a training", torchrun("HERE/train.py", hosts="n3,n1,n2"), [reject("n1", N2), reject("n2", N1)], [open_again("n1,n2")],
            files={"train.py": TRAIN, **FIREWALL}, within=90),
-    Recipe("ompi-tcp-connect-failed", "firewalls that refuse the ranks of Open MPI 4", "timeout 30 mpirun -H n1,n2 PROGRAM", [reject("n1", N2), reject("n2", N1)], [open_again("n1,n2")],
-           files=FIREWALL, mpi="openmpi4"),
+    Recipe("ompi-btl-tcp-virtual-interfaces", "a firewall that refuses the ranks of Open MPI 4", "timeout 30 mpirun -H n1,n2 PROGRAM", [reject("n1", N2), reject("n2", N1)], [open_again("n1,n2")],
+           files=FIREWALL, mpi="openmpi4", follows=("ompi-tcp-connect-failed",)),
     Recipe("ompi-btl-tcp-virtual-interfaces", "a firewall that rejects the ranks of Open MPI 5 by ICMP", "timeout 30 mpirun -H n1,n2 PROGRAM",
            [reject("n1", N2, how="icmp"), reject("n2", N1, how="icmp")], [open_again("n1,n2")], files=FIREWALL, mpi="openmpi5"),
     Recipe("ompi-oob-no-common-interface", "Open MPI's daemons cannot connect back", "timeout 60 mpirun -H n1,n2 hostname", [reject("launcher", N1, N2)], [open_again("launcher")],
            files=FIREWALL, mpi="openmpi4", within=70),
-    Recipe("ompi-oob-no-common-interface", "PRRTE's daemons cannot connect back", "timeout 60 mpirun -H n1,n2 hostname", [reject("launcher", N1, N2)], [open_again("launcher")],
+    Recipe("ompi-daemons-not-started", "PRRTE's daemons cannot connect back", "timeout 60 mpirun -H n1,n2 hostname", [reject("launcher", N1, N2)], [open_again("launcher")],
            files=FIREWALL, mpi="openmpi5", within=70),
     Recipe("hydra-launcher-unreachable", "hydra's proxies cannot connect back", "timeout 60 mpiexec -hosts n1,n2 hostname", [reject("launcher", N1, N2)], [open_again("launcher")],
            files=FIREWALL, mpi="mpich", within=70, says="launcher"),
     Recipe("ompi-lost-daemon", "Open MPI 4's daemon dies", "timeout 40 mpirun -H n1,n2 sh -c 'test $(hostname) = n1 || kill -KILL $(pgrep -o orted); sleep 30'", mpi="openmpi4", says="n2"),
-    Recipe("ompi-lost-daemon", "PRRTE's daemon dies", "timeout 40 mpirun -H n1,n2 sh -c 'test $(hostname) = n1 || kill -KILL $(pgrep -o prted); sleep 30'", mpi="openmpi5"),
-    Recipe("engine-without-ipv6", "hydra between hosts that have IPv6 only", "timeout 40 mpiexec -hosts n1,n2 hostname", mpi="mpich", lab="hosts=2 ip=6"),
-    Recipe("engine-without-ipv6", "MPICH for hosts that have IPv6 only", "muster check -H n[1-2] --engine mpich --json", mpi="mpich", lab="hosts=2 ip=6", hosts=("n1", "n2")),
+    Recipe("engine-without-ipv6", "hydra between hosts that have IPv6 only", "timeout 40 mpiexec -localhost fd00:198:18::1 -hosts n1,n2 hostname", mpi="mpich", lab="hosts=2 ip=6"),
+    Recipe("engine-without-ipv6", "MPICH for hosts that have IPv6 only", "muster check -H n[1-2] --engine mpich --json", mpi="mpich", lab="hosts=2 ip=6", hosts=()),
 ]

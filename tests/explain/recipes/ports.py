@@ -3,7 +3,16 @@ from tests.explain.recipes.recipe import Recipe, lab, on
 from tests.explain.recipes.training import TRAIN
 
 HELD = "kill $(ss -Hltnp sport = :{0} | grep -o 'pid=[0-9]*' | cut -d= -f2)"
-SERVER = "setsid -f python3 -m http.server 29610 >/dev/null 2>&1 </dev/null; for i in $(seq 100); do ss -Hltn sport = :29610 | grep -q . && exit; sleep 0.2; done"
+SERVER = "setsid -f python3 HERE/server.py >/dev/null 2>&1 </dev/null; for i in $(seq 100); do ss -Hltn sport = :29610 | grep -q . && exit; sleep 0.2; done"
+GREETS = """import socketserver
+
+class Greeting(socketserver.BaseRequestHandler):
+    def handle(self):
+        self.request.sendall(b"220 mail.example ready\\r\\n")
+        self.request.recv(100)
+
+socketserver.ThreadingTCPServer(("", 29610), Greeting).serve_forever()
+"""
 RANK = "MASTER_ADDR=n1 MASTER_PORT={0} RANK={1} WORLD_SIZE=2 timeout 60 TORCH/python HERE/train.py"
 
 RECIPES = [
@@ -11,6 +20,6 @@ RECIPES = [
            [on("n1", HELD.format(29600))], files={"train.py": TRAIN}, says="29600"),
     Recipe("master-port-ephemeral-collision", "a master port of outgoing connections is taken", f"ssh n1 {RANK.format(45600, 0)}", [lab("break", "n1", "port", "45600")],
            [on("n1", HELD.format(45600))], files={"train.py": TRAIN}, says="45600"),
-    Recipe("wrong-service-on-master-port", "a web server on the master port", f"ssh n2 {RANK.format(29610, 1)}", [on("n1", SERVER)], [on("n1", HELD.format(29610))], files={"train.py": TRAIN},
+    Recipe("wrong-service-on-master-port", "a mail server on the master port", f"ssh n2 {RANK.format(29610, 1)}", [on("n1", SERVER)], [on("n1", HELD.format(29610))], files={"train.py": TRAIN, "server.py": GREETS},
            within=70, says="29610"),
 ]

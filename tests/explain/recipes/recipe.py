@@ -31,7 +31,7 @@ class Recipe:
     """
     id: str  # the failure, in the catalogue
     name: str  # what goes wrong, in a few words; unique
-    command: str  # for the launcher's shell, as the ordinary user. `muster check ...` must find the failure; else its output is the log
+    command: str  # for the launcher's shell, as the ordinary user. `muster check --json ...` must find the failure; else the output is the log
     make: tuple = ()  # steps that break something
     undo: tuple = ()  # steps after which the lab is as before
     files: dict = None  # name: content; a file that begins with #! is executable
@@ -50,7 +50,7 @@ class Recipe:
 
     @property
     def is_check(self):
-        return self.command.startswith("muster check")
+        return "muster check" in self.command
 
     @property
     def folder(self):

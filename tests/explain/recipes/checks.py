@@ -1,0 +1,26 @@
+"""What `muster check` finds beforehand, beyond the faults in tests/checks."""
+from tests.explain.recipes.recipe import Recipe, lab, on
+from tests.explain.recipes.training import TRAIN
+
+ALL = ("n1", "n2", "n3")
+CHECK = "muster check --json -H n[1-3] "
+TORCHRUN = CHECK + "--engine torchrun --activate 'PATH=TORCH:$PATH' "
+SCRIPT = "-- python HERE/train.py"
+
+RECIPES = [
+    Recipe("remote-cwd-missing", "hosts without this machine's directory", f"mkdir -p project; cd project; {CHECK}", mpi="openmpi4", hosts=ALL),
+    Recipe("omp-threads-oversubscribed", "more threads than CPUs", CHECK + "--threads 64", mpi="openmpi4", hosts=ALL),
+    Recipe("torch-store-open", "a store that another network reaches", TORCHRUN + SCRIPT, files={"train.py": TRAIN}, lab="hosts=3 nics=2", hosts=("n1",)),
+    Recipe("torchrun-rendezvous-open", "a rendezvous that another network reaches", TORCHRUN + "--nnodes 2:3 " + SCRIPT, files={"train.py": TRAIN}, lab="hosts=3 nics=2", hosts=("n1",)),
+    Recipe("gloo-takes-first-address", "an IPv4 address that only n2 has", TORCHRUN.replace("3", "2") + SCRIPT,
+           [on("n2", "ip addr del 198.18.1.2/16 dev eth0; ip addr add 198.19.77.2/24 dev eth0")], files={"train.py": TRAIN}, lab="hosts=2 ip=both", own_lab=True),
+    Recipe("torch-without-cuda", "a PyTorch without CUDA on hosts with GPUs", TORCHRUN.replace("3", "2") + SCRIPT, files={"train.py": TRAIN}, lab="hosts=2 like=dgx-spark", hosts=("n1", "n2")),
+    Recipe("ssh-too-many-agent-keys", "an agent with many keys, beforehand",
+           "eval $(ssh-agent) >/dev/null; for i in 1 2 3 4 5 6 7; do ssh-keygen -q -t ed25519 -N '' -f key$i; ssh-add -q key$i; done; mv .ssh/id_ed25519 .ssh/kept; "
+           "muster check --json -H n2; ssh-agent -k >/dev/null", mpi="openmpi4", own_lab=True, hosts=("n2",)),
+    Recipe("ssh-maxstartups-throttle", "a sshd that admits few logins at once, beforehand", "python3 HERE/hold.py & sleep 2; muster check --json -H n1,n2; kill %1",
+           [on("n2", "echo 'MaxStartups 3:100:3' >> /etc/ssh/sshd_config; kill -HUP $(cat /run/sshd.pid)")], own_lab=True, mpi="openmpi4", hosts=("n2",),
+           files={"hold.py": "import socket, time\nheld = [socket.create_connection(('n2', 22)) for _ in range(8)]\ntime.sleep(100)\n"}),
+    Recipe("nat-or-bridge-container-network", "containers on bridges of their machines", CHECK, [on("n1,n2,n3", "touch /run/.containerenv; cat /proc/sys/kernel/random/uuid > /run/boot_id; mount --bind /run/boot_id /proc/sys/kernel/random/boot_id"), lab("link", "n2", "--only-ssh")], own_lab=True,
+           mpi="openmpi4", hosts=("n2",), also=("ephemeral-ports-filtered",)),
+]
