@@ -22,6 +22,15 @@ Tier tier_of(const catalogue::Failure& failure) {
   return is_mild ? Tier::kDoubtful : Tier::kCause;
 }
 
+// Of a DataLoader's worker or of DataParallel: PyTorch raises it anew in the main process, below
+// the original.
+bool is_raised_anew(const Exception& exception) {
+  return exception.message.starts_with("Caught ") &&
+         (exception.message.find(" in DataLoader worker process") != std::string::npos ||
+          exception.message.find(" in pin memory thread") != std::string::npos ||
+          exception.message.find(" in replica ") != std::string::npos);
+}
+
 Tier tier_of(const SeenException& seen) {
   if (seen.failure != nullptr && seen.failure->kind != Kind::kBenign) {
     return tier_of(*seen.failure);
@@ -31,7 +40,7 @@ Tier tier_of(const SeenException& seen) {
                                      "BrokenPipeError"};
   const bool is_following =
       std::find(kFollowing.begin(), kFollowing.end(), seen.exception.type) != kFollowing.end();
-  if (is_following) return Tier::kConsequence;
+  if (is_following || is_raised_anew(seen.exception)) return Tier::kConsequence;
   return seen.exception.is_users ? Tier::kCause : Tier::kDoubtful;
 }
 

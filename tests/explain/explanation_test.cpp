@@ -214,6 +214,22 @@ TEST(Explanation, OfAnExceptionThatSaysThatRanksDidNotMeetKeepsTheReasonFirst) {
   EXPECT_EQ(found.causes[0].failure->id, "peer-hostname-unresolvable");
 }
 
+TEST(Explanation, OfAnExceptionInADataLoadersWorkerNamesTheOriginal) {
+  const Explanation found = explained(
+      "Traceback (most recent call last):\n"
+      "  File \"/job/train.py\", line 12, in <module>\n"
+      "    for batch in loader:\n"
+      "KeyError: Caught KeyError in DataLoader worker process 0.\n"
+      "Original Traceback (most recent call last):\n"
+      "  File \"/job/data.py\", line 4, in __getitem__\n"
+      "    return self.items[index]\n"
+      "KeyError: 7\n");
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].exception->exception.frame.file, "/job/data.py");
+  EXPECT_EQ(found.consequences.size(), 1u);
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+}
+
 TEST(Explanation, OfUnknownTextShowsTheUnusualLinesAndClaimsNothing) {
   std::string log;
   for (int i = 0; i < 500; ++i) log += "step " + std::to_string(i) + " error rate 0.1\n";
