@@ -10,7 +10,10 @@ def on_second_rank(before, script):
     return f"mpirun --tag-output -H n1,n2 bash -c 'test $OMPI_COMM_WORLD_RANK = 0 || {before}; exec python3 HERE/{script}'"
 
 
+NEW_INSTRUCTION = "import os, signal\nos.kill(os.getpid(), signal.SIGILL)\n"  # as the kernel does for an instruction that the CPU lacks
+
 RECIPES = [
+    Recipe("mixed-cpu-isa", "a rank with an instruction that its CPU lacks", "mpirun --tag-output -H n1,n2 python3 HERE/new.py", files={"new.py": NEW_INSTRUCTION}, mpi="openmpi5"),
     Recipe("nofile-limit", "a rank that opens more files than it may", on_second_rank("ulimit -n 64", "open.py"), files={"open.py": OPEN}, mpi="openmpi5", ranks=(1,)),
     Recipe("nproc-limit", "a rank that starts more threads than it may", on_second_rank("ulimit -u 20", "threads.py"), files={"threads.py": THREADS}, mpi="openmpi5", ranks=(1,)),
     Recipe("host-memory-allocation-failed", "a rank that allocates more memory than it may", on_second_rank("ulimit -v 500000", "allocate.py"),
