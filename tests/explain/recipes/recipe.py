@@ -1,5 +1,6 @@
 """What a recipe is: how to make one failure of the catalogue happen in a lab, and what must name it."""
 import importlib
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -61,8 +62,8 @@ class Recipe:
         return f"{MPI[self.mpi]}/bin:{SYSTEM_PATH}" if self.mpi else SYSTEM_PATH
 
     def filled(self, text, shared: Path):
-        text = text.replace("HERE", str(shared / "recipes" / self.folder)).replace("TORCH", f"{DEPS}/torch/bin")
-        return text.replace("PROGRAM", str(shared / "mpi-programs" / self.mpi))
+        meant = {"HERE": shared / "recipes" / self.folder, "TORCH": DEPS / "torch/bin", "PROGRAM": shared / "mpi-programs" / self.mpi}
+        return re.sub(r"\b(HERE|TORCH|PROGRAM)\b", lambda word: str(meant[word[0]]), text)
 
 
 def all_recipes():
