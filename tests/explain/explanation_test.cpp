@@ -230,6 +230,22 @@ TEST(Explanation, OfAnExceptionInADataLoadersWorkerNamesTheOriginal) {
   EXPECT_EQ(found.confidence, Confidence::kHigh);
 }
 
+TEST(Explanation, OfAnExceptionWhoseMessageBeginsOnTheNextLineKnowsTheMessage) {
+  const std::string frame =
+      "Traceback (most recent call last):\n  File \"train.py\", line 3, in f\n";
+  const Explanation found = explained(
+      frame +
+      "RuntimeError: \n        An attempt has been made to start a new process before the\n"
+      "        current process has finished its bootstrapping phase.\n");
+  ASSERT_EQ(found.causes.size(), 1u);
+  ASSERT_NE(found.causes[0].failure, nullptr);
+  EXPECT_EQ(found.causes[0].failure->id, "missing-main-guard");
+  EXPECT_EQ(found.causes[0].exception->exception.message,
+            "An attempt has been made to start a new process before the");
+  EXPECT_EQ(explained(frame + "AssertionError\n    indented\n").causes[0].text, "AssertionError");
+  EXPECT_EQ(explained(frame + "RuntimeError: \nnot indented\n").causes[0].text, "RuntimeError");
+}
+
 TEST(Explanation, OfUnknownTextShowsTheUnusualLinesAndClaimsNothing) {
   std::string log;
   for (int i = 0; i < 500; ++i) log += "step " + std::to_string(i) + " error rate 0.1\n";
