@@ -13,6 +13,10 @@ def failing(id, name, how, mpis="openmpi4 openmpi5 mpich intel", commands=COMMAN
     return [Recipe(id, f"{name} ({mpi})", f"{commands[mpi]} PROGRAM {how}", mpi=mpi, **more) for mpi in mpis.split()]
 
 
+def under_muster(id, name, mpi, words, **more):
+    return Recipe(id, f"{name} (muster run, {mpi})", f"muster run --force -H n1,n2 -- {words}", mpi=mpi, **more)
+
+
 RECIPES = [
     *failing("program-segfault", "a rank that uses an invalid address", "crash", commands=ON_ONE_HOST),
     *failing("worker-sigkill", "a rank that is killed", "killed", "openmpi4 openmpi5", ON_ONE_HOST, follows=("ompi-rank-died",)),
@@ -20,14 +24,13 @@ RECIPES = [
     *failing("mixed-cpu-isa", "an instruction that the CPU does not have", "illegal", commands=ON_ONE_HOST),
     *failing("mpi-message-truncated", "a message that is longer than its buffer", "too-long"),
     *failing("mpi-call-invalid", "a barrier of no communicator", "no-communicator"),
-    *[Recipe(id, f"{name} (muster run, {mpi})", f"muster run --force -H n1,n2 -- {what}", mpi=mpi, hosts=hosts, ranks=ranks, says=says) for id, name, mpi, what, hosts, ranks, says in (
-        ("program-segfault", "a rank that uses an invalid address", "openmpi5", "PROGRAM crash", None, None, ""),
-        ("worker-sigkill", "a rank that is killed", "openmpi5", "PROGRAM killed", None, None, ""),
-        ("worker-sigkill", "a rank that is killed", "mpich", "PROGRAM killed", None, None, ""),
-        ("mpi-call-invalid", "a barrier of no communicator", "openmpi4", "PROGRAM no-communicator", ("n2",), (1,), ""),
-        ("mpi-call-invalid", "a barrier of no communicator", "mpich", "PROGRAM no-communicator", ("n2",), (1,), ""),
-        ("remote-exe-not-found", "a program that is nowhere", "mpich", "./train", None, None, "train was not found on n[12]"),
-        ("exec-format-error", "a program for another CPU", "openmpi5", "HERE/train", None, None, ""))],
+    under_muster("program-segfault", "a rank that uses an invalid address", "openmpi5", "PROGRAM crash"),
+    under_muster("worker-sigkill", "a rank that is killed", "openmpi5", "PROGRAM killed"),
+    under_muster("worker-sigkill", "a rank that is killed", "mpich", "PROGRAM killed"),
+    under_muster("mpi-call-invalid", "a barrier of no communicator", "openmpi4", "PROGRAM no-communicator"),
+    under_muster("mpi-call-invalid", "a barrier of no communicator", "mpich", "PROGRAM no-communicator", hosts=("n2",), ranks=(1,)),
+    under_muster("mpi-message-truncated", "a message that is longer than its buffer", "mpich", "PROGRAM too-long", hosts=("n2",), ranks=(1,), explains="RUN"),
+    under_muster("remote-exe-not-found", "a program that is nowhere", "mpich", "./train", says="train was not found on n[12]"),
     *failing("mpi-abort-called", "a rank that calls MPI_Abort", "abort 3", "openmpi5 mpich intel"),
     *failing("ompi-rank-exited", "a rank that exits with a code", "exit 3", "openmpi4 openmpi5"),
     *failing("ompi-rank-exited", "a rank that leaves without MPI_Finalize", "exit 0", "openmpi4 openmpi5"),
