@@ -16,6 +16,8 @@ socketserver.ThreadingTCPServer(("", 29610), Greeting).serve_forever()
 RANK = "MASTER_ADDR=n1 MASTER_PORT={0} RANK={1} WORLD_SIZE=2 timeout 60 TORCH/python HERE/train.py"
 
 RECIPES = [
+    Recipe("somaxconn-too-small", "a short queue for the connections of a store", "for rank in 0 1 2 3; do ssh n1 " + RANK.format(29500, "$rank").replace("SIZE=2", "SIZE=4") + " & done; wait",
+           [on("n1", "sysctl -qw net.core.somaxconn=2")], [on("n1", "sysctl -qw net.core.somaxconn=4096")], files={"train.py": TRAIN}),
     Recipe("master-port-in-use", "torchrun's master port is taken", "ssh n1 timeout 60 TORCH/torchrun --nproc-per-node 1 --master-port 29600 HERE/train.py", [lab("break", "n1", "port", "29600")],
            [on("n1", HELD.format(29600))], files={"train.py": TRAIN}, says="29600"),
     Recipe("master-port-ephemeral-collision", "a master port of outgoing connections is taken", f"ssh n1 {RANK.format(45600, 0)}", [lab("break", "n1", "port", "45600")],
