@@ -150,7 +150,7 @@ class Scan::State {
   void end_file() {
     end_line();
     end_paragraph();
-    help_lines_ = 0;
+    end_help();
     for (const Exception& exception : tracebacks_.rest()) add(exception);
   }
 
@@ -174,6 +174,7 @@ class Scan::State {
     bool is_odd = false;
     const std::vector<Match> matches = matcher_.find(text, is_odd);
     for (const Match& match : matches) add(match, origin, text, in_paragraph);
+    if (!matches.empty()) help_is_known_ = true;
     if (is_odd && matches.empty() && !in_paragraph) add_odd(origin, text);
   }
 
@@ -211,6 +212,7 @@ class Scan::State {
       return;
     }
     if (odd_lines_.size() >= kMostOddities) forget_oddities();
+    if (help_lines_ > 0) odd_lines_of_help_.push_back(shape);
     odd_lines_[shape] = {.place = {.file = file_, .line = line_},
                          .origin = origin,
                          .text = shown(text),
@@ -281,9 +283,12 @@ class Scan::State {
     const bool is_end = text.find_first_not_of(' ') == std::string_view::npos || is_ruler(text);
     if (is_end || origin != paragraph_origin_) end_paragraph();
     if (is_ruler(text)) {
-      help_lines_ = help_lines_ > 0 ? 0 : kLongestHelp;  // the second ruler ends the help
+      const bool is_second = help_lines_ > 0;
+      end_help();
+      if (!is_second) help_lines_ = kLongestHelp;
       return;
     }
+    if (help_lines_ == 1) end_help();
     if (help_lines_ > 0) --help_lines_;
     if (is_end || help_lines_ == 0) return;
     paragraph_origin_ = origin;
@@ -292,6 +297,16 @@ class Scan::State {
     while (paragraph_.ends_with(' ')) paragraph_.pop_back();
     ++paragraph_lines_;
     if (paragraph_.size() > kLongestLine) end_paragraph();
+  }
+
+  // Of a help that the catalogue knows, no line is unusual.
+  void end_help() {
+    if (help_is_known_) {
+      for (const std::string& shape : odd_lines_of_help_) odd_lines_.erase(shape);
+    }
+    odd_lines_of_help_.clear();
+    help_is_known_ = false;
+    help_lines_ = 0;
   }
 
   void end_paragraph() {
@@ -311,6 +326,8 @@ class Scan::State {
   bool pending_ = false;
 
   std::size_t help_lines_ = 0;  // that may still follow
+  bool help_is_known_ = false;
+  std::vector<std::string> odd_lines_of_help_;
   std::string paragraph_;
   std::size_t paragraph_lines_ = 0;
   Origin paragraph_origin_;

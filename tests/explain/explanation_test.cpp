@@ -230,6 +230,22 @@ TEST(Explanation, OfAnExceptionInADataLoadersWorkerNamesTheOriginal) {
   EXPECT_EQ(found.confidence, Confidence::kHigh);
 }
 
+TEST(Explanation, OfAHelpThatIsKnownShowsNoUnusualLine) {
+  const std::string help =
+      "--------------------------------------------------------------------------\n"
+      "A daemon failed to report back after being spawned. This could\n"
+      "be due to several factors, including inability to find the\n"
+      "daemon executable, or the executable was unable to find its\n"
+      "required supporting libraries.\n"
+      "\n"
+      "This failed to be an internal error that should be reported.\n"
+      "--------------------------------------------------------------------------\n";
+  EXPECT_TRUE(explained(help).oddities.empty());
+  EXPECT_EQ(explained(help + "the model failed to load\n").oddities.size(), 1u);
+  EXPECT_EQ(explained("------------\nthe model failed to load\n------------\n").oddities.size(),
+            1u);
+}
+
 TEST(Explanation, OfAnExceptionWhoseMessageBeginsOnTheNextLineKnowsTheMessage) {
   const std::string frame =
       "Traceback (most recent call last):\n  File \"train.py\", line 3, in f\n";

@@ -43,6 +43,8 @@ RECIPES = [
     Recipe("checkpoint-not-shared", "a checkpoint that only the first host has", BOTH + "TORCH/python HERE/resume.py", mpi="openmpi4", files={"resume.py": RESUME}, ranks=(1,)),
     Recipe("disk-full", "a full scratch disk", BOTH + "python3 HERE/write.py", *scratch("size=1m,mode=1777"), mpi="openmpi4", files={"write.py": WRITE}, ranks=(1,)),
     Recipe("disk-full", "a full scratch disk, for torch.save", BOTH + "TORCH/python HERE/save.py", *scratch("size=1m,mode=1777"), mpi="openmpi4", files={"save.py": SAVE_TO_SCRATCH}, ranks=(1,)),
+    Recipe("disk-full", "a full scratch disk, under muster run and MPICH", "muster run -H n[1-2]:2 -- python3 HERE/write.py", *scratch("size=1m,mode=1777"), mpi="mpich",
+           files={"write.py": WRITE}, explains="RUN", hosts=("n2",)),
     Recipe("read-only-file-system", "a scratch disk that is mounted read-only", BOTH + "python3 HERE/write.py", *scratch("ro"), mpi="openmpi4", files={"write.py": WRITE}, ranks=(1,)),
     Recipe("container-uid-mismatch-shared-fs", "a directory of another user", BOTH + "python3 HERE/write.py", *scratch("size=10m,mode=755,uid=4711"), mpi="openmpi4",
            files={"write.py": WRITE}, ranks=(1,)),

@@ -23,9 +23,14 @@ if dist.get_rank() == 1:
     os.kill(os.getpid(), signal.SIGKILL)
 time.sleep(60)
 """
+# The kernel log is that of the machine; the last lines are about this process.
+IN_A_SMALL_CGROUP = """mkdir -p /cgroup; mount -t cgroup -o memory none /cgroup; mkdir /cgroup/$$; echo 60M > /cgroup/$$/memory.limit_in_bytes
+(echo 0 > /cgroup/$$/cgroup.procs; exec python3 -c 'shard = bytearray(200 << 20)') || true
+dmesg | tail -2 > /tmp/kernel.log; chmod 644 /tmp/kernel.log; rmdir /cgroup/$$; umount /cgroup"""
 FULL_SHM = "fallocate -l 63M /dev/shm/filler"
 
 RECIPES = [
+    Recipe("cgroup-oom-kill", "a process that needs more memory than its container may use", "ssh n2 cat /tmp/kernel.log", [on("n2", IN_A_SMALL_CGROUP)], [on("n2", "rm /tmp/kernel.log")]),
     Recipe("dataloader-shm-bus-error", "a data loader with a small /dev/shm", "ssh n2 timeout 60 TORCH/python HERE/load.py", [lab("break", "n2", "small-shm")],
            [on("n2", "rm -f /dev/shm/torch_*; mount -o remount,size=50% /dev/shm")], files={"load.py": LOADER}, within=70),
     Recipe("ompi-shm-backing-full", "Open MPI 4 with a full /dev/shm", "timeout 40 mpirun -H n2:2 PROGRAM", [lab("break", "n2", "small-shm"), on("n2", FULL_SHM)],

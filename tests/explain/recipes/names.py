@@ -15,6 +15,6 @@ RECIPES = [
     Recipe("hostname-resolves-to-loopback", "Gloo's own name does not resolve", f"ssh n1 {RANK.format(0)} & ssh n2 {RANK.format(1)}; wait",
            [on("n2", WITHOUT_N2)], [on("n2", "cp /root/kept /etc/hosts")], files={"train.py": TRAIN}, within=70, follows=("hostname-unresolvable-gloo-fallback",)),
     Recipe("peer-hostname-unresolvable", "torchrun's own name does not resolve", "ssh n2 timeout 40 TORCH/torchrun --nproc-per-node 2 HERE/train.py",
-           [on("n2", WITHOUT_N2)], [on("n2", "cp /root/kept /etc/hosts")], files={"train.py": TRAIN}, says="n2"),
+           [on("n2", WITHOUT_N2)], [on("n2", "cp /root/kept /etc/hosts")], files={"train.py": TRAIN}, says="n2", benign=("omp-num-threads-one",)),
     Recipe("internet-name-unresolvable", "a script that downloads without the internet", "mpirun -H n1,n2 python3 HERE/fetch.py", mpi="openmpi4", files={"fetch.py": FETCH}),
 ]

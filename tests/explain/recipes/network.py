@@ -22,10 +22,10 @@ N1, N2, LAUNCHER = "198.18.1.1", "198.18.1.2", "198.18.0.1"
 RANKS = " & ".join(f"ssh {host} MASTER_ADDR=n3 MASTER_PORT=29500 RANK={rank} WORLD_SIZE=3 timeout 80 TORCH/python HERE/train.py" for rank, host in enumerate(("n3", "n1", "n2"))) + " & wait"
 
 RECIPES = [
-    Recipe("hydra-iface", "an interface that the host does not have", "mpiexec -iface nosuch0 -hosts n1,n2 hostname", mpi="mpich", ci=True),
-    Recipe("ompi-process-unreachable", "no transport between two hosts", "mpirun --mca btl self -H n1,n2 PROGRAM", mpi="openmpi5"),
+    Recipe("hydra-iface", "an interface that the host does not have", "mpiexec -iface nosuch0 -hosts n1,n2 hostname", mpi="mpich", follows=("hydra-gave-up",), ci=True),
+    Recipe("ompi-process-unreachable", "no transport between two hosts", "mpirun --mca btl self -H n1,n2 PROGRAM", mpi="openmpi5", follows=("mpi-call-failed",)),
     Recipe("ompi-process-unreachable", "no transport between two hosts, for Open MPI 4", "mpirun --mca btl self -H n1,n2 PROGRAM", mpi="openmpi4"),
-    Recipe("ucx-unreachable-transport", "UCX may use shared memory only", "UCX_TLS=self,sm mpiexec -hosts n1,n2 PROGRAM", mpi="mpich"),
+    Recipe("ucx-unreachable-transport", "UCX may use shared memory only", "UCX_TLS=self,sm mpiexec -hosts n1,n2 PROGRAM", mpi="mpich", follows=("mpi-call-failed",)),
     Recipe("gloo-ifname-invalid", "GLOO_SOCKET_IFNAME names no interface", torchrun("HERE/train.py", before="GLOO_SOCKET_IFNAME=nosuch0"), files={"train.py": TRAIN}, says="nosuch0"),
     Recipe("gloo-fullmesh-failed", "a firewall between two ranks of a training", RANKS, [reject("n1", N2), reject("n2", N1)], [open_again("n1,n2")],
            files={"train.py": TRAIN, **FIREWALL}, within=90),

@@ -3,6 +3,7 @@ from tests.explain.recipes.recipe import Recipe, on
 
 # The administrator does something to the user's job as soon as it runs.
 WHEN_RUNNING = "i=0; until J=$(squeue -h -t R -o %i | head -n 1); [ \"$J\" ]; do sleep 0.2; i=$((i + 1)); [ $i -lt 600 ]; done; sleep 1; "
+NEW_MUNGED = "kill $(cat /run/munge/munged.pid); until ! pgrep munged; do sleep 0.1; done; setpriv --reuid=munge --regid=munge --init-groups /usr/sbin/munged --force"
 MUNGE = "/run/munge/munge.socket.2"
 
 
@@ -38,6 +39,9 @@ RECIPES = [
           "printf '#!/bin/sh\\nsrun sleep 600\\n' > job.sh; J=$(sbatch --parsable -w n1 -o /tmp/out job.sh); until squeue -h -t R -j $J | grep -q .; do sleep 0.2; done; sleep 2; "
           "scontrol requeue $J; until ssh n1 grep -q REQUEUE /tmp/out; do sleep 0.2; done; scancel $J; ssh n1 cat /tmp/out"),
     slurm("slurm-munge-not-running", "a launcher without munge", "srun hostname", on("launcher", f"mv {MUNGE} {MUNGE}.kept"), undo=[on("launcher", f"mv {MUNGE}.kept {MUNGE}")]),
+    slurm("slurm-munge-key-differs", "a node with a munge key of its own", "srun -w n2 hostname",
+          on("n2", "cp -p /etc/munge/munge.key /root/munge.key; head -c 1024 /dev/urandom > /etc/munge/munge.key; " + NEW_MUNGED),
+          undo=[on("n2", "cat /root/munge.key > /etc/munge/munge.key; rm /root/munge.key; " + NEW_MUNGED), on("launcher", "scontrol update nodename=n2 state=resume || true")], says="n2"),
     slurm("slurm-controller-unreachable", "a controller that does not listen",
           "sed 's/^MessageTimeout.*/MessageTimeout=2/; $aSlurmctldPort=6999' /etc/slurm/slurm.conf > my.conf; SLURM_CONF=$PWD/my.conf srun hostname"),
 ]
