@@ -16,6 +16,15 @@ namespace {
 using catalogue::Kind;
 using catalogue::Symptom;
 
+// Of a DataLoader's worker or of DataParallel: PyTorch raises it anew in the main process, below
+// the original.
+bool is_raised_anew(const Exception& exception) {
+  return exception.message.starts_with("Caught ") &&
+         (exception.message.find(" in DataLoader worker process") != std::string::npos ||
+          exception.message.find(" in pin memory thread") != std::string::npos ||
+          exception.message.find(" in replica ") != std::string::npos);
+}
+
 Tier tier_of_exception(const SeenException& seen) {
   if (seen.failure != nullptr && seen.failure->kind != Kind::kBenign) {
     return tier_of(*seen.failure);
@@ -25,7 +34,7 @@ Tier tier_of_exception(const SeenException& seen) {
                                      "BrokenPipeError"};
   const bool is_following =
       std::find(kFollowing.begin(), kFollowing.end(), seen.exception.type) != kFollowing.end();
-  if (is_following) return Tier::kConsequence;
+  if (is_following || is_raised_anew(seen.exception)) return Tier::kConsequence;
   return seen.exception.is_users ? Tier::kCause : Tier::kDoubtful;
 }
 
@@ -89,12 +98,19 @@ std::vector<Candidate> candidates_of(const Evidence& evidence, const RunKnowledg
   return candidates;
 }
 
-// A job whose own code has raised an exception did start.
+bool is_about_start(const catalogue::Failure* failure) {
+  return failure != nullptr &&
+         (failure->symptom == Symptom::kNoLogin || failure->symptom == Symptom::kNoStart ||
+          failure->symptom == Symptom::kNoRendezvous);
+}
+
 bool is_about_start(const Cause& cause) {
-  if (cause.failure == nullptr || cause.exception) return false;
-  const Symptom symptom = cause.failure->symptom;
-  return symptom == Symptom::kNoLogin || symptom == Symptom::kNoStart ||
-         symptom == Symptom::kNoRendezvous;
+  return !cause.exception && is_about_start(cause.failure);
+}
+
+// A job whose own code has raised an exception did start, unless that is what the exception denies.
+bool shows_start(const Cause& cause) {
+  return cause.exception && cause.exception->exception.is_users && !is_about_start(cause.failure);
 }
 
 // Of the rank that failed first or, where nobody knows the rank, of its host.
@@ -189,9 +205,8 @@ Explanation explain(const Evidence& evidence, const RunKnowledge& run) {
   std::vector<Candidate> candidates = candidates_of(evidence, run);
   add_run_evidence(candidates, run);
   std::erase_if(candidates, [](const Candidate& one) { return one.tier == Tier::kIgnored; });
-  const bool has_started = std::any_of(candidates.begin(), candidates.end(), [](const auto& one) {
-    return one.cause.exception && one.cause.exception->exception.is_users;
-  });
+  const bool has_started = std::any_of(candidates.begin(), candidates.end(),
+                                       [](const auto& one) { return shows_start(one.cause); });
   std::stable_sort(candidates.begin(), candidates.end(), [&](const auto& a, const auto& b) {
     const auto key = [&](const Candidate& one) {
       return std::tuple(one.tier, !one.is_proven, one.cause.found_before.empty(),

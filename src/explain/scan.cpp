@@ -149,7 +149,7 @@ class Scan::State {
   void end_file() {
     end_line();
     end_paragraph();
-    help_lines_ = 0;
+    end_help();
     for (const Exception& exception : tracebacks_.rest()) add(exception);
   }
 
@@ -177,6 +177,7 @@ class Scan::State {
     bool is_odd = false;
     const std::vector<Match> matches = matcher_.find(text, is_odd);
     for (const Match& match : matches) add(match, origin, text, in_paragraph);
+    if (!matches.empty()) help_is_known_ = true;
     if (is_odd && matches.empty() && !in_paragraph) add_odd(origin, text);
   }
 
@@ -194,7 +195,11 @@ class Scan::State {
       if (!is_new) return;
     }
     count(seen, origin);
-    if (same != seen.first.end() || seen.first.size() >= kMostSightings) return;
+    if (same != seen.first.end()) {  // another pattern may tell what the first one left open
+      if (seen.count <= kMostSightings) same->values.merge(matcher_.values_of(match, text));
+      return;
+    }
+    if (seen.first.size() >= kMostSightings) return;
     seen.first.push_back({.place = place_of(line_),
                           .origin = origin,
                           .text = shown(text),
@@ -210,6 +215,7 @@ class Scan::State {
       return;
     }
     if (odd_lines_.size() >= kMostOddities) forget_oddities();
+    if (help_lines_ > 0) odd_lines_of_help_.push_back(shape);
     odd_lines_[shape] = {.place = place_of(line_),
                          .origin = origin,
                          .text = shown(text),
@@ -281,9 +287,12 @@ class Scan::State {
     const bool is_end = is_edge || text.find_first_not_of(' ') == std::string_view::npos;
     if (is_end || origin != paragraph_origin_) end_paragraph();
     if (is_edge) {
-      help_lines_ = help_lines_ > 0 ? 0 : kLongestHelp;  // the second ruler ends the help
+      const bool is_second = help_lines_ > 0;
+      end_help();
+      if (!is_second) help_lines_ = kLongestHelp;
       return;
     }
+    if (help_lines_ == 1) end_help();
     if (help_lines_ > 0) --help_lines_;
     if (is_end || help_lines_ == 0) return;
     paragraph_origin_ = origin;
@@ -292,6 +301,16 @@ class Scan::State {
     while (paragraph_.ends_with(' ')) paragraph_.pop_back();
     ++paragraph_lines_;
     if (paragraph_.size() > kLongestLine) end_paragraph();
+  }
+
+  // Of a help that the catalogue knows, no line is unusual.
+  void end_help() {
+    if (help_is_known_) {
+      for (const std::string& shape : odd_lines_of_help_) odd_lines_.erase(shape);
+    }
+    odd_lines_of_help_.clear();
+    help_is_known_ = false;
+    help_lines_ = 0;
   }
 
   void end_paragraph() {
@@ -313,6 +332,8 @@ class Scan::State {
   bool is_counted_ = true;  // whether line_ is the line's number in the file
 
   std::size_t help_lines_ = 0;  // that may still follow
+  bool help_is_known_ = false;
+  std::vector<std::string> odd_lines_of_help_;
   std::string paragraph_;
   std::size_t paragraph_lines_ = 0;
   Origin paragraph_origin_;

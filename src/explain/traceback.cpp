@@ -93,6 +93,12 @@ Exception exception_of(std::string_view text) {
   return exception;
 }
 
+// "RuntimeError:", and an indented line below it that is its message.
+bool begins_below_its_type(const Exception& exception, std::string_view text) {
+  return exception.message.empty() && exception.said.find(':') != std::string::npos &&
+         text.front() == ' ';
+}
+
 // The same but for digits, as times are.
 bool is_alike(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char one, char other) {
@@ -134,6 +140,11 @@ void Tracebacks::begin(const Origin& origin, std::string_view prefix) {
 std::optional<Exception> Tracebacks::after_end(const Origin& origin, std::string_view text) {
   const auto found = ended_.find(origin);
   if (found == ended_.end() || text.find_first_not_of(' ') == std::string_view::npos) {
+    return std::nullopt;
+  }
+  if (begins_below_its_type(found->second, text)) {
+    found->second.message = cut(text.substr(text.find_first_not_of(' ')));
+    found->second.said += found->second.message;
     return std::nullopt;
   }
   Exception exception = std::move(found->second);

@@ -256,13 +256,15 @@ def place(folder, word):
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_is_found_on_its_host_and_nothing_else_is(shared, programs, name):
+def test_a_fault_is_found_on_its_host_and_nothing_else_is(shared, programs, name, record_property):
     fault = FAULTS[name]
     path = fault.file if fault.file.startswith("/") else f"{programs}/{fault.file}"
     with made(fault, shared, path):
         found = check(shared, *fault.words, mpi=fault.mpi, program=[place(programs, word) for word in fault.program.split()])
     assert found.seen == fault.expected, found.findings
     assert re.search(fault.says, found.evidence + "\n" + found.fixes), found.findings
+    for id, _, _ in fault.expected:
+        record_property("found before", id)
 
 
 def test_a_host_does_not_choose_what_the_launcher_executes(shared, programs):
@@ -288,7 +290,7 @@ def test_the_job_goes_past_docker0(shared):
 # Hosts that are not reached. The connections are new: the labs are.
 
 
-def test_each_reason_why_a_host_is_not_reached_has_its_id(open_up):
+def test_each_reason_why_a_host_is_not_reached_has_its_id(open_up, record_property):
     lab = open_up(hosts=5)
     lab.command("break", "n2", "host-key")
     lab.shell("launcher", "sed -i '/^n3 /d' ~/.ssh/known_hosts")
@@ -301,17 +303,20 @@ def test_each_reason_why_a_host_is_not_reached_has_its_id(open_up):
                                   ("ssh-host-key-changed", "error", ("n2",)),
                                   ("ssh-host-key-unknown", "error", ("n3",)),
                                   ("ssh-publickey-denied", "error", ("n4",))]
+    for id, _, _ in found.seen:
+        record_property("found before", id)
     assert "muster setup --forget n2" in fixes["n2"] and "console" in fixes["n2"]
     assert fixes["n3"].strip() == "muster setup -H n3" and fixes["n4"].strip() == "muster setup -H n4"
     assert check(lab, hosts="n1").seen == []  # whoever is left out is not looked at
 
 
-def test_a_key_that_others_may_read(open_up):
+def test_a_key_that_others_may_read(open_up, record_property):
     lab = open_up()
     check(lab)  # the connections stay open
     lab.shell("launcher", "chmod 644 ~/.ssh/id_ed25519")
     found = check(lab)
     assert found.seen == [("ssh-private-key-perms", "warning", ())]
+    record_property("found before", "ssh-private-key-perms")
     assert "chmod 600 /home/dev/.ssh/id_ed25519" in found.fixes
 
 
@@ -353,17 +358,18 @@ def test_a_host_without_room_for_the_binary_says_so(open_up):
 # Networks.
 
 
-def test_hosts_without_a_common_network(open_up):
+def test_hosts_without_a_common_network(open_up, record_property):
     lab = open_up(nics=2)
     lab.write("launcher", "/home/dev/.ssh/config", "Host n3\n  HostName n3-b\n  HostKeyAlias n3\n", mode="600")
     for host, interface in (("n1", "eth1"), ("n2", "eth1"), ("n3", "eth0")):
         lab.exec(host, "ip", "addr", "flush", "dev", interface, root=True, check=True)
     found = check(lab)
     assert found.seen == [("ompi-oob-no-common-interface", "error", ("n3",))], found.findings
+    record_property("found before", "ompi-oob-no-common-interface")
     assert "198.18.0.0/16 on n[1-2]" in found.evidence and "n3 has 198.19.1.3/17 (eth1)" in found.evidence
 
 
-def test_one_address_on_two_hosts(open_up):
+def test_one_address_on_two_hosts(open_up, record_property):
     lab = open_up(nics=2)
     lab.command("break", "n3", "duplicate-address", "n2")
     found = check(lab)
@@ -375,6 +381,7 @@ def test_one_address_on_two_hosts(open_up):
                  root=True, check=True)
     found = check(lab)
     assert found.seen == [("same-address-on-two-hosts", "error", ("n2", "n3"))], found.findings
+    record_property("found before", "same-address-on-two-hosts")
 
 
 def test_one_machine_under_two_names(open_up):
@@ -386,17 +393,18 @@ def test_one_machine_under_two_names(open_up):
     assert "list it once" in found.fixes
 
 
-def test_interfaces_of_other_names(open_up):
+def test_interfaces_of_other_names(open_up, record_property):
     lab = open_up(nic_names="eth0,ens5,eno1")
     found = check(lab)
     assert found.seen == [("nccl-picks-wrong-interface", "note", ())], found.findings
+    record_property("found before", "nccl-picks-wrong-interface")
     assert "ens5 on n1, eno1 on n2, eth0 on n3" in found.evidence
 
 
 # RDMA, and limits as a login has them.
 
 
-def test_rdma_is_for_all_hosts_or_none(open_up):
+def test_rdma_is_for_all_hosts_or_none(open_up, record_property):
     lab = open_up()
     lab.command("break", "n[1-3]", "limit", "memlock=65536")
     lab.command("break", "n[1-2]", "fake-rdma")
@@ -413,13 +421,16 @@ def test_rdma_is_for_all_hosts_or_none(open_up):
     lab.shell("n2", f"echo IB/RoCE v1 > /run/type; mount --bind /run/type {types}", root=True)
     found = check(lab)
     assert found.seen == [("roce-wrong-gid", "warning", ("n2",))], found.findings
+    for id in ("ib-device-not-found-silent-tcp", "rdma-memlock", "roce-wrong-gid"):
+        record_property("found before", id)
 
 
-def test_few_open_files_as_a_login_has_them(open_up):
+def test_few_open_files_as_a_login_has_them(open_up, record_property):
     lab = open_up()
     lab.command("break", "n2", "limit", "nofile=256")
     found = check(lab)
     assert found.seen == [("nofile-limit", "error", ("n2",))], found.findings
+    record_property("found before", "nofile-limit")
     assert "ulimit -n is 256; its hard limit is 256" in found.evidence
     assert check(lab, "-n", "1", hosts="n2").seen == [("nofile-limit", "error", ("n2",))]
 

@@ -62,7 +62,7 @@ def stop_rejecting(lab, *hosts):
         lab.exec(host, "python3", "-c", FIREWALL, "clear", root=True, check=True)
 
 
-def test_each_fault_is_named_with_both_hosts_and_the_direction(lab):
+def test_each_fault_is_named_with_both_hosts_and_the_direction(lab, record_property):
     """A firewall in one direction, a dead path, one that loses large packets, a firewall that rejects, and a launcher that n2 cannot reach: one check."""
     lab.command("link", "n3", "--only-ssh", "--between", "n2")
     lab.command("link", "n4", "--largest", "1200", "--between", "n1")
@@ -87,6 +87,8 @@ def test_each_fault_is_named_with_both_hosts_and_the_direction(lab):
     assert [(id, hosts, what.split(",")[0]) for id, hosts, what, _ in one_way] == [(FILTERED, ["n1"], "n3 cannot connect to n1"), (FILTERED, ["n3"], "n2 cannot connect to n3")]
     assert re.fullmatch(r"connections to ports \d+, \d+, \d+ of n1 are refused; in the other direction they work", one_way[0][3])
     assert re.fullmatch(r"connections to ports \d+, \d+ of n3 time out; in the other direction they work", one_way[1][3])
+    for id in (FILTERED, OPEN_MPI, "mtu-mismatch"):
+        record_property("found before", id)
     assert not any("this machine" in what for _, _, what, _ in check(lab, "--engine", "torchrun", hosts="n2"))  # it does not need it
 
 
@@ -149,7 +151,7 @@ def set_fault(sixteen):
 @pytest.mark.campaign
 @pytest.mark.alone
 @pytest.mark.parametrize(("name", "faults", "expected"), SIXTEEN, ids=[name for name, *_ in SIXTEEN])
-def test_among_sixteen_hosts(sixteen, set_fault, name, faults, expected):
+def test_among_sixteen_hosts(sixteen, set_fault, name, faults, expected, record_property):
     for words in faults:
         set_fault(*words)
     hosts = BEYOND if any("beyond" in named for _, named, _ in expected) else "n[1-16]"
@@ -159,6 +161,8 @@ def test_among_sixteen_hosts(sixteen, set_fault, name, faults, expected):
     assert [(id, hosts) for id, hosts, _, _ in found] == [(id, hosts) for id, hosts, _ in expected], found
     for (_, _, what, _), (_, _, begins) in zip(found, expected):
         assert what.startswith(begins), found
+    for id, _, _ in expected:
+        record_property("found before", id)
     print(f"\n| {name} | {'; '.join(what for _, _, what, _ in found) or 'nothing'} | {seconds:.1f} s |")
 
 

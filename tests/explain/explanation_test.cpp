@@ -185,6 +185,83 @@ TEST(Explanation, TakesValuesFromTheWholeParagraph) {
   EXPECT_EQ(found.failures[0].first[0].values.at("host"), "n2");
 }
 
+TEST(Explanation, TakesValuesFromALaterLineOfTheSameFailure) {
+  const Explanation found = explained(
+      "@    WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED!     @\n"
+      "Host key for n2 has changed and you have requested strict checking.\n");
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].values.at("host"), "n2");
+  EXPECT_EQ(found.causes[0].place.line, 1u);
+}
+
+TEST(Explanation, TakesValuesFromWhicheverPatternOfALineTellsThem) {
+  const Explanation found = explained(
+      "Received disconnect from 198.18.1.2 port 22:2: Too many authentication failures\n");
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].values.at("host"), "198.18.1.2");
+}
+
+TEST(Explanation, OfAnExceptionThatSaysThatRanksDidNotMeetKeepsTheReasonFirst) {
+  const Explanation found = explained(
+      "[W1119 socket.cpp:764] [c10d] The IPv6 network addresses of (n9, 29500) cannot be retrieved "
+      "(gai error: -2 - Name or service not known).\n"
+      "Traceback (most recent call last):\n"
+      "  File \"/job/train.py\", line 2, in <module>\n"
+      "    dist.init_process_group(\"gloo\")\n"
+      "torch.distributed.DistNetworkError: The client socket has timed out after 20000ms while "
+      "trying to connect to (n9, 29500).\n");
+  ASSERT_EQ(found.causes.size(), 2u);
+  EXPECT_EQ(found.causes[0].failure->id, "peer-hostname-unresolvable");
+}
+
+TEST(Explanation, OfAnExceptionInADataLoadersWorkerNamesTheOriginal) {
+  const Explanation found = explained(
+      "Traceback (most recent call last):\n"
+      "  File \"/job/train.py\", line 12, in <module>\n"
+      "    for batch in loader:\n"
+      "KeyError: Caught KeyError in DataLoader worker process 0.\n"
+      "Original Traceback (most recent call last):\n"
+      "  File \"/job/data.py\", line 4, in __getitem__\n"
+      "    return self.items[index]\n"
+      "KeyError: 7\n");
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].exception->exception.frame.file, "/job/data.py");
+  EXPECT_EQ(found.consequences.size(), 1u);
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+}
+
+TEST(Explanation, OfAHelpThatIsKnownShowsNoUnusualLine) {
+  const std::string help =
+      "--------------------------------------------------------------------------\n"
+      "A daemon failed to report back after being spawned. This could\n"
+      "be due to several factors, including inability to find the\n"
+      "daemon executable, or the executable was unable to find its\n"
+      "required supporting libraries.\n"
+      "\n"
+      "This failed to be an internal error that should be reported.\n"
+      "--------------------------------------------------------------------------\n";
+  EXPECT_TRUE(explained(help).oddities.empty());
+  EXPECT_EQ(explained(help + "the model failed to load\n").oddities.size(), 1u);
+  EXPECT_EQ(explained("------------\nthe model failed to load\n------------\n").oddities.size(),
+            1u);
+}
+
+TEST(Explanation, OfAnExceptionWhoseMessageBeginsOnTheNextLineKnowsTheMessage) {
+  const std::string frame =
+      "Traceback (most recent call last):\n  File \"train.py\", line 3, in f\n";
+  const Explanation found = explained(
+      frame +
+      "RuntimeError: \n        An attempt has been made to start a new process before the\n"
+      "        current process has finished its bootstrapping phase.\n");
+  ASSERT_EQ(found.causes.size(), 1u);
+  ASSERT_NE(found.causes[0].failure, nullptr);
+  EXPECT_EQ(found.causes[0].failure->id, "missing-main-guard");
+  EXPECT_EQ(found.causes[0].exception->exception.message,
+            "An attempt has been made to start a new process before the");
+  EXPECT_EQ(explained(frame + "AssertionError\n    indented\n").causes[0].text, "AssertionError");
+  EXPECT_EQ(explained(frame + "RuntimeError: \nnot indented\n").causes[0].text, "RuntimeError");
+}
+
 TEST(Explanation, OfUnknownTextShowsTheUnusualLinesAndClaimsNothing) {
   std::string log;
   for (int i = 0; i < 500; ++i) log += "step " + std::to_string(i) + " error rate 0.1\n";

@@ -168,6 +168,11 @@ def found(lab, breakage):
     return f"== {breakage}\n\n" + "".join(f"{part}\n\n" for part in parts or ["(no finding)"])
 
 
+def record(record_property, breakage, section):
+    for id in re.findall(r"\[([a-z0-9-]+)\]$", section, re.M):
+        record_property("found before", f"{id} | lab break {breakage}")
+
+
 def names_the_part(breakage, section):
     kind = breakage.partition("-")[0].split()[0]
     is_of_host = breakage.split()[0] in ("gpu-driver", "driver-mismatch") or kind in ("no", "smi")
@@ -175,7 +180,7 @@ def names_the_part(breakage, section):
 
 
 @pytest.mark.campaign
-def test_what_muster_finds_broken(hgx):
+def test_what_muster_finds_broken(hgx, record_property):
     """Each failure on n2, one after the other. No finding is left when it is mended."""
     known = hgx.command("break", "--help").stdout.partition("On hosts that show hardware")[2].partition("Examples:")[0]
     assert sorted(re.findall(r"^  ([a-z-]+) ", known, re.M)) == sorted(breakage.split()[0] for breakage in BREAKAGES)
@@ -184,10 +189,13 @@ def test_what_muster_finds_broken(hgx):
     compare("breakages", "hgx-roce: 4 hosts; each failure on n2 alone, and what muster check then finds\n\n" + "".join(sections.values()))
     assert not any(re.search(FINDING + r" +(?! |n2 )", section, re.M) for section in sections.values()), "a healthy host is blamed"
     assert sum(names_the_part(breakage, section) for breakage, section in sections.items()) >= 20
+    for breakage, section in sections.items():
+        record(record_property, breakage, section)
 
 
 @pytest.mark.parametrize("breakage", BREAKAGES_IN_CI)
-def test_a_broken_part_is_found_as_the_golden_file_says(hgx, breakage):
+def test_a_broken_part_is_found_as_the_golden_file_says(hgx, breakage, record_property):
     section = found(hgx, breakage)
     assert names_the_part(breakage, section)
     assert section in (GOLDEN / "breakages.txt").read_text()
+    record(record_property, breakage, section)

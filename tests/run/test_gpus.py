@@ -103,7 +103,7 @@ def test_each_rank_gets_its_own_mig_device(cluster):
     assert dict(re.findall(r"rank (\d): (\S+)", "\n".join(run.out))) == {"0": "MIG-a", "1": "MIG-b"}, run.said()
 
 
-def test_a_tool_that_hangs_is_reported_in_time(cluster):
+def test_a_tool_that_hangs_is_reported_in_time(cluster, record_property):
     """nvidia-smi waits for a sick GPU; the host is examined all the same."""
     cluster.lab.shell("n1", "printf '#!/bin/sh\\nexec sleep 1000\\n' > /usr/local/bin/nvidia-smi && chmod 755 /usr/local/bin/nvidia-smi", root=True)
     checked = cluster.muster("check", "-H", "n[1-2]", "--answer-within", "5", "--json")
@@ -111,3 +111,4 @@ def test_a_tool_that_hangs_is_reported_in_time(cluster):
     found = {one["id"]: one for one in map(json.loads, checked.stdout.splitlines())}
     assert checked.returncode == 0 and found["gpu-tool-fails"]["hosts"] == ["n1"], checked.stdout + checked.stderr
     assert found["gpu-tool-fails"]["evidence"] == "nvidia-smi gave no answer within 2 s"
+    record_property("found before", "gpu-tool-fails")

@@ -1,0 +1,72 @@
+"""What a recipe is: how to make one failure of the catalogue happen in a lab, and what must name it."""
+import importlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.run.launchers import DEPS, MPI, SYSTEM_PATH
+
+
+@dataclass(frozen=True)
+class Step:
+    """A line for root's shell on each of some hosts, or words for `muster lab`."""
+    hosts: tuple = ()
+    line: str = ""
+    words: tuple = ()
+
+
+def on(hosts, line):
+    """on("n1,n2", "rm /etc/hosts"): a line for root's shell. The launcher is called "launcher"."""
+    return Step(hosts=tuple(hosts.split(",")), line=line)
+
+
+def lab(*words):
+    """lab("break", "n2", "small-shm")"""
+    return Step(words=words)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """In steps, the command and the files, these words are replaced: HERE by the folder of the recipe's files, which all hosts see;
+    PROGRAM by the MPI program (mpi_program.cxx), linked to the recipe's `mpi`; TORCH by the folder of the Python that has PyTorch.
+    """
+    id: str  # the failure, in the catalogue
+    name: str  # what goes wrong, in a few words; unique
+    command: str  # for the launcher's shell, as the ordinary user. `muster check --json ...` must find the failure; else the output is the log
+    make: tuple = ()  # steps that break something
+    undo: tuple = ()  # steps after which the lab is as before
+    files: dict = None  # name: content; a file that begins with #! is executable
+    hosts: tuple = None  # whom muster must name; None: the log does not tell
+    ranks: tuple = None  # likewise
+    says: str = ""  # a pattern in the first cause's title or fix, such as the name of the host that the log mentions
+    also: tuple = ()  # other findings of the check; or causes that the log shows too, behind the first
+    follows: tuple = ()  # consequences that the log shows too, and that must be called so
+    benign: tuple = ()  # what the log shows too, and what nobody may take for the cause
+    lab: str = "hosts=3"  # flags of `lab up`; recipes with equal flags share a lab. slurm=yes: with Slurm
+    own_lab: bool = False  # for what cannot be undone
+    mpi: str = ""  # first in PATH: "openmpi4", "openmpi5", "mpich" or "intel"
+    within: int = 60  # seconds that the command takes at most on a quiet machine
+    explains: str = ""  # words for `muster explain` instead of the log; "RUN" is the run that the command started
+    ci: bool = False  # one of the few that CI runs
+
+    @property
+    def is_check(self):
+        return "muster check" in self.command
+
+    @property
+    def folder(self):
+        return "".join(c if c.isalnum() else "-" for c in self.name)
+
+    @property
+    def path(self):
+        return f"{MPI[self.mpi]}/bin:{SYSTEM_PATH}" if self.mpi else SYSTEM_PATH
+
+    def filled(self, text, shared: Path):
+        meant = {"HERE": shared / "recipes" / self.folder, "TORCH": DEPS / "torch/bin", "PROGRAM": shared / "mpi-programs" / self.mpi}
+        return re.sub(r"\b(HERE|TORCH|PROGRAM)\b", lambda word: str(meant[word[0]]), text)
+
+
+def all_recipes():
+    """Those of every module in this folder, by topic."""
+    modules = [importlib.import_module(f"tests.explain.recipes.{file.stem}") for file in sorted(Path(__file__).parent.glob("*.py")) if file != Path(__file__)]
+    return [recipe for module in modules for recipe in module.RECIPES]
