@@ -145,7 +145,8 @@ Findings find_environment(const Scene& scene) {
          .what = fmt::format("{} on {}",
                              activates ? "--activate produces a different environment on this host "
                                          "than"
-                                       : "settings of the libraries differ from those",
+                                       : "variables that configure NCCL, MPI, PyTorch or "
+                                         "OpenMP have other values than",
                              one.usual_hosts),
          .evidence = listed(texts),
          .fix = activates
