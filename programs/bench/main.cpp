@@ -68,10 +68,12 @@ int measure(const Options& options, const World& world) {
   return 0;
 }
 
-void say(const World& world, const std::string& message) {
-  const std::string who = world.rank == 0 ? "" : "rank " + std::to_string(world.rank) + ": ";
-  std::fprintf(stderr, "muster-bench: %s%s\n", who.c_str(),
-               muster::programs::bench::one_line(message).c_str());
+void say(const std::string& message) {
+  std::fprintf(stderr, "muster-bench: %s\n", muster::programs::bench::one_line(message).c_str());
+}
+
+void say_failure(const World& world, const std::string& message) {
+  say((world.rank == 0 ? "" : "rank " + std::to_string(world.rank) + ": ") + message);
 }
 
 // Others may be waiting for this rank, and MPI_Finalize would wait for them: that it left without
@@ -96,10 +98,13 @@ int run(int count, char** words, World& world) {
     options.training.world = world;
     check_options(options, world);
   } catch (const CLI::ParseError& error) {
-    if (world.rank != 0) return error.get_exit_code() == 0 ? 0 : kUsage;
-    return app.exit(error) == 0 ? 0 : kUsage;
+    if (error.get_exit_code() == 0) return world.rank == 0 ? app.exit(error) : 0;  // --help
+    // Every rank says it, in the same words: an engine kills all of them when the first one fails,
+    // and rank 0 may not have come so far.
+    say(error.what());
+    return kUsage;
   } catch (const std::invalid_argument& error) {
-    if (world.rank == 0) say(world, error.what());
+    say(error.what());
     return kUsage;
   }
   return measure(options, world);
@@ -112,10 +117,11 @@ int main(int count, char** words) {
   try {
     return run(count, words, world);
   } catch (const std::bad_alloc&) {
-    say(world,
+    say_failure(
+        world,
         "there is not enough memory for the buffers; pass a smaller --max, or use fewer ranks");
   } catch (const std::exception& error) {
-    say(world, error.what());
+    say_failure(world, error.what());
   }
   leave_failed();
 }

@@ -90,7 +90,7 @@ void compare_cpus(const Both& host, Changes& changes) {
   if (lost.empty() && gained.empty()) return;
   changes.push_back({.part = Part::kCpus,
                      .for_worse = !lost.empty(),
-                     .aspect = "set of CPU extensions",
+                     .aspect = "CPU",
                      .now = lost.empty() ? "with " + listed(gained) : "without " + listed(lost),
                      .then = lost.empty() ? "without them" : "with them"});
 }
@@ -145,7 +145,7 @@ void compare_gpu(const facts::Gpu& then, const facts::Gpu& now, Changes& changes
     if (before > 0 && after > 0) add_number(Part::kGpus, aspect, name, before, after, changes);
   };
   const auto mode = [&](const char* aspect, std::optional<bool> before, std::optional<bool> after) {
-    const auto text = [](bool on) { return std::string(on ? "on" : "off"); };
+    const auto text = [](bool on) { return std::string(on ? "enabled" : "disabled"); };
     if (before && after) add_text(Part::kGpus, aspect, name, text(*before), text(*after), changes);
   };
   add_text(Part::kGpus, "model", name, then.model, now.model, changes);
@@ -337,11 +337,11 @@ void compare_limits(const Both& host, Changes& changes) {
   compare_limit("limit of processes (ulimit -u)", then.nproc, now.nproc, false, changes);
   if (host.then.shm_bytes <= 0) return;
   if (host.now.shm_bytes > 0) {
-    add_size(Part::kLimits, "size of /dev/shm", host.then.shm_bytes, host.now.shm_bytes, changes);
+    add_size(Part::kLimits, "/dev/shm", host.then.shm_bytes, host.now.shm_bytes, changes);
   } else {
     changes.push_back({.part = Part::kLimits,
                        .for_worse = true,
-                       .aspect = "size of /dev/shm",
+                       .aspect = "/dev/shm",
                        .now = "missing",
                        .then = bytes_text(host.then.shm_bytes)});
   }

@@ -78,9 +78,9 @@ constexpr GpuSign kSigns[] = {
      "sudo nvidia-smi -c DEFAULT"},
     {kGpuSick, "a GPU has uncorrectable memory errors; a job on it may crash", say_ecc, kDrainHost,
      "sudo nvidia-smi --gpu-reset"},
-    {kGpuSick, "a GPU's memory is damaged and could not be repaired", say_remap_failed,
+    {kGpuRemapFailed, "a GPU's memory is damaged and could not be repaired", say_remap_failed,
      "leave the host out with --exclude, and have the GPU replaced"},
-    {kGpuSick, "a GPU has bad memory that it will stop using only after a reset", say_pending,
+    {kGpuRemapped, "a GPU has bad memory that it will stop using only after a reset", say_pending,
      kDrainHost, "sudo nvidia-smi --gpu-reset"},
     {kGpuThrottled, "a GPU runs slower than it could, because of heat or power", say_throttled,
      "check the host's cooling and power supplies; all ranks wait for the slowest GPU"},
@@ -94,28 +94,25 @@ constexpr GpuSign kSigns[] = {
 
 struct XidMeaning {
   int code;
+  std::string_view id;
   const char* text;
 };
 
 constexpr XidMeaning kXids[] = {
-    {48, "uncorrectable memory error"},
-    {63, "memory row remapped or page retired, a reset is needed"},
-    {64, "memory row could not be remapped"},
-    {74, "NVLink error"},
-    {79, "GPU has fallen off the bus"},
-    {94, "contained memory error, the program that hit it ended"},
-    {95, "uncontained memory error, the GPU needs a reset"},
+    {48, kGpuSick, "uncorrectable memory error"},
+    {63, kGpuRemapped, "memory row remapped or page retired, a reset is needed"},
+    {64, kGpuRemapFailed, "memory row could not be remapped"},
+    {74, kNvlinkDown, "NVLink error"},
+    {79, kGpuLost, "GPU has fallen off the bus"},
+    {94, kGpuContained, "contained memory error, the program that hit it ended"},
+    {95, kGpuUncontained, "uncontained memory error, the GPU needs a reset"},
 };
 
-std::string say_xids(const Gpu& gpu) {
-  std::vector<std::string> texts;
-  for (const facts::Xid& xid : gpu.xids) {
-    const auto* const known = std::find_if(std::begin(kXids), std::end(kXids),
-                                           [&](const auto& one) { return one.code == xid.code; });
-    if (known == std::end(kXids) || xid.seconds_ago > kRecent) continue;
-    texts.push_back(fmt::format("Xid {} ({})", xid.code, known->text));
-  }
-  return listed(texts);
+std::string say_xid(const Gpu& gpu, const XidMeaning& meaning) {
+  const bool is_recent = std::any_of(gpu.xids.begin(), gpu.xids.end(), [&](const auto& xid) {
+    return xid.code == meaning.code && xid.seconds_ago <= kRecent;
+  });
+  return is_recent ? fmt::format("Xid {} ({})", meaning.code, meaning.text) : "";
 }
 
 std::string say_lost(const Gpu& gpu) {
@@ -201,14 +198,29 @@ constexpr GpuSign kLost = {kGpuLost, "a GPU is in the host, but programs cannot 
                            "look for the cause in the kernel's log (NVRM, amdgpu); a GPU that has "
                            "fallen off the bus comes "
                            "back only with a reboot; leave the host out with --exclude until then"};
-constexpr GpuSign kXidSign = {
-    kGpuSick, "the NVIDIA driver has reported errors of a GPU within the last day", say_xids,
-    "see what the kernel's log says about it; leave the host out with --exclude if it happens "
-    "again:\n",
-    "sudo dmesg -T | grep 'NVRM: Xid'"};
 constexpr GpuSign kTaken = {
     kGpuTaken, "other programs use a GPU: the job may be slow or run out of memory", say_taken,
     "wait until they have ended, end them, or choose other GPUs with -x CUDA_VISIBLE_DEVICES=..."};
+
+// One finding for each kind of error: each has its own page in the handbook.
+Findings xid_findings(const Participant& host) {
+  Findings findings;
+  for (const XidMeaning& meaning : kXids) {
+    std::string evidence =
+        gpus_text(all_gpus(*host.facts), [&](const Gpu& gpu) { return say_xid(gpu, meaning); });
+    if (evidence.empty()) continue;
+    findings.push_back(
+        {.id = std::string(meaning.id),
+         .severity = Severity::kWarning,
+         .hosts = {host.name()},
+         .what = "the NVIDIA driver has reported errors of a GPU within the last day",
+         .evidence = std::move(evidence),
+         .fix = "see what the kernel's log says about it; leave the host out with --exclude if it "
+                "happens again:\n" +
+                command_on_hosts("sudo dmesg -T | grep 'NVRM: Xid'")});
+  }
+  return findings;
+}
 
 // A card that nobody uses is no loss where no host has a GPU that works.
 bool gpus_matter(const Scene& scene, const std::vector<Participant>& hosts) {
@@ -234,10 +246,9 @@ Findings find_gpu_health(const Scene& scene) {
     };
     add(kLost, all_gpus(*host.facts));
     for (const GpuSign& sign : kSigns) add(sign, gpus);
-    add(kXidSign, all_gpus(*host.facts));
+    std::ranges::move(xid_findings(host), std::back_inserter(findings));
     add(kTaken, gpus);
-    Findings fabric = fabric_findings(scene, host);
-    findings.insert(findings.end(), fabric.begin(), fabric.end());
+    std::ranges::move(fabric_findings(scene, host), std::back_inserter(findings));
   }
   return findings;
 }

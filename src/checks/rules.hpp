@@ -123,6 +123,10 @@ inline constexpr std::string_view kGpuLost = "gpu-lost";
 inline constexpr std::string_view kGpuPcieWidth = "gpu-pcie-width";
 inline constexpr std::string_view kGpuSick = "gpu-ecc-xid";
 inline constexpr std::string_view kGpuTaken = "gpu-in-use";
+inline constexpr std::string_view kGpuContained = "gpu-ecc-contained";
+inline constexpr std::string_view kGpuUncontained = "gpu-ecc-uncontained";
+inline constexpr std::string_view kGpuRemapped = "gpu-memory-remapped";
+inline constexpr std::string_view kGpuRemapFailed = "gpu-memory-remap-failed";
 inline constexpr std::string_view kGpuThrottled = "gpu-throttled";
 inline constexpr std::string_view kGpuToolFails = "gpu-tool-fails";
 inline constexpr std::string_view kGpusDiffer = "gpus-differ-between-hosts";
@@ -210,6 +214,10 @@ inline constexpr std::array kFailureIds = {kActivationFailed,
                                            kGpuLost,
                                            kGpuPcieWidth,
                                            kGpuSick,
+                                           kGpuContained,
+                                           kGpuUncontained,
+                                           kGpuRemapped,
+                                           kGpuRemapFailed,
                                            kGpuTaken,
                                            kGpuThrottled,
                                            kGpuToolFails,

@@ -14,7 +14,7 @@ struct Known {
 };
 
 // The first sign found wins, so the more telling ones come first.
-constexpr std::array<Known, 12> kKnown = {{
+constexpr std::array<Known, 11> kKnown = {{
     {"REMOTE HOST IDENTIFICATION HAS CHANGED",
      {"ssh-host-key-changed", "its host key is not the pinned one",
       "find out why the key changed before you do anything else; if the host was reinstalled, "
@@ -34,15 +34,13 @@ constexpr std::array<Known, 12> kKnown = {{
     {"Permission denied (",
      {"ssh-publickey-denied", "the host refused the key",
       "run muster setup, which installs the key and corrects file modes"}},
-    {"Not allowed at this time",
-     {"ssh-persource-penalty", "its sshd is penalising our address for earlier failed logins",
-      "wait a minute, or set PerSourcePenaltyExemptList on the host"}},
     {"Could not resolve hostname",
      {"peer-hostname-unresolvable", "its name does not resolve on this machine",
       "correct the name, or add it to DNS, /etc/hosts or ~/.ssh/config"}},
-    {"exchange_identification",
+    {"exchange_identification",  // why, ssh says only with -v
      {"ssh-maxstartups-throttle", "its sshd closed the connection before the login",
-      "too many logins at once (MaxStartups), or sshd is restarting; try again"}},
+      "too many logins at once (MaxStartups), or sshd is restarting: try again; or sshd penalises "
+      "this machine for earlier failed logins: wait some minutes"}},
     {"Connection refused",
      {"ssh-connect-refused-or-timeout", "nothing listens on its ssh port",
       "start sshd on the host, or pass the right port with --port"}},

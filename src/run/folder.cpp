@@ -52,6 +52,18 @@ std::string newest_named(const std::vector<std::string>& ids, const std::string&
   return {};
 }
 
+Error no_last_run(const std::vector<std::string>& ids) {
+  if (ids.empty()) {
+    return {.code = ErrorCode::kUsage,
+            .what = "there is no run on this machine yet",
+            .hint = "to start one: muster run -n 2 train.py"};
+  }
+  return {.code = ErrorCode::kUsage,
+          .what = "no run on this machine has started its ranks yet, so 'last' means none",
+          .hint = fmt::format("muster runs lists all runs; the newest one is {}",
+                              parse_attempt(ids.back()).base)};
+}
+
 }  // namespace
 
 std::string runs_folder() {
@@ -131,9 +143,7 @@ Result<std::string> find_run(const std::string& name) {
     for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
       if (sys::exists(runs_folder() + "/" + *id + "/out")) return runs_folder() + "/" + *id;
     }
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "there is no run on this machine yet",
-                            .hint = "to start one: muster run -n 2 train.py"});
+    return unexpected(no_last_run(ids));
   }
   if (std::find(ids.begin(), ids.end(), name) != ids.end()) return runs_folder() + "/" + name;
   if (const std::string named = newest_named(ids, name); !named.empty()) return named;

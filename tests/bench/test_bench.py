@@ -119,20 +119,17 @@ def test_ctrl_c_shows_what_is_done(two):
 
 
 def test_links_that_became_slower_since_their_rates_were_saved(two):
-    """Fifty times slower: no busy machine looks like that twice in a row."""
+    """Twenty times slower: no busy machine looks like that twice in a row."""
     def pairs(*words):
         done = two.bench("pairs", "--backend", "bare", "--seconds", "0.1", "--expect", "1mbit", *words)
         return done.returncode, " ".join(done.stdout.replace("#", "").split()), done.stderr
 
-    two.link("n[1-2]", "--rate", "100mbit")
+    two.link("n[1-2]", "--rate", "200mbit")
     code, _, said = pairs("--save")
     assert code == 0 and "saved the rates of 1 of 1 links in /home/dev/.local/state/muster/hosts" in said, said
-    two.link("n[1-2]", "--rate", "2mbit")
+    two.link("n[1-2]", "--rate", "10mbit")
     code, text, said = pairs()
     assert code == 3 and "FAIL: compared with 2 saved rates slower than saved, also when measured again: n" in text and said == "", text + said
-    assert pairs("--save")[0] == 3  # the change is shown once more, and accepted
-    code, text, _ = pairs()
-    assert code == 0 and "PASS: compared with 2 saved rates no link is slower" in text, text
     assert two.bench("broadcast", "--save").returncode == 2
 
 

@@ -304,6 +304,14 @@ def test_refused_in_words(program, words, code, said):
         assert err.startswith("muster-bench: ") and err.count("\n") == 1, err
 
 
+def test_each_rank_says_why_it_is_refused(program):
+    """An engine kills all ranks when the first one fails, so rank 0 may not come to say it."""
+    for words, said in ((["ddp", "--nonsense"], "--nonsense"), (["pairs", "--rounds", "0-7"], "the job has 2")):
+        ends = Ranks([program, *words], 2).end()
+        assert [status for _, status in ends] == [2, 2] and all(said in err for (_, err), _ in ends), ends
+        assert len({err for (_, err), _ in ends}) == 1, ends  # so that muster shows it once
+
+
 @pytest.fixture
 def without_pytorch(program, tmp_path):
     """muster-bench on a host that has no PyTorch."""

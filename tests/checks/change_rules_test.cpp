@@ -99,8 +99,7 @@ TEST(Changes, OfAHostAreNamedWithWhatWasThere) {
       {"fewer usable CPUs", [](Facts& h) { h.cpu.usable = 6; },
        "warning n3 cpu-changed: its number of usable CPUs is 6; it was 8 on 2026-11-02"},
       {"without AVX", [](Facts& h) { h.cpu.isa = {"fma"}; },
-       "warning n3 cpu-changed: its set of CPU extensions is without avx, avx2; it was with them "
-       "on 2026-11-02"},
+       "warning n3 cpu-changed: its CPU is without avx, avx2; it was with them on 2026-11-02"},
       {"slower interface", [](Facts& h) { h.interfaces[1].speed_mbit = 1000; },
        "warning n3 interface-changed: the speed of eth0 is 1000 Mbit/s; it was 10000 Mbit/s on "
        "2026-11-02"},
@@ -126,9 +125,9 @@ TEST(Changes, OfAHostAreNamedWithWhatWasThere) {
        "warning n3 limit-changed: its limit of locked memory (ulimit -l) is 64 KiB; it was "
        "unlimited on 2026-11-02"},
       {"small /dev/shm", [](Facts& h) { h.shm_bytes = std::int64_t{64} << 20; },
-       "warning n3 limit-changed: its size of /dev/shm is 64 MiB; it was 16 GiB on 2026-11-02"},
+       "warning n3 limit-changed: its /dev/shm is 64 MiB; it was 16 GiB on 2026-11-02"},
       {"no /dev/shm", [](Facts& h) { h.shm_bytes = -1; },
-       "warning n3 limit-changed: its size of /dev/shm is missing; it was 16 GiB on 2026-11-02"},
+       "warning n3 limit-changed: its /dev/shm is missing; it was 16 GiB on 2026-11-02"},
       {"new kernel and MPI",
        [](Facts& h) {
          h.kernel = "6.1.0-20-amd64";
@@ -184,7 +183,8 @@ TEST(Changes, OfGpusNameTheGpu) {
        "warning n3 gpu-changed: the number of NVLinks of " + gpu +
            " is 16; it was 18 on 2026-11-02"},
       {"MIG", gpu3([](Gpu& g) { g.mig = true, g.ecc_uncorrected = -1; }),
-       "note n3 gpu-changed: the MIG mode of " + gpu + " is on; it was off on 2026-11-02"},
+       "note n3 gpu-changed: the MIG mode of " + gpu +
+           " is enabled; it was disabled on 2026-11-02"},
       {"a tool that tells nothing", gpu3([](Gpu& g) {
          g.memory_bytes = g.ecc_uncorrected = g.nvlinks_up = -1, g.pcie_width = 0;
          g.mig = g.persistence = std::nullopt;

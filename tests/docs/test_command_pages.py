@@ -17,7 +17,8 @@ from tests.waiting import patient, until
 
 pytestmark = pytest.mark.lab
 
-(CHECK,) = take("docs/check.md", "muster check -H ")
+(CHECK,) = take("docs/check.md", "muster check -H 'node[01-16]:4' ")
+SAVE, _, *CHANGED = take("docs/check.md", "muster check -H 'node[01-16]' --save")
 FINDINGS = take("docs/check.md", "ERROR ")
 BUNDLE = take("docs/containers.md", "muster setup --bundle bundle ")
 (CONTAINERS,) = take("docs/containers.md", "COMMAND=")
@@ -167,6 +168,25 @@ def test_findings(reader):
         lab.shell("n1", "pkill -f '[t]rain.py --epochs 10'; rm -rf /tmp/old /tmp/listens")
         for host in ("n2", "n3"):
             lab.shell(host, "sed 1d /etc/hosts > /tmp/hosts; cat /tmp/hosts > /etc/hosts; rm /tmp/hosts", root=True)
+
+
+def test_a_saved_state(reader):
+    """The memory of a host that has lost some of it, and is named as on the page."""
+    def memory(gib):
+        reader.lab.shell("n3", f"umount /proc/meminfo 2>/dev/null; sed '/^MemTotal/ s/[0-9]* kB/{gib << 20} kB/' /proc/meminfo > /run/meminfo; "
+                               "mount --bind /run/meminfo /proc/meminfo", root=True)
+
+    memory(503)
+    try:
+        said = reader.follow(with_other(SAVE, r"node\[01-16\]", "n[1-3]")).errors
+        assert "saved the state of n[1-3] in" in said
+        memory(252)
+        found = "\n".join(reader.follow("muster check -H n[1-3]").out)
+    finally:
+        reader.lab.shell("n3", "umount /proc/meminfo", root=True)
+        reader.lab.shell("launcher", f"rm -r {reader.home}/.local/state/muster/hosts")
+    shown = " ".join("\n".join(CHANGED).replace("node03", "n3").split())
+    assert re.search(pattern_of([shown], r"\d{4}-\d{2}-\d{2}"), " ".join(found.split())), found
 
 
 # config.md; the rest of the page is in test_config_page.py

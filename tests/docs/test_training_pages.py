@@ -41,6 +41,7 @@ PIP_NEEDS, PIP_INSTALL = take(PYTHON, "pip install torch ")
 (PROGRESS,) = take(TRAIN, "epoch 1/5 ")
 (TRAIN_WITH_SPARES,) = take(TRAIN, "muster train resnet18 -H n[1-3] --spares ")
 (MEASURE,) = take(BENCH, "muster bench all-reduce ")
+(SAVE_RATES,) = take(BENCH, "muster bench pairs ")
 
 EXAMPLE_PROGRAMS = ("message_passing", "pi", "toy_ddp")
 
@@ -326,6 +327,13 @@ def test_measuring(hosts):
     said = hosts.type(MEASURE, "--max", "1K", "--factor", "8", "--seconds", "0.01", "--expect", "1kbit")
     sizes = {line.split()[0] for line in said.splitlines() if line and not line.startswith("#")}
     assert {"8", "64", "512"} <= sizes and "PASS" in said, said
+
+
+@pytest.mark.lab
+def test_saving_rates(hosts):
+    said = hosts.type(changed(r"n\[1-16\]", "n[1-2]", SAVE_RATES), "--seconds", "0.05", "--expect", "1kbit")
+    assert "PASS" in said, said
+    hosts.lab.shell("launcher", "rm -r ~/.local/state/muster/hosts")
 
 
 def shape(line, numbers=r"\d+(?:\.\d+)?"):

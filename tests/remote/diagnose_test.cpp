@@ -15,6 +15,8 @@ TEST(Diagnose, KnowsWhatSshSays) {
   EXPECT_EQ(id_of("Host key verification failed.\n"), "ssh-host-key-unknown");
   EXPECT_EQ(id_of("ssh: connect to host n1 port 22: Connection refused\n"),
             "ssh-connect-refused-or-timeout");
+  EXPECT_EQ(id_of("kex_exchange_identification: Connection closed by remote host\n"),
+            "ssh-maxstartups-throttle");
   EXPECT_EQ(id_of("bash: line 1: foo: command not found\n"), "");
 }
 

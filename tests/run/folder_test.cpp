@@ -94,5 +94,18 @@ TEST_F(Runs, AreFoundByTheBeginningOfTheirId) {
   EXPECT_EQ(found("2026"), "'2026' could mean 2026-a or 2026-b");
 }
 
+TEST_F(Runs, OfWhichNoneWasStartedHaveNoLastOne) {
+  ASSERT_EQ(::setenv("XDG_STATE_HOME", (folder_ + "/other").c_str(), 1),
+            0);  // NOLINT(concurrency-mt-unsafe)
+  EXPECT_EQ(found("last"), "there is no run on this machine yet");
+  ASSERT_TRUE(make_run_folder("2026-a"));
+  ASSERT_TRUE(make_run_folder("2026-c"));
+  const auto last = find_run("last");
+  ASSERT_FALSE(last);
+  EXPECT_EQ(last.error().what,
+            "no run on this machine has started its ranks yet, so 'last' means none");
+  EXPECT_EQ(last.error().hint, "muster runs lists all runs; the newest one is 2026-c");
+}
+
 }  // namespace
 }  // namespace muster::run
