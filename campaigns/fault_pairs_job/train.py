@@ -84,8 +84,8 @@ def main():
     torch.set_num_threads(1)
     cache = Path(os.environ["DATA_ROOT"])
     args.data = args.data if args.data.is_absolute() else cache / args.data
+    save_metrics(args.out / f"metrics-{os.environ['RANK']}.json", {"ranks": os.environ["WORLD_SIZE"]})
     dist.init_process_group(args.backend, timeout=timedelta(seconds=args.timeout))
-    save_metrics(args.out / f"metrics-{dist.get_rank()}.json", {"ranks": dist.get_world_size()})
     train(args, config)
     dist.destroy_process_group()
     print("done", flush=True)
