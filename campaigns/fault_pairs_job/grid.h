@@ -1,0 +1,2 @@
+int grid_left(int rank, int ranks);
+int grid_right(int rank, int ranks);
