@@ -21,11 +21,11 @@ using layout::port_name;
 
 // Hosts with as many GPUs and the same CPU: only among these is a difference a fault. A cluster of
 // several models works, and its hosts have different cards by design.
-using Kind = std::pair<std::size_t, std::string>;
+using GpusAndCpu = std::pair<std::size_t, std::string>;
 using Group = std::vector<Participant>;
 
-std::map<Kind, Group> groups_of(const Scene& scene) {
-  std::map<Kind, Group> groups;
+std::map<GpusAndCpu, Group> groups_of(const Scene& scene) {
+  std::map<GpusAndCpu, Group> groups;
   for (const Participant& host : participants(scene)) {
     groups[{host.facts->gpus.size(), host.facts->cpu.model}].push_back(host);
   }
