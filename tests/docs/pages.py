@@ -36,3 +36,10 @@ def take(page, first):
     assert len(found) == 1, f"{page} has {len(found)} blocks that begin with: {first}"
     taken.add(found[0].name)
     return found[0].lines
+
+
+def with_other(line, pattern, replacement):
+    """The line with a smaller number, or another name, in the one place that the pattern finds."""
+    changed, count = re.subn(pattern, replacement, line)
+    assert count == 1, f"'{pattern}' is {count} times in: {line}"
+    return changed

@@ -4,11 +4,9 @@ import os
 import re
 import shlex
 import subprocess
-import uuid
 
 import pytest
-from tests.bare_root import WANTED
-from tests.docs.pages import ROOT, take
+from tests.docs.pages import ROOT, take, with_other
 from tests.docs.terminal import Terminal
 from tests.on_terminal import on_terminal
 from tests.run.conftest import Cluster
@@ -38,9 +36,6 @@ HABITS = take("docs/habits.md", "$ muster run ")
 EXPRESSION, HOST_FILE, CONFIGURATION = take("docs/hosts.md", "muster hosts -H ")
 MIXED = take("docs/hosts.md", "muster: hosts.txt:3:3: ")
 YAML = take("docs/hosts.md", "hosts: ")
-LAB_UP, LAB_SHELL, LAB_EXEC, LAB_STATUS, LAB_DOWN = take("docs/lab.md", "muster lab up --nodes 4")
-LIKE_UP, LIKE_SEE, LIKE_BREAK, LIKE_MEND = take("docs/lab.md", "muster lab up --nodes 2 --like ")
-DEBIAN, DEBIAN_UP = take("docs/lab.md", "mmdebstrap ")
 LOST = take("README.md", "muster: host node2 was lost ")
 (RUN,) = take("docs/run.md", "muster run -H n[1-3] --nproc-per-node 2 ")
 RUN_SAYS = take("docs/run.md", "muster: run ")
@@ -71,13 +66,6 @@ while os.path.exists("/tmp/wait") and restart == "0": time.sleep(0.1)
 def said_by(ranks, size, words=(), restart=0):
     """What the script prints, with muster's labels: `ranks` are the hosts in the order of ranks."""
     return sorted(f"[{host}:{rank}] " + PROGRAM.format(rank=rank, size=size, restart=restart, words=list(words)) for rank, host in enumerate(ranks))
-
-
-def with_other(line, pattern, replacement):
-    """The line with a smaller number, or another name, in the one place that the pattern finds."""
-    changed, count = re.subn(pattern, replacement, line)
-    assert count == 1, f"'{pattern}' is {count} times in: {line}"
-    return changed
 
 
 def pattern_of(lines, *differ):
@@ -428,52 +416,6 @@ def test_every_key_of_the_configuration(folder, tmp_path):
 def test_a_file_of_two_formats(folder, tmp_path):
     (tmp_path / "hosts.txt").write_text("n1 slots=4\n\nn3:4\n")
     assert folder("muster hosts --hostfile hosts.txt", code=2).stderr.splitlines() == MIXED
-
-
-# lab.md
-
-@pytest.fixture
-def named(muster):
-    """named(line): runs the line with a name for the lab, which is down afterwards."""
-    name = "t" + uuid.uuid4().hex[:8]
-
-    def run(line, **options):
-        words = shlex.split(with_other(line, r"^muster lab (\w+)", rf"{muster} lab \1 --name {name}"))
-        done = subprocess.run(words, capture_output=True, text=True, timeout=patient(60), **options)
-        assert done.returncode == 0, done
-        return done.stdout
-
-    yield run
-    subprocess.run([muster, "lab", "down", "--name", name], capture_output=True, timeout=patient(60))
-
-
-def test_a_lab(named):
-    named(LAB_UP)
-    assert named(LAB_SHELL, input="hostname; id -un; exit\n").split() == ["launcher", "dev"]
-    assert named(LAB_EXEC) == "n2\n"
-    said = named(LAB_STATUS)
-    assert re.findall(r"^(\S+) +up +connected ", said, re.M) == ["launcher", "n1", "n2", "n3", "n4"], said
-    named(LAB_DOWN)
-    with pytest.raises(AssertionError, match="no lab"):
-        named(LAB_STATUS)
-
-
-def test_a_lab_like_a_machine(named):
-    state = "muster lab exec n2 -- cat /sys/class/infiniband/mlx5_5/ports/1/state"
-    named(LIKE_UP)
-    assert named(LIKE_SEE).count("NVIDIA H100") == 8
-    named(LIKE_BREAK)
-    assert named(state) == "1: DOWN\n"
-    named(LIKE_MEND)
-    assert named(state) == "4: ACTIVE\n"
-
-
-def test_a_lab_with_another_root(named, bare_root):
-    """mmdebstrap needs the network. The root of the tests has the same packages."""
-    packages, root = re.fullmatch(r"mmdebstrap --variant=minbase --include=(\S+) bookworm (\S+)", DEBIAN).groups()
-    assert {"apt", *packages.split(",")} == set(WANTED)
-    named(with_other(DEBIAN_UP, re.escape(root) + "$", str(bare_root)))
-    assert named("muster lab exec n2 -- sh -c 'hostname; command -v python3 rsync mpirun || true'").split() == ["n2", "/usr/bin/python3"]
 
 
 # run.md
