@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -123,6 +124,17 @@ explain::Evidence kernel_evidence(const explain::Matcher& matcher, const std::st
   return scan.finish();
 }
 
+// The ends are in words: "exit code 3".
+std::set<int> exited_ranks(const run::Summary& summary) {
+  std::set<int> ranks;
+  for (const auto& [end, whose] : summary.ends) {
+    if (end.starts_with("exit code ") && end != "exit code 0") {
+      ranks.insert(whose.begin(), whose.end());
+    }
+  }
+  return ranks;
+}
+
 // What the files of the run tell beyond its output.
 explain::RunKnowledge knowledge_of(const run::Summary& summary, const std::string& folder,
                                    const explain::Matcher& matcher) {
@@ -131,6 +143,7 @@ explain::RunKnowledge knowledge_of(const run::Summary& summary, const std::strin
           .verdict = summary.text,
           .hosts = summary.hosts,
           .fatal_signal = fatal_signal(summary),
+          .exited_ranks = exited_ranks(summary),
           .findings = findings_in(folder),
           .kernel = kernel_evidence(matcher, folder)};
 }

@@ -115,7 +115,8 @@ std::vector<std::string> lines_in(const Explanation& explanation, const Room& ro
 }  // namespace
 
 bool is_confident(const Explanation& explanation) {
-  return explanation.confidence >= Confidence::kMedium && !explanation.causes.empty();
+  return explanation.confidence >= Confidence::kMedium && !explanation.causes.empty() &&
+         !is_parting_words(explanation.causes.front());
 }
 
 std::vector<std::string> brief_lines(const Explanation& explanation, std::size_t most,

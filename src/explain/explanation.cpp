@@ -146,6 +146,7 @@ Confidence confidence_of(const std::vector<Candidate>& sorted, const Evidence& e
   const auto is_supported = [](const Candidate& one) {
     return one.is_proven || !one.cause.found_before.empty();
   };
+  if (causes > 0 && is_parting_words(sorted.front().cause)) return Confidence::kMedium;
   if (causes == 1) {
     const bool is_crash = run.fatal_signal && run.fatal_signal->signal != SIGKILL &&
                           run.fatal_signal->signal != SIGTERM;  // who sent these is not known
@@ -204,6 +205,7 @@ Tier tier_of(const catalogue::Failure& failure) {
 Explanation explain(const Evidence& evidence, const RunKnowledge& run) {
   std::vector<Candidate> candidates = candidates_of(evidence, run);
   add_run_evidence(candidates, run);
+  add_parting_words(candidates, evidence.parting_words, run);
   std::erase_if(candidates, [](const Candidate& one) { return one.tier == Tier::kIgnored; });
   const bool has_started = std::any_of(candidates.begin(), candidates.end(),
                                        [](const auto& one) { return shows_start(one.cause); });

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ enum class Confidence {
   kHigh,    // one cause explains the log
 };
 
-// A failure of the catalogue, an exception of the program, or both.
+// A failure of the catalogue, an exception of the program, or both. Neither: what a rank printed
+// before it gave up.
 struct Cause {
   const catalogue::Failure* failure = nullptr;
   std::optional<SeenException> exception = std::nullopt;
@@ -59,6 +61,7 @@ struct RunKnowledge {
   std::string verdict = {};  // "rank 3 on n2 ended with exit code 1"
   std::vector<std::string> hosts = {};
   std::optional<FatalSignal> fatal_signal = std::nullopt;
+  std::set<int> exited_ranks = {};  // those that failed with an exit code, and not by a signal
   std::vector<CheckFinding> findings = {};
   Evidence kernel = {};  // from the logs of the hosts' kernels since the run began
 };
@@ -73,6 +76,10 @@ struct Explanation {
 };
 
 [[nodiscard]] Explanation explain(const Evidence& evidence, const RunKnowledge& run = {});
+
+[[nodiscard]] inline bool is_parting_words(const Cause& cause) {
+  return cause.failure == nullptr && !cause.exception;
+}
 
 // Replaces "{host}" by its value or, if it has none, by "HOST"; "{{" is a brace.
 [[nodiscard]] std::string filled(const std::string& text,

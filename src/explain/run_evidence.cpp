@@ -155,7 +155,48 @@ void add_findings(std::vector<Candidate>& candidates, const RunKnowledge& run) {
   candidates.insert(candidates.end(), more.begin(), more.end());
 }
 
+bool is_explained(const PartingWords& words, const std::vector<Candidate>& candidates) {
+  return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& one) {
+    const bool is_same_line =
+        one.cause.place.file == words.place.file && one.cause.place.line == words.place.line;
+    const auto& ranks = one.cause.ranks;
+    const bool is_of_rank = std::find(ranks.begin(), ranks.end(), words.origin.rank) != ranks.end();
+    return is_same_line ||
+           (is_of_rank && (one.tier == Tier::kCause || one.cause.exception.has_value()));
+  });
+}
+
+// Equal words of several ranks are one cause.
+bool add_to_equal(std::vector<Candidate>& candidates, const PartingWords& words) {
+  const auto equal = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
+    return is_parting_words(one.cause) && one.cause.text == words.text;
+  });
+  if (equal == candidates.end()) return false;
+  equal->cause.ranks.push_back(words.origin.rank);
+  if (!words.origin.host.empty() && !contains(equal->cause.hosts, words.origin.host)) {
+    equal->cause.hosts.push_back(words.origin.host);
+  }
+  return true;
+}
+
 }  // namespace
+
+void add_parting_words(std::vector<Candidate>& candidates, const std::vector<PartingWords>& words,
+                       const RunKnowledge& run) {
+  std::vector<Candidate> more;
+  for (const PartingWords& one : words) {
+    if (!one.before_abort && !run.exited_ranks.contains(one.origin.rank)) continue;
+    if (is_explained(one, candidates) || add_to_equal(more, one)) continue;
+    const bool is_first = one.origin.rank >= 0 && one.origin.rank == run.first_failed_rank;
+    Cause cause{.place = one.place, .origin = one.origin, .text = one.text, .order = one.order};
+    if (one.origin.rank >= 0) cause.ranks = {one.origin.rank};
+    if (!one.origin.host.empty()) cause.hosts = {one.origin.host};
+    const bool is_cause = one.is_labelled && (one.before_abort || is_first);
+    more.push_back({.tier = is_cause ? Tier::kCause : Tier::kDoubtful, .cause = std::move(cause)});
+  }
+  for (Candidate& one : more) std::sort(one.cause.ranks.begin(), one.cause.ranks.end());
+  candidates.insert(candidates.end(), more.begin(), more.end());
+}
 
 void add_run_evidence(std::vector<Candidate>& candidates, const RunKnowledge& run) {
   add_kernel(candidates, run);

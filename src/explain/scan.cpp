@@ -1,6 +1,7 @@
 #include "explain/scan.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <deque>
 #include <optional>
 #include <unordered_map>
@@ -66,6 +67,13 @@ std::string shape_of(std::string_view text) {
   return shape;
 }
 
+// -1: it is none.
+int number_of(const std::string& text) {
+  int number = -1;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failed == std::errc() && end == text.data() + text.size() ? number : -1;
+}
+
 Exception printable_of(Exception exception) {
   for (std::string* text : {&exception.type, &exception.message, &exception.said,
                             &exception.frame.file, &exception.frame.function}) {
@@ -120,6 +128,8 @@ class Scan::State {
 
   Evidence finish() {
     end_file();
+    evidence_.parting_words = parting_words_.finish();
+    for (PartingWords& words : evidence_.parting_words) words.text = shown(words.text);
     for (auto& [key, seen] : exceptions_) evidence_.exceptions.push_back(std::move(seen));
     std::stable_sort(evidence_.exceptions.begin(), evidence_.exceptions.end(),
                      [](const auto& a, const auto& b) { return a.order < b.order; });
@@ -151,6 +161,7 @@ class Scan::State {
     end_paragraph();
     end_help();
     for (const Exception& exception : tracebacks_.rest()) add(exception);
+    parting_words_.end_file();
   }
 
   void end_line() {
@@ -178,7 +189,29 @@ class Scan::State {
     const std::vector<Match> matches = matcher_.find(text, is_odd);
     for (const Match& match : matches) add(match, origin, text, in_paragraph);
     if (!matches.empty()) help_is_known_ = true;
+    note_parting_words(matches, origin, text, in_paragraph);
     if (is_odd && matches.empty() && !in_paragraph) add_odd(origin, text);
+  }
+
+  void note_parting_words(const std::vector<Match>& matches, const Origin& origin,
+                          std::string_view text, bool in_paragraph) {
+    using Meaning = PartingWordsOfRanks::Meaning;
+    constexpr std::string_view kAborted = "mpi-abort-called";
+    auto meaning = matches.empty() ? Meaning::kUnknown : Meaning::kHarmless;
+    for (const Match& match : matches) {
+      if (match.failure->id == kAborted) {
+        const auto values = matcher_.values_of(match, text);
+        const auto rank = values.find("rank");
+        return parting_words_.take_abort(origin,
+                                         rank == values.end() ? -1 : number_of(rank->second));
+      }
+      if (match.failure->kind == catalogue::Kind::kCause) meaning = Meaning::kCause;
+      if (match.failure->kind == catalogue::Kind::kConsequence && meaning != Meaning::kCause) {
+        meaning = Meaning::kConsequence;
+      }
+    }
+    if (in_paragraph && matches.empty()) return;  // its lines were taken
+    parting_words_.take(origin, text, meaning, place_of(line_), evidence_.lines);
   }
 
   void add(const Match& match, const Origin& origin, std::string_view text, bool in_paragraph) {
@@ -339,6 +372,7 @@ class Scan::State {
   Origin paragraph_origin_;
 
   Tracebacks tracebacks_;
+  PartingWordsOfRanks parting_words_;
   std::unordered_map<const catalogue::Failure*, std::size_t> seen_;
   std::unordered_map<std::string, SeenException> exceptions_;
   std::deque<std::string> later_;  // keys of those after the first

@@ -12,15 +12,12 @@
 
 #include "catalogue/catalogue.hpp"
 #include "explain/matcher.hpp"
+#include "explain/parting_words.hpp"
+#include "explain/place.hpp"
 #include "explain/source_label.hpp"
 #include "explain/traceback.hpp"
 
 namespace muster::explain {
-
-struct Place {
-  std::string file;        // as the user named it
-  std::uint64_t line = 0;  // from 1; 0: unknown, because the lines before were not counted
-};
 
 // One line that shows a failure of the catalogue.
 struct Sighting {
@@ -60,9 +57,10 @@ struct Oddity {
 };
 
 struct Evidence {
-  std::vector<SeenFailure> failures = {};      // in the order of their first lines
-  std::vector<SeenException> exceptions = {};  // likewise
-  std::vector<Oddity> oddities = {};           // the rarest and last ones, at most five
+  std::vector<SeenFailure> failures = {};        // in the order of their first lines
+  std::vector<SeenException> exceptions = {};    // likewise
+  std::vector<Oddity> oddities = {};             // the rarest and last ones, at most five
+  std::vector<PartingWords> parting_words = {};  // of ranks whose failure nothing above explains
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;
 };

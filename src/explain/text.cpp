@@ -46,10 +46,20 @@ std::string cause_text(const Cause& cause, std::size_t width) {
     text += row(exception.is_users ? "your code" : "code", frame_text(exception.frame), width);
     if (exception.first) text += row("because of", headline(*exception.first), width);
   }
-  text += cause.place.file.empty() ? row("shown by", cause.text, width)
-                                   : row("seen in", evidence_of(cause), width);
+  if (cause.place.file.empty()) {
+    text += row("shown by", cause.text, width);
+  } else {
+    const std::string where =
+        is_parting_words(cause) ? place_text(cause.place) : evidence_of(cause);
+    text += row("seen in", where, width);
+  }
   if (!cause.found_before.empty()) {
     text += row("before", "check found it before the run: " + cause.found_before, width);
+  }
+  if (is_parting_words(cause)) {
+    text += row("meaning",
+                "muster does not know this message. It is the last one before the rank gave up.",
+                width);
   }
   if (cause.failure == nullptr) return text;
   text += row("meaning", filled(cause.failure->meaning, cause.values), width);
@@ -89,6 +99,9 @@ std::string confidence_text(const Explanation& explanation) {
                  : "Confidence: high; what is listed below is milder, or of ranks that failed "
                    "later.\n";
     case Confidence::kMedium:
+      if (is_parting_words(explanation.causes.front())) {
+        return "Confidence: medium; nothing else in the log explains why this rank failed.\n";
+      }
       if (explanation.causes.front().place.file.empty()) {
         return "Confidence: medium; no line of the log shows it.\n";
       }

@@ -44,6 +44,7 @@ std::string frame_text(const Frame& frame) {
 }
 
 std::string title_of(const Cause& cause) {
+  if (is_parting_words(cause)) return cause.text;
   if (cause.failure == nullptr) return headline(cause.exception->exception);
   return fmt::format("{} [{}]",
                      sentence(filled(cause.failure->title, cause.values), cause.failure->title),

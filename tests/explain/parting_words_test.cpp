@@ -1,0 +1,105 @@
+// What ranks print before they give up, in words that the catalogue does not have.
+#include <gtest/gtest.h>
+
+#include "explain/scanned.hpp"
+#include "explain/text.hpp"
+
+namespace muster::explain {
+namespace {
+
+const std::string kAbort =
+    "MPI_ABORT was invoked on rank 1 in communicator MPI_COMM_WORLD\nwith errorcode 7.\n";
+const std::string kPeerGone =
+    "RuntimeError: [/pytorch/gloo/transport/tcp/pair.cc:547] Connection closed by peer "
+    "[198.18.1.2]:33218\n";
+
+RunKnowledge exited(std::set<int> ranks, int first = -1) {
+  return {.first_failed_rank = first, .exited_ranks = std::move(ranks)};
+}
+
+struct File {
+  const char* name;
+  std::string text;
+};
+
+Explanation explained_files(const std::vector<File>& files, const RunKnowledge& run = {}) {
+  Scan scan(whole_matcher());
+  for (const File& file : files) {
+    scan.begin(file.name);
+    scan.take(file.text);
+  }
+  return explain(scan.finish(), run);
+}
+
+TEST(PartingWords, BeforeAnAbortAreACause) {
+  const Explanation found = explained("[n1:0] step 4\n[n2:1] cannot open grid-1.txt\n[n2:1] " +
+                                      kAbort + "[n1:0] step 5\n");
+  ASSERT_EQ(found.causes.size(), 1U);
+  EXPECT_TRUE(is_parting_words(found.causes[0]));
+  EXPECT_EQ(found.confidence, Confidence::kMedium);
+  EXPECT_EQ(full_text(found, 80).find(
+                "cannot open grid-1.txt\n"
+                "  where      rank 1 on n2\n"
+                "  seen in    log:2\n"
+                "  meaning    muster does not know this message. It is the last one before the\n"
+                "             rank gave up.\n"),
+            0U)
+      << full_text(found, 80);
+}
+
+TEST(PartingWords, AreFoundIfTheEngineReportsTheAbortElsewhere) {
+  const Explanation found =
+      explained_files({{"err", "[n2:1] cannot open grid-1.txt\n"},
+                       {"engine", "----------------------------------\n" + kAbort},
+                       {"out", "[n2:1] step 5\n"}});
+  ASSERT_EQ(found.causes.size(), 1U);
+  EXPECT_EQ(found.causes[0].text, "cannot open grid-1.txt");
+  EXPECT_EQ(found.causes[0].place.file, "err");
+}
+
+TEST(PartingWords, WithoutALabelAreDoubtful) {
+  const Explanation found = explained("cannot open grid-1.txt\n" + kAbort);
+  ASSERT_EQ(found.causes.size(), 1U);
+  EXPECT_EQ(found.causes[0].text, "cannot open grid-1.txt");
+  EXPECT_EQ(found.causes[0].ranks, std::vector<int>{1});
+  EXPECT_EQ(found.confidence, Confidence::kLow);
+  EXPECT_EQ(explained("cannot open grid-1.txt\nstep 5\n").causes.size(), 0U);
+}
+
+TEST(PartingWords, BeforeAnExitAreACauseForTheRankThatFailedFirst) {
+  const std::string log = "[n1:0] wrong step\n[n2:1] wrong size\n[n2:2] wrong step\n";
+  const Explanation found = explained(log, exited({0, 1, 2}, 1));
+  ASSERT_EQ(found.causes.size(), 2U);
+  EXPECT_EQ(found.causes[0].text, "wrong size");
+  EXPECT_EQ(found.causes[1].text, "wrong step");
+  EXPECT_EQ(found.causes[1].ranks, (std::vector<int>{0, 2}));
+  EXPECT_EQ(explained(log, exited({})).causes.size(), 0U);
+  EXPECT_EQ(explained(log, exited({0}, 1)).confidence, Confidence::kLow);
+}
+
+TEST(PartingWords, AreNotNeededWhereSomethingElseExplainsTheRank) {
+  for (const std::string& line : {
+           "[n2:1] " + kPeerGone,
+           std::string(
+               "[n2:1] NCCL WARN Error while creating shared memory segment /dev/shm/nccl-x "
+               "(size 9), error: No space left on device\n"),
+           std::string(
+               "[n2:1] Traceback (most recent call last):\n[n2:1]   File \"a.py\", line 5, in f\n"
+               "[n2:1] ValueError: x\n"),
+       }) {
+    const Explanation found = explained_files(
+        {{"err", line + "[n2:1] bye\n"}, {"out", "[n2:1] step 5\n"}}, exited({1}, 1));
+    for (const Cause& cause : found.causes) EXPECT_FALSE(is_parting_words(cause)) << line;
+  }
+}
+
+TEST(PartingWords, OfRulersAndNativeStacksAreNone) {
+  const Explanation found = explained(
+      "[n2:1] wrong size\n[n2:1] ./heat(+0x2dcc)[0x563229468dcc]\n[n2:1] ====================\n",
+      exited({1}, 1));
+  ASSERT_EQ(found.causes.size(), 1U);
+  EXPECT_EQ(found.causes[0].text, "wrong size");
+}
+
+}  // namespace
+}  // namespace muster::explain
