@@ -69,6 +69,17 @@ Finding none_there(const layout::Engine& engine, const Participant& host) {
           .fix = "install the same MPI on the host, at the same path as on this machine"};
 }
 
+// The launcher here has the program that it would start there.
+Finding lacks_daemon(const layout::Engine& engine, const facts::Mpi& here,
+                     const Participant& host) {
+  return {.id = std::string(kEngineMissing),
+          .severity = Severity::kError,
+          .hosts = {host.name()},
+          .what = fmt::format("{} starts {} on each host, and the host lacks it",
+                              name_of(engine.kind, engine.version), here.daemon),
+          .fix = "install the same MPI on the host again, at the same path as on this machine"};
+}
+
 // How the host's engine differs from the launcher's; nothing: not at all.
 std::optional<Finding> difference(const facts::Mpi& here, const facts::Mpi& there) {
   const layout::Version own = layout::parse_version(here.version);
@@ -212,11 +223,13 @@ Findings find_engine(const Scene& scene) {
       continue;
     }
     if (!there->missing_library.empty()) findings.push_back(cannot_start(scene, *there, host));
-    if (here != nullptr) {
-      auto finding = difference(*here, *there);
-      if (!finding) continue;
+    if (here == nullptr) continue;
+    auto finding = difference(*here, *there);
+    if (finding) {
       finding->hosts = {host.name()};
       findings.push_back(*std::move(finding));
+    } else if (!here->daemon.empty() && there->daemon.empty()) {
+      findings.push_back(lacks_daemon(engine, *here, host));
     }
   }
   return findings;

@@ -65,6 +65,16 @@ Finding lacks_interpreter(const Scene& scene, const facts::Program& program) {
   return finding;
 }
 
+Finding on_noexec_mount(const facts::Program& program) {
+  return {.id = std::string(kProgramMissing),
+          .severity = Severity::kError,
+          .what = fmt::format("{} cannot start on the host: {} is mounted with noexec",
+                              program.path, program.noexec_mount),
+          .fix = "put the program on another file system, or let root allow execution there:\n" +
+                 command_on_hosts("sudo mount -o remount,exec " +
+                                  sys::quote(std::string_view(program.noexec_mount)))};
+}
+
 Finding not_executable(const facts::Program& program) {
   return {.id = std::string(kProgramMissing),
           .severity = Severity::kError,
@@ -88,6 +98,7 @@ Finding lacks_libraries(const facts::Program& program) {
 std::optional<Finding> trouble(const Scene& scene, const facts::Program& program,
                                const facts::Facts& facts) {
   if (program.path.empty()) return missing(scene, program, facts);
+  if (!program.noexec_mount.empty()) return on_noexec_mount(program);
   if (!program.executable) return not_executable(program);
   if (!program.missing_interpreter.empty()) return lacks_interpreter(scene, program);
   if (!program.missing_libraries.empty()) return lacks_libraries(program);

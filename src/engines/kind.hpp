@@ -68,6 +68,8 @@ struct Kind {
   // An MPI has the same launcher at the same path on all hosts. Its daemons connect to the machine
   // that muster runs on, and programs must be linked to a library that fits.
   bool is_mpi = false;
+  // Beside an MPI's launcher: the program that it starts on other hosts. The first that is there.
+  Words daemons = {};
   // It starts ranks of every MPI with the same `pmi`; otherwise only of its own major version.
   bool fits_all_versions = false;
   std::string_view pmi = {};       // of an MPI: how its ranks meet a manager that starts them

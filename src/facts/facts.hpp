@@ -136,10 +136,11 @@ struct Container {
 };
 
 struct Mpi {
-  std::string kind;      // as engines::Kind::word; empty: not recognised
-  std::string version;   // "5.0.11"
-  std::string launcher;  // the mpirun looked at, absolute
-  FileIdentity library;  // the libmpi (or the launcher's own runtime library) beside it
+  std::string kind;         // as engines::Kind::word; empty: not recognised
+  std::string version;      // "5.0.11"
+  std::string launcher;     // the mpirun looked at, absolute
+  FileIdentity library;     // the libmpi (or the launcher's own runtime library) beside it
+  std::string daemon = {};  // beside it, what it starts on other hosts; empty: none is there
   // A library that MPI_Init opens by name and that is not where it looks; empty: all are there.
   std::string missing_library = {};
   std::string missing_is_in = {};  // the folder of this MPI that has it; empty: none has
@@ -164,6 +165,7 @@ struct Program {
   std::string name;  // as asked for
   std::string path;  // where it was found; empty: it is not there
   bool executable = false;
+  std::string noexec_mount = {};  // the mount point that forbids to execute it; empty: none does
   FileIdentity identity;
   std::optional<FileIdentity> libmpi;  // the one it would load
   std::string libmpi_kind = {};        // as Mpi::kind

@@ -88,6 +88,7 @@ void fields(V& v, FileIdentity& f) {
 template <class V>
 void fields(V& v, Mpi& m) {
   v("kind", m.kind), v("version", m.version), v("launcher", m.launcher), v("library", m.library);
+  v.maybe("daemon", m.daemon);
   v.maybe("missing_library", m.missing_library), v.maybe("missing_is_in", m.missing_is_in);
 }
 
@@ -108,6 +109,7 @@ void fields(V& v, Torch& t) {
 template <class V>
 void fields(V& v, Program& p) {
   v("name", p.name), v("path", p.path), v("executable", p.executable), v("identity", p.identity);
+  v.maybe("noexec_mount", p.noexec_mount);
   v("libmpi", p.libmpi), v("libmpi_kind", p.libmpi_kind), v("libmpi_version", p.libmpi_version);
   v("missing_libraries", p.missing_libraries);
   v("missing_interpreter", p.missing_interpreter), v("only_in_folder", p.only_in_folder);

@@ -117,6 +117,18 @@ bool loader_finds(const std::string& library, const Variables& environment) {
   return cache && cache->bytes().find(library + '\0') != std::string_view::npos;
 }
 
+// Beside the launcher, or beside what it links to.
+std::string find_daemon(const engines::Kind& kind, const std::string& launcher,
+                        const std::string& real) {
+  for (const std::string& folder : {folder_of(launcher), folder_of(real)}) {
+    for (const std::string_view name : kind.daemons) {
+      std::string path = folder + "/" + std::string(name);
+      if (sys::is_program(path)) return path;
+    }
+  }
+  return {};
+}
+
 void look_for_opened_library(const Variables& environment, Mpi& mpi) {
   const engines::Kind& kind = engines::find(mpi.kind);
   const std::string library(kind.opens_library);
@@ -150,7 +162,8 @@ Mpi read_mpi(const std::string& launcher, const Variables& environment,
   Mpi mpi{.kind = identity.kind,
           .version = identity.version,
           .launcher = launcher,
-          .library = library.empty() ? FileIdentity() : identity_of(library)};
+          .library = library.empty() ? FileIdentity() : identity_of(library),
+          .daemon = find_daemon(engines::find(identity.kind), launcher, real)};
   look_for_opened_library(environment, mpi);
   return mpi;
 }

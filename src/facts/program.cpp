@@ -1,6 +1,10 @@
 #include "facts/program.hpp"
 
+#include <climits>
+#include <cstdlib>
+
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "facts/interpreter.hpp"
@@ -18,6 +22,25 @@ constexpr const char* kDefaultPath = "/bin:/usr/bin";  // execvp's, where there 
 bool is_file(const std::string& path) {
   struct stat status{};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+std::string parent_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
+}
+
+bool is_noexec(const std::string& path) {
+  struct statvfs status{};
+  return ::statvfs(path.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0;
+}
+
+// The topmost directory above the file that is still mounted so.
+std::string noexec_mount(const std::string& path) {
+  char real[PATH_MAX];
+  if (!is_noexec(path) || ::realpath(path.c_str(), real) == nullptr) return {};
+  std::string mount = parent_of(real);
+  while (mount != "/" && is_noexec(parent_of(mount))) mount = parent_of(mount);
+  return mount;
 }
 
 void add_libraries(const Libraries& libraries, Program& program) {
@@ -75,6 +98,7 @@ FoundProgram read_program(const std::string& name, const std::string& folder,
     return found;
   }
   program.executable = ::access(program.path.c_str(), X_OK) == 0;
+  if (!program.executable) program.noexec_mount = noexec_mount(program.path);
   program.identity = identity_of(program.path);
   std::string interpreter;
   if (const auto file = MappedFile::open(program.path)) {

@@ -56,6 +56,16 @@ Error unreadable(const std::string& host, const std::string& trial) {
                   (trial.empty() ? "" : " try: " + trial)};
 }
 
+// Without a word: muster's own process says why it cannot start.
+Error shell_ended(const std::string& host, const sys::Ended& ended) {
+  return {.what = fmt::format("the login shell of the host ended with {} before it started muster",
+                              sys::to_text(ended)),
+          .where = {.host = host},
+          .hint = fmt::format("look for exit, return or set -e in the shell's start-up files "
+                              "there, such as ~/.bashrc; to try: ssh {} true; echo $?",
+                              host)};
+}
+
 Error agent_ended(const std::string& host, const sys::Ended& ended) {
   std::string said = printable_lines(ended.err);
   while (!said.empty() && said.back() == '\n') said.pop_back();
@@ -78,16 +88,27 @@ std::string push_failure(const Result<sys::Ended>& ended) {
   return said;
 }
 
-Error not_pushed(const std::string& host, const std::string& base, const Binary& binary,
-                 const std::string& why) {
+std::string push_hint(const std::string& host, const Binary& binary, const std::string& why) {
+  if (why.find("fork") != std::string::npos) {
+    return fmt::format(
+        "your user may start no more processes on the host; its limit: ssh {} ulimit -u (set in "
+        "/etc/security/limits.conf), and the processes: ssh {} 'ps -L -u $(id -u)'",
+        host, host);
+  }
   utsname machine{};
   (void)::uname(&machine);
+  return fmt::format(
+      "the binary needs {} MB of space, a file system without noexec, and a machine of the same "
+      "type as this one ({})",
+      binary.bytes / 1'000'000 + 1, machine.machine);
+}
+
+Error not_pushed(const std::string& host, const std::string& base, const Binary& binary,
+                 const std::string& why) {
   return {.what = fmt::format("cannot copy muster's binary to {}, or it does not run there{}{}",
                               base, why.empty() ? "" : ": ", why),
           .where = {.host = host},
-          .hint = fmt::format("the binary needs {} MB of space, a file system without noexec, and "
-                              "a machine of the same type as this one ({})",
-                              binary.bytes / 1'000'000 + 1, machine.machine)};
+          .hint = push_hint(host, binary, why)};
 }
 
 }  // namespace
@@ -281,7 +302,9 @@ Crew::State Crew::end_of_survey(Member& member, const remote::SessionEnd& end) c
     return State::kRefused;
   }
   if (!end.ended->timed_out && end.ended->signal == 0) {
-    member.survey.facts = unexpected(agent_ended(member.host, *end.ended));
+    const bool is_silent = !member.reached && end.ended->err.empty();
+    member.survey.facts = unexpected(is_silent ? shell_ended(member.host, *end.ended)
+                                               : agent_ended(member.host, *end.ended));
   }
   return State::kFailed;
 }

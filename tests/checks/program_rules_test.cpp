@@ -38,6 +38,19 @@ TEST(Engine, IsMissingOnAHost) {
   EXPECT_EQ(judged(world).front().evidence, "found Open MPI 5.0.11 at /elsewhere/bin/mpirun");
 }
 
+TEST(Engine, LacksItsDaemonOnAHost) {
+  World world = good_world(3);
+  world.launcher.mpi[0].daemon = "/opt/ompi/bin/prted";
+  for (int number : {1, 2, 3}) world.host(number).mpi[0].daemon = "/opt/ompi/bin/prted";
+  EXPECT_EQ(brief(world), "");
+  world.host(2).mpi[0].daemon.clear();
+  ASSERT_EQ(brief(world), "error n2 remote-daemon-not-in-path");
+  EXPECT_EQ(judged(world).front().what,
+            "Open MPI 5.0.11 starts /opt/ompi/bin/prted on each host, and the host lacks it");
+  world.launcher.mpi[0].daemon.clear();  // elsewhere: nothing is known
+  EXPECT_EQ(brief(world), "");
+}
+
 TEST(Engine, DiffersOnAHost) {
   World world = good_world(3);
   world.host(3).mpi = {open_mpi("5.1.0")};
@@ -236,6 +249,15 @@ TEST(Program, CannotBeExecuted) {
   world.host(3).program->executable = false;
   ASSERT_EQ(brief(world), "error n3 remote-exe-not-found");
   EXPECT_EQ(judged(world).front().fix, "  muster exec -H n3 -- 'chmod +x /opt/job/train'");
+}
+
+TEST(Program, IsOnAMountThatForbidsExecution) {
+  World world = good_world_with_program(3);
+  world.host(3).program->executable = false;
+  world.host(3).program->noexec_mount = "/opt/job";
+  ASSERT_EQ(brief(world), "error n3 remote-exe-not-found");
+  EXPECT_EQ(judged(world).front().what,
+            "/opt/job/train cannot start on the host: /opt/job is mounted with noexec");
 }
 
 TEST(Program, LacksLibraries) {

@@ -187,6 +187,8 @@ FAULTS = {
     "no engine here": Fault("n1", "true", [("remote-daemon-not-in-path", "error", ())], words=["--launcher", "/no/such/mpirun"]),
     "no engine on a host": one("n3", "/usr/bin/mpirun", NO_BINARY, ("remote-daemon-not-in-path", "error", ("n3",))),
     "no engine of another prefix": one("n3", f"{MPI['5.0']}/mpirun", NO_BINARY, ("remote-daemon-not-in-path", "error", ("n3",)), mpi="5.0"),
+    "no daemon of the engine": one("n2", "/usr/bin/orted", NO_BINARY, ("remote-daemon-not-in-path", "error", ("n2",)), says="same path as on this machine"),
+    "no daemon of another prefix": one("n3", f"{MPI['5.0']}/prted", NO_BINARY, ("remote-daemon-not-in-path", "error", ("n3",)), mpi="5.0"),
     "engine of another version": one("n2", "/usr/bin/mpirun", f'ln -sf {MPI["5.0"]}/mpirun "$1"', ("ompi-version-mismatch", "error", ("n2",)),
                                      says="5.0.11 on the host, Open MPI 4.1.4 on this machine"),
     "another build of libmpi": one("n2", LIBMPI, APPEND, ("ompi-version-mismatch", "warning", ("n2",)), mpi="5.0"),
@@ -196,6 +198,8 @@ FAULTS = {
     "program missing": one("n2", "rank-4.1", NO_BINARY, ("remote-exe-not-found", "error", ("n2",)), program="rank-4.1", says="muster sync -H n2 "),
     "program not executable": one("n3", "rank-4.1", 'chmod -x "$1"', ("remote-exe-not-found", "error", ("n3",)),
                                   program="rank-4.1", says=r"muster exec -H n3 -- 'chmod \+x /opt/.*/rank-4.1'"),
+    "program on a noexec mount": Fault("n3", 'mount --bind "$1" "$1" && mount -o remount,bind,noexec "$1"', [("remote-exe-not-found", "error", ("n3",))],
+                                       undo='umount "$1"', program="rank-4.1", says=r"muster exec -H n3 -- 'sudo mount -o remount,exec /opt/[^ ]*'"),
     "program differs": one("n2", "rank-4.1", APPEND, ("program-differs-between-hosts", "warning", ("n2",)), program="rank-4.1"),
     "script missing": one("n2", "train.py", NO_BINARY, ("remote-exe-not-found", "error", ("n2",)), program="python3 train.py", says="muster sync -H n2 /opt/"),
     "script stale": one("n2", "train.py", APPEND, ("program-differs-between-hosts", "warning", ("n2",)), program="python3 train.py",
@@ -347,12 +351,14 @@ def test_a_noexec_tmp_on_one_host_does_not_spoil_the_others(open_up):
     assert "3 of 3 hosts answered" in text, text
 
 
-def test_a_host_without_room_for_the_binary_says_so(open_up):
+def test_a_host_on_which_muster_cannot_start_says_why(open_up):
     lab = open_up()
     lab.shell("n2", "for i in /tmp /var/tmp /dev/shm; do mount -t tmpfs -o size=1m,mode=1777 none $i; done", root=True)
-    found = check(lab)
-    assert [(finding["severity"], finding["hosts"]) for finding in found.findings] == [("error", ["n2"])], found.findings
-    assert "No space left on device" in str(found.findings[0]), found.findings
+    lab.shell("n3", "echo exit 3 > ~/.bashrc")
+    said = {tuple(finding["hosts"]): finding for finding in check(lab).findings}
+    assert {hosts: finding["severity"] for hosts, finding in said.items()} == {("n2",): "error", ("n3",): "error"}, said
+    assert "No space left on device" in str(said["n2",]), said
+    assert "login shell of the host ended with exit code 3" in said["n3",]["what"] and "~/.bashrc" in said["n3",]["fix"], said
 
 
 # Networks.

@@ -68,6 +68,7 @@ Facts full() {
   facts.program->missing_libraries = {"libx.so"};
   facts.program->missing_interpreter = "/no/python";
   facts.program->only_in_folder = true;
+  facts.program->noexec_mount = "/opt";
   facts.program->torch = "2.13.0+cpu";
   facts.script =
       Script{.name = "t.py", .path = "/t.py", .files = {{"t.py", "ef"}}, .complete = false};
@@ -111,6 +112,7 @@ TEST(FactsJson, both_ways_lose_nothing) {
   EXPECT_EQ(read->folder_exists, std::optional(false));
   EXPECT_EQ(read->program->missing_interpreter, "/no/python");
   EXPECT_TRUE(read->program->only_in_folder);
+  EXPECT_EQ(read->program->noexec_mount, "/opt");
 }
 
 TEST(FactsJson, of_a_host_that_knows_nothing_can_be_read) {

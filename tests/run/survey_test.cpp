@@ -163,11 +163,22 @@ TEST(Survey, ABinaryThatCannotBeBroughtIsSaidWithTheHostsOwnWords) {
   EXPECT_NE(error_of(end, 2).what.find("Read-only file system"), std::string::npos);
 }
 
-TEST(Survey, AnAgentThatEndsAtOnceIsToldWithItsExitCode) {
+TEST(Survey, AUserWhoMayStartNoProcessIsToldWhereTheLimitIs) {
+  Scene scene(2);
+  scene.hosts[1].behaviour.shell_code = kNotThere;
+  scene.hosts[1].behaviour.program_missing = "/bin/sh: 2: Cannot fork\n";
+  const SceneEnd end = survey(scene);
+  EXPECT_NE(error_of(end, 1).hint.find("ssh n2 ulimit -u"), std::string::npos);
+  EXPECT_EQ(error_of(end, 1).hint.find("noexec"), std::string::npos);
+}
+
+TEST(Survey, ALoginShellThatEndsInSilenceIsNamed) {
   Scene scene(2);
   scene.hosts[0].behaviour.shell_code = 42;
   const SceneEnd end = survey(scene);
-  EXPECT_NE(error_of(end, 0).what.find("exit code 42"), std::string::npos);
+  EXPECT_EQ(error_of(end, 0).what,
+            "the login shell of the host ended with exit code 42 before it started muster");
+  EXPECT_NE(error_of(end, 0).hint.find("ssh n1 true"), std::string::npos);
 }
 
 TEST(Survey, ManySilentHostsCostTheirDeadlineOnce) {
