@@ -127,6 +127,9 @@ Result<int> explain_run(const std::string& name, bool json) {
     if (!json) sys::print_out("{} succeeded: there is no failure to explain.\n", id);
     return 0;
   }
+  if (summary && summary->interrupted) {
+    sys::print_err("muster: {} was interrupted, so there may be no failure to explain\n", id);
+  }
   if (!summary && run::may_be_running(folder)) {
     sys::print_err("muster: {} still runs; this is about its output so far\n", id);
   }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <set>
 #include <sstream>
 #include <utility>
 #include <vector>
@@ -124,17 +123,6 @@ explain::Evidence kernel_evidence(const explain::Matcher& matcher, const std::st
   return scan.finish();
 }
 
-// The ends are in words: "exit code 3".
-std::set<int> exited_ranks(const run::Summary& summary) {
-  std::set<int> ranks;
-  for (const auto& [end, whose] : summary.ends) {
-    if (end.starts_with("exit code ") && end != "exit code 0") {
-      ranks.insert(whose.begin(), whose.end());
-    }
-  }
-  return ranks;
-}
-
 // What the files of the run tell beyond its output.
 explain::RunKnowledge knowledge_of(const run::Summary& summary, const std::string& folder,
                                    const explain::Matcher& matcher) {
@@ -143,7 +131,8 @@ explain::RunKnowledge knowledge_of(const run::Summary& summary, const std::strin
           .verdict = summary.text,
           .hosts = summary.hosts,
           .fatal_signal = fatal_signal(summary),
-          .exited_ranks = exited_ranks(summary),
+          .exited_ranks = summary.exited_ranks,
+          .ended_by_muster = summary.ended_by_muster && summary.failed_rank < 0,
           .findings = findings_in(folder),
           .kernel = kernel_evidence(matcher, folder)};
 }

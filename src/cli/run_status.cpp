@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "cli/command.hpp"
+#include "run/record.hpp"
 #include "sys/file.hpp"
 #include "sys/print.hpp"
 
@@ -58,7 +59,12 @@ Result<int> conclude(const Result<run::Ending>& result, const std::string& path,
   if (!written) sys::print_err("muster: {}\n", to_text(written.error()));
   if (!result) sys::print_err("muster: {}\n", to_text(result.error()));
   const std::string whose = whose_code(ending);
-  if (!whose.empty()) sys::print_err("muster: {}\n", whose);
+  constexpr std::size_t kMostLines = 2;
+  if (!whose.empty()) {
+    for (const std::string& line : run::muster_lines(whose, kMostLines)) {
+      sys::print_err("{}\n", line);
+    }
+  }
   return ending.code;
 }
 

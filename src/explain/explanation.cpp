@@ -30,11 +30,13 @@ Tier tier_of_exception(const SeenException& seen) {
     return tier_of(*seen.failure);
   }
   // Ctrl-C, and how launchers report that a rank failed.
-  constexpr std::array kFollowing = {"KeyboardInterrupt", "ChildFailedError", "SignalException",
-                                     "BrokenPipeError"};
+  constexpr std::array kFollowing = {"KeyboardInterrupt",    "ChildFailedError",
+                                     "SignalException",      "BrokenPipeError",
+                                     "ConnectionResetError", "ConnectionAbortedError"};
   const bool is_following =
       std::find(kFollowing.begin(), kFollowing.end(), seen.exception.type) != kFollowing.end();
   if (is_following || is_raised_anew(seen.exception)) return Tier::kConsequence;
+  if (seen.exception.is_ignored) return Tier::kDoubtful;
   return seen.exception.is_users ? Tier::kCause : Tier::kDoubtful;
 }
 
@@ -70,32 +72,64 @@ Cause cause_of(const SeenException& seen) {
               .place = seen.place,
               .origin = seen.exception.origin,
               .text = headline(seen.exception),
+              .values = seen.values,
               .order = seen.order};
   name_ranks(cause, seen);
   return cause;
 }
 
-// An exception whose message the catalogue knows is one cause together with that failure.
+// What other lines of the same failure tell.
+void add_sighting(Cause& cause, const SeenFailure& seen, const RunKnowledge& run) {
+  std::map<std::string, std::string> values = telling_sighting(seen, run).values;
+  cause.values.merge(values);
+  cause.order = std::min(cause.order, seen.order);
+  name_ranks(cause, seen);
+}
+
+// An exception whose message the catalogue knows is one cause together with that failure. Several
+// such exceptions may be about different things: "No module named ..." of one that was handled, and
+// of one that was not.
 std::vector<Candidate> candidates_of(const Evidence& evidence, const RunKnowledge& run) {
   std::vector<Candidate> candidates;
-  std::set<const catalogue::Failure*> with_exception;
+  std::map<const catalogue::Failure*, std::size_t> with_exception;
   for (const SeenException& seen : evidence.exceptions) {
-    if (seen.failure != nullptr && !with_exception.insert(seen.failure).second) continue;
-    candidates.push_back({.tier = tier_of_exception(seen), .cause = cause_of(seen)});
+    const Tier tier = tier_of_exception(seen);
+    const bool is_first = seen.failure == nullptr || ++with_exception[seen.failure] == 1;
+    if (is_first || tier == Tier::kCause)
+      candidates.push_back({.tier = tier, .cause = cause_of(seen)});
   }
   for (const SeenFailure& seen : evidence.failures) {
-    if (!with_exception.contains(seen.failure)) {
+    const auto exceptions = with_exception.find(seen.failure);
+    if (exceptions == with_exception.end()) {
       candidates.push_back({.tier = tier_of(*seen.failure), .cause = cause_of(seen, run)});
       continue;
     }
-    for (Candidate& candidate : candidates) {
-      if (candidate.cause.failure != seen.failure) continue;
-      candidate.cause.values = telling_sighting(seen, run).values;
-      candidate.cause.order = std::min(candidate.cause.order, seen.order);
-      name_ranks(candidate.cause, seen);
-    }
+    const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
+      return one.cause.failure == seen.failure;
+    });
+    const bool is_alone = std::none_of(same + 1, candidates.end(), [&](const Candidate& one) {
+      return one.cause.failure == seen.failure;
+    });
+    if (is_alone) add_sighting(same->cause, seen, run);
   }
   return candidates;
+}
+
+// What one rank raised later ended it; the earlier one was handled.
+void doubt_handled(std::vector<Candidate>& candidates) {
+  const auto may_end = [](const Candidate& one) {
+    return one.tier == Tier::kCause && one.cause.exception && !one.cause.ranks.empty() &&
+           !one.cause.exception->exception.is_elsewhere;
+  };
+  for (Candidate& one : candidates) {
+    const bool is_handled =
+        may_end(one) &&
+        std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
+          return may_end(other) && other.cause.ranks == one.cause.ranks &&
+                 other.cause.order > one.cause.order;
+        });
+    if (is_handled) one.tier = Tier::kDoubtful;
+  }
 }
 
 bool is_about_start(const catalogue::Failure* failure) {
@@ -122,6 +156,27 @@ bool is_of_first(const Cause& cause, const RunKnowledge& run) {
                                                  run.first_failed_rank) != cause.ranks.end();
 }
 
+// The same failure on other ranks, in other words.
+bool repeats(const Cause& cause, const Cause& earlier) {
+  return cause.failure != nullptr && cause.failure == earlier.failure && !cause.ranks.empty() &&
+         !earlier.ranks.empty() &&
+         std::none_of(cause.ranks.begin(), cause.ranks.end(), [&](int rank) {
+           return std::find(earlier.ranks.begin(), earlier.ranks.end(), rank) !=
+                  earlier.ranks.end();
+         });
+}
+
+std::size_t count_causes(const std::vector<Candidate>& sorted) {
+  std::vector<const Cause*> counted;
+  for (const Candidate& one : sorted) {
+    const bool is_new = std::none_of(counted.begin(), counted.end(), [&](const Cause* earlier) {
+      return repeats(one.cause, *earlier);
+    });
+    if (one.tier == Tier::kCause && is_new) counted.push_back(&one.cause);
+  }
+  return counted.size();
+}
+
 // The first of several causes is the root cause if it alone has this mark.
 template <class HasMark>
 bool is_alone(const std::vector<Candidate>& sorted, const HasMark& has_mark) {
@@ -131,38 +186,70 @@ bool is_alone(const std::vector<Candidate>& sorted, const HasMark& has_mark) {
   return marked == 1 && has_mark(sorted.front());
 }
 
-Confidence confidence_of(const std::vector<Candidate>& sorted, const Evidence& evidence,
-                         const RunKnowledge& run) {
-  const auto count = [&](Tier tier) {
-    return std::count_if(sorted.begin(), sorted.end(),
-                         [&](const Candidate& one) { return one.tier == tier; });
-  };
-  const auto causes = count(Tier::kCause);
-  // The job may have gone on after it, as after noise of a login shell.
-  const auto is_later = [&](const Oddity& odd) { return odd.order > sorted.front().cause.order; };
-  const bool is_doubtful =
-      !sorted.empty() && is_about_start(sorted.front().cause) &&
-      std::any_of(evidence.oddities.begin(), evidence.oddities.end(), is_later);
-  const auto is_supported = [](const Candidate& one) {
-    return one.is_proven || !one.cause.found_before.empty();
-  };
-  if (causes > 0 && is_parting_words(sorted.front().cause)) return Confidence::kMedium;
-  if (causes == 1) {
-    const bool is_crash = run.fatal_signal && run.fatal_signal->signal != SIGKILL &&
-                          run.fatal_signal->signal != SIGTERM;  // who sent these is not known
-    const bool is_shown = !sorted.front().cause.place.file.empty() || is_crash;
-    const bool is_sure = is_supported(sorted.front()) || (!is_doubtful && is_shown);
-    return is_sure ? Confidence::kHigh : Confidence::kMedium;
+struct Certainty {
+  Confidence confidence;
+  const char* reason = "";
+};
+
+bool is_supported(const Candidate& one) {
+  return one.is_proven || !one.cause.found_before.empty();
+}
+
+// The job may have gone on after it, as after noise of a login shell.
+bool has_gone_on(const Cause& cause, const Evidence& evidence) {
+  return is_about_start(cause) &&
+         std::any_of(evidence.oddities.begin(), evidence.oddities.end(),
+                     [&](const Oddity& odd) { return odd.order > cause.order; });
+}
+
+Certainty certainty_of_one(const Candidate& only, const Evidence& evidence,
+                           const RunKnowledge& run) {
+  if (only.is_proven) return {Confidence::kHigh, "the system proves it"};
+  if (!only.cause.found_before.empty()) {
+    return {Confidence::kHigh, "the checks found it before the run too"};
   }
-  if (causes > 1) {
-    const auto of_first = [&](const Candidate& one) { return is_of_first(one.cause, run); };
-    return is_alone(sorted, is_supported) || is_alone(sorted, of_first) ? Confidence::kHigh
-                                                                        : Confidence::kMedium;
+  if (has_gone_on(only.cause, evidence)) {
+    return {Confidence::kMedium, "the job may have gone on after it: unknown errors came later"};
   }
-  const auto was_found = [](const Candidate& one) { return !one.cause.found_before.empty(); };
-  if (std::any_of(sorted.begin(), sorted.end(), was_found)) return Confidence::kMedium;
-  return count(Tier::kDoubtful) + count(Tier::kConsequence) > 0 ? Confidence::kLow
-                                                                : Confidence::kNone;
+  const bool is_crash = run.fatal_signal && run.fatal_signal->signal != SIGKILL &&
+                        run.fatal_signal->signal != SIGTERM;  // who sent these is not known
+  if (only.cause.place.file.empty() && !is_crash) {
+    return {Confidence::kMedium, "no line of the log shows it"};
+  }
+  return {Confidence::kHigh, "the log shows no other known cause"};
+}
+
+Certainty certainty_of_several(const std::vector<Candidate>& sorted, const RunKnowledge& run) {
+  const auto of_first = [&](const Candidate& one) { return is_of_first(one.cause, run); };
+  if (is_alone(sorted, is_supported)) {
+    return {Confidence::kHigh, sorted.front().is_proven ? "the system proves it"
+                                                        : "the checks found it before the run too"};
+  }
+  if (is_alone(sorted, of_first)) {
+    return {Confidence::kHigh, "the other causes are of ranks that failed later"};
+  }
+  return {Confidence::kMedium, "the log shows other failures that could be the cause too"};
+}
+
+Certainty certainty_of(const std::vector<Candidate>& sorted, const Evidence& evidence,
+                       const RunKnowledge& run) {
+  if (sorted.empty()) return {Confidence::kNone};
+  const Candidate& first = sorted.front();
+  if (first.tier == Tier::kCause) {
+    if (is_parting_words(first.cause)) {
+      return {Confidence::kMedium, "muster does not know this message"};
+    }
+    const Certainty certainty = count_causes(sorted) == 1 ? certainty_of_one(first, evidence, run)
+                                                          : certainty_of_several(sorted, run);
+    if (run.ended_by_muster && !is_supported(first)) {
+      return {std::min(certainty.confidence, Confidence::kMedium), "no rank failed by itself"};
+    }
+    return certainty;
+  }
+  if (std::any_of(sorted.begin(), sorted.end(), is_supported)) {
+    return {Confidence::kMedium, "the checks found it before the run, but no rank says so"};
+  }
+  return {Confidence::kLow, "this may be harmless, but nothing else explains a failure"};
 }
 
 // What a shell takes for one plain word, and no program for a flag.
@@ -193,6 +280,15 @@ void set_values(Cause& cause, const RunKnowledge& run) {
   }
 }
 
+// With what the kernel of the failed rank's host said.
+std::vector<Oddity> oddities_of(const Evidence& evidence, const RunKnowledge& run) {
+  std::vector<Oddity> oddities = evidence.oddities;
+  for (const Oddity& odd : run.kernel.oddities) {
+    if (odd.origin.host == run.first_failed_host) oddities.push_back(odd);
+  }
+  return oddities;
+}
+
 }  // namespace
 
 Tier tier_of(const catalogue::Failure& failure) {
@@ -204,6 +300,7 @@ Tier tier_of(const catalogue::Failure& failure) {
 
 Explanation explain(const Evidence& evidence, const RunKnowledge& run) {
   std::vector<Candidate> candidates = candidates_of(evidence, run);
+  doubt_handled(candidates);
   add_run_evidence(candidates, run);
   add_parting_words(candidates, evidence.parting_words, run);
   std::erase_if(candidates, [](const Candidate& one) { return one.tier == Tier::kIgnored; });
@@ -217,7 +314,9 @@ Explanation explain(const Evidence& evidence, const RunKnowledge& run) {
     };
     return key(a) < key(b);
   });
-  Explanation result{.confidence = confidence_of(candidates, evidence, run),
+  const Certainty certainty = certainty_of(candidates, evidence, run);
+  Explanation result{.confidence = certainty.confidence,
+                     .reason = certainty.reason,
                      .verdict = run.verdict,
                      .lines = evidence.lines};
   for (Candidate& candidate : candidates) {
@@ -226,7 +325,7 @@ Explanation explain(const Evidence& evidence, const RunKnowledge& run) {
     list.push_back(std::move(candidate.cause));
   }
   if (result.confidence < Confidence::kHigh && result.causes.size() < 2)
-    result.oddities = evidence.oddities;
+    result.oddities = oddities_of(evidence, run);
   return result;
 }
 

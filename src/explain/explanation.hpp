@@ -62,12 +62,14 @@ struct RunKnowledge {
   std::vector<std::string> hosts = {};
   std::optional<FatalSignal> fatal_signal = std::nullopt;
   std::set<int> exited_ranks = {};  // those that failed with an exit code, and not by a signal
+  bool ended_by_muster = false;     // and no rank had failed
   std::vector<CheckFinding> findings = {};
   Evidence kernel = {};  // from the logs of the hosts' kernels since the run began
 };
 
 struct Explanation {
   Confidence confidence = Confidence::kNone;
+  std::string reason = {};         // of that confidence; empty if there is no cause
   std::vector<Cause> causes = {};  // the root cause first
   std::vector<Cause> consequences = {};
   std::vector<Oddity> oddities = {};  // if there is no cause

@@ -1,6 +1,7 @@
 #include "explain/parting_words.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "explain/ascii.hpp"
@@ -8,22 +9,29 @@
 namespace muster::explain {
 namespace {
 
-constexpr std::size_t kMostOrigins = 4096;
+constexpr std::size_t kMostRanks = 65536;
+constexpr std::size_t kMostHosts = 4096;
 constexpr std::size_t kLongestWords = 400;
 
-// Rulers, and frames of a native stack: "./heat(+0x2dcc)[0x563229468dcc]".
+// No ruler, no frame of a native stack ("./heat(+0x2dcc)[0x563229468dcc]"), no line that continues
+// another one, no warning of Python and no progress bar.
 bool says_something(std::string_view text) {
-  const bool has_letters = std::any_of(text.begin(), text.end(), is_letter);
-  return has_letters && text.find("[0x") == std::string_view::npos &&
-         text.find("(+0x") == std::string_view::npos;
+  constexpr std::array kNothing = {"[0x", "(+0x", "Warning: ", "%|", "it/s"};
+  return std::any_of(text.begin(), text.end(), is_letter) && text.front() != ' ' &&
+         text.front() != '\t' &&
+         std::none_of(kNothing.begin(), kNothing.end(),
+                      [&](const char* sign) { return text.find(sign) != std::string_view::npos; });
 }
 
 }  // namespace
 
 PartingWordsOfRanks::Seen* PartingWordsOfRanks::seen_of(const Origin& origin) {
-  const auto found = seen_.find(origin);
-  if (found != seen_.end()) return &found->second;
-  return seen_.size() < kMostOrigins ? &seen_[origin] : nullptr;
+  if (origin.rank < 0) {
+    const bool is_full = of_nobody_.size() >= kMostHosts && !of_nobody_.contains(origin.host);
+    return is_full ? nullptr : &of_nobody_[origin.host];
+  }
+  const bool is_full = of_ranks_.size() >= kMostRanks && !of_ranks_.contains(origin.rank);
+  return is_full ? nullptr : &of_ranks_[origin.rank];
 }
 
 void PartingWordsOfRanks::take(const Origin& origin, std::string_view text, Meaning meaning,
@@ -35,6 +43,7 @@ void PartingWordsOfRanks::take(const Origin& origin, std::string_view text, Mean
   if (seen == nullptr || seen->is_over) return;
   if (meaning == Meaning::kUnknown) {
     seen->last.place = place;
+    seen->last.origin = origin;
     seen->last.text = text.substr(0, kLongestWords);
     seen->last.order = order;
     return;
@@ -44,45 +53,38 @@ void PartingWordsOfRanks::take(const Origin& origin, std::string_view text, Mean
 }
 
 void PartingWordsOfRanks::take_abort(const Origin& origin, int rank) {
-  const auto of_rank = std::find_if(seen_.begin(), seen_.end(), [rank](const auto& one) {
-    return rank >= 0 && one.first.rank == rank;
-  });
-  const auto found = of_rank != seen_.end() ? of_rank : seen_.find(origin);
-  if (found == seen_.end() || found->second.last.text.empty()) return;
+  const int whose = rank >= 0 ? rank : origin.rank;
+  if (const auto found = of_ranks_.find(whose); found != of_ranks_.end()) {
+    found->second.last.before_abort = true;
+    found->second.is_over = true;
+    return;
+  }
+  const auto found = of_nobody_.find(origin.host);
+  if (found == of_nobody_.end() || found->second.last.text.empty() || found->second.is_over) return;
   Seen& seen = found->second;
-  const bool is_labelled = found->first.rank >= 0;
-  if (is_labelled && seen.is_explained) return;
   seen.last.before_abort = true;
-  seen.is_explained = false;
+  seen.last.is_labelled = false;
+  seen.last.origin.rank = rank;
   seen.is_over = true;
-  seen.last.origin = found->first;
-  seen.last.is_labelled = is_labelled;
-  if (!is_labelled) seen.last.origin.rank = rank;
 }
 
 void PartingWordsOfRanks::end_file() {
-  for (auto one = seen_.begin(); one != seen_.end();) {
-    auto& [origin, seen] = *one;
-    if (origin.rank >= 0) {
-      seen.last.origin = origin;
-      seen.is_over = true;
-      ++one;
-      continue;
-    }
-    // Anybody may have printed these lines: only an abort says that they are somebody's last.
-    if (seen.last.before_abort) of_nobody_.push_back(std::move(seen.last));
-    one = seen_.erase(one);
+  for (auto& [rank, seen] : of_ranks_) seen.is_over = true;
+  // Anybody may have printed the other lines: only an abort says that they are somebody's last.
+  for (auto& [host, seen] : of_nobody_) {
+    if (seen.last.before_abort) before_aborts_.push_back(std::move(seen.last));
   }
+  of_nobody_.clear();
 }
 
 std::vector<PartingWords> PartingWordsOfRanks::finish() {
   end_file();
-  std::vector<PartingWords> words = std::move(of_nobody_);
-  for (auto& [origin, seen] : seen_) {
+  std::vector<PartingWords> words = std::move(before_aborts_);
+  for (auto& [rank, seen] : of_ranks_) {
     if (!seen.is_explained && !seen.last.text.empty()) words.push_back(std::move(seen.last));
   }
-  seen_.clear();
-  of_nobody_.clear();
+  before_aborts_.clear();
+  of_ranks_.clear();
   std::sort(words.begin(), words.end(),
             [](const auto& a, const auto& b) { return a.order < b.order; });
   return words;

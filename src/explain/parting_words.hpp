@@ -50,8 +50,9 @@ class PartingWordsOfRanks {
   };
   Seen* seen_of(const Origin& origin);
 
-  std::map<Origin, Seen> seen_;
-  std::vector<PartingWords> of_nobody_;  // from lines without a label
+  std::map<int, Seen> of_ranks_;
+  std::map<std::string, Seen> of_nobody_;    // by host: lines that name no rank
+  std::vector<PartingWords> before_aborts_;  // of such lines, in earlier files
 };
 
 }  // namespace muster::explain

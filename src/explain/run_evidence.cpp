@@ -52,6 +52,25 @@ bool mentions_gpus(const std::vector<Candidate>& candidates) {
   });
 }
 
+bool is_of_rank(const Cause& cause, int rank) {
+  return std::find(cause.ranks.begin(), cause.ranks.end(), rank) != cause.ranks.end();
+}
+
+// What the output names as the cause of the first failure, or what may be it.
+bool names_cause(const std::vector<Candidate>& of_output, const RunKnowledge& run) {
+  return std::any_of(of_output.begin(), of_output.end(), [&](const Candidate& one) {
+    return one.tier == Tier::kCause &&
+           (one.cause.ranks.empty() || is_of_rank(one.cause, run.first_failed_rank));
+  });
+}
+
+// The kernel killed a process on the host just before: the rank, or one of its children if the
+// rank does not give another reason.
+bool is_killed_for_memory(const RunKnowledge& run, const std::vector<Candidate>& of_output) {
+  if (!run.fatal_signal || !run.fatal_signal->memory_ran_out) return false;
+  return run.fatal_signal->signal == SIGKILL || !names_cause(of_output, run);
+}
+
 // The kernel's log may be about other programs and other times than those of the failure.
 Candidate kernel_candidate(const SeenFailure& seen, const RunKnowledge& run,
                            const std::vector<Candidate>& of_output) {
@@ -65,10 +84,8 @@ Candidate kernel_candidate(const SeenFailure& seen, const RunKnowledge& run,
                                 .hosts = {seen.hosts.begin(), seen.hosts.end()},
                                 .values = first.values}};
   const bool is_there = contains(candidate.cause.hosts, run.first_failed_host);
-  const bool was_killed =
-      run.fatal_signal && (run.fatal_signal->memory_ran_out || run.fatal_signal->signal == SIGKILL);
   const bool fits = is_there && (is_memory_kill(failure)
-                                     ? was_killed
+                                     ? is_killed_for_memory(run, of_output)
                                      : !has_cause(of_output) ||
                                            (failure.topic == "gpus" && mentions_gpus(of_output)));
   candidate.is_proven = fits && candidate.tier == Tier::kCause;
@@ -110,10 +127,11 @@ void add_signal(std::vector<Candidate>& candidates, const RunKnowledge& run) {
               .ranks = {run.first_failed_rank}};
   if (!run.first_failed_host.empty()) cause.hosts = {run.first_failed_host};
   if (fatal.pid > 0) cause.values["pid"] = std::to_string(fatal.pid);
-  const bool is_only_one = fatal.memory_ran_out || !has_cause(candidates);
+  const bool is_for_memory = is_killed_for_memory(run, candidates);
+  const bool is_only_one = is_for_memory || !names_cause(candidates, run);
   candidates.push_back({.tier = is_only_one ? Tier::kCause : Tier::kDoubtful,
                         .cause = std::move(cause),
-                        .is_proven = fatal.memory_ran_out});
+                        .is_proven = is_for_memory});
 }
 
 bool is_about(const CheckFinding& finding, const Cause& cause) {
@@ -157,12 +175,10 @@ void add_findings(std::vector<Candidate>& candidates, const RunKnowledge& run) {
 
 bool is_explained(const PartingWords& words, const std::vector<Candidate>& candidates) {
   return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& one) {
-    const bool is_same_line =
-        one.cause.place.file == words.place.file && one.cause.place.line == words.place.line;
-    const auto& ranks = one.cause.ranks;
-    const bool is_of_rank = std::find(ranks.begin(), ranks.end(), words.origin.rank) != ranks.end();
-    return is_same_line ||
-           (is_of_rank && (one.tier == Tier::kCause || one.cause.exception.has_value()));
+    const bool is_same_line = words.place.line != 0 && one.cause.place.line == words.place.line &&
+                              one.cause.place.file == words.place.file;
+    return is_same_line || (is_of_rank(one.cause, words.origin.rank) &&
+                            (one.tier == Tier::kCause || one.cause.exception.has_value()));
   });
 }
 
@@ -172,7 +188,9 @@ bool add_to_equal(std::vector<Candidate>& candidates, const PartingWords& words)
     return is_parting_words(one.cause) && one.cause.text == words.text;
   });
   if (equal == candidates.end()) return false;
-  equal->cause.ranks.push_back(words.origin.rank);
+  if (words.origin.rank >= 0 && !is_of_rank(equal->cause, words.origin.rank)) {
+    equal->cause.ranks.push_back(words.origin.rank);
+  }
   if (!words.origin.host.empty() && !contains(equal->cause.hosts, words.origin.host)) {
     equal->cause.hosts.push_back(words.origin.host);
   }
@@ -183,15 +201,16 @@ bool add_to_equal(std::vector<Candidate>& candidates, const PartingWords& words)
 
 void add_parting_words(std::vector<Candidate>& candidates, const std::vector<PartingWords>& words,
                        const RunKnowledge& run) {
+  const bool is_known = has_cause(candidates);
   std::vector<Candidate> more;
   for (const PartingWords& one : words) {
     if (!one.before_abort && !run.exited_ranks.contains(one.origin.rank)) continue;
     if (is_explained(one, candidates) || add_to_equal(more, one)) continue;
-    const bool is_first = one.origin.rank >= 0 && one.origin.rank == run.first_failed_rank;
+    const bool is_first = one.origin.rank == run.first_failed_rank;
     Cause cause{.place = one.place, .origin = one.origin, .text = one.text, .order = one.order};
     if (one.origin.rank >= 0) cause.ranks = {one.origin.rank};
     if (!one.origin.host.empty()) cause.hosts = {one.origin.host};
-    const bool is_cause = one.is_labelled && (one.before_abort || is_first);
+    const bool is_cause = !is_known && one.is_labelled && (one.before_abort || is_first);
     more.push_back({.tier = is_cause ? Tier::kCause : Tier::kDoubtful, .cause = std::move(cause)});
   }
   for (Candidate& one : more) std::sort(one.cause.ranks.begin(), one.cause.ranks.end());

@@ -23,7 +23,8 @@ constexpr std::size_t kFirstExceptions = 256;
 constexpr std::size_t kLastExceptions = 256;
 constexpr std::size_t kMostOddities = 4096;
 constexpr std::size_t kShownOddities = 5;
-constexpr std::size_t kLongestHelp = 80;  // lines between two rulers
+constexpr std::size_t kLongestHelp = 80;                   // lines between two rulers
+constexpr std::string_view kAborted = "mpi-abort-called";  // of the catalogue
 
 // Colours and movements of the cursor, "\x1b[1;31m".
 std::string without_escapes(std::string_view text) {
@@ -50,7 +51,9 @@ bool is_ruler(std::string_view text) {
 }
 
 std::string shown(std::string_view text) {
-  return printable(text.substr(0, kLongestShown)) + (text.size() > kLongestShown ? "..." : "");
+  std::string plain(text.substr(0, kLongestShown));
+  std::replace(plain.begin(), plain.end(), '\t', ' ');
+  return printable(plain) + (text.size() > kLongestShown ? "..." : "");
 }
 
 // Lines that differ in numbers only have the same shape.
@@ -99,7 +102,8 @@ class Scan::State {
   State(const Matcher& matcher, int ranks) : matcher_(matcher), ranks_(ranks) {}
 
   void begin(const std::string& file, const Origin& origin, bool has_labels) {
-    end_file();
+    end_part();
+    parting_words_.end_file();
     file_ = file;
     origin_ = origin;
     has_labels_ = has_labels;
@@ -109,7 +113,7 @@ class Scan::State {
   }
 
   void skip() {
-    end_file();
+    end_part();
     is_counted_ = false;
   }
 
@@ -127,7 +131,7 @@ class Scan::State {
   }
 
   Evidence finish() {
-    end_file();
+    end_part();
     evidence_.parting_words = parting_words_.finish();
     for (PartingWords& words : evidence_.parting_words) words.text = shown(words.text);
     for (auto& [key, seen] : exceptions_) evidence_.exceptions.push_back(std::move(seen));
@@ -156,12 +160,12 @@ class Scan::State {
     unfinished_.resize(std::min(unfinished_.size(), kLongestLine));
   }
 
-  void end_file() {
+  // What comes next does not continue what was read.
+  void end_part() {
     end_line();
     end_paragraph();
     end_help();
     for (const Exception& exception : tracebacks_.rest()) add(exception);
-    parting_words_.end_file();
   }
 
   void end_line() {
@@ -196,20 +200,23 @@ class Scan::State {
   void note_parting_words(const std::vector<Match>& matches, const Origin& origin,
                           std::string_view text, bool in_paragraph) {
     using Meaning = PartingWordsOfRanks::Meaning;
-    constexpr std::string_view kAborted = "mpi-abort-called";
     auto meaning = matches.empty() ? Meaning::kUnknown : Meaning::kHarmless;
+    bool is_abort = false;
+    int aborted = -1;
     for (const Match& match : matches) {
       if (match.failure->id == kAborted) {
+        is_abort = true;
         const auto values = matcher_.values_of(match, text);
         const auto rank = values.find("rank");
-        return parting_words_.take_abort(origin,
-                                         rank == values.end() ? -1 : number_of(rank->second));
-      }
-      if (match.failure->kind == catalogue::Kind::kCause) meaning = Meaning::kCause;
-      if (match.failure->kind == catalogue::Kind::kConsequence && meaning != Meaning::kCause) {
+        if (rank != values.end()) aborted = number_of(rank->second);
+      } else if (match.failure->kind == catalogue::Kind::kCause) {
+        meaning = Meaning::kCause;
+      } else if (match.failure->kind == catalogue::Kind::kConsequence &&
+                 meaning != Meaning::kCause) {
         meaning = Meaning::kConsequence;
       }
     }
+    if (is_abort) return parting_words_.take_abort(origin, aborted);
     if (in_paragraph && matches.empty()) return;  // its lines were taken
     parting_words_.take(origin, text, meaning, place_of(line_), evidence_.lines);
   }
@@ -233,7 +240,7 @@ class Scan::State {
       return;
     }
     if (seen.first.size() >= kMostSightings) return;
-    seen.first.push_back({.place = place_of(line_),
+    seen.first.push_back({.place = place_of(in_paragraph ? paragraph_begins_ : line_),
                           .origin = origin,
                           .text = shown(text),
                           .values = matcher_.values_of(match, text)});
@@ -282,8 +289,9 @@ class Scan::State {
 
   // A consequence that was raised while another exception was handled hides that one.
   void add(const Exception& exception) {
-    const catalogue::Failure* failure = failure_of(exception.said);
-    if (exception.first && failure != nullptr && failure->kind == catalogue::Kind::kConsequence) {
+    const Match match = telling_match(exception.said);
+    if (exception.first && match.failure != nullptr &&
+        match.failure->kind == catalogue::Kind::kConsequence) {
       add(*exception.first);
     }
     const std::string key = exception.type + shape_of(exception.message) + exception.frame.file +
@@ -293,7 +301,8 @@ class Scan::State {
     SeenException seen{.exception = printable_of(exception),
                        .place = place_of(exception.line),
                        .order = lines_before_ + exception.line,
-                       .failure = failure};
+                       .failure = match.failure};
+    if (match.failure != nullptr) seen.values = matcher_.values_of(match, exception.said);
     count(seen, exception.origin);
     exceptions_.emplace(key, std::move(seen));
     if (exceptions_.size() <= kFirstExceptions) return;
@@ -304,12 +313,12 @@ class Scan::State {
   }
 
   // A cause goes before a consequence.
-  const catalogue::Failure* failure_of(std::string_view text) {
+  Match telling_match(std::string_view text) {
     bool is_odd = false;
-    const catalogue::Failure* best = nullptr;
+    Match best;
     for (const Match& match : matcher_.find(text, is_odd)) {
       if (match.failure->kind == catalogue::Kind::kBenign) continue;
-      if (best == nullptr || match.failure->kind < best->kind) best = match.failure;
+      if (best.failure == nullptr || match.failure->kind < best.failure->kind) best = match;
     }
     return best;
   }
@@ -328,6 +337,7 @@ class Scan::State {
     if (help_lines_ == 1) end_help();
     if (help_lines_ > 0) --help_lines_;
     if (is_end || help_lines_ == 0) return;
+    if (paragraph_.empty()) paragraph_begins_ = line_;
     paragraph_origin_ = origin;
     const std::size_t start = text.find_first_not_of(' ');
     paragraph_ += (paragraph_.empty() ? "" : " ") + std::string(text.substr(start));
@@ -369,6 +379,7 @@ class Scan::State {
   std::vector<std::string> odd_lines_of_help_;
   std::string paragraph_;
   std::size_t paragraph_lines_ = 0;
+  std::uint64_t paragraph_begins_ = 0;  // its first line
   Origin paragraph_origin_;
 
   Tracebacks tracebacks_;

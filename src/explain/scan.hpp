@@ -45,6 +45,7 @@ struct SeenException {
   std::set<std::string> hosts = {};
   // What the catalogue knows of its message; nullptr: nothing.
   const catalogue::Failure* failure = nullptr;
+  std::map<std::string, std::string> values = {};  // by that pattern's names
 };
 
 // A line that nothing above explains.

@@ -16,9 +16,11 @@ constexpr std::size_t kLongestLabel = 96;
 constexpr int kLikelyRanks = 1024;
 
 bool is_host(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_';
-  });
+  constexpr std::size_t kLongestHost = 128;
+  return !text.empty() && text.size() <= kLongestHost &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return is_letter(c) || is_digit(c) || c == '-' || c == '.' || c == '_';
+         });
 }
 
 // The number that `text` begins with; the rest may be the end of a range, "0-31".
@@ -156,10 +158,15 @@ bool peel_word(std::string_view& line, Origin& origin) {
 
 SplitLine split_labels(std::string_view line, int ranks) {
   SplitLine result{.origin = {}, .text = line};
+  if (peel_musters(result.text, ranks, result.origin)) {
+    // muster knows the rank. PyTorch names it again, and programs print numbers of other kinds.
+    Origin of_program;
+    (void)peel_brackets(result.text, of_program);
+    return result;
+  }
   constexpr int kMostLabels = 3;
   for (int i = 0; i < kMostLabels; ++i) {
-    if (!peel_musters(result.text, ranks, result.origin) &&
-        !peel_brackets(result.text, result.origin) && !peel_word(result.text, result.origin)) {
+    if (!peel_brackets(result.text, result.origin) && !peel_word(result.text, result.origin)) {
       break;
     }
   }

@@ -92,28 +92,7 @@ std::string oddities_text(const std::vector<Oddity>& oddities, std::size_t width
 }
 
 std::string confidence_text(const Explanation& explanation) {
-  switch (explanation.confidence) {
-    case Confidence::kHigh:
-      return explanation.causes.size() == 1
-                 ? "Confidence: high; the log shows no other known cause.\n"
-                 : "Confidence: high; what is listed below is milder, or of ranks that failed "
-                   "later.\n";
-    case Confidence::kMedium:
-      if (is_parting_words(explanation.causes.front())) {
-        return "Confidence: medium; nothing else in the log explains why this rank failed.\n";
-      }
-      if (explanation.causes.front().place.file.empty()) {
-        return "Confidence: medium; no line of the log shows it.\n";
-      }
-      return "Confidence: medium; the log shows other failures that could be the cause too.\n";
-    case Confidence::kLow:
-      return explanation.causes.empty()
-                 ? ""
-                 : "Confidence: low; this may be harmless, but nothing else explains a failure.\n";
-    case Confidence::kNone:
-      return {};
-  }
-  return {};
+  return fmt::format("Confidence: {}; {}.\n", name_of(explanation.confidence), explanation.reason);
 }
 
 }  // namespace

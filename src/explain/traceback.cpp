@@ -99,6 +99,16 @@ bool begins_below_its_type(const Exception& exception, std::string_view text) {
          text.front() == ' ';
 }
 
+bool is_ignored(std::string_view text) {
+  return text.starts_with("Exception ignored ") || text.starts_with("Error in atexit.");
+}
+
+// What Python prints above a traceback that does not end the program.
+bool announces(std::string_view text) {
+  return is_ignored(text) || text.starts_with("Exception in thread ") ||
+         (text.starts_with("Process ") && text.ends_with(":"));
+}
+
 // The same but for digits, as times are.
 bool is_alike(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char one, char other) {
@@ -122,7 +132,14 @@ bool is_users_file(std::string_view file) {
   constexpr std::array kForeign = {
       std::string_view("/site-packages/"), std::string_view("/dist-packages/"),
       std::string_view("/lib/python3"), std::string_view("/lib64/python3"),
-      std::string_view("<frozen ")};
+      std::string_view("/torchinductor_")};
+  // Generated code has names such as "<frozen runpy>" and "<eval_with_key>.5".
+  constexpr std::array kTyped = {std::string_view("<stdin>"), std::string_view("<string>"),
+                                 std::string_view("<ipython")};
+  if (file.starts_with('<')) {
+    return std::any_of(kTyped.begin(), kTyped.end(),
+                       [&](std::string_view name) { return file.starts_with(name); });
+  }
   // Launchers such as /opt/venv/bin/torchrun are scripts.
   if (file.find("/bin/") != std::string_view::npos && !file.ends_with(".py")) return false;
   return std::none_of(kForeign.begin(), kForeign.end(), [&](std::string_view part) {
@@ -132,8 +149,11 @@ bool is_users_file(std::string_view file) {
 
 void Tracebacks::begin(const Origin& origin, std::string_view prefix) {
   make_room(open_);
-  open_[origin] = {
-      .prefix = std::string(prefix.substr(0, kLongestPrefix)), .last = {}, .users = {}};
+  const auto announced = announced_.extract(origin);
+  open_[origin] = {.prefix = std::string(prefix.substr(0, kLongestPrefix)),
+                   .last = {},
+                   .users = {},
+                   .announced_by = announced ? announced.mapped() : ""};
 }
 
 // What follows an exception: blank lines, then perhaps the announcement of one chained to it.
@@ -166,6 +186,8 @@ void Tracebacks::end(const Origin& origin, std::string_view text, std::uint64_t 
   exception.line = line;
   exception.is_users = open.users.has_value();
   exception.frame = open.users ? *open.users : *open.last;
+  exception.is_ignored = is_ignored(open.announced_by);
+  exception.is_elsewhere = !open.announced_by.empty() && !exception.is_ignored;
   if (const auto chained = chained_.extract(origin)) exception.first = chained.mapped();
   make_room(ended_);
   ended_[origin] = std::move(exception);
@@ -195,6 +217,11 @@ std::optional<Exception> Tracebacks::take(const Origin& origin, std::string_view
     begin(origin, text.substr(0, at));
     return complete;
   }
+  announced_.erase(origin);
+  if (announces(text)) {
+    make_room(announced_);
+    announced_[origin] = cut(text);
+  }
   const auto found = open_.find(origin);
   if (found == open_.end()) return complete;
   if (++found->second.lines > kMostLines) {
@@ -211,6 +238,7 @@ std::vector<Exception> Tracebacks::rest() {
   ended_.clear();
   open_.clear();
   chained_.clear();
+  announced_.clear();
   return exceptions;
 }
 

@@ -25,6 +25,8 @@ struct Exception {
   std::string said;     // its line, with the module of the type
   Frame frame = {};     // the innermost one of the user's own code, else the innermost of all
   bool is_users = false;
+  bool is_ignored = false;    // by Python itself, as in __del__
+  bool is_elsewhere = false;  // in a thread or process that the program started
   std::shared_ptr<const Exception> first = nullptr;  // of a chain, if this is its last one
   Origin origin = {};
   std::uint64_t line = 0;  // of the message, in the log
@@ -46,12 +48,14 @@ class Tracebacks {
     std::optional<Frame> users;
     int lines = 0;
     int others = 0;  // lines that do not belong to it
+    std::string announced_by;
   };
   void begin(const Origin& origin, std::string_view prefix);
   void take_line(const Origin& origin, std::string_view text, std::uint64_t line);
   void end(const Origin& origin, std::string_view text, std::uint64_t line);
   std::optional<Exception> after_end(const Origin& origin, std::string_view text);
 
+  std::map<Origin, std::string> announced_;  // the line above
   std::map<Origin, Open> open_;
   std::map<Origin, Exception> ended_;  // others may be chained to these
   std::map<Origin, std::shared_ptr<const Exception>> chained_;

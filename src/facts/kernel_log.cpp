@@ -80,7 +80,10 @@ std::vector<std::string> telling_kernel_lines(std::string_view records) {
     const std::string_view text = record.substr(semicolon + 1);
     if (is_telling(text)) lines.push_back(printable(text.substr(0, kLongestKernelLine)));
   }
-  if (lines.size() > kMostKernelLines) lines.erase(lines.begin(), lines.end() - kMostKernelLines);
+  // The first ones tell the cause, the last ones what it led to.
+  if (lines.size() > kMostKernelLines) {
+    lines.erase(lines.begin() + kMostKernelLines / 2, lines.end() - kMostKernelLines / 2);
+  }
   return lines;
 }
 

@@ -15,7 +15,7 @@ namespace muster::facts {
 [[nodiscard]] Result<std::string> read_kernel_records(int kmsg);
 
 // The texts of records that may explain why a program failed: memory that ran out, GPUs, hardware
-// errors, disks and links. At most kMostKernelLines, the latest ones. Pure.
+// errors, disks and links. At most kMostKernelLines: the first and the last ones. Pure.
 constexpr std::size_t kMostKernelLines = 100;
 constexpr std::size_t kLongestKernelLine = 400;
 [[nodiscard]] std::vector<std::string> telling_kernel_lines(std::string_view records);

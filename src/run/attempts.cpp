@@ -22,10 +22,16 @@ Ending interrupted(int signal) {
   return {.code = 128 + signal, .text = text, .stopped = true};
 }
 
-Ending out_of_time(double limit_s, std::string_view when) {
+// Of the attempt that failed, which is explained only if no other one is to follow.
+void point_to_cause(const Turn& turn) {
+  sys::print_err("  hint: to look for the cause of the failure: muster explain {}\n", turn.base);
+}
+
+Ending out_of_time(double limit_s, std::string_view when, const Turn& turn) {
   const std::string text =
       fmt::format("not started again: the time limit of {:g} s {}", limit_s, when);
   sys::print_err("muster: {}\n", text);
+  point_to_cause(turn);
   return {.code = kExitTimedOut, .text = text};
 }
 
@@ -100,7 +106,7 @@ Result<std::optional<Ending>> Attempts::attempt() {
   MUSTER_TRY(const std::optional<int> nothing_to_start, stage_.prepare(turn_, is_first()));
   if (nothing_to_start) return std::optional(Ending{.code = *nothing_to_start});
   if (rules_.patience.timeout_s > 0 && time_left() <= 0) {
-    return std::optional(out_of_time(rules_.patience.timeout_s, "has passed"));
+    return std::optional(out_of_time(rules_.patience.timeout_s, "has passed", turn_));
   }
   announce(gathered.look);
   const Patience patience = this->patience();
@@ -132,6 +138,7 @@ std::optional<Ending> Attempts::refuse(const Gathered& gathered) const {
                                        gathered.missing.front().host, gathered.missing.front().why,
                                        gathered.waited_s)
                          : "see above");
+  point_to_cause(turn_);
   return last_;
 }
 
@@ -180,7 +187,7 @@ std::optional<Ending> Attempts::follow_up(const AttemptEnd& end) {
   sys::print_err("muster: attempt {} of {}: {}; starting again in {:g} s\n", turn_.number + 1,
                  first + turn_.most + 1, verdict.text, decision.wait_s);
   if (rules_.patience.timeout_s > 0 && time_left() <= decision.wait_s) {
-    return out_of_time(rules_.patience.timeout_s, "would pass first");
+    return out_of_time(rules_.patience.timeout_s, "would pass first", turn_);
   }
   if (const auto signal = stage_.pause(decision.wait_s)) return interrupted(*signal);
   members_.leave(decision.bad_hosts);

@@ -12,6 +12,7 @@
 
 #include "base/exit_code.hpp"
 #include "base/json_fields.hpp"
+#include "hosts/fold.hpp"
 #include "report/wrap.hpp"
 
 namespace muster::run {
@@ -101,13 +102,12 @@ std::string log_hint(const Record& record, const RankRecord& rank) {
   if (teller == rank.rank) return own;
   if (teller < 0) {
     return fmt::format(
-        "{}; it wrote nothing to stderr; to see what the others wrote: muster logs {} --err", own,
-        record.id);
+        "{}; rank {} wrote nothing to stderr; to see what the others wrote: muster logs {} --err",
+        own, rank.rank, record.id);
   }
   return fmt::format(
-      "{}; it wrote nothing to stderr; to see what rank {} wrote: muster logs {} "
-      "--rank {}",
-      own, teller, record.id, teller);
+      "{}; rank {} wrote nothing to stderr; to see what rank {} wrote: muster logs {} --rank {}",
+      own, rank.rank, teller, record.id, teller);
 }
 
 // The one rank that was not waiting for others when `waiter` gave up; null if several or none.
@@ -176,6 +176,26 @@ bool lost_with_ranks(const Record& record) {
                      [&](const RankRecord& rank) { return !rank.end && lost.contains(rank.host); });
 }
 
+// "n[2-3], gpu5": folded, with blanks where a line may break.
+std::string names_text(const std::vector<std::string>& names) {
+  std::string text;
+  int depth = 0;
+  for (const char c : hosts::fold(names)) {
+    text += c;
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (c == ',' && depth == 0) text += ' ';
+  }
+  return text;
+}
+
+// "host n2 was", "hosts n[2-3] were"
+std::string were_lost(const Record& record) {
+  const bool one = record.lost_hosts.size() == 1;
+  return fmt::format("{} {} {}", one ? "host" : "hosts", names_text(record.lost_hosts),
+                     one ? "was" : "were");
+}
+
 Verdict host_lost(const Record& record) {
   const auto lost = lost_hosts(record);
   std::vector<int> ranks;
@@ -186,22 +206,21 @@ Verdict host_lost(const Record& record) {
   }
   if (all_well) {
     return {.code = 0,
-            .text = fmt::format("all ranks succeeded; then {} was lost, and muster ends its "
-                                "processes there once the host is back",
-                                fmt::join(record.lost_hosts, ", ")),
+            .text = fmt::format("all ranks succeeded; then {} lost, and muster ends its processes "
+                                "there once it can be reached again",
+                                were_lost(record)),
             .hint = {}};
   }
   if (ranks.empty()) {  // those there had ended
     return {.code = kExitOwnFault,
-            .text = fmt::format("host {} was lost", fmt::join(record.lost_hosts, ", ")),
+            .text = were_lost(record) + " lost",
             .hint = fmt::format("to see the run's output: muster logs {}", record.id)};
   }
   return {.code = kExitOwnFault,
-          .text = fmt::format("host {} was lost with {}", fmt::join(record.lost_hosts, ", "),
-                              rank_list(ranks)),
+          .text = fmt::format("{} lost with {}", were_lost(record), rank_list(ranks)),
           .hint = fmt::format("to see whether the host is up: muster check -H {}; to see the run's "
                               "output: muster logs {}",
-                              fmt::join(record.lost_hosts, ","), record.id)};
+                              hosts::fold(record.lost_hosts), record.id)};
 }
 
 std::string engine_end(const Record& record) {
@@ -522,6 +541,8 @@ Result<Summary> parse_summary(const std::string& text) {
   Summary& summary = record.summary;
   summary.ranks = static_cast<int>(record.ranks.size());
   summary.interrupted = record.reason == reason_name(Reason::kInterrupted);
+  summary.ended_by_muster = summary.interrupted || record.reason == reason_name(Reason::kTimeout) ||
+                            record.reason == reason_name(Reason::kStalled);
   if (summary.code_of != "rank") summary.failed_rank = -1;
   for (SummarizedRank& rank : record.ranks) {
     if (rank.rank && *rank.rank == summary.failed_rank) {
@@ -531,6 +552,10 @@ Result<Summary> parse_summary(const std::string& text) {
     const bool is_known = !summary.hosts.empty() && summary.hosts.back() == rank.host;
     if (!rank.host.empty() && !is_known) summary.hosts.push_back(std::move(rank.host));
     if (rank.rank) summary.ends[rank.end].push_back(*rank.rank);
+    const int status = first_end_of(rank).status;
+    if (rank.rank && WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+      summary.exited_ranks.insert(*rank.rank);
+    }
   }
   return std::move(summary);
 }

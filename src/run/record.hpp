@@ -137,10 +137,12 @@ struct Summary {
   std::string started_again = {};  // why; empty: it was not
   std::vector<std::string> hosts = {};
   bool interrupted = false;      // by a signal to muster
+  bool ended_by_muster = false;  // likewise, or because of --timeout or a stall
   std::string code_of = {};      // "rank" or "muster"; empty: an older muster wrote it
   int failed_rank = -1;          // whose code it is; -1: muster's own
   std::string failed_host = {};  // of that rank
   std::map<std::string, std::vector<int>> ends = {};  // the ranks that ended so: "exit code 3"
+  std::set<int> exited_ranks = {};                    // that failed, and not by a signal
   std::optional<FirstEnd> first_end = {};             // of failed_rank
 };
 [[nodiscard]] Result<Summary> parse_summary(const std::string& json);

@@ -12,7 +12,7 @@ using Lines = std::vector<std::string>;
 run::Verdict verdict() {
   return {.code = 3,
           .text = "rank 1 on n2 ended with exit code 3",
-          .hint = "to see its output: muster logs r1 --rank 1; it wrote nothing to stderr",
+          .hint = "to see its output: muster logs r1 --rank 1; rank 1 wrote nothing to stderr",
           .first_failed_rank = 1,
           .failed_host = "n2",
           .quoted = {"first", "  second", "third"},
@@ -41,7 +41,7 @@ TEST(RunEnding, OfAnUnknownCauseQuotesTheLastWordsAndTheEngine) {
   EXPECT_EQ(ending_lines(verdict(), "r1", explained("bye\n"), 10),
             (Lines{"  | first", "  |   second", "  | third",
                    "  hint: to see its output: muster logs r1 --rank 1",
-                   "        it wrote nothing to stderr",
+                   "        rank 1 wrote nothing to stderr",
                    "        to look for the cause: muster explain r1", "[engine] a banner",
                    "[engine] and more"}));
   run::Verdict shown = verdict();
@@ -49,7 +49,7 @@ TEST(RunEnding, OfAnUnknownCauseQuotesTheLastWordsAndTheEngine) {
   EXPECT_EQ(
       ending_lines(shown, "r1", std::nullopt, 10),
       (Lines{"  hint: to see its output: muster logs r1 --rank 1",
-             "        it wrote nothing to stderr", "[engine] a banner", "[engine] and more"}));
+             "        rank 1 wrote nothing to stderr", "[engine] a banner", "[engine] and more"}));
 }
 
 TEST(RunEnding, OfSeveralPossibleCausesQuotesTheLastWordsToo) {

@@ -46,6 +46,68 @@ TEST(Explanation, OfTheSameExceptionOnManyRanksIsOne) {
   EXPECT_EQ(found.confidence, Confidence::kMedium);
 }
 
+TEST(Explanation, OfSeveralExceptionsOfARankNamesTheLastOne) {
+  const Explanation found =
+      explained(traceback("[n2:3] ", "ModuleNotFoundError: No module named 'wandb'") +
+                "[n2:3] goes on without wandb\n" +
+                traceback("[n2:3] ", "ModuleNotFoundError: No module named 'mylib'"));
+  ASSERT_EQ(found.causes.size(), 2u);
+  EXPECT_EQ(found.causes[0].values.at("module"), "mylib");
+  EXPECT_EQ(found.causes[1].values.at("module"), "wandb");
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+}
+
+TEST(Explanation, OfAnExceptionInAnotherProcessNamesItBeforeTheOneThatFollows) {
+  for (const std::string announced :
+       {"Process SpawnProcess-1:", "Exception in thread Thread-1 (f):"}) {
+    const Explanation found =
+        explained("[n2:3] " + announced + "\n" + traceback("[n2:3] ", "ValueError: no shard 19") +
+                  traceback("[n2:3] ", "RuntimeError: the loader is gone"));
+    ASSERT_EQ(found.causes.size(), 2u);
+    EXPECT_EQ(found.causes[0].text, "ValueError: no shard 19") << announced;
+  }
+}
+
+TEST(Explanation, OfAnExceptionThatPythonIgnoredIsDoubtful) {
+  const std::string ignored = "Exception ignored in: <function f.__del__ at 0x7f>\n";
+  const Explanation found = explained(ignored + traceback("", "AttributeError: no 'x'"));
+  EXPECT_EQ(found.confidence, Confidence::kLow);
+  EXPECT_EQ(explained(ignored + traceback("", "AttributeError: no 'x'") +
+                      traceback("", "ValueError: no shard 19"))
+                .causes[0]
+                .text,
+            "ValueError: no shard 19");
+}
+
+TEST(Explanation, DoesNotTakeGeneratedCodeForTheUsers) {
+  const Explanation found = explained(
+      "Traceback (most recent call last):\n  File \"/home/dev/train.py\", line 9, in step\n"
+      "    model(x)\n  File \"<eval_with_key>.5\", line 7, in forward\n"
+      "  File \"/tmp/torchinductor_dev/ab/cab.py\", line 88, in call\n    f()\n"
+      "RuntimeError: odd size\n");
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].exception->exception.frame.line, 9);
+}
+
+TEST(Explanation, OfAParagraphNamesItsFirstLine) {
+  const Explanation found = explained(
+      "ready\n--------------------------------------\n"
+      "mpirun was unable to launch the specified application as it could not access\n"
+      "or execute an executable:\n\nNode: n1\n");
+  ASSERT_EQ(found.causes.size(), 1u);
+  EXPECT_EQ(found.causes[0].place.line, 3u);
+}
+
+TEST(Explanation, OfARunThatMusterEndedIsNeverSure) {
+  const std::string handled = traceback("[n2:3] ", "ModuleNotFoundError: No module named 'wandb'");
+  EXPECT_EQ(explained(handled).confidence, Confidence::kHigh);
+  EXPECT_EQ(explained(handled, {.ended_by_muster = true}).confidence, Confidence::kMedium);
+}
+
+TEST(Explanation, ShowsTabsAsBlanks) {
+  EXPECT_EQ(explained(traceback("", "ValueError: a\tb")).causes[0].text, "ValueError: a b");
+}
+
 TEST(Explanation, OfInterleavedTracebacksKeepsRanksApart) {
   const Explanation found = explained(
       "[n1:0] Traceback (most recent call last):\n[n2:1] Traceback (most recent call last):\n"

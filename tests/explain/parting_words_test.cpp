@@ -93,9 +93,30 @@ TEST(PartingWords, AreNotNeededWhereSomethingElseExplainsTheRank) {
   }
 }
 
-TEST(PartingWords, OfRulersAndNativeStacksAreNone) {
+TEST(PartingWords, ComeAfterEveryKnownCause) {
   const Explanation found = explained(
-      "[n2:1] wrong size\n[n2:1] ./heat(+0x2dcc)[0x563229468dcc]\n[n2:1] ====================\n",
+      "[n1:0] Traceback (most recent call last):\n[n1:0]   File \"a.py\", line 5, in f\n"
+      "[n1:0] ValueError: x\n[n2:3] step 57 loss 0.41\n",
+      exited({0, 1, 3}, 3));
+  ASSERT_EQ(found.causes.size(), 2U);
+  EXPECT_EQ(found.causes[0].text, "ValueError: x");
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+}
+
+TEST(PartingWords, OfARankThatCallsAbortInItsOwnCommunicatorAreThoseOfTheRankThatSaysSo) {
+  const std::string log =
+      "[n1:0] step 5\n[n2:2] wrong size\n[n2:2] MPI_ABORT was invoked on rank 0 in communicator "
+      "MPI COMM 3 SPLIT FROM 0\n";
+  const Explanation found = explained(log);
+  ASSERT_EQ(found.causes.size(), 1U);
+  EXPECT_EQ(found.causes[0].text, "wrong size");
+}
+
+TEST(PartingWords, OfRulersNativeStacksWarningsAndBarsAreNone) {
+  const Explanation found = explained(
+      "[n2:1] wrong size\n[n2:1] /venv/x.py:5: UserWarning: slow\n[n2:1]   warnings.warn(\n"
+      "[n2:1]  40%|####      | 4/10 [00:01<00:02, 3.9it/s]\n[n2:1] "
+      "./heat(+0x2dcc)[0x563229468dcc]\n[n2:1] ====================\n",
       exited({1}, 1));
   ASSERT_EQ(found.causes.size(), 1U);
   EXPECT_EQ(found.causes[0].text, "wrong size");

@@ -102,6 +102,35 @@ TEST(RunEvidence, OfTheKernelNamesMemoryOnlyIfTheRankWasKilled) {
   EXPECT_EQ(first_id(explained("", run)), "rank-killed-from-outside");
 }
 
+TEST(RunEvidence, OfMemoryThatRanOutIsNoProofAgainstTheRanksOwnWords) {
+  RunKnowledge exited = killed_by(0, true);  // something else on the host was killed just before
+  EXPECT_EQ(first_id(explained(kRaised, exited)), "ValueError: no shard 19");
+  EXPECT_EQ(first_id(explained("", exited)), "rank-memory-ran-out");
+  RunKnowledge killed = killed_by(SIGKILL);  // long after the kernel had killed something
+  killed.kernel = kernel_log("n2", kOomKill);
+  EXPECT_EQ(first_id(explained("", killed)), "rank-killed-from-outside");
+  EXPECT_EQ(explained("", killed).confidence, Confidence::kMedium);
+}
+
+TEST(RunEvidence, OfTheFirstRanksSignalComesBeforeWhatOtherRanksRaisedLater) {
+  const std::string other =
+      "[n1:0] Traceback (most recent call last):\n[n1:0]   File \"train.py\", line 5, in f\n"
+      "[n1:0] ";
+  EXPECT_EQ(first_id(explained(other + "EOFError: no more data\n", killed_by(SIGABRT))),
+            "rank-aborted");
+  EXPECT_EQ(first_id(explained(other + "ConnectionResetError: [Errno 104] reset\n")), "none");
+}
+
+TEST(RunEvidence, OfTheKernelIsShownIfNothingElseExplainsTheFailure) {
+  RunKnowledge run = killed_by(0);
+  run.fatal_signal.reset();
+  run.kernel = kernel_log("n2", "ice 0000:18:00.0 eth0: an unheard of error\n");
+  ASSERT_EQ(explained("", run).oddities.size(), 1U);
+  EXPECT_EQ(explained("", run).oddities[0].place.file, "kernel log of n2");
+  run.kernel = kernel_log("n1", "ice 0000:18:00.0 eth0: an unheard of error\n");
+  EXPECT_TRUE(explained("", run).oddities.empty());
+}
+
 TEST(RunEvidence, OfAGpuInTheKernelsLogComesBeforeAnErrorAboutGpusOnly) {
   RunKnowledge run = killed_by(0);
   run.fatal_signal.reset();

@@ -27,6 +27,11 @@ TEST(Labels, OfEveryLauncherAreTakenOff) {
            Case{"[pod/train-0-abc/node] x", "train-0-abc", -1, "x"},
            Case{"worker-1  | x", "worker-1", -1, "x"},
            Case{"[engine] x", "", -1, "x"},
+           // muster's label is right, whatever the program prints.
+           Case{"[n2:11] [3] ValueError", "n2", 11, "ValueError"},
+           Case{"[n2:11] [rank11]: x", "n2", 11, "x"},
+           Case{"[n1:3] 57: loss nan", "n1", 3, "57: loss nan"},
+           Case{"[n1:3] layer4: nan", "n1", 3, "layer4: nan"},
        }) {
     const SplitLine found = split_labels(one.line);
     EXPECT_EQ(found.origin.host, one.host) << one.line;

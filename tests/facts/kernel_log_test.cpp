@@ -30,7 +30,8 @@ TEST(KernelLog, IsBounded) {
   }
   const Lines lines = telling_kernel_lines(records);
   ASSERT_EQ(lines.size(), kMostKernelLines);
-  EXPECT_EQ(lines.back().find("I/O error 999"), 0U);  // the latest ones
+  EXPECT_EQ(lines.front().find("I/O error 0"), 0U);
+  EXPECT_EQ(lines.back().find("I/O error 999"), 0U);
   EXPECT_EQ(lines.back().size(), kLongestKernelLine);
 }
 

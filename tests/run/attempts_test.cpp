@@ -96,11 +96,11 @@ TEST_F(AttemptsTest, TheEndingComesBelowTheVerdictOfTheLastAttemptOnly) {
 
 TEST_F(AttemptsTest, ALongVerdictIsWrapped) {
   stage_.plays = {loses(
-      {"a-host-with-a-long-name-1", "a-host-with-a-long-name-2", "a-host-with-a-long-name-3"})};
+      {"a-host-with-a-long-name-1", "another-host-with-a-name", "the-third-host-with-a-name"})};
   EXPECT_EQ(play(), 125);
   EXPECT_EQ(said_,
-            "muster: host a-host-with-a-long-name-1, a-host-with-a-long-name-2,\n"
-            "        a-host-with-a-long-name-3 was lost\n");
+            "muster: hosts a-host-with-a-long-name-1, another-host-with-a-name,\n"
+            "        the-third-host-with-a-name were lost\n");
 }
 
 TEST_F(AttemptsTest, ARankThatFailsOnceIsStartedAgain) {

@@ -69,14 +69,16 @@ TEST(Verdict, OfARankThatWroteNoErrorPointsToTheOthers) {
   Record record = six_ranks();
   ended(record, 2, exited(1), 50);
   record.ranks[2].silent = true;
-  EXPECT_EQ(judge(record).hint,
-            "to see its output: muster logs r1 --rank 2; it wrote nothing to stderr; to see what "
-            "the others wrote: muster logs r1 --err");
+  EXPECT_EQ(
+      judge(record).hint,
+      "to see its output: muster logs r1 --rank 2; rank 2 wrote nothing to stderr; to see what "
+      "the others wrote: muster logs r1 --err");
   record.held_back = {0, 3};
   record.ranks[0].cut_off = true;
-  EXPECT_EQ(judge(record).hint,
-            "to see its output: muster logs r1 --rank 2; it wrote nothing to stderr; to see what "
-            "rank 3 wrote: muster logs r1 --rank 3");
+  EXPECT_EQ(
+      judge(record).hint,
+      "to see its output: muster logs r1 --rank 2; rank 2 wrote nothing to stderr; to see what "
+      "rank 3 wrote: muster logs r1 --rank 3");
 }
 
 TEST(Verdict, MemoryThatRanOutForAHelperOfARankIsMentioned) {
@@ -280,9 +282,10 @@ TEST(Verdict, AHostLostAfterAGoodEndDoesNotSpoilIt) {
   record.lost_hosts = {"n2"};
   const Verdict verdict = judge(record);
   EXPECT_EQ(verdict.code, 0);
-  EXPECT_EQ(verdict.text,
-            "all ranks succeeded; then n2 was lost, and muster ends its processes there once the "
-            "host is back");
+  EXPECT_EQ(
+      verdict.text,
+      "all ranks succeeded; then host n2 was lost, and muster ends its processes there once it "
+      "can be reached again");
 }
 
 TEST(Verdict, AnAgentThatCannotWorkIsSaidInItsWords) {
