@@ -131,7 +131,7 @@ explain::RunKnowledge knowledge_of(const run::Summary& summary, const std::strin
           .verdict = summary.text,
           .hosts = summary.hosts,
           .fatal_signal = fatal_signal(summary),
-          .exited_ranks = summary.exited_ranks,
+          .gave_up_ranks = summary.gave_up_ranks,
           .ended_by_muster = summary.ended_by_muster && summary.failed_rank < 0,
           .findings = findings_in(folder),
           .kernel = kernel_evidence(matcher, folder)};

@@ -12,6 +12,7 @@ struct Candidate {
   Tier tier = Tier::kIgnored;
   Cause cause;
   bool is_proven = false;  // by the system itself: nothing that a program says goes before it
+  bool may_be_of_others = false;  // the kernel said it of a process that may not be the rank
 };
 
 [[nodiscard]] Tier tier_of(const catalogue::Failure& failure);

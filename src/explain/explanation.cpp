@@ -26,6 +26,10 @@ bool is_raised_anew(const Exception& exception) {
 }
 
 Tier tier_of_exception(const SeenException& seen) {
+  if (seen.exception.is_ignored) {
+    const bool is_known = seen.failure != nullptr && seen.failure->kind == Kind::kConsequence;
+    return is_known ? Tier::kIgnored : Tier::kDoubtful;
+  }
   if (seen.failure != nullptr && seen.failure->kind != Kind::kBenign) {
     return tier_of(*seen.failure);
   }
@@ -36,7 +40,6 @@ Tier tier_of_exception(const SeenException& seen) {
   const bool is_following =
       std::find(kFollowing.begin(), kFollowing.end(), seen.exception.type) != kFollowing.end();
   if (is_following || is_raised_anew(seen.exception)) return Tier::kConsequence;
-  if (seen.exception.is_ignored) return Tier::kDoubtful;
   return seen.exception.is_users ? Tier::kCause : Tier::kDoubtful;
 }
 
@@ -207,6 +210,9 @@ Certainty certainty_of_one(const Candidate& only, const Evidence& evidence,
   if (only.is_proven) return {Confidence::kHigh, "the system proves it"};
   if (!only.cause.found_before.empty()) {
     return {Confidence::kHigh, "the checks found it before the run too"};
+  }
+  if (only.may_be_of_others) {
+    return {Confidence::kMedium, "the kernel may have killed another process of the host"};
   }
   if (has_gone_on(only.cause, evidence)) {
     return {Confidence::kMedium, "the job may have gone on after it: unknown errors came later"};

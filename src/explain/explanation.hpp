@@ -61,8 +61,8 @@ struct RunKnowledge {
   std::string verdict = {};  // "rank 3 on n2 ended with exit code 1"
   std::vector<std::string> hosts = {};
   std::optional<FatalSignal> fatal_signal = std::nullopt;
-  std::set<int> exited_ranks = {};  // those that failed with an exit code, and not by a signal
-  bool ended_by_muster = false;     // and no rank had failed
+  std::set<int> gave_up_ranks = {};  // failed with an exit code, or by abort()
+  bool ended_by_muster = false;      // and no rank had failed
   std::vector<CheckFinding> findings = {};
   Evidence kernel = {};  // from the logs of the hosts' kernels since the run began
 };

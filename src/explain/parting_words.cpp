@@ -16,6 +16,7 @@ constexpr std::size_t kLongestWords = 400;
 // No ruler, no frame of a native stack ("./heat(+0x2dcc)[0x563229468dcc]"), no line that continues
 // another one, no warning of Python and no progress bar.
 bool says_something(std::string_view text) {
+  if (text.starts_with("  what():")) return true;  // of a C++ exception
   constexpr std::array kNothing = {"[0x", "(+0x", "Warning: ", "%|", "it/s"};
   return std::any_of(text.begin(), text.end(), is_letter) && text.front() != ' ' &&
          text.front() != '\t' &&
@@ -44,7 +45,7 @@ void PartingWordsOfRanks::take(const Origin& origin, std::string_view text, Mean
   if (meaning == Meaning::kUnknown) {
     seen->last.place = place;
     seen->last.origin = origin;
-    seen->last.text = text.substr(0, kLongestWords);
+    seen->last.text = text.substr(text.find_first_not_of(' '), kLongestWords);
     seen->last.order = order;
     return;
   }

@@ -15,6 +15,7 @@ using catalogue::Failure;
 using catalogue::Symptom;
 
 constexpr std::string_view kMemoryRanOut = "rank-memory-ran-out";
+constexpr std::string_view kAborted = "rank-aborted";
 
 struct SignalRow {
   int signal;
@@ -23,8 +24,8 @@ struct SignalRow {
 constexpr std::array kSignals = {
     SignalRow{SIGKILL, "rank-killed-from-outside"},
     SignalRow{SIGTERM, "rank-killed-from-outside"},
-    SignalRow{SIGSEGV, "rank-segfault"},
-    SignalRow{SIGABRT, "rank-aborted"},
+    SignalRow{SIGSEGV, "program-segfault"},
+    SignalRow{SIGABRT, kAborted},
     SignalRow{SIGBUS, "rank-bus-error"},
     SignalRow{SIGILL, "mixed-cpu-isa"},
 };
@@ -84,11 +85,15 @@ Candidate kernel_candidate(const SeenFailure& seen, const RunKnowledge& run,
                                 .hosts = {seen.hosts.begin(), seen.hosts.end()},
                                 .values = first.values}};
   const bool is_there = contains(candidate.cause.hosts, run.first_failed_host);
+  const bool was_killed = run.fatal_signal && run.fatal_signal->signal == SIGKILL;
+  const bool is_for_memory = is_killed_for_memory(run, of_output);
   const bool fits = is_there && (is_memory_kill(failure)
-                                     ? is_killed_for_memory(run, of_output)
+                                     ? was_killed || is_for_memory
                                      : !has_cause(of_output) ||
                                            (failure.topic == "gpus" && mentions_gpus(of_output)));
-  candidate.is_proven = fits && candidate.tier == Tier::kCause;
+  // A kill for memory may have been long before.
+  candidate.may_be_of_others = fits && is_memory_kill(failure) && !is_for_memory;
+  candidate.is_proven = fits && !candidate.may_be_of_others && candidate.tier == Tier::kCause;
   if (!fits && candidate.tier == Tier::kCause) candidate.tier = Tier::kDoubtful;
   return candidate;
 }
@@ -104,6 +109,13 @@ void add_kernel(std::vector<Candidate>& candidates, const RunKnowledge& run) {
   candidates.insert(candidates.end(), more.begin(), more.end());
 }
 
+// Lines of engines have no labels.
+void name_first(Cause& cause, const RunKnowledge& run) {
+  if (!cause.ranks.empty() || !cause.hosts.empty()) return;
+  cause.ranks = {run.first_failed_rank};
+  if (!run.first_failed_host.empty()) cause.hosts = {run.first_failed_host};
+}
+
 // What a signal means, if nothing else tells more about it.
 void add_signal(std::vector<Candidate>& candidates, const RunKnowledge& run) {
   if (!run.fatal_signal) return;
@@ -112,20 +124,21 @@ void add_signal(std::vector<Candidate>& candidates, const RunKnowledge& run) {
                                 [&](const auto& one) { return one.signal == fatal.signal; });
   if (!fatal.memory_ran_out && row == kSignals.end()) return;
   const Failure* failure = catalogue::find(fatal.memory_ran_out ? kMemoryRanOut : row->id);
-  const bool is_told = std::any_of(candidates.begin(), candidates.end(), [&](const auto& one) {
+  const auto told = std::find_if(candidates.begin(), candidates.end(), [&](const auto& one) {
     return one.cause.failure == failure ||
-           (one.is_proven && one.cause.failure != nullptr && is_memory_kill(*one.cause.failure));
+           (one.tier == Tier::kCause && one.cause.failure != nullptr &&
+            is_memory_kill(*one.cause.failure));
   });
-  if (failure == nullptr || is_told) return;
+  if (failure == nullptr) return;
+  if (told != candidates.end()) return name_first(told->cause, run);
   // A guess at what is known here.
   std::erase_if(candidates, [](const Candidate& one) {
     return one.cause.failure != nullptr && one.cause.failure->id == "worker-sigkill";
   });
   Cause cause{.failure = failure,
               .origin = {.host = run.first_failed_host, .rank = run.first_failed_rank},
-              .text = fatal.text,
-              .ranks = {run.first_failed_rank}};
-  if (!run.first_failed_host.empty()) cause.hosts = {run.first_failed_host};
+              .text = fatal.text};
+  name_first(cause, run);
   if (fatal.pid > 0) cause.values["pid"] = std::to_string(fatal.pid);
   const bool is_for_memory = is_killed_for_memory(run, candidates);
   const bool is_only_one = is_for_memory || !names_cause(candidates, run);
@@ -182,6 +195,18 @@ bool is_explained(const PartingWords& words, const std::vector<Candidate>& candi
   });
 }
 
+// The words tell why a rank ended itself; nothing else does.
+bool is_reason_of_abort(const PartingWords& words, std::vector<Candidate>& candidates) {
+  const auto aborted = std::find_if(candidates.begin(), candidates.end(), [&](const auto& one) {
+    return one.cause.failure != nullptr && one.cause.failure->id == kAborted &&
+           one.cause.place.file.empty() && is_of_rank(one.cause, words.origin.rank);
+  });
+  if (aborted == candidates.end()) return false;
+  aborted->cause.place = words.place;
+  aborted->cause.text = words.text;
+  return true;
+}
+
 // Equal words of several ranks are one cause.
 bool add_to_equal(std::vector<Candidate>& candidates, const PartingWords& words) {
   const auto equal = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& one) {
@@ -204,7 +229,8 @@ void add_parting_words(std::vector<Candidate>& candidates, const std::vector<Par
   const bool is_known = has_cause(candidates);
   std::vector<Candidate> more;
   for (const PartingWords& one : words) {
-    if (!one.before_abort && !run.exited_ranks.contains(one.origin.rank)) continue;
+    if (!one.before_abort && !run.gave_up_ranks.contains(one.origin.rank)) continue;
+    if (is_reason_of_abort(one, candidates)) continue;
     if (is_explained(one, candidates) || add_to_equal(more, one)) continue;
     const bool is_first = one.origin.rank == run.first_failed_rank;
     Cause cause{.place = one.place, .origin = one.origin, .text = one.text, .order = one.order};

@@ -23,8 +23,8 @@ constexpr std::size_t kFirstExceptions = 256;
 constexpr std::size_t kLastExceptions = 256;
 constexpr std::size_t kMostOddities = 4096;
 constexpr std::size_t kShownOddities = 5;
-constexpr std::size_t kLongestHelp = 80;                   // lines between two rulers
-constexpr std::string_view kAborted = "mpi-abort-called";  // of the catalogue
+constexpr std::size_t kLongestHelp = 80;                       // lines between two rulers
+constexpr std::string_view kAbortCalled = "mpi-abort-called";  // of the catalogue
 
 // Colours and movements of the cursor, "\x1b[1;31m".
 std::string without_escapes(std::string_view text) {
@@ -48,6 +48,11 @@ bool is_ruler(std::string_view text) {
   while (text.ends_with(' ')) text.remove_suffix(1);
   return text.size() >= kShortest && (text.front() == '-' || text.front() == '=') &&
          text.find_first_not_of(text.front()) == std::string_view::npos;
+}
+
+// Of the stacks that PyTorch's C++ code prints below an error.
+bool is_of_stack(std::string_view text) {
+  return text.starts_with("frame #") || text.starts_with("Exception raised from ");
 }
 
 std::string shown(std::string_view text) {
@@ -194,7 +199,7 @@ class Scan::State {
     for (const Match& match : matches) add(match, origin, text, in_paragraph);
     if (!matches.empty()) help_is_known_ = true;
     note_parting_words(matches, origin, text, in_paragraph);
-    if (is_odd && matches.empty() && !in_paragraph) add_odd(origin, text);
+    if (is_odd && matches.empty() && !in_paragraph && !is_of_stack(text)) add_odd(origin, text);
   }
 
   void note_parting_words(const std::vector<Match>& matches, const Origin& origin,
@@ -204,7 +209,7 @@ class Scan::State {
     bool is_abort = false;
     int aborted = -1;
     for (const Match& match : matches) {
-      if (match.failure->id == kAborted) {
+      if (match.failure->id == kAbortCalled) {
         is_abort = true;
         const auto values = matcher_.values_of(match, text);
         const auto rank = values.find("rank");

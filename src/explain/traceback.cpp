@@ -100,7 +100,8 @@ bool begins_below_its_type(const Exception& exception, std::string_view text) {
 }
 
 bool is_ignored(std::string_view text) {
-  return text.starts_with("Exception ignored ") || text.starts_with("Error in atexit.");
+  return text.starts_with("Exception ignored ") || text.starts_with("Error in atexit.") ||
+         text.find("] Error waiting on exit barrier.") != std::string_view::npos;  // of torchrun
 }
 
 // What Python prints above a traceback that does not end the program.

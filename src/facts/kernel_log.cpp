@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t kMostLogBytes = std::size_t{16} << 20;
 constexpr std::chrono::milliseconds kLogTakes{500};
 
-constexpr std::array<std::string_view, 27> kTelling = {"Out of memory",
+constexpr std::array<std::string_view, 28> kTelling = {"Out of memory",
                                                        "out of memory",
                                                        "oom-kill:",
                                                        "oom_reaper",
@@ -38,6 +38,7 @@ constexpr std::array<std::string_view, 27> kTelling = {"Out of memory",
                                                        "LustreError",
                                                        "Link is Down",
                                                        "Link is down",
+                                                       "Link down",
                                                        "link is not ready",
                                                        "NETDEV WATCHDOG",
                                                        "segfault at",
@@ -58,7 +59,8 @@ Result<std::string> read_kernel_records(int kmsg) {
   const auto end = std::chrono::steady_clock::now() + kLogTakes;
   std::string text;
   char record[8192];
-  while (text.size() < kMostLogBytes && std::chrono::steady_clock::now() < end) {
+  for (bool in_time = true; in_time && text.size() < kMostLogBytes;
+       in_time = std::chrono::steady_clock::now() < end) {
     const ssize_t got = ::read(kmsg, record, sizeof record);
     if (got > 0) {
       text.append(record, static_cast<std::size_t>(got));

@@ -535,6 +535,12 @@ static FirstEnd first_end_of(const SummarizedRank& rank) {
           .max_rss_kb = rank.max_rss_kb.value_or(0)};
 }
 
+static bool gave_up(const FirstEnd& end) {
+  const int status = end.status;
+  return (WIFEXITED(status) && WEXITSTATUS(status) != 0) ||
+         (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && !end.by_engine);
+}
+
 Result<Summary> parse_summary(const std::string& text) {
   MUSTER_TRY(SummarizedRecord record,
              parse_fields<SummarizedRecord>(text, "this is not the record of a run", kOwnFile));
@@ -552,10 +558,7 @@ Result<Summary> parse_summary(const std::string& text) {
     const bool is_known = !summary.hosts.empty() && summary.hosts.back() == rank.host;
     if (!rank.host.empty() && !is_known) summary.hosts.push_back(std::move(rank.host));
     if (rank.rank) summary.ends[rank.end].push_back(*rank.rank);
-    const int status = first_end_of(rank).status;
-    if (rank.rank && WIFEXITED(status) && WEXITSTATUS(status) != 0) {
-      summary.exited_ranks.insert(*rank.rank);
-    }
+    if (rank.rank && gave_up(first_end_of(rank))) summary.gave_up_ranks.insert(*rank.rank);
   }
   return std::move(summary);
 }

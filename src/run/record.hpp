@@ -142,7 +142,7 @@ struct Summary {
   int failed_rank = -1;          // whose code it is; -1: muster's own
   std::string failed_host = {};  // of that rank
   std::map<std::string, std::vector<int>> ends = {};  // the ranks that ended so: "exit code 3"
-  std::set<int> exited_ranks = {};                    // that failed, and not by a signal
+  std::set<int> gave_up_ranks = {};                   // by themselves: an exit code, or abort()
   std::optional<FirstEnd> first_end = {};             // of failed_rank
 };
 [[nodiscard]] Result<Summary> parse_summary(const std::string& json);

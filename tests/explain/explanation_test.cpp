@@ -79,6 +79,24 @@ TEST(Explanation, OfAnExceptionThatPythonIgnoredIsDoubtful) {
             "ValueError: no shard 19");
 }
 
+TEST(Explanation, OfATorchrunThatWaitedForAnotherAtItsEndIsNone) {
+  const std::string time =
+      "E1119 02:21:40.352000 113 torch/distributed/elastic/agent/server/api.py:1008] ";
+  const Explanation found = explained(
+      "[W1119 02:21:40.35 TCPStore.cpp:106] [c10d] recvValue failed on SocketImpl(fd=3, "
+      "addr=[n2]:512, "
+      "remote=[n1]:29500): Connection reset by peer\n"
+      "Exception raised from recvBytes at Utils.hpp:787 (most recent call first):\n"
+      "frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x9d (0x7f2 in "
+      "libc10.so)\n\n" +
+      time + "Error waiting on exit barrier. Elapsed: 0.0299 seconds\n" + time +
+      "Traceback (most recent call last):\n" + time +
+      "  File \"/x/site-packages/api.py\", line 5, in f\n" + time +
+      "torch.distributed.DistNetworkError: Failed to recv, got 0 bytes\n");
+  EXPECT_TRUE(found.causes.empty() && found.consequences.empty() && found.oddities.empty())
+      << full_text(found, 80);
+}
+
 TEST(Explanation, DoesNotTakeGeneratedCodeForTheUsers) {
   const Explanation found = explained(
       "Traceback (most recent call last):\n  File \"/home/dev/train.py\", line 9, in step\n"

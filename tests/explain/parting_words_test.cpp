@@ -1,4 +1,6 @@
 // What ranks print before they give up, in words that the catalogue does not have.
+#include <csignal>
+
 #include <gtest/gtest.h>
 
 #include "explain/scanned.hpp"
@@ -14,7 +16,7 @@ const std::string kPeerGone =
     "[198.18.1.2]:33218\n";
 
 RunKnowledge exited(std::set<int> ranks, int first = -1) {
-  return {.first_failed_rank = first, .exited_ranks = std::move(ranks)};
+  return {.first_failed_rank = first, .gave_up_ranks = std::move(ranks)};
 }
 
 struct File {
@@ -89,8 +91,22 @@ TEST(PartingWords, AreNotNeededWhereSomethingElseExplainsTheRank) {
        }) {
     const Explanation found = explained_files(
         {{"err", line + "[n2:1] bye\n"}, {"out", "[n2:1] step 5\n"}}, exited({1}, 1));
+    EXPECT_FALSE(found.causes.empty() && found.consequences.empty()) << line;
     for (const Cause& cause : found.causes) EXPECT_FALSE(is_parting_words(cause)) << line;
   }
+}
+
+TEST(PartingWords, OfARankThatEndedItselfAreTheLineThatShowsIt) {
+  RunKnowledge run = exited({1}, 1);
+  run.fatal_signal = FatalSignal{.signal = SIGABRT, .text = "rank 1 ended with signal 6"};
+  const Explanation found = explained(
+      "[n2:1] terminate called after throwing an instance of 'GridError'\n"
+      "[n2:1]   what():  the halo is too wide\n[n2:1] ./heat(+0x2dcc)[0x563229468dcc]\n",
+      run);
+  ASSERT_EQ(found.causes.size(), 1U);
+  EXPECT_EQ(found.causes[0].failure->id, "rank-aborted");
+  EXPECT_EQ(found.causes[0].text, "what():  the halo is too wide");
+  EXPECT_EQ(found.causes[0].place.line, 2U);
 }
 
 TEST(PartingWords, ComeAfterEveryKnownCause) {

@@ -52,7 +52,7 @@ TEST(RunEvidence, OfASignalWithoutALineIsACause) {
     Confidence confidence;
   };
   for (const Case& one : {
-           Case{SIGSEGV, false, "rank-segfault", Confidence::kHigh},
+           Case{SIGSEGV, false, "program-segfault", Confidence::kHigh},
            Case{SIGABRT, false, "rank-aborted", Confidence::kHigh},
            Case{SIGBUS, false, "rank-bus-error", Confidence::kHigh},
            Case{SIGILL, false, "mixed-cpu-isa", Confidence::kHigh},
@@ -67,7 +67,7 @@ TEST(RunEvidence, OfASignalWithoutALineIsACause) {
     EXPECT_EQ(found.confidence, one.confidence) << one.id;
   }
   const std::string text = full_text(explained("", killed_by(SIGSEGV)), 80);
-  EXPECT_EQ(text.find("Native code of rank 1 crashed on n2 (SIGSEGV) [rank-segfault]\n"
+  EXPECT_EQ(text.find("A process crashed with a segmentation fault [program-segfault]\n"
                       "  where      rank 1 on n2\n"
                       "  shown by   rank 1 ended with a signal\n"),
             0U)
@@ -108,7 +108,7 @@ TEST(RunEvidence, OfMemoryThatRanOutIsNoProofAgainstTheRanksOwnWords) {
   EXPECT_EQ(first_id(explained("", exited)), "rank-memory-ran-out");
   RunKnowledge killed = killed_by(SIGKILL);  // long after the kernel had killed something
   killed.kernel = kernel_log("n2", kOomKill);
-  EXPECT_EQ(first_id(explained("", killed)), "rank-killed-from-outside");
+  EXPECT_EQ(first_id(explained("", killed)), "host-oom-kill");
   EXPECT_EQ(explained("", killed).confidence, Confidence::kMedium);
 }
 
@@ -147,6 +147,7 @@ TEST(RunEvidence, OfAGpuInTheKernelsLogComesBeforeAnErrorAboutGpusOnly) {
 
 TEST(RunEvidence, LinesOfTheKernelHaveNoLabels) {
   const Evidence found = kernel_log("n2", "nvme0n1: I/O error, dev nvme0n1, sector 5\n");
+  ASSERT_FALSE(found.failures.empty());
   for (const SeenFailure& seen : found.failures) {
     EXPECT_EQ(seen.hosts, std::set<std::string>{"n2"}) << seen.failure->id;
   }

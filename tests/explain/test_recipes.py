@@ -148,7 +148,8 @@ def is_named(recipe, lab, log):
         assert id not in named
     first = (causes + consequences)[0]
     assert recipe.hosts is None or tuple(first["hosts"]) == recipe.hosts, first
-    assert recipe.ranks is None or tuple(first["ranks"]) == recipe.ranks, first
+    # An engine may end a rank before it says the same as the others.
+    assert recipe.ranks is None or first["ranks"] and set(first["ranks"]) <= set(recipe.ranks), first
     assert re.search(recipe.says, "\n".join([first["title"], *first["fix"]])), first
 
 

@@ -42,7 +42,8 @@ FACTS = {
                 "missing_interpreter": f"{CANARY}/bin/sh", "only_in_folder": False, "torch": "2.11", "torch_folder": "/torch"},
     "script": {"name": "t.py", "path": "/home/dev/t.py", "files": {"foo.py": "7858ef011ea0bad1384868fba0c21fdc"}, "complete": True},
     "environment": {"activated": True, "failure": "no", "seen": {"PATH": f"{CANARY}/bin:/usr/bin:/bin", "VIRTUAL_ENV": CANARY},
-                    "digest": {"PATH": "8be5300e91fc19245c50f96ec666fff6", "PS1": "710c79455f01e387251a5965373e5e76"}},
+                    "digest": {"PATH": "8be5300e91fc19245c50f96ec666fff6", "PS1": "710c79455f01e387251a5965373e5e76"},
+                    "settings": {"NCCL_ALGO": "tree"}},
     "not_seen": [{"what": "own_name", "why": "cannot start"}],
 }
 # Of these words there is a fixed set; facts with another one are refused.

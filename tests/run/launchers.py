@@ -142,6 +142,10 @@ class PodRuns:
     def id(self):
         return self.concerned.id
 
+    def has_nothing_to_explain(self):
+        for run in self.runs:
+            run.has_nothing_to_explain()
+
     def said(self):
         return "\n".join(f"pod on {run.host}:\n{run.said()}" for run in self.runs)
 

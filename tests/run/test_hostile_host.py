@@ -56,6 +56,7 @@ def test_texts_of_facts(hostile, where):
         hostile.attack(set_facts(*[(path, value + addition) for path, value in where]))
         shown = check(hostile)
         assert HOSTILE in shown.text or "n[1-3]" in shown.text
+        assert "cannot use what it reports" not in shown.text, shown.text  # or the texts got no further than the parser
 
 
 def test_fixes_can_be_pasted(hostile):

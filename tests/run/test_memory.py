@@ -32,6 +32,7 @@ def small_group():
     pytest.skip("this machine has no control group for memory that we may use")
 
 
+@pytest.mark.alone  # the kernel counts kills for memory on the whole machine, which a test that kills a rank would take for its own
 def test_memory_that_ran_out_is_the_reason(muster, small_group, tmp_path):
     program = f'if [ $RANK = 1 ]; then echo $$ > {small_group}; exec python3 -c "x = bytearray(10 ** 9)"; fi; exec sleep 100'
     environment = {**os.environ, "HOME": str(tmp_path), "PATH": f"{DEPS}/mpich/bin:{os.environ['PATH']}"}
@@ -44,4 +45,4 @@ def test_memory_that_ran_out_is_the_reason(muster, small_group, tmp_path):
     assert ending[1] == "        because memory ran out; 1 rank of 2 failed after it", ended.stderr
     assert len(ending) <= 12 and all(len(line) <= 80 for line in ending), ended.stderr
     # The kernel's log, which not every user may read, tells which limit it was.
-    assert re.search(r"\n  cause      .*\[(rank-memory-ran-out|cgroup-oom-kill|host-oom-kill)\]\n", ended.stderr, re.S), ended.stderr
+    assert re.search(r"\n  (cause|maybe)      .*\[(rank-memory-ran-out|cgroup-oom-kill|host-oom-kill)\]\n", ended.stderr, re.S), ended.stderr

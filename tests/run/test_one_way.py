@@ -37,13 +37,13 @@ def test_hosts_that_cannot_reach_the_launcher_are_named_before_the_start(cluster
 
 
 @some_in_ci("openmpi5", "mpich", "intel")
-def test_an_mpirun_that_gives_up_is_quoted(cluster, launcher):
+def test_an_mpirun_that_gives_up_is_quoted_or_explained(cluster, launcher):
     """No rank is blamed, not even one on n1 that mpirun started and then ended."""
     before = cluster.processes()
     run = launcher.start(cluster, ["sh", "-c", "echo up; exec sleep 1000"], "--force")
     assert run.end(60) == 125, run.said()
     assert re.search(r"muster: .* never started ranks? (0, )?1, 2", run.errors), run.said()
-    assert re.search(r"^  \| .*(connect|rout|reach|communicat)", run.errors, re.M | re.I), run.said()
+    assert re.search(r"^  (\| |cause ).*(connect|rout|reach|communicat)", run.errors, re.M | re.I), run.said()
     cluster.settles(before, 5)
 
 

@@ -35,9 +35,9 @@ RECIPES = [
     Recipe("ssh-too-many-agent-keys", "an agent with many keys, beforehand",
            "eval $(ssh-agent) >/dev/null; for i in 1 2 3 4 5 6 7; do ssh-keygen -q -t ed25519 -N '' -f key$i; ssh-add -q key$i; done; mv .ssh/id_ed25519 .ssh/kept; "
            "muster check --json -H n2; ssh-agent -k >/dev/null", mpi="openmpi4", own_lab=True, hosts=("n2",)),
-    Recipe("ssh-maxstartups-throttle", "a sshd that admits few logins at once, beforehand", "python3 HERE/hold.py & sleep 2; muster check --json -H n1,n2; kill %1",
+    Recipe("ssh-maxstartups-throttle", "a sshd that admits few logins at once, beforehand", "python3 HERE/hold.py & until [ -e held ]; do sleep 0.1; done; muster check --json -H n1,n2; kill %1",
            [on("n2", "echo 'MaxStartups 3:100:3' >> /etc/ssh/sshd_config; kill -HUP $(cat /run/sshd.pid)")], own_lab=True, mpi="openmpi4", hosts=("n2",),
-           files={"hold.py": "import socket, time\nheld = [socket.create_connection(('n2', 22)) for _ in range(8)]\ntime.sleep(100)\n"}),
+           files={"hold.py": "import socket, time\nheld = [socket.create_connection(('n2', 22)) for _ in range(8)]\nopen('held', 'w').close()\ntime.sleep(100)\n"}),
     Recipe("nat-or-bridge-container-network", "containers on bridges of their machines", CHECK, [on("n1,n2,n3", "touch /run/.containerenv; cat /proc/sys/kernel/random/uuid > /run/boot_id; mount --bind /run/boot_id /proc/sys/kernel/random/boot_id"), lab("link", "n2", "--only-ssh")], own_lab=True,
            mpi="openmpi4", hosts=("n2",), also=("ephemeral-ports-filtered",)),
 ]

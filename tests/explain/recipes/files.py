@@ -16,7 +16,7 @@ safetensors.torch.load_file(path)
 """
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a214614ab2935c943f9e0ff69d22eadbb8f32b1258daaa5e2ca24d17e2393\nsize 12345\n"
 LOAD = "import sys, torch\ntorch.load(sys.argv[1], weights_only=False)\n"
-RACE = "import os, time\ntime.sleep(0.2 * int(os.environ['OMPI_COMM_WORLD_RANK']))\nos.mkdir(os.path.expanduser('~/checkpoint-100'))\ntime.sleep(2)\n"
+RACE = "import os, time\npath = os.path.expanduser('~/checkpoint-100')\nwhile os.environ['OMPI_COMM_WORLD_RANK'] == '1' and not os.path.exists(path): time.sleep(0.1)\nos.mkdir(path)\n"
 RESUME = """import os, torch
 path = '/var/tmp/checkpoints/last.pt'
 if os.environ['OMPI_COMM_WORLD_RANK'] == '0':

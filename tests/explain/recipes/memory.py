@@ -25,8 +25,9 @@ time.sleep(60)
 """
 # The kernel log is that of the machine; the last lines are about this process.
 IN_A_SMALL_CGROUP = """mkdir -p /cgroup; mount -t cgroup -o memory none /cgroup; mkdir /cgroup/$$; echo 60M > /cgroup/$$/memory.limit_in_bytes
+trap 'rmdir /cgroup/$$; umount /cgroup' EXIT
 (echo 0 > /cgroup/$$/cgroup.procs; exec python3 -c 'shard = bytearray(200 << 20)') || true
-dmesg | tail -2 > /tmp/kernel.log; chmod 644 /tmp/kernel.log; rmdir /cgroup/$$; umount /cgroup"""
+dmesg | tail -2 > /tmp/kernel.log; chmod 644 /tmp/kernel.log"""
 FULL_SHM = "fallocate -l 63M /dev/shm/filler"
 
 RECIPES = [
@@ -38,7 +39,7 @@ RECIPES = [
     Recipe("ompi-shm-backing-full", "Open MPI 5 with a full /dev/shm", "timeout 40 mpirun -H n2:2 PROGRAM", [lab("break", "n2", "small-shm"), on("n2", FULL_SHM)],
            [on("n2", "rm /dev/shm/*; mount -o remount,size=50% /dev/shm")], mpi="openmpi5"),
     Recipe("worker-sigkill", "a rank of torchrun is killed", torchrun("HERE/killed.py", flags="--nproc-per-node 2", hosts="n1"), files={"killed.py": KILLED}, follows=("torchrun-sigterm-cascade",)),
-    Recipe("worker-sigkill", "a rank of Open MPI is killed", "mpirun -H n1,n2 PROGRAM killed", mpi="openmpi4", says=""),
+    Recipe("worker-sigkill", "a rank of Open MPI is killed", "mpirun -H n1,n2 PROGRAM killed", mpi="openmpi4"),
     Recipe("host-memory-allocation-failed", "PyTorch allocates more memory than there is", "mpirun --tag-output -H n1,n2 TORCH/python HERE/allocate.py", mpi="openmpi4",
            files={"allocate.py": "import torch\nweights = torch.empty(1 << 46)\n"}, ranks=(0, 1)),
 ]

@@ -37,7 +37,7 @@ class Recipe:
     undo: tuple = ()  # steps after which the lab is as before
     files: dict = None  # name: content; a file that begins with #! is executable
     hosts: tuple = None  # whom muster must name; None: the log does not tell
-    ranks: tuple = None  # likewise
+    ranks: tuple = None  # no other rank is named
     says: str = ""  # a pattern in the first cause's title or fix, such as the name of the host that the log mentions
     also: tuple = ()  # other findings of the check; or causes that the log shows too, behind the first
     follows: tuple = ()  # consequences that the log shows too, and that must be called so

@@ -26,7 +26,7 @@ RECIPES = [
            "eval $(ssh-agent) >/dev/null; for i in 1 2 3 4 5 6 7; do ssh-keygen -q -t ed25519 -N '' -f key$i; ssh-add -q key$i; done; mv .ssh/id_ed25519 .ssh/kept; "
            "ssh -o BatchMode=yes n2 hostname; ssh-agent -k >/dev/null",
            undo=[on("launcher", f"mv {HOME}/.ssh/kept {HOME}/.ssh/id_ed25519; rm {HOME}/key*")], says="198.18.1.2"),
-    Recipe("ssh-maxstartups-throttle", "a sshd that admits few logins at once", "python3 HERE/hold.py & sleep 1; timeout 20 mpirun -H n1,n2 hostname; kill %1",
+    Recipe("ssh-maxstartups-throttle", "a sshd that admits few logins at once", "python3 HERE/hold.py & until [ -e held ]; do sleep 0.1; done; timeout 20 mpirun -H n1,n2 hostname; kill %1",
            [on("n2", "echo 'MaxStartups 3:100:3' >> /etc/ssh/sshd_config; kill -HUP $(cat /run/sshd.pid)")], own_lab=True, mpi="openmpi4",
-           files={"hold.py": "import socket, time\nheld = [socket.create_connection(('n2', 22)) for _ in range(8)]\ntime.sleep(60)\n"}),
+           files={"hold.py": "import socket, time\nheld = [socket.create_connection(('n2', 22)) for _ in range(8)]\nopen('held', 'w').close()\ntime.sleep(60)\n"}),
 ]
