@@ -1,7 +1,6 @@
 // What is no longer as it was when the hosts' good state was saved.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -98,33 +97,15 @@ std::string what_changed(const PartWords& part, const std::vector<Alike>& groups
                      date);
 }
 
-// What the links of a host reached before the speed of its interface changed. Two digits, so that
-// hosts with the same change stay one finding.
-std::string measured_before(const std::vector<Change>& changes, const facts::SavedState& saved) {
-  const bool speed = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
-    return change.part == Part::kInterfaces && change.aspect == kInterfaceSpeed;
-  });
-  const auto best = std::max_element(
-      saved.rates.begin(), saved.rates.end(),
-      [](const auto& one, const auto& two) { return one.bytes_per_second < two.bytes_per_second; });
-  if (!speed || best == saved.rates.end()) return {};
-  return fmt::format("muster bench pairs measured up to {:.2g} Gbit/s from it on {}",
-                     best->bytes_per_second * 8e-9, facts::date_text(best->saved_s));
-}
-
 Finding about_changes(const PartWords& part, const std::vector<Change>& changes, bool for_worse,
                       const Participant& host, const facts::SavedState& saved) {
   const std::vector<Alike> groups = group_alike(changes);
-  std::string evidence = groups.size() > 1 ? details(groups) : "";
-  if (const std::string before = measured_before(changes, saved); !before.empty()) {
-    evidence += (evidence.empty() ? "" : "; ") + before;
-  }
   const std::string accept = fmt::format("  muster check {} --save", kTheHosts);
   return {.id = std::string(part.id),
           .severity = for_worse ? Severity::kWarning : Severity::kNote,
           .hosts = {host.name()},
           .what = what_changed(part, groups, for_worse, facts::date_text(saved.saved_s)),
-          .evidence = std::move(evidence),
+          .evidence = groups.size() > 1 ? details(groups) : "",
           .fix = for_worse
                      ? fmt::format("{}; if the change is meant, save the new state:\n{}", part.fix,
                                    accept)
