@@ -94,7 +94,7 @@ TEST(Changes, OfAHostAreNamedWithWhatWasThere) {
       {"another kernel's reserve", [](Facts& h) { h.memory_bytes -= 4 * kGiB; }, ""},
       {"memory that cannot be read", [](Facts& h) { h.memory_bytes = 0; }, ""},
       {"fewer cores", [](Facts& h) { h.cpu.cores = h.cpu.usable = 4; },
-       "warning n3 cpu-changed: worse than on 2026-11-02: its CPUs | number of CPU cores: 4 "
+       "warning n3 cpu-changed: its CPUs are worse than on 2026-11-02 | number of CPU cores: 4 "
        "(was "
        "8); number of usable CPUs: 4 (was 8)"},
       {"fewer usable CPUs", [](Facts& h) { h.cpu.usable = 6; },
@@ -131,7 +131,7 @@ TEST(Changes, OfAHostAreNamedWithWhatWasThere) {
          h.kernel = "6.1.0-20-amd64";
          h.mpi[0].version = "5.0.12";
        },
-       "note n3 software-changed: changed since 2026-11-02: its software | kernel: "
+       "note n3 software-changed: its software has changed since 2026-11-02 | kernel: "
        "6.1.0-20-amd64 "
        "(was 6.1.0-18-amd64); MPI of /opt/ompi/bin/mpirun: Open MPI 5.0.12 (was Open MPI 5.0.11)"},
       {"new PyTorch", [](Facts& h) { h.torch.version = "2.14.0"; },
@@ -415,12 +415,49 @@ TEST(Changes, OfSeveralHostsAreOneFinding) {
       has(judged_with(world, saved_states(healthy))[0].fix, "\n  muster check -H 'n[2-4]' --save"));
 }
 
+TEST(Changes, AreAcceptedInTheSameEnvironment) {
+  const World healthy = plain_world();
+  const auto fix_with = [&](const layout::Job& job) {
+    World world = healthy;
+    world.job = job;
+    world.host(3).memory_bytes = 252 * kGiB;
+    return judged_with(world, saved_states(healthy)).at(0).fix;
+  };
+  EXPECT_TRUE(has(fix_with({.engine = "openmpi", .activate = ". ~/venv/bin/activate"}),
+                  "\n  muster check -H n3 --engine openmpi --activate '. ~/venv/bin/activate' "
+                  "--save"));
+  EXPECT_TRUE(has(fix_with({.activate = "module load mpi\n. ~/venv/bin/activate"}),
+                  "\n  muster check -H n3 --save\nwith the same --activate as now"));
+}
+
 TEST(Changes, ShowSizesThatDiffer) {
   World world = plain_world();
   for (int number = 1; number <= 4; ++number) world.host(number).memory_bytes = 16 * kGiB - 1;
   expect_found(world, {{"less", [](Facts& h) { h.memory_bytes -= kGiB / 2; },
                         "warning n3 memory-changed: its memory is 15.5 GiB; it was 16.0 GiB on "
                         "2026-11-02"}});
+}
+
+std::string compared_in(const World& world, const std::vector<facts::SavedState>& saved) {
+  const layout::Layout layout = world.layout();
+  return compared_states({.job = world.job,
+                          .cluster = world.cluster,
+                          .surveys = world.surveys,
+                          .launcher = world.launcher,
+                          .layout = layout,
+                          .saved = saved});
+}
+
+TEST(Changes, SayWhichHostsWereCompared) {
+  const World world = plain_world();
+  auto saved = saved_states(world);
+  EXPECT_EQ(compared_in(world, saved), "compared with the saved state of n[1-4]");
+  saved.erase(saved.begin() + 3);
+  EXPECT_EQ(compared_in(world, saved), "compared with the saved state of n[1-3]; n4 has none");
+  saved[2].facts.reset();  // only rates
+  saved[1].problem = "no JSON";
+  EXPECT_EQ(compared_in(world, saved), "compared with the saved state of n1; n[3-4] have none");
+  EXPECT_EQ(compared_in(world, {}), "no saved state of n[1-4]");
 }
 
 TEST(Changes, NeedAStateThatCanBeUsed) {
@@ -437,7 +474,7 @@ TEST(Changes, NeedAStateThatCanBeUsed) {
   EXPECT_EQ(lines_of(judged_with(world, saved)),
             "note n1 saved-state-unusable: not compared with its saved state | /state/n1.json: no "
             "JSON\n"
-            "note n3 saved-state-unusable: not compared with its saved state | it calls "
+            "note n3 saved-state-unusable: not compared with its saved state | the host calls "
             "itself n3, but the saved state is that of other\n");
 }
 
