@@ -141,6 +141,9 @@ def test_links_that_became_slower_since_their_rates_were_saved(two):
     assert code == 0 and "saved the rates of 1 of 1 links" in said, text + said
     code, text, said = pairs()
     assert code == 0 and "compared with 2 saved rates no link is slower than when its rate was saved" in text and said == "", text + said
+    two.lab.shell("launcher", f"sed -i 's/\"hostname\":\"n2\"/\"hostname\":\"old\"/' {states}/n2.json")
+    code, text, said = pairs("--save")
+    assert code == 125 and "compared with" not in text and "not saved: n2: the host calls itself n2, but its saved state is that of old" in said, text + said
     assert two.bench("broadcast", "--save").returncode == 2
 
 

@@ -89,6 +89,19 @@ def test_a_slurm_job_has_no_saved_states(two):
     assert "not compared with saved states inside a Slurm job or a pod" in said and "memory-changed" not in said, said
 
 
+def test_a_replaced_machine_does_not_inherit_rates(two):
+    check(two, "--save", hosts="n[1-2]", code=0)
+    edit = (f"import json\nfor host in ('n1', 'n2'):\n path = f'{STATES}/{{host}}.json'; state = json.load(open(path))\n"
+            " state['rates'] = [dict(to='n3', how='bare', bytes_per_second=1e9, saved_s=1793577600)]\n"
+            " if host == 'n1': state['hostname'] = state['facts']['hostname'] = 'old'\n json.dump(state, open(path, 'w'))")
+    two.shell("launcher", f"python3 -c \"{edit}\"")
+    found, changes, _ = check(two, "--save", hosts="n[1-2]", code=0)
+    assert found == [("saved-state-unusable", "note", "n1")] and "the saved state is that of old" in changes[0]["evidence"], changes
+    rates = [json.loads(two.shell("launcher", f"cat {STATES}/{host}.json"))["rates"] for host in ("n1", "n2")]
+    assert rates[0] == [] and len(rates[1]) == 1
+    assert check(two, hosts="n[1-2]", code=0)[0] == []
+
+
 HOSTILE = {
     "garbage": ("head -c 4000 /dev/urandom > $f", "no JSON"),
     "no JSON object": ("echo '[1]' > $f", "is not an object"),

@@ -54,9 +54,7 @@ TEST_F(SavedStates, AreReadBackForHostsOfAnyName) {
   EXPECT_TRUE(has_saved_states());
 }
 
-// A bench reads the states long before it writes rates.
-TEST_F(SavedStates, KeepWhatAnotherCommandSavedInTheMeantime) {
-  const auto early = read_saved_states({"n1"});
+TEST_F(SavedStates, KeepTheHalfThatAnotherCommandSaved) {
   ASSERT_TRUE(update_saved_states({"n1"}, put_facts));
   ASSERT_TRUE(update_saved_states({"n1"}, add_a_rate));
   const auto states = read_saved_states({"n1"});
