@@ -141,8 +141,7 @@ Finding not_compared(const Participant& host, std::string why, std::string fix) 
 }
 
 void add_changes(const Scene& scene, const Participant& host, const facts::SavedState& saved,
-                 Findings& findings) {
-  const std::vector<Change> all = changes_between(*saved.facts, *host.facts);
+                 const std::vector<Change>& all, Findings& findings) {
   for (const PartWords& part : kParts) {
     for (const bool for_worse : {true, false}) {
       std::vector<Change> some;
@@ -176,8 +175,8 @@ Findings find_changes(const Scene& scene) {
     const auto found = states.find(host.name());
     if (found == states.end()) continue;
     const facts::SavedState& saved = *found->second;
-    if (is_comparable(saved, *host.facts)) {
-      add_changes(scene, host, saved, findings);
+    if (saved.facts && is_comparable(saved, *host.facts)) {
+      add_changes(scene, host, saved, changes_between(*saved.facts, *host.facts), findings);
     } else if (!saved.problem.empty()) {
       findings.push_back(not_compared(
           host, saved.problem, "remove the file, or correct its owner and mode; then save again"));
