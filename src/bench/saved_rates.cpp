@@ -35,8 +35,7 @@ std::vector<Direction> directions_of(std::span<const Pair> pairs, bool again) {
   return directions;
 }
 
-// Found by both ends. A state holds a rate for each of the others, so a list would be searched
-// long.
+// By the two ends. To search the list of a state for each link would take too long on many hosts.
 using Ends = std::pair<std::string_view, std::string_view>;
 using RatesByLink = std::map<Ends, const SavedRate*>;
 
@@ -143,8 +142,8 @@ std::optional<Judgement> judge_slowed(std::span<const Pair> pairs,
   if (!slow_again.empty()) {
     verdict.outcome = Judgement::Outcome::kFail;
     verdict.text = fmt::format(
-        "slower than saved, also when measured again: {}{}. If the change is meant, save the new "
-        "rates: muster bench pairs --save",
+        "slower than saved, also when measured again: {}{}. If you intended the change, save the "
+        "new rates: muster bench pairs --save-slow",
         slowed_texts(slow_again),
         unsure.empty() ? "" : fmt::format(" ({} more were measured only once)", unsure.size()));
   } else if (!unsure.empty()) {
@@ -152,23 +151,48 @@ std::optional<Judgement> judge_slowed(std::span<const Pair> pairs,
     verdict.text =
         fmt::format("slower than saved, but not measured again: {}", slowed_texts(unsure));
   } else if (!slowed.empty()) {
-    verdict.text = "some links were slower than saved at first, but not when measured again";
+    verdict.text = fmt::format(
+        "slower than saved while all hosts measured at the same time, but not alone: {}",
+        slowed_texts(slowed));
   }
   return verdict;
 }
 
-std::vector<SavedState> with_rates(std::vector<SavedState> states, std::span<const Pair> pairs,
-                                   const std::string& how, double now_s) {
-  std::map<std::string, std::size_t, std::less<>> place;
-  for (std::size_t i = 0; i < states.size(); ++i) place.emplace(states[i].host, i);
+std::vector<SavedState> comparable_states(std::vector<SavedState> saved,
+                                          const std::map<std::string, std::string>& hostnames) {
+  std::set<std::string> other;
+  for (const SavedState& state : saved) {
+    const auto now = hostnames.find(state.host);
+    const bool same = now == hostnames.end() || is_of_machine(state, now->second);
+    if (!state.problem.empty() || !same) other.insert(state.host);
+  }
+  std::erase_if(saved, [&](const SavedState& state) { return other.contains(state.host); });
+  for (SavedState& state : saved) {
+    std::erase_if(state.rates, [&](const SavedRate& rate) { return other.contains(rate.to); });
+  }
+  return saved;
+}
+
+std::vector<Pair> pairs_to_save(const Results& results, std::span<const SavedState> saved,
+                                std::string_view how) {
+  std::vector<Pair> pairs = healthy_pairs(results.pairs, results.suspects);
+  std::set<std::pair<std::string, std::string>> slowed;
+  for (const SlowedLink& link : find_slowed(results.pairs, saved, how)) {
+    slowed.insert(std::minmax(link.from, link.to));
+  }
+  std::erase_if(
+      pairs, [&](const Pair& pair) { return slowed.contains(std::minmax(pair.one, pair.other)); });
+  return pairs;
+}
+
+RatesByHost rates_by_host(std::span<const Pair> pairs, const std::string& how, double now_s) {
+  RatesByHost rates;
   for (const Direction& link : directions_of(pairs, false)) {
     if (link.rate <= 0) continue;
-    const auto [at, is_new] = place.emplace(link.from, states.size());
-    if (is_new) states.push_back({.host = link.from});
-    facts::put_rate(states[at->second],
-                    {.to = link.to, .how = how, .bytes_per_second = link.rate, .saved_s = now_s});
+    rates[link.from].push_back(
+        {.to = link.to, .how = how, .bytes_per_second = link.rate, .saved_s = now_s});
   }
-  return states;
+  return rates;
 }
 
 }  // namespace muster::bench

@@ -1,7 +1,8 @@
-// Links compared with the rates that `muster bench pairs --save` kept: where all links became
-// slower alike, no comparison among them shows it. Pure.
+// Compares links with the rates that `muster bench pairs --save` saved. If all links became equally
+// slow, comparing them with each other shows nothing. Pure.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -37,10 +38,21 @@ struct SlowedLink {
                                                     std::span<const facts::SavedState> saved,
                                                     std::string_view how);
 
-// The states of the pairs' hosts with what was measured the first time, for that is what later
-// benches compare with. Hosts without a state get one.
-[[nodiscard]] std::vector<facts::SavedState> with_rates(std::vector<facts::SavedState> states,
-                                                        std::span<const Pair> pairs,
-                                                        const std::string& how, double now_s);
+// Without the states that cannot be used and those of other machines than the hosts are now
+// (`hostnames`: what each host calls itself), and without the rates to such hosts.
+[[nodiscard]] std::vector<facts::SavedState> comparable_states(
+    std::vector<facts::SavedState> saved, const std::map<std::string, std::string>& hostnames);
+
+// The pairs whose rates may become the ones to compare with: of the first look, and slow neither
+// compared with the other pairs nor with their saved rates.
+[[nodiscard]] std::vector<Pair> pairs_to_save(const Results& results,
+                                              std::span<const facts::SavedState> saved,
+                                              std::string_view how);
+
+using RatesByHost = std::map<std::string, std::vector<facts::SavedRate>>;
+
+// What was measured from each host the first time, because later benches compare that.
+[[nodiscard]] RatesByHost rates_by_host(std::span<const Pair> pairs, const std::string& how,
+                                        double now_s);
 
 }  // namespace muster::bench

@@ -356,6 +356,14 @@ void confirm_link(Suspect& suspect, const Usual& usual, const SecondLook& look) 
   }
 }
 
+bool is_of_suspect(const Pair& pair, std::span<const Suspect> suspects) {
+  return std::any_of(suspects.begin(), suspects.end(), [&](const Suspect& suspect) {
+    const std::string& first = suspect.hosts.front();
+    if (suspect.hosts.size() == 2) return suspect.confirmed && joins(pair, first, suspect.hosts[1]);
+    return suspect.confirmed && (pair.one == first || pair.other == first);
+  });
+}
+
 }  // namespace
 
 std::vector<Suspect> find_suspects(std::span<const Pair> pairs) {
@@ -443,6 +451,16 @@ std::vector<Suspect> confirm(std::span<const Suspect> suspects, std::span<const 
     if (!known) confirmed.push_back(std::move(suspect));
   }
   return confirmed;
+}
+
+std::vector<Pair> healthy_pairs(std::span<const Pair> pairs, std::span<const Suspect> suspects) {
+  const Usual usual(pairs, Aspect::kBandwidth);
+  std::vector<Pair> healthy;
+  std::copy_if(pairs.begin(), pairs.end(), std::back_inserter(healthy), [&](const Pair& pair) {
+    const bool slow = usual.slow(value_of(pair, Aspect::kBandwidth));
+    return !pair.again && !slow && !is_of_suspect(pair, suspects);
+  });
+  return healthy;
 }
 
 }  // namespace muster::bench

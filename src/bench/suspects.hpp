@@ -35,4 +35,9 @@ constexpr double kLeastLoss = 0.01;
 [[nodiscard]] std::vector<Suspect> confirm(std::span<const Suspect> suspects,
                                            std::span<const Pair> pairs);
 
+// The pairs of the first look that are not slow and have no part in a confirmed suspect. Pairs that
+// join groups of hosts over a slow link are slow themselves, all of them.
+[[nodiscard]] std::vector<Pair> healthy_pairs(std::span<const Pair> pairs,
+                                              std::span<const Suspect> suspects);
+
 }  // namespace muster::bench

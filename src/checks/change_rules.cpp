@@ -1,7 +1,6 @@
-// What is no longer as it was when the hosts' good state was saved.
+// Compares the hosts with their saved states.
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -12,7 +11,9 @@
 #include "checks/participant.hpp"
 #include "checks/rules.hpp"
 #include "checks/wording.hpp"
+#include "hosts/fold.hpp"
 #include "report/markup.hpp"
+#include "sys/quote.hpp"
 
 namespace muster::checks {
 namespace {
@@ -88,9 +89,12 @@ std::string details(const std::vector<Alike>& groups) {
 
 std::string what_changed(const PartWords& part, const std::vector<Alike>& groups, bool for_worse,
                          const std::string& date) {
+  if (groups.size() > 1 && for_worse) {
+    return fmt::format("its {} are worse than on {}", part.name, date);
+  }
   if (groups.size() > 1) {
-    return fmt::format("{} {}: its {}", for_worse ? "worse than on" : "changed since", date,
-                       part.name);
+    const bool plural = std::string_view(part.name).ends_with('s');
+    return fmt::format("its {} {} changed since {}", part.name, plural ? "have" : "has", date);
   }
   const Alike& only = groups.front();
   return fmt::format("{} {} is {}; it was {} on {}", only.devices.empty() ? "its" : "the",
@@ -98,37 +102,33 @@ std::string what_changed(const PartWords& part, const std::vector<Alike>& groups
                      date);
 }
 
-// What the links of a host reached before the speed of its interface changed. Two digits, so that
-// hosts with the same change stay one finding.
-std::string measured_before(const std::vector<Change>& changes, const facts::SavedState& saved) {
-  const bool speed = std::any_of(changes.begin(), changes.end(), [](const Change& change) {
-    return change.part == Part::kInterfaces && change.aspect == kInterfaceSpeed;
-  });
-  const auto best = std::max_element(
-      saved.rates.begin(), saved.rates.end(),
-      [](const auto& one, const auto& two) { return one.bytes_per_second < two.bytes_per_second; });
-  if (!speed || best == saved.rates.end()) return {};
-  return fmt::format("muster bench pairs measured up to {:.2g} Gbit/s from it on {}",
-                     best->bytes_per_second * 8e-9, facts::date_text(best->saved_s));
+// How to save the state of the hosts, seen in the same environment as now.
+std::string save_command(const layout::Job& job) {
+  std::string command = fmt::format("  muster check {}", kTheHosts);
+  const auto add = [&](const char* flag, const std::string& value) {
+    if (!value.empty()) command += fmt::format(" {} {}", flag, sys::quote(std::string_view(value)));
+  };
+  add("--engine", job.engine);
+  add("--launcher", job.launcher);
+  // A command to paste is one line.
+  const bool is_line = job.activate.find('\n') == std::string::npos;
+  add("--activate", is_line ? job.activate : "");
+  command += " --save";
+  return is_line ? command : command + "\nwith the same --activate as now";
 }
 
 Finding about_changes(const PartWords& part, const std::vector<Change>& changes, bool for_worse,
-                      const Participant& host, const facts::SavedState& saved) {
+                      const Participant& host, const facts::SavedState& saved,
+                      const layout::Job& job) {
   const std::vector<Alike> groups = group_alike(changes);
-  std::string evidence = groups.size() > 1 ? details(groups) : "";
-  if (const std::string before = measured_before(changes, saved); !before.empty()) {
-    evidence += (evidence.empty() ? "" : "; ") + before;
-  }
-  const std::string accept = fmt::format("  muster check {} --save", kTheHosts);
+  const std::string accept =
+      fmt::format("if you intended the change, save the new state:\n{}", save_command(job));
   return {.id = std::string(part.id),
           .severity = for_worse ? Severity::kWarning : Severity::kNote,
           .hosts = {host.name()},
           .what = what_changed(part, groups, for_worse, facts::date_text(saved.saved_s)),
-          .evidence = std::move(evidence),
-          .fix = for_worse
-                     ? fmt::format("{}; if the change is meant, save the new state:\n{}", part.fix,
-                                   accept)
-                     : fmt::format("if the change is meant, save the new state:\n{}", accept)};
+          .evidence = groups.size() > 1 ? details(groups) : "",
+          .fix = for_worse ? fmt::format("{}; {}", part.fix, accept) : accept};
 }
 
 Finding not_compared(const Participant& host, std::string why, std::string fix) {
@@ -140,45 +140,79 @@ Finding not_compared(const Participant& host, std::string why, std::string fix) 
           .fix = std::move(fix)};
 }
 
-void add_changes(const Participant& host, const facts::SavedState& saved, Findings& findings) {
-  const std::vector<Change> all = changes_between(*saved.facts, *host.facts);
+void add_changes(const Scene& scene, const Participant& host, const facts::SavedState& saved,
+                 const std::vector<Change>& all, Findings& findings) {
   for (const PartWords& part : kParts) {
     for (const bool for_worse : {true, false}) {
       std::vector<Change> some;
       std::copy_if(all.begin(), all.end(), std::back_inserter(some), [&](const Change& change) {
         return change.part == part.part && change.for_worse == for_worse;
       });
-      if (!some.empty()) findings.push_back(about_changes(part, some, for_worse, host, saved));
+      if (some.empty()) continue;
+      findings.push_back(about_changes(part, some, for_worse, host, saved, scene.job));
     }
   }
+}
+
+using StatesByHost = std::map<std::string_view, const facts::SavedState*>;
+
+StatesByHost states_by_host(const Scene& scene) {
+  StatesByHost states;
+  for (const facts::SavedState& one : scene.saved) states.emplace(one.host, &one);
+  return states;
+}
+
+bool is_comparable(const facts::SavedState& saved, const facts::Facts& now) {
+  return saved.problem.empty() && saved.facts && saved.facts->hostname == now.hostname;
 }
 
 }  // namespace
 
 Findings find_changes(const Scene& scene) {
   Findings findings;
-  std::map<std::string_view, const facts::SavedState*> by_name;
-  for (const facts::SavedState& one : scene.saved) by_name.emplace(one.host, &one);
+  const StatesByHost states = states_by_host(scene);
   for (const Participant& host : participants(scene)) {
-    const auto found = by_name.find(host.name());
-    if (found == by_name.end()) continue;
+    const auto found = states.find(host.name());
+    if (found == states.end()) continue;
     const facts::SavedState& saved = *found->second;
-    if (!saved.problem.empty()) {
+    if (saved.facts && is_comparable(saved, *host.facts)) {
+      add_changes(scene, host, saved, changes_between(*saved.facts, *host.facts), findings);
+    } else if (!saved.problem.empty()) {
       findings.push_back(not_compared(
           host, saved.problem, "remove the file, or correct its owner and mode; then save again"));
-    } else if (saved.facts && saved.facts->hostname != host.facts->hostname) {
+    } else if (saved.facts) {
       findings.push_back(not_compared(
           host,
-          fmt::format("it calls itself {}, but the saved state is that of {}",
+          fmt::format("the host calls itself {}, but the saved state is that of {}",
                       short_text(host.facts->hostname), short_text(saved.facts->hostname)),
-          fmt::format("if the name is meant to lead to this machine now, save its state:\n"
-                      "  muster check {} --save",
-                      kTheHosts)));
-    } else if (saved.facts) {
-      add_changes(host, saved, findings);
+          fmt::format("if you replaced the machine, save the state of the new one:\n{}",
+                      save_command(scene.job))));
     }
   }
   return findings;
+}
+
+std::string compared_states(const Scene& scene) {
+  const StatesByHost states = states_by_host(scene);
+  std::vector<std::string> compared, without;
+  for (const Participant& host : participants(scene)) {
+    const auto found = states.find(host.name());
+    const bool has_none =
+        found == states.end() || (found->second->problem.empty() && !found->second->facts);
+    if (has_none) {
+      without.push_back(host.name());
+    } else if (is_comparable(*found->second, *host.facts)) {
+      compared.push_back(host.name());
+    }
+  }
+  if (compared.empty()) {
+    return without.empty() ? "" : fmt::format("no saved state of {}", hosts::fold(without));
+  }
+  const std::string text =
+      fmt::format("compared with the saved state of {}", hosts::fold(compared));
+  if (without.empty()) return text;
+  return fmt::format("{}; {} {} none", text, hosts::fold(without),
+                     without.size() == 1 ? "has" : "have");
 }
 
 }  // namespace muster::checks

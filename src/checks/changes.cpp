@@ -1,13 +1,14 @@
 #include "checks/changes.hpp"
 
 #include <algorithm>
-#include <limits>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "checks/container_wording.hpp"
 #include "checks/gpu_wording.hpp"
 #include "checks/participant.hpp"
 #include "checks/wording.hpp"
@@ -20,8 +21,14 @@ namespace {
 
 using Changes = std::vector<Change>;
 
-// A new kernel reserves a little more or less memory, and a default /dev/shm is half of it.
+// A new kernel reserves a little more or less memory. The default size of /dev/shm and some default
+// limits follow from the memory.
 constexpr double kSameSize = 0.02;
+
+bool is_same_size(std::int64_t then, std::int64_t now) {
+  const auto before = static_cast<double>(then);
+  return std::abs(static_cast<double>(now) - before) <= kSameSize * before;
+}
 
 struct Both {
   const facts::Facts& then;
@@ -48,11 +55,9 @@ void add_text(Part part, const char* aspect, const std::string& of, const std::s
 
 void add_size(Part part, const char* aspect, std::int64_t then, std::int64_t now,
               Changes& changes) {
-  const auto before = static_cast<double>(then);
-  const auto after = static_cast<double>(now);
-  if (std::max(before, after) - std::min(before, after) <= kSameSize * before) return;
+  if (is_same_size(then, now)) return;
   changes.push_back({.part = part,
-                     .for_worse = after < before,
+                     .for_worse = now < then,
                      .aspect = aspect,
                      .now = bytes_text(now),
                      .then = bytes_text(then)});
@@ -85,17 +90,17 @@ void compare_cpus(const Both& host, Changes& changes) {
   number("number of usable CPUs", then.usable, now.usable);
   number("number of NUMA nodes", then.numa_nodes, now.numa_nodes);
   if (then.isa.empty() || now.isa.empty()) return;
+  // Extensions that were gained are not compared: a newer muster may know more of them.
   const auto lost = only_in(then.isa, now.isa);
-  const auto gained = only_in(now.isa, then.isa);
-  if (lost.empty() && gained.empty()) return;
+  if (lost.empty()) return;
   changes.push_back({.part = Part::kCpus,
-                     .for_worse = !lost.empty(),
+                     .for_worse = true,
                      .aspect = "CPU",
-                     .now = lost.empty() ? "with " + listed(gained) : "without " + listed(lost),
-                     .then = lost.empty() ? "without them" : "with them"});
+                     .now = "without " + listed(lost),
+                     .then = "with them"});
 }
 
-// By its place on the PCI bus. Only a muster that could not read the bus gives none.
+// By the place on the PCI bus, or by index if the place is not known.
 using GpusByPlace = std::map<std::string, const facts::Gpu*>;
 
 GpusByPlace gpus_by_place(const facts::Facts& facts) {
@@ -107,9 +112,27 @@ GpusByPlace gpus_by_place(const facts::Facts& facts) {
   return gpus;
 }
 
-// Whether the vendor's tool has told something of it.
-bool is_told(const facts::Gpu& gpu) {
-  return gpu.problem.empty() && gpu.memory_bytes >= 0;
+// Which of the answers of the vendor's tool can be compared. /proc and /sys show other values.
+struct Told {
+  bool identity = false;  // model, PCIe generation
+  bool health = false;    // memory errors, NVLinks, modes
+};
+
+Told told_of(const facts::Facts& facts, const facts::Gpu& gpu) {
+  Told told{.identity = true, .health = gpu.problem.empty() && gpu.memory_bytes >= 0};
+  if (gpu.vendor == "NVIDIA") told.identity = was_seen(facts, "gpus.nvidia-smi");
+  if (gpu.vendor == "AMD") {
+    told.identity = was_seen(facts, "gpus.amd-smi");
+    told.health = told.health && was_seen(facts, "gpus.health");
+  }
+  told.health = told.health && told.identity;
+  return told;
+}
+
+Told told_of_both(const Both& host, const facts::Gpu& then, const facts::Gpu& now) {
+  const Told before = told_of(host.then, then);
+  const Told after = told_of(host.now, now);
+  return {.identity = before.identity && after.identity, .health = before.health && after.health};
 }
 
 void compare_ecc(const std::string& name, const facts::Gpu& then, const facts::Gpu& now,
@@ -130,8 +153,9 @@ void compare_ecc(const std::string& name, const facts::Gpu& then, const facts::G
   changes.push_back(std::move(change));
 }
 
-void compare_gpu(const facts::Gpu& then, const facts::Gpu& now, Changes& changes) {
-  const std::string name = gpu_name(then);
+void compare_gpu(const Both& host, const facts::Gpu& then, const facts::Gpu& now,
+                 Changes& changes) {
+  const std::string name = gpu_name(now);
   if (then.problem.empty() && !now.problem.empty()) {
     changes.push_back({.part = Part::kGpus,
                        .for_worse = true,
@@ -148,10 +172,11 @@ void compare_gpu(const facts::Gpu& then, const facts::Gpu& now, Changes& changes
     const auto text = [](bool on) { return std::string(on ? "enabled" : "disabled"); };
     if (before && after) add_text(Part::kGpus, aspect, name, text(*before), text(*after), changes);
   };
-  add_text(Part::kGpus, "model", name, then.model, now.model, changes);
+  const Told told = told_of_both(host, then, now);
+  if (told.identity) add_text(Part::kGpus, "model", name, then.model, now.model, changes);
   number("number of PCIe lanes", then.pcie_width, now.pcie_width);
-  number("PCIe generation", then.pcie_gen_max, now.pcie_gen_max);
-  if (!is_told(then) || !is_told(now)) return;
+  if (told.identity) number("PCIe generation", then.pcie_gen_max, now.pcie_gen_max);
+  if (!told.health) return;
   compare_ecc(name, then, now, changes);
   if (then.nvlinks_up > 0 && now.nvlinks_up >= 0) {
     add_number(Part::kGpus, "number of NVLinks", name, then.nvlinks_up, now.nvlinks_up, changes);
@@ -164,32 +189,73 @@ void compare_gpus(const Both& host, Changes& changes) {
   const GpusByPlace then = gpus_by_place(host.then);
   const GpusByPlace now = gpus_by_place(host.now);
   std::vector<std::string> lost;
+  std::vector<const facts::Gpu*> not_found, not_known;
   for (const auto& [place, gpu] : then) {
     const auto found = now.find(place);
     if (found == now.end()) {
       lost.push_back(place);
+      not_found.push_back(gpu);
     } else {
-      compare_gpu(*gpu, *found->second, changes);
+      compare_gpu(host, *gpu, *found->second, changes);
     }
   }
-  const bool fewer = now.size() < then.size();
+  for (const auto& [place, gpu] : now) {
+    if (!then.contains(place)) not_known.push_back(gpu);
+  }
+  // A change of the BIOS or of the cards can give the buses other numbers, in the same order.
+  for (std::size_t i = 0; now.size() == then.size() && i < not_found.size(); ++i) {
+    compare_gpu(host, *not_found[i], *not_known[i], changes);
+  }
   if (now.size() == then.size()) return;
+  const bool fewer = now.size() < then.size();
+  const bool same_places = not_known.empty();
   changes.push_back({.part = Part::kGpus,
                      .for_worse = fewer,
                      .aspect = "number of GPUs",
-                     .now = fewer ? fmt::format("{} (none at {})", now.size(), listed(lost))
-                                  : std::to_string(now.size()),
+                     .now = fewer && same_places
+                                ? fmt::format("{} (none at {})", now.size(), listed(lost))
+                                : std::to_string(now.size()),
                      .then = std::to_string(then.size())});
 }
 
-using PortsByName = std::map<std::string, const facts::RdmaPort*>;
+using PortsByKey = std::map<std::string, const facts::RdmaPort*>;
 
-PortsByName ports_by_name(const facts::Facts& facts) {
-  PortsByName ports;
-  for (const facts::RdmaPort& port : facts.rdma) {
-    ports.emplace(layout::port_name(port.device, port.port), &port);
+std::string port_name_of(const facts::RdmaPort& port) {
+  return layout::port_name(port.device, port.port);
+}
+
+// The kernel numbers devices in the order in which it finds them, and udev renames them. So the
+// place on the PCI bus says which port is which. Empty: it is a software device.
+std::string port_place_of(const facts::RdmaPort& port) {
+  return port.pci_address.empty() ? "" : fmt::format("{} {}", port.pci_address, port.port);
+}
+
+PortsByKey ports_by(std::string (*key_of)(const facts::RdmaPort&),
+                    const std::vector<const facts::RdmaPort*>& ports) {
+  PortsByKey by_key;
+  for (const facts::RdmaPort* const port : ports) {
+    if (std::string key = key_of(*port); !key.empty()) by_key.emplace(std::move(key), port);
   }
-  return ports;
+  return by_key;
+}
+
+using PortPairs = std::vector<std::pair<const facts::RdmaPort*, const facts::RdmaPort*>>;
+
+// Moves the ports that have the same key on both sides into `pairs`.
+void pair_ports(std::string (*key_of)(const facts::RdmaPort&),
+                std::vector<const facts::RdmaPort*>& then, std::vector<const facts::RdmaPort*>& now,
+                PortPairs& pairs) {
+  const PortsByKey by_key = ports_by(key_of, now);
+  std::set<const facts::RdmaPort*> done;
+  for (const auto& [key, port] : ports_by(key_of, then)) {
+    const auto found = by_key.find(key);
+    if (found == by_key.end()) continue;
+    pairs.emplace_back(port, found->second);
+    done.insert({port, found->second});
+  }
+  const auto is_done = [&](const facts::RdmaPort* port) { return done.contains(port); };
+  std::erase_if(then, is_done);
+  std::erase_if(now, is_done);
 }
 
 std::string state_of(const facts::RdmaPort& port) {
@@ -198,8 +264,8 @@ std::string state_of(const facts::RdmaPort& port) {
                                      : fmt::format("not active ({})", port.physical_state);
 }
 
-void compare_port(const std::string& name, const facts::RdmaPort& then, const facts::RdmaPort& now,
-                  Changes& changes) {
+void compare_port(const facts::RdmaPort& then, const facts::RdmaPort& now, Changes& changes) {
+  const std::string name = port_name_of(now);
   const auto add = [&](bool for_worse, const char* aspect, const std::string& before,
                        const std::string& after) {
     changes.push_back({.part = Part::kRdma,
@@ -218,30 +284,11 @@ void compare_port(const std::string& name, const facts::RdmaPort& then, const fa
   if (have_rates && before != after) add(after < before, "rate", then.rate, now.rate);
 }
 
-void compare_rdma(const Both& host, Changes& changes) {
-  const PortsByName then = ports_by_name(host.then);
-  const PortsByName now = ports_by_name(host.now);
-  const auto add_state = [&](const std::string& name, std::string before, std::string after) {
-    changes.push_back({.part = Part::kRdma,
-                       .for_worse = after == "missing",
-                       .aspect = "state",
-                       .of = name,
-                       .now = std::move(after),
-                       .then = std::move(before)});
-  };
-  for (const auto& [name, port] : then) {
-    const auto found = now.find(name);
-    if (found == now.end()) {
-      add_state(name, state_of(*port), "missing");
-    } else {
-      compare_port(name, *port, *found->second, changes);
-    }
-  }
-  for (const auto& [name, port] : now) {
-    if (!then.contains(name)) add_state(name, "missing", state_of(*port));
-  }
+void compare_peer_memory(const Both& host, Changes& changes) {
   const std::string& module = host.then.peer_memory.module;
   if (module.empty() || !host.now.peer_memory.module.empty()) return;
+  // Without ports nobody looks for the module, and with dmabuf none is needed.
+  if (host.now.rdma.empty() || host.now.peer_memory.dmabuf.value_or(false)) return;
   changes.push_back({.part = Part::kRdma,
                      .for_worse = true,
                      .aspect = "module for GPUDirect RDMA",
@@ -249,50 +296,77 @@ void compare_rdma(const Both& host, Changes& changes) {
                      .then = module});
 }
 
-// Those that stay: a temporary one is soon replaced by another.
-std::vector<std::string> lasting_addresses(const facts::Interface& interface) {
+void compare_rdma(const Both& host, Changes& changes) {
+  std::vector<const facts::RdmaPort*> then, now;
+  for (const facts::RdmaPort& port : host.then.rdma) then.push_back(&port);
+  for (const facts::RdmaPort& port : host.now.rdma) now.push_back(&port);
+  PortPairs pairs;
+  pair_ports(port_place_of, then, now, pairs);
+  pair_ports(port_name_of, then, now, pairs);
+  for (const auto& [before, after] : pairs) compare_port(*before, *after, changes);
+  const auto add_state = [&](const facts::RdmaPort& port, std::string before, std::string after) {
+    changes.push_back({.part = Part::kRdma,
+                       .for_worse = after == "missing",
+                       .aspect = "state",
+                       .of = port_name_of(port),
+                       .now = std::move(after),
+                       .then = std::move(before)});
+  };
+  for (const facts::RdmaPort* const port : then) add_state(*port, state_of(*port), "missing");
+  for (const facts::RdmaPort* const port : now) add_state(*port, "missing", state_of(*port));
+  compare_peer_memory(host, changes);
+}
+
+// The addresses that lead to other hosts.
+std::vector<std::string> wide_addresses(const facts::Interface& interface) {
   std::vector<std::string> addresses;
   for (const facts::Address& one : interface.addresses) {
     const auto ip = layout::parse_ip(one.ip);
-    if (!ip || !one.caveat.empty() || layout::is_link_local(*ip)) continue;
+    if (!ip || layout::is_link_local(*ip)) continue;
     addresses.push_back(fmt::format("{}/{}", one.ip, one.prefix));
   }
   std::sort(addresses.begin(), addresses.end());
   return addresses;
 }
 
-// Bridges, tunnels and the interfaces of containers come and go.
-bool is_lasting(const facts::Interface& interface) {
+// Bridges, tunnels and the interfaces of containers come and go. The veth of a container can be
+// told from those that lead to the containers of a host only from inside.
+bool is_lasting(const facts::Interface& interface, bool in_container) {
   const bool is_card = interface.kind == facts::InterfaceKind::kPort ||
                        interface.kind == facts::InterfaceKind::kInfiniband;
-  return is_card && interface.up && !lasting_addresses(interface).empty();
+  const bool is_other_end = interface.made == "veth" && !in_container;
+  return is_card && !is_other_end && interface.up && !wide_addresses(interface).empty();
 }
 
+// A bridge takes speed and MTU from its ports, which come and go with virtual machines.
+bool has_own_speed(const facts::Interface& interface) {
+  return interface.made != "bridge" && interface.made != "openvswitch";
+}
+
+// Addresses that were replaced are not compared: DHCP may give a host other ones at any time.
 void compare_interface(const facts::Interface& then, const facts::Interface* now,
                        Changes& changes) {
-  const auto add = [&](bool for_worse, const char* aspect, std::string before, std::string after) {
+  const auto add = [&](const char* aspect, std::string before, std::string after) {
     changes.push_back({.part = Part::kInterfaces,
-                       .for_worse = for_worse,
+                       .for_worse = true,
                        .aspect = aspect,
                        .of = then.name,
                        .now = std::move(after),
                        .then = std::move(before)});
   };
   if (now == nullptr || !now->up) {
-    return add(true, "state", "up", now == nullptr ? "missing" : "down");
+    return add("state", "up", now == nullptr ? "missing" : "down");
   }
-  if (then.mtu > 0 && now->mtu > 0) {
+  if (has_own_speed(then) && then.mtu > 0 && now->mtu > 0) {
     add_number(Part::kInterfaces, "MTU", then.name, then.mtu, now->mtu, changes);
   }
-  if (then.speed_mbit > 0 && now->speed_mbit > 0) {
-    add_number(Part::kInterfaces, kInterfaceSpeed, then.name, then.speed_mbit, now->speed_mbit,
-               changes, " Mbit/s");
+  if (has_own_speed(then) && then.speed_mbit > 0 && now->speed_mbit > 0) {
+    add_number(Part::kInterfaces, "speed", then.name, then.speed_mbit, now->speed_mbit, changes,
+               " Mbit/s");
   }
-  const auto before = lasting_addresses(then);
-  const auto after = lasting_addresses(*now);
-  if (before == after) return;
-  add(after.empty(), after.size() > 1 || before.size() > 1 ? "list of addresses" : "address",
-      listed(before), after.empty() ? "missing" : listed(after));
+  if (!wide_addresses(*now).empty()) return;
+  const auto before = wide_addresses(then);
+  add(before.size() > 1 ? "list of addresses" : "address", listed(before), "missing");
 }
 
 void compare_interfaces(const Both& host, Changes& changes) {
@@ -300,17 +374,21 @@ void compare_interfaces(const Both& host, Changes& changes) {
   std::map<std::string, const facts::Interface*> now;
   for (const facts::Interface& one : host.now.interfaces) now.emplace(one.name, &one);
   for (const facts::Interface& one : host.then.interfaces) {
-    if (!is_lasting(one)) continue;
+    if (!is_lasting(one, is_container(host.now))) continue;
     const auto found = now.find(one.name);
     compare_interface(one, found == now.end() ? nullptr : found->second, changes);
   }
 }
 
+bool is_same_limit(std::int64_t then, std::int64_t now) {
+  return then < 0 || now < 0 ? then == now : is_same_size(then, now);
+}
+
 void compare_limit(const char* aspect, const facts::Limit& then, const facts::Limit& now,
                    bool in_bytes, Changes& changes) {
   if (then.soft == 0 || now.soft == 0) return;  // an older muster did not know it
-  const auto height = [](std::int64_t value) {
-    return value < 0 ? std::numeric_limits<std::int64_t>::max() : value;
+  const auto is_lower = [](std::int64_t before, std::int64_t after) {
+    return !is_same_limit(before, after) && after >= 0 && (before < 0 || after < before);
   };
   const auto one_text = [&](std::int64_t value) {
     return value < 0 ? "unlimited" : in_bytes ? bytes_text(value) : std::to_string(value);
@@ -320,19 +398,24 @@ void compare_limit(const char* aspect, const facts::Limit& then, const facts::Li
                ? one_text(limit.soft)
                : fmt::format("{} (hard: {})", one_text(limit.soft), one_text(limit.hard));
   };
-  if (then.soft == now.soft && then.hard == now.hard) return;
-  changes.push_back(
-      {.part = Part::kLimits,
-       .for_worse = height(now.soft) < height(then.soft) || height(now.hard) < height(then.hard),
-       .aspect = aspect,
-       .now = text(now),
-       .then = text(then)});
+  if (is_same_limit(then.soft, now.soft) && is_same_limit(then.hard, now.hard)) return;
+  changes.push_back({.part = Part::kLimits,
+                     .for_worse = is_lower(then.soft, now.soft) || is_lower(then.hard, now.hard),
+                     .aspect = aspect,
+                     .now = text(now),
+                     .then = text(then)});
 }
 
 void compare_limits(const Both& host, Changes& changes) {
   const facts::Limits& then = host.then.limits;
   const facts::Limits& now = host.now.limits;
-  compare_limit("limit of open files (ulimit -n)", then.nofile, now.nofile, false, changes);
+  // muster raises its own soft limit, so on this machine the soft limit depends on how muster
+  // reached it.
+  const auto hard = [](const facts::Limit& limit) {
+    return facts::Limit{.soft = limit.hard, .hard = limit.hard};
+  };
+  compare_limit("hard limit of open files (ulimit -Hn)", hard(then.nofile), hard(now.nofile), false,
+                changes);
   compare_limit("limit of locked memory (ulimit -l)", then.memlock, now.memlock, true, changes);
   compare_limit("limit of processes (ulimit -u)", then.nproc, now.nproc, false, changes);
   if (host.then.shm_bytes <= 0) return;

@@ -20,10 +20,8 @@ struct Change {
   std::string then;
 };
 
-inline constexpr const char* kInterfaceSpeed = "speed";  // an aspect
-
-// Only what both know is compared: a probe that could not look, or that an older muster did not
-// have, is no change. Cost: n log n in the host's devices.
+// Compares only what both sides know: a fact that a probe could not determine, or that an older
+// muster did not have, is not a change. Cost: n log n in the host's devices.
 [[nodiscard]] std::vector<Change> changes_between(const facts::Facts& then,
                                                   const facts::Facts& now);
 

@@ -50,6 +50,9 @@ struct Rule {
 // nothing was.
 [[nodiscard]] std::string compared_software(const Scene& scene);
 
+// Which hosts were compared with their saved states, for people: one line. Empty: no host answered.
+[[nodiscard]] std::string compared_states(const Scene& scene);
+
 [[nodiscard]] std::string to_json(const Finding& finding);  // one line
 [[nodiscard]] Result<Finding> parse_finding(const std::string& json);
 // The table for people; `colours` mark its severities.

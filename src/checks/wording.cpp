@@ -29,13 +29,24 @@ std::string on_hosts(std::string_view key, std::span<const std::string> hosts) {
 }
 
 std::string bytes_text(std::int64_t bytes) {
-  constexpr std::int64_t kGiB = std::int64_t{1} << 30;
-  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  struct Unit {
+    const char* name;
+    std::int64_t bytes;
+    std::int64_t from;  // smaller sizes use this unit only where it divides them
+  };
   constexpr std::int64_t kKiB = std::int64_t{1} << 10;
-  if (bytes >= kGiB && bytes % kGiB == 0) return fmt::format("{} GiB", bytes / kGiB);
-  if (bytes >= 10 * kGiB) return fmt::format("{} GiB", bytes / kGiB);
-  if (bytes >= kMiB) return fmt::format("{} MiB", bytes / kMiB);
-  if (bytes >= kKiB) return fmt::format("{} KiB", bytes / kKiB);
+  constexpr std::int64_t kMiB = std::int64_t{1} << 20;
+  constexpr std::int64_t kGiB = std::int64_t{1} << 30;
+  constexpr Unit kUnits[] = {
+      {"GiB", kGiB, 10 * kGiB}, {"MiB", kMiB, 10 * kMiB}, {"KiB", kKiB, 10 * kKiB}};
+  for (const Unit& unit : kUnits) {
+    const bool whole = bytes % unit.bytes == 0;
+    if (bytes < unit.bytes || (bytes < unit.from && !whole)) continue;
+    const std::int64_t rounded_down = bytes / unit.bytes;
+    if (whole || rounded_down >= 100) return fmt::format("{} {}", rounded_down, unit.name);
+    return fmt::format("{:.1f} {}", static_cast<double>(bytes) / static_cast<double>(unit.bytes),
+                       unit.name);
+  }
   return fmt::format("{} bytes", bytes);
 }
 

@@ -26,6 +26,7 @@ inline constexpr std::string_view kTheHosts = "-H HOSTS";
 // The key and the hosts of each group: "5.0.11 on n[1-3], 5.0.6 on n4".
 [[nodiscard]] std::string on_hosts(std::string_view key, std::span<const std::string> hosts);
 
-[[nodiscard]] std::string bytes_text(std::int64_t bytes);  // "64 MiB"
+// "64 MiB", "15.6 GiB": sizes that differ by 2 % never look alike.
+[[nodiscard]] std::string bytes_text(std::int64_t bytes);
 
 }  // namespace muster::checks

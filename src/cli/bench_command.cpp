@@ -19,12 +19,12 @@
 #include "bench/suspects.hpp"
 #include "bench/table.hpp"
 #include "cli/bench_job.hpp"
+#include "cli/bench_states.hpp"
 #include "cli/command.hpp"
 #include "cli/config_file.hpp"
 #include "cli/first_pod.hpp"
 #include "cli/flag_words.hpp"
 #include "cli/reach.hpp"
-#include "cli/saved_states.hpp"
 #include "cli/stored_bench.hpp"
 #include "cli/without_rdma.hpp"
 #include "engines/kind.hpp"
@@ -119,6 +119,16 @@ Words training_words(const BenchOptions& options, const Surveyed& all) {
   return words;
 }
 
+std::map<std::string, std::string> hostnames(const Surveyed& all) {
+  std::map<std::string, std::string> names;
+  for (const layout::Placement& placement : all.layout.placements) names[placement.host] = "";
+  for (const facts::Survey& survey : all.surveys) {
+    const auto found = names.find(survey.host);
+    if (found != names.end() && survey.facts) found->second = survey.facts->hostname;
+  }
+  return names;
+}
+
 // A table shows only the bandwidth of large messages.
 BenchOptions with_large_messages(BenchOptions options) {
   constexpr std::int64_t kLargeEnough = std::int64_t{16} << 20;
@@ -157,7 +167,6 @@ class Bench {
   Result<void> pod_counts(const PodLook& look, int first_port, const std::string& how);
   Result<void> pairs();
   Result<void> measure_pairs(const std::vector<bench::Round>& rounds);
-  Result<void> save_rates() const;
   Result<void> trainings();
   Result<void> start(const std::string& what, const JobOptions& job, MakeWords words);
   Result<int> finish();
@@ -171,9 +180,8 @@ class Bench {
   std::optional<hosts::Pod> pod_;  // that we are in
   bench::Results results_;
   BenchEnd end_;
-  std::vector<std::string> folders_;      // of the starts
-  std::string how_;                       // pairs are measured: of facts::SavedRate
-  std::vector<facts::SavedState> saved_;  // of the hosts of pairs
+  std::vector<std::string> folders_;  // of the starts
+  PairStates states_;
   sys::LiveLine line_;
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
@@ -300,8 +308,9 @@ Result<void> Bench::measure_pairs(const std::vector<bench::Round>& rounds) {
                   : bench::pairs_that_fit(hosts,
                                           options_.most_rounds > 0 ? options_.most_rounds : sample);
         const std::string backend = backends_for(options_, all).front();
-        how_ = fmt::format("{} with {} in {}", backend, engines::name_of(all.layout.engine.kind),
-                           all.layout.subnet);
+        states_.how = fmt::format("{} with {} in {}", backend,
+                                  engines::name_of(all.layout.engine.kind), all.layout.subnet);
+        states_.names = hostnames(all);
         Words words = {"pairs", "--rounds", bench::to_words(wanted), "--backend", backend};
         if (options_.seconds > 0) {
           words.insert(words.end(), {"--seconds", fmt::format("{}", options_.seconds)});
@@ -316,9 +325,10 @@ Result<void> Bench::pairs() {
   MUSTER_CHECK(measure_pairs({}));
   const auto found = bench::find_suspects(results_.pairs);
   results_.suspects = found;
-  saved_ = read_saved_states(end_.hosts);
+  read_states(states_);
   auto wanted = bench::second_look(found, results_.pairs);
-  for (auto& link : bench::to_measure_again(bench::find_slowed(results_.pairs, saved_, how_))) {
+  for (auto& link :
+       bench::to_measure_again(bench::find_slowed(results_.pairs, states_.saved, states_.how))) {
     const auto known = std::find_if(wanted.begin(), wanted.end(), [&](const auto& one) {
       return std::minmax(one.first, one.second) == std::minmax(link.first, link.second);
     });
@@ -336,35 +346,6 @@ Result<void> Bench::pairs() {
     MUSTER_CHECK(measure_pairs(rounds));
   }
   results_.suspects = bench::confirm(found, results_.pairs);
-  return {};
-}
-
-bool is_suspected(const bench::Pair& pair, const std::vector<bench::Suspect>& suspects) {
-  return std::any_of(suspects.begin(), suspects.end(), [&](const bench::Suspect& suspect) {
-    const auto names = [&](const std::string& host) {
-      return std::find(suspect.hosts.begin(), suspect.hosts.end(), host) != suspect.hosts.end();
-    };
-    const bool both = names(pair.one) && names(pair.other);
-    const bool either = names(pair.one) || names(pair.other);
-    return suspect.confirmed && (suspect.hosts.size() == 1 ? either : both);
-  });
-}
-
-// What is slow now must not become what is usual.
-Result<void> Bench::save_rates() const {
-  std::vector<bench::Pair> good = results_.pairs;
-  std::erase_if(good, [](const bench::Pair& pair) { return pair.again; });
-  const std::size_t measured = good.size();
-  if (!options_.force) {
-    std::erase_if(good,
-                  [&](const bench::Pair& pair) { return is_suspected(pair, results_.suspects); });
-  }
-  MUSTER_CHECK(write_saved_states(bench::with_rates(saved_, good, how_, sys::unix_time())));
-  sys::print_err("muster: saved the rates of {} of {} links in {}\n", good.size(), measured,
-                 saved_states_folder());
-  if (good.size() < measured) {
-    sys::print_err("  hint: links of the slow hosts above were not saved; --force saves them\n");
-  }
   return {};
 }
 
@@ -391,9 +372,7 @@ Result<int> Bench::finish() {
     return end_.code;
   }
   results_.verdicts = bench::judge(results_, expected_);
-  if (auto verdict = bench::judge_slowed(results_.pairs, saved_, how_)) {
-    results_.verdicts.push_back(*std::move(verdict));
-  }
+  judge_by_states(states_, results_);
   const std::string json = to_json(results_) + "\n";
   if (options_.json) {
     sys::write_out(json);
@@ -416,7 +395,9 @@ Result<int> Bench::finish() {
   if (!has_something()) {
     return unexpected(Error{.what = "nothing was measured"});
   }
-  if (options_.save) MUSTER_CHECK(save_rates());
+  if (options_.save || options_.save_slow) {
+    MUSTER_CHECK(save_rates(states_, results_, options_.save_slow));
+  }
   const bool failed = std::any_of(
       results_.verdicts.begin(), results_.verdicts.end(),
       [](const bench::Judgement& one) { return one.outcome == bench::Judgement::Outcome::kFail; });
@@ -478,9 +459,13 @@ Result<void> check_options(const BenchOptions& options) {
               "of a number, do not work with it",
               "for example: -H n[1-4] --nproc-per-node 2"));
   }
-  if (options.save && options.what != "pairs") {
-    return unexpected(usage("--save works only with pairs", "muster bench pairs --save"));
+  const bool saves = options.save || options.save_slow;
+  if (saves && options.what != "pairs") {
+    return unexpected(
+        usage(fmt::format("{} works only with pairs", options.save ? "--save" : "--save-slow"),
+              "muster bench pairs --save"));
   }
+  if (saves) MUSTER_CHECK(check_may_save());
   if (options.what == "pairs" && nccl) {
     return unexpected(
         usage("muster bench pairs measures between hosts, not between GPUs, so nccl does not work "

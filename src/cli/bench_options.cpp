@@ -101,8 +101,12 @@ void add_output(CLI::App& command, BenchOptions& options) {
       ->group(kOutput);
   command
       .add_flag("--save", options.save,
-                "For pairs: keep the measured rates; later measurements say which links have "
-                "become slower")
+                "For pairs: save the measured rates as a baseline; later measurements report "
+                "which links have become slower")
+      ->group(kOutput);
+  command
+      .add_flag("--save-slow", options.save_slow,
+                "For pairs: like --save, but also save links that are slow now")
       ->group(kOutput);
   command
       .add_option("--report", options.report,

@@ -36,7 +36,8 @@ struct BenchOptions {
   bool table = false;
   bool json = false;
   bool save = false;
-  std::string report;  // a file
+  bool save_slow = false;  // save, with the links that are slow
+  std::string report;      // a file
 };
 
 void add_bench_options(CLI::App& command, BenchOptions& options);

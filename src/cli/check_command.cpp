@@ -1,5 +1,6 @@
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,6 +8,7 @@
 #include "cli/command.hpp"
 #include "cli/config_file.hpp"
 #include "cli/first_pod.hpp"
+#include "cli/reach.hpp"
 #include "cli/saved_states.hpp"
 #include "cli/survey.hpp"
 #include "hosts/fold.hpp"
@@ -27,7 +29,9 @@ struct CheckOptions {
 std::string decision_text(const Surveyed& all) {
   std::string text;
   for (const std::string& why : all.layout.why) text += fmt::format("  {}\n", why);
-  if (!all.compared.empty()) text += fmt::format("  {}\n", all.compared);
+  for (const std::string& line : {all.compared, all.compared_states}) {
+    if (!line.empty()) text += fmt::format("  {}\n", line);
+  }
   return text;
 }
 
@@ -56,16 +60,6 @@ bool has_error(const Surveyed& all, const std::string& host) {
   });
 }
 
-facts::SavedState new_state(const Surveyed& all, const facts::Survey& survey) {
-  facts::SavedState state{.host = survey.host};
-  for (const facts::SavedState& one : all.saved) {
-    if (one.host == survey.host) state.rates = one.rates;
-  }
-  state.saved_s = sys::unix_time();
-  state.facts = facts::worth_saving(*survey.facts);
-  return state;
-}
-
 void say_what_was_saved(const std::vector<std::string>& saved,
                         const std::vector<std::string>& refused) {
   if (!saved.empty()) {
@@ -79,28 +73,31 @@ void say_what_was_saved(const std::vector<std::string>& saved,
 }
 
 Result<void> save(const Surveyed& all, bool force) {
-  if (!is_whole_hosts(all)) {
-    return unexpected(Error{.code = ErrorCode::kUsage,
-                            .what = "--save does not work inside a Slurm job or a pod, because the "
-                                    "job may be allowed to use only a part of its hosts",
-                            .hint = "run muster check --save where it reaches the hosts over ssh"});
-  }
-  std::vector<facts::SavedState> states;
-  std::vector<std::string> saved, refused;
+  std::map<std::string, const facts::Facts*> good;
+  std::vector<std::string> hosts, refused;
   for (const facts::Survey& survey : all.surveys) {
-    if (survey.facts && (force || !has_error(all, survey.host))) {
-      states.push_back(new_state(all, survey));
-      saved.push_back(survey.host);
-    } else if (survey.facts) {
-      refused.push_back(survey.host);
-    }
+    if (!survey.facts) continue;
+    const bool wanted = force || !has_error(all, survey.host);
+    (wanted ? hosts : refused).push_back(survey.host);
+    if (wanted) good.emplace(survey.host, &*survey.facts);
   }
-  MUSTER_CHECK(write_saved_states(states));
-  say_what_was_saved(saved, refused);
-  return {};
+  SaveResult result;
+  if (!hosts.empty()) {
+    MUSTER_TRY(result, update_saved_states(hosts, [&](facts::SavedState& state) -> Result<void> {
+                 const facts::Facts& now = *good.at(state.host);
+                 if (!is_of_machine(state, now.hostname)) state.rates.clear();
+                 state.hostname = now.hostname;
+                 state.saved_s = sys::unix_time();
+                 state.facts = facts::worth_saving(now);
+                 return {};
+               }));
+  }
+  say_what_was_saved(result.saved, refused);
+  return report_not_saved(result);
 }
 
 Result<int> check(const CheckOptions& options, const Program& program) {
+  if (options.save) MUSTER_CHECK(check_may_save());
   const std::chrono::seconds patience(options.job.answer_within_s);
   MUSTER_TRY(const auto signal, wait_for_first_pod(options.job, patience));
   if (signal) return 128 + *signal;
@@ -131,7 +128,7 @@ void add_check(CLI::App& app, Action& action, const Program& program) {
   command->add_flag("--json", options->json, "Print one JSON object per finding");
   CLI::Option* const save =
       command->add_flag("--save", options->save,
-                        "Keep what the hosts are now as their good state; later checks say what "
+                        "Save the hosts' current state as a baseline; later checks report what "
                         "has changed since");
   command->add_flag("--force", options->force, "With --save: save even if the checks found errors")
       ->needs(save);

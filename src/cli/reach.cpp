@@ -159,6 +159,23 @@ Result<bool> in_allocation() {
   return allocation.has_value();
 }
 
+bool has_whole_hosts() {
+  const auto environment = own_environment();
+  const auto allocation = hosts::read_allocation(environment);
+  const auto pod = hosts::read_pod(environment);
+  const bool in_kubernetes = environment.contains("KUBERNETES_SERVICE_HOST");
+  // An Error: the variables of a job or a pod are there, but contradict each other.
+  return allocation && !*allocation && pod && !*pod && !in_kubernetes;
+}
+
+Result<void> check_may_save() {
+  if (has_whole_hosts()) return {};
+  return unexpected(Error{.code = ErrorCode::kUsage,
+                          .what = "--save does not work inside a Slurm job or a pod, because the "
+                                  "job may be allowed to use only a part of its hosts",
+                          .hint = "run the same command where muster reaches the hosts over ssh"});
+}
+
 Result<std::optional<hosts::Pod>> find_pod(const JobOptions& options) {
   if (options.pod) return options.pod;
   const std::string& engine = options.job.engine;

@@ -29,6 +29,13 @@ struct Reach {
 // Whether Slurm has given us hosts.
 [[nodiscard]] Result<bool> in_allocation();
 
+// Whether the ranks may use all of their hosts. False inside a Slurm job and in a pod, whichever
+// way the hosts are reached: what a job may use of a host differs from one job to the next.
+[[nodiscard]] bool has_whole_hosts();
+
+// Refuses --save without whole hosts.
+[[nodiscard]] Result<void> check_may_save();
+
 // The pod that we are in, if the user named no other hosts and no engine that pods cannot have.
 [[nodiscard]] Result<std::optional<hosts::Pod>> find_pod(const JobOptions& options);
 

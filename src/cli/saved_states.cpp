@@ -1,25 +1,34 @@
 #include "cli/saved_states.hpp"
 
+#include <cerrno>
+#include <filesystem>
 #include <string_view>
-#include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
+#include <sys/file.h>
 
 #include "base/json.hpp"
 #include "sys/file.hpp"
+#include "sys/hash.hpp"
+#include "sys/print.hpp"
 
 namespace muster::cli {
 namespace {
 
-// Names of hosts are often addresses, and nothing keeps a name from holding a slash.
+// Host names are validated, so only the zone of an IPv6 address has a character to replace. A name
+// of 253 bytes leaves no room for the suffixes of the file and of its temporary copy.
 std::string file_name(std::string_view host) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.:";
+  constexpr std::size_t kLongest = 200;
   std::string name;
   for (const char c : host) {
     const bool plain = kPlain.find(c) != std::string_view::npos && !(name.empty() && c == '.');
     name += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
   }
+  if (name.size() > kLongest) name = name.substr(0, kLongest) + "%" + sys::hash_text(host);
   return name + ".json";
 }
 
@@ -42,10 +51,53 @@ Result<facts::SavedState> read_state(const std::string& path, const std::string&
   return unexpected(cannot_use(path, "this is the saved state of another host"));
 }
 
+// The files are replaced by renaming, so the lock is that of the folder. A reader needs none.
+Result<sys::Fd> lock_folder(const std::string& folder, std::chrono::milliseconds patience) {
+  constexpr int kPauseMs = 20;
+  sys::Fd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return unexpected(system_error("cannot open the directory", folder));
+  const auto until = std::chrono::steady_clock::now() + patience;
+  while (::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
+    if (errno != EWOULDBLOCK && errno != EINTR) {
+      return unexpected(system_error("cannot lock the directory", folder));
+    }
+    if (std::chrono::steady_clock::now() > until) {
+      return unexpected(Error{.code = ErrorCode::kTimeout,
+                              .what = "another muster process is still saving states",
+                              .where = {.file = folder},
+                              .hint = "try again when it has ended"});
+    }
+    (void)::poll(nullptr, 0, kPauseMs);
+  }
+  return fd;
+}
+
+Result<void> update_one(const std::string& host, const UpdateState& update) {
+  const std::string path = path_of(host);
+  facts::SavedState state{.host = host};
+  if (sys::exists(path)) {
+    auto known = read_state(path, host);
+    if (!known) {
+      Error error = std::move(known).error();
+      error.hint = "remove the file, or correct its owner and mode; then save again";
+      return unexpected(std::move(error));
+    }
+    state = *std::move(known);
+  }
+  MUSTER_CHECK(update(state));
+  return sys::write_file(path, to_json(state) + "\n", 0600);
+}
+
 }  // namespace
 
 std::string saved_states_folder() {
   return sys::state_folder() + "/hosts";
+}
+
+bool has_saved_states() {
+  std::error_code failed;
+  const std::filesystem::directory_iterator files(saved_states_folder(), failed);
+  return !failed && files != std::filesystem::directory_iterator();
 }
 
 std::vector<facts::SavedState> read_saved_states(const std::vector<std::string>& hosts) {
@@ -69,12 +121,32 @@ std::vector<facts::SavedState> read_saved_states(const std::vector<std::string>&
   return states;
 }
 
-Result<void> write_saved_states(const std::vector<facts::SavedState>& states) {
-  MUSTER_CHECK(sys::make_private_folder(saved_states_folder()));
-  for (const facts::SavedState& state : states) {
-    MUSTER_CHECK(sys::write_file(path_of(state.host), to_json(state) + "\n", 0600));
+Result<SaveResult> update_saved_states(const std::vector<std::string>& hosts,
+                                       const UpdateState& update,
+                                       std::chrono::milliseconds patience) {
+  const std::string folder = saved_states_folder();
+  MUSTER_CHECK(sys::make_private_folder(folder));
+  MUSTER_TRY(const sys::Fd lock, lock_folder(folder, patience));
+  SaveResult result;
+  for (const std::string& host : hosts) {
+    if (auto done = update_one(host, update)) {
+      result.saved.push_back(host);
+    } else {
+      result.failed.emplace_back(host, std::move(done).error());
+    }
   }
-  return {};
+  return result;
+}
+
+Result<void> report_not_saved(const SaveResult& result) {
+  if (result.failed.empty()) return {};
+  std::vector<std::string> hosts;
+  for (const auto& [host, error] : result.failed) {
+    sys::print_err("muster: not saved: {}: {}\n", host, to_text(error));
+    hosts.push_back(host);
+  }
+  return unexpected(Error{.what = fmt::format("not everything was saved: {} of {} hosts failed",
+                                              hosts.size(), hosts.size() + result.saved.size())});
 }
 
 }  // namespace muster::cli

@@ -161,6 +161,24 @@ void look_at_launchers_of_hosts(Surveyed& all) {
   }
 }
 
+void judge(const std::vector<facts::Trial>& trials, Surveyed& all) {
+  const bool whole_hosts = has_whole_hosts();
+  std::vector<facts::SavedState> saved;
+  if (whole_hosts) saved = read_saved_states(names(all.cluster));
+  const checks::Scene scene{.job = all.job,
+                            .cluster = all.cluster,
+                            .surveys = all.surveys,
+                            .launcher = all.launcher,
+                            .layout = all.layout,
+                            .trials = trials,
+                            .saved = saved};
+  all.findings = checks::judge(scene);
+  all.compared = checks::compared_software(scene);
+  if (!has_saved_states()) return;
+  all.compared_states = whole_hosts ? checks::compared_states(scene)
+                                    : "not compared with saved states inside a Slurm job or a pod";
+}
+
 }  // namespace
 
 void Surveyed::close() {
@@ -228,22 +246,8 @@ Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options, const Progra
   if (!purpose.quiet) line.show("testing the connections between the hosts");
   const std::vector<facts::Trial> trials = run::test_reach(
       *all->loop, *all->crew, run::plan_reach(all->layout, all->cluster, all->surveys));
-  // What a Slurm job or a pod may use of its hosts differs from one to the next.
-  if (is_whole_hosts(*all)) all->saved = read_saved_states(names(all->cluster));
-  const checks::Scene scene{.job = all->job,
-                            .cluster = all->cluster,
-                            .surveys = all->surveys,
-                            .launcher = all->launcher,
-                            .layout = all->layout,
-                            .trials = trials,
-                            .saved = all->saved};
-  all->findings = checks::judge(scene);
-  all->compared = checks::compared_software(scene);
+  judge(trials, *all);
   return all;
-}
-
-bool is_whole_hosts(const Surveyed& all) {
-  return all.job.pods == 0 && all.allocation.empty();
 }
 
 // A program that is not there, or cannot be run, has codes of its own.

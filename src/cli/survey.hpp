@@ -28,9 +28,10 @@ struct Surveyed {
   facts::Facts launcher;
   std::vector<facts::Survey> surveys;
   layout::Layout layout;
-  std::vector<facts::SavedState> saved = {};  // of those hosts that have one
   std::vector<checks::Finding> findings;
-  std::string compared = {};  // what was compared of the ranks' software; empty: nothing
+  // Lines for people; empty: nothing to say.
+  std::string compared = {};         // what was compared of the ranks' software
+  std::string compared_states = {};  // which hosts were compared with their saved states
 
   // Where muster goes on without it: sessions are closed, and waited for, so that nothing of them
   // meets the next ones on the hosts.
@@ -53,9 +54,6 @@ struct SurveyFor {
 [[nodiscard]] Result<std::unique_ptr<Surveyed>> survey(const JobOptions& options,
                                                        const Program& program,
                                                        const SurveyFor& purpose);
-
-// Whether the ranks may use all of their hosts: not those of a Slurm job or a pod.
-[[nodiscard]] bool is_whole_hosts(const Surveyed& all);
 
 // The exit code where findings keep the job from being started.
 [[nodiscard]] int refusal_code(const Surveyed& all);

@@ -17,7 +17,8 @@ void fields(V& v, SavedRate& r) {
 
 template <class V>
 void fields(V& v, SavedState& s) {
-  v("host", s.host), v("saved_s", s.saved_s), v("facts", s.facts), v("rates", s.rates);
+  v("host", s.host), v("hostname", s.hostname), v("saved_s", s.saved_s), v("facts", s.facts);
+  v("rates", s.rates);
 }
 
 namespace {
@@ -41,43 +42,82 @@ bool is_possible(const SavedState& state) {
          });
 }
 
-template <class Rates>
-auto place_of(Rates& rates, std::string_view to, std::string_view how) {
-  return std::find_if(rates.begin(), rates.end(),
-                      [&](const SavedRate& one) { return one.to == to && one.how == how; });
+Gpu worth_saving(const Gpu& gpu) {
+  Gpu kept{.index = gpu.index, .vendor = gpu.vendor, .model = gpu.model, .pci = gpu.pci};
+  kept.problem = gpu.problem;
+  kept.memory_bytes = gpu.memory_bytes;
+  kept.pcie_width = gpu.pcie_width;
+  kept.pcie_gen_max = gpu.pcie_gen_max;
+  kept.ecc_uncorrected = gpu.ecc_uncorrected;
+  kept.mig = gpu.mig;
+  kept.persistence = gpu.persistence;
+  kept.nvlinks_up = gpu.nvlinks_up;
+  return kept;
+}
+
+RdmaPort worth_saving(const RdmaPort& port) {
+  return {.device = port.device,
+          .port = port.port,
+          .active = port.active,
+          .link_layer = port.link_layer,
+          .rate = port.rate,
+          .physical_state = port.physical_state,
+          .pci_address = port.pci_address,
+          .firmware = port.firmware};
+}
+
+Mpi worth_saving(const Mpi& mpi) {
+  return {.kind = mpi.kind, .version = mpi.version, .launcher = mpi.launcher, .library = {}};
+}
+
+template <class T>
+std::vector<T> worth_saving(const std::vector<T>& items) {
+  std::vector<T> kept;
+  for (const T& item : items) kept.push_back(worth_saving(item));
+  return kept;
 }
 
 }  // namespace
 
-Facts worth_saving(Facts facts) {
-  facts.listeners.clear();
-  facts.ssh_files.clear();
-  facts.program.reset();
-  facts.script.reset();
-  facts.software.reset();
-  facts.environment = {};
-  facts.shm_free_bytes = -1;
-  for (Gpu& gpu : facts.gpus) {
-    gpu.processes.clear();
-    gpu.xids.clear();
-    gpu.throttled_by.clear();
-    gpu.memory_used_bytes = -1;
-  }
-  return facts;
+Facts worth_saving(const Facts& facts) {
+  Facts kept{.host = facts.host, .hostname = facts.hostname};
+  kept.os = facts.os;
+  kept.kernel = facts.kernel;
+  kept.cpu = {.architecture = {},
+              .model = facts.cpu.model,
+              .isa = facts.cpu.isa,
+              .cores = facts.cpu.cores,
+              .usable = facts.cpu.usable,
+              .numa_nodes = facts.cpu.numa_nodes};
+  kept.memory_bytes = facts.memory_bytes;
+  kept.interfaces = facts.interfaces;
+  kept.rdma = worth_saving(facts.rdma);
+  kept.peer_memory.module = facts.peer_memory.module;
+  kept.gpus = worth_saving(facts.gpus);
+  kept.gpu_drivers = {.nvidia = facts.gpu_drivers.nvidia,
+                      .amd = facts.gpu_drivers.amd,
+                      .rocm = facts.gpu_drivers.rocm};
+  kept.limits = facts.limits;
+  kept.shm_bytes = facts.shm_bytes;
+  kept.mpi = worth_saving(facts.mpi);
+  kept.torch = {.torchrun = facts.torch.torchrun, .version = facts.torch.version};
+  for (const NotSeen& one : facts.not_seen) kept.not_seen.push_back({.what = one.what, .why = {}});
+  return kept;
+}
+
+bool is_of_machine(const SavedState& state, std::string_view hostname) {
+  return state.hostname.empty() || hostname.empty() || state.hostname == hostname;
 }
 
 void put_rate(SavedState& state, SavedRate rate) {
-  const auto known = place_of(state.rates, rate.to, rate.how);
+  const auto known =
+      std::find_if(state.rates.begin(), state.rates.end(),
+                   [&](const SavedRate& one) { return one.to == rate.to && one.how == rate.how; });
   if (known != state.rates.end()) {
     *known = std::move(rate);
   } else {
     state.rates.push_back(std::move(rate));
   }
-}
-
-const SavedRate* find_rate(const SavedState& state, std::string_view to, std::string_view how) {
-  const auto found = place_of(state.rates, to, how);
-  return found == state.rates.end() ? nullptr : &*found;
 }
 
 std::string date_text(double unix_s) {

@@ -1,5 +1,5 @@
 // The good state of a host, as `muster check --save` and `muster bench pairs --save` keep it, so
-// that later checks can say what has changed.
+// that later commands can say what has changed.
 #pragma once
 
 #include <optional>
@@ -20,22 +20,24 @@ struct SavedRate {
   double saved_s = 0;  // Unix time
 };
 
+// Facts and rates of one machine.
 struct SavedState {
   std::string host;
-  double saved_s = 0;  // Unix time of the facts
+  std::string hostname = {};  // what the machine calls itself; empty: not known
+  double saved_s = 0;         // Unix time of the facts
   std::optional<Facts> facts = std::nullopt;
   std::vector<SavedRate> rates = {};
   std::string problem = {};  // why the state cannot be used; not in JSON
 };
 
-// Without what changes by itself, what differs from job to job and what may be private.
-[[nodiscard]] Facts worth_saving(Facts facts);
+// Only the facts that a comparison uses or shows.
+[[nodiscard]] Facts worth_saving(const Facts& facts);
+
+// False if the state was saved for a machine with another hostname. An empty hostname is not known.
+[[nodiscard]] bool is_of_machine(const SavedState& state, std::string_view hostname);
 
 // Replaces the rate of the same link, measured in the same way.
 void put_rate(SavedState& state, SavedRate rate);
-// Null: no such rate is saved.
-[[nodiscard]] const SavedRate* find_rate(const SavedState& state, std::string_view to,
-                                         std::string_view how);
 
 // "2026-11-02", in UTC.
 [[nodiscard]] std::string date_text(double unix_s);

@@ -1,6 +1,9 @@
 #include "bench/saved_rates.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include "bench/suspects.hpp"
 
 namespace muster::bench {
 namespace {
@@ -21,11 +24,20 @@ Pair pair_of(const char* one, const char* other, double forward, double backward
           .again = again};
 }
 
+// What `muster bench pairs --save` would keep.
+std::vector<SavedState> states_with(const std::vector<Pair>& pairs, double now_s = kSavedAt) {
+  std::vector<SavedState> states;
+  for (const auto& [host, rates] : rates_by_host(pairs, kHow, now_s)) {
+    states.push_back({.host = host, .hostname = "name of " + host, .rates = rates});
+  }
+  return states;
+}
+
 // All links of n1, n2 and n3 at 9 Gbit/s.
 std::vector<SavedState> saved() {
   const std::vector<Pair> pairs = {pair_of("n1", "n2", 9, 9), pair_of("n1", "n3", 9, 9),
                                    pair_of("n2", "n3", 9, 9)};
-  return with_rates({}, pairs, kHow, kSavedAt);
+  return states_with(pairs);
 }
 
 std::string text_of(const std::optional<Judgement>& verdict) {
@@ -49,9 +61,12 @@ TEST(SavedRates, JudgeLinksByWhatTheyReachedBefore) {
       {{pair_of("n1", "n2", 5.5, 9)}, "pass: no link is slower than when its rate was saved"},
       {{pair_of("n2", "n1", 9, 1), pair_of("n1", "n2", 1.2, 9, true)},
        "fail: slower than saved, also when measured again: n1 to n2: 1.00 Gbit/s, 9.00 Gbit/s on "
-       "2026-11-02. If the change is meant, save the new rates: muster bench pairs --save"},
+       "2026-11-02. If you intended the change, save the new rates: muster bench pairs "
+       "--save-slow"},
       {{pair_of("n1", "n2", 9, 1), pair_of("n1", "n2", 9, 8, true)},
-       "pass: some links were slower than saved at first, but not when measured again"},
+       "pass: slower than saved while all hosts measured at the same time, but not alone: n2 to "
+       "n1: "
+       "1.00 Gbit/s, 9.00 Gbit/s on 2026-11-02"},
       {{pair_of("n1", "n2", 9, 1)},
        "unknown: slower than saved, but not measured again: n2 to n1: 1.00 Gbit/s, 9.00 Gbit/s on "
        "2026-11-02"},
@@ -74,7 +89,7 @@ TEST(SavedRates, AreMeasuredAgainWhereTheyDroppedMost) {
   for (int i = 1; i <= 20; ++i) {
     pairs.push_back(pair_of("n0", ("n" + std::to_string(i)).c_str(), 9, 9));
   }
-  const auto before = with_rates({}, pairs, kHow, kSavedAt);
+  const auto before = states_with(pairs);
   for (Pair& pair : pairs) pair.forward = pair.backward = kGigabit;
   pairs[12].backward = kGigabit / 100;
   const auto slowed = find_slowed(pairs, before, kHow);
@@ -88,12 +103,69 @@ TEST(SavedRates, AreMeasuredAgainWhereTheyDroppedMost) {
 TEST(SavedRates, AreThoseOfTheFirstLook) {
   const std::vector<Pair> pairs = {pair_of("n1", "n2", 3, 4), pair_of("n1", "n2", 30, 40, true),
                                    pair_of("n1", "n3", 0, 5)};
-  auto states = with_rates(saved(), pairs, kHow, kSavedAt + 1);
-  ASSERT_EQ(states.size(), 3U);
-  EXPECT_EQ(facts::find_rate(states[0], "n2", kHow)->bytes_per_second, 3 * kGigabit);
-  EXPECT_EQ(facts::find_rate(states[1], "n1", kHow)->bytes_per_second, 4 * kGigabit);
-  EXPECT_EQ(facts::find_rate(states[0], "n3", kHow)->saved_s, kSavedAt);  // 0 is no rate
-  EXPECT_EQ(facts::find_rate(states[2], "n1", kHow)->saved_s, kSavedAt + 1);
+  const auto rates = rates_by_host(pairs, kHow, kSavedAt);
+  ASSERT_EQ(rates.size(), 3U);
+  ASSERT_EQ(rates.at("n1").size(), 1U);  // 0 is no rate
+  EXPECT_EQ(rates.at("n1")[0].to, "n2");
+  EXPECT_EQ(rates.at("n1")[0].bytes_per_second, 3 * kGigabit);
+  EXPECT_EQ(rates.at("n2")[0].bytes_per_second, 4 * kGigabit);
+  EXPECT_EQ(rates.at("n3")[0].saved_s, kSavedAt);
+}
+
+TEST(SavedRates, OfAnotherMachineAreNotComparable) {
+  auto states = saved();
+  const std::map<std::string, std::string> same = {{"n1", "name of n1"}, {"n2", ""}};
+  EXPECT_EQ(comparable_states(states, same).size(), 3U);
+  states[2].problem = "no JSON";
+  const auto left = comparable_states(states, {{"n1", "name of n1"}, {"n2", "another"}});
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].host, "n1");
+  EXPECT_TRUE(left[0].rates.empty());  // both were measured to machines that may be others now
+}
+
+// "n1-n2 n3-n4".
+std::string saved_pairs(const std::vector<Pair>& pairs, const std::vector<SavedState>& saved = {}) {
+  Results results{.kind = "pairs", .pairs = pairs};
+  results.suspects = confirm(find_suspects(pairs), pairs);
+  std::string text;
+  for (const Pair& pair : pairs_to_save(results, saved, kHow)) {
+    text += fmt::format("{}{}-{}", text.empty() ? "" : " ", pair.one, pair.other);
+  }
+  return text;
+}
+
+TEST(SavedRates, AreNotThoseOfLinksThatAreSlowNow) {
+  // Compared with the saved rates, even if the second look was good.
+  EXPECT_EQ(saved_pairs({pair_of("n1", "n2", 9, 1), pair_of("n1", "n3", 9, 9),
+                         pair_of("n1", "n2", 9, 9, true)},
+                        saved()),
+            "n1-n3");
+  EXPECT_EQ(saved_pairs({pair_of("n1", "n2", 1, 1)}), "n1-n2");  // nothing to compare with
+  // Compared with the other links: the link between two switches.
+  const std::vector<const char*> hosts = {"n1", "n2", "n3", "n4", "n5", "n6"};
+  std::vector<Pair> pairs;
+  for (std::size_t one = 0; one < hosts.size(); ++one) {
+    for (std::size_t other = one + 1; other < hosts.size(); ++other) {
+      const double rate = (one < 3) == (other < 3) ? 9 : 1;
+      pairs.push_back(pair_of(hosts[one], hosts[other], rate, rate));
+    }
+  }
+  const std::string within = "n1-n2 n1-n3 n2-n3 n4-n5 n4-n6 n5-n6";
+  EXPECT_EQ(saved_pairs(pairs), within);
+  pairs.push_back(pair_of("n1", "n4", 1, 1, true));  // it is slow again
+  EXPECT_EQ(saved_pairs(pairs), within);
+}
+
+TEST(SavedRates, AreNotThoseOfAConfirmedSuspect) {
+  const std::vector<Pair> pairs = {pair_of("n1", "n2", 9, 9), pair_of("n1", "n3", 9, 9),
+                                   pair_of("n2", "n3", 9, 9)};
+  Results results{.kind = "pairs", .pairs = pairs};
+  results.suspects = {{.hosts = {"n1"}, .aspect = Aspect::kLatency, .confirmed = true}};
+  ASSERT_EQ(pairs_to_save(results, {}, kHow).size(), 1U);
+  results.suspects = {{.hosts = {"n3", "n1"}, .aspect = Aspect::kLoss, .confirmed = true}};
+  EXPECT_EQ(pairs_to_save(results, {}, kHow).size(), 2U);
+  results.suspects[0].confirmed = false;
+  EXPECT_EQ(pairs_to_save(results, {}, kHow).size(), 3U);
 }
 
 }  // namespace

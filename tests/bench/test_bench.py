@@ -128,8 +128,22 @@ def test_links_that_became_slower_since_their_rates_were_saved(two):
     code, _, said = pairs("--save")
     assert code == 0 and "saved the rates of 1 of 1 links in /home/dev/.local/state/muster/hosts" in said, said
     two.link("n[1-2]", "--rate", "10mbit")
+    code, text, said = pairs("--save")
+    assert code == 3 and "FAIL: compared with 2 saved rates slower than saved, also when measured again: n" in text, text + said
+    assert "saved the rates of 0 of 1 links" in said and "--save-slow" in said, said
+    states = "/home/dev/.local/state/muster/hosts"
+    two.lab.shell("launcher", f"echo '[1]' > {states}/n2.json")
+    code, text, said = pairs("--save-slow")
+    assert code == 125 and "compared with" not in text and "not compared with the saved rates of n2: " in said and f"not saved: n2: {states}/n2.json: " in said, text + said
+    assert two.lab.shell("launcher", f"cat {states}/n2.json") == "[1]\n"
+    two.lab.shell("launcher", f"rm {states}/n2.json")
+    code, text, said = pairs("--save-slow")
+    assert code == 0 and "saved the rates of 1 of 1 links" in said, text + said
     code, text, said = pairs()
-    assert code == 3 and "FAIL: compared with 2 saved rates slower than saved, also when measured again: n" in text and said == "", text + said
+    assert code == 0 and "compared with 2 saved rates no link is slower than when its rate was saved" in text and said == "", text + said
+    two.lab.shell("launcher", f"sed -i 's/\"hostname\":\"n2\"/\"hostname\":\"old\"/' {states}/n2.json")
+    code, text, said = pairs("--save")
+    assert code == 125 and "compared with" not in text and "not saved: n2: the host calls itself n2, but its saved state is that of old" in said, text + said
     assert two.bench("broadcast", "--save").returncode == 2
 
 

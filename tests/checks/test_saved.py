@@ -33,6 +33,8 @@ def test_what_changed_is_named_on_its_host(machines):
     assert changes == [] and f"saved the state of n[1-3] in {STATES}" in said
     assert lab.shell("launcher", f"stat -c %a {STATES} {STATES}/n1.json").split() == ["700", "600"]
     assert check(lab, hosts=hosts)[0] == []
+    said = lab.exec("launcher", "env", f"PATH={MPI['4.1']}:{SYSTEM_PATH}", "muster", "check", "-H", "n[1-2],launcher", timeout=60).stdout
+    assert "  compared with the saved state of n[1-2]; launcher has none\n" in said, said
     for words in (["rail-slow", "3"], ["rail-firmware", "5"], ["gpu-missing", "5"]):
         lab.command("break", "n2", *words)
     lab.shell("n3", "sed '/^MemTotal/ s/[0-9]* kB/99 kB/' /proc/meminfo > /run/meminfo; mount --bind /run/meminfo /proc/meminfo", root=True)
@@ -74,6 +76,32 @@ def test_a_host_with_an_error_is_not_saved(two):
     assert refused.returncode == 2 and "--save" in refused.stderr
 
 
+def test_a_slurm_job_has_no_saved_states(two):
+    """Also where an engine was named, and so the hosts are reached over ssh."""
+    check(two, "--save", hosts="n[1-2]", code=0)
+    slurm = ["env", "SLURM_JOB_ID=5", "SLURM_JOB_NODELIST=n[1-2]", f"PATH={MPI['4.1']}:{SYSTEM_PATH}", "muster"]
+    for words in (["check"], ["bench", "pairs"]):
+        refused = two.exec("launcher", *slurm, *words, "-H", "n[1-2]", "--engine", "openmpi", "--save")
+        assert refused.returncode == 2 and "inside a Slurm job or a pod" in refused.stderr, refused
+    two.shell("launcher", f"sed -i 's/\"memory_bytes\":[0-9]*/\"memory_bytes\":5/' {STATES}/n1.json")
+    assert check(two, hosts="n[1-2]", code=0)[0] == [("memory-changed", "note", "n1")]
+    said = two.exec("launcher", *slurm, "check", "-H", "n[1-2]", "--engine", "openmpi", timeout=60).stdout
+    assert "not compared with saved states inside a Slurm job or a pod" in said and "memory-changed" not in said, said
+
+
+def test_a_replaced_machine_does_not_inherit_rates(two):
+    check(two, "--save", hosts="n[1-2]", code=0)
+    edit = (f"import json\nfor host in ('n1', 'n2'):\n path = f'{STATES}/{{host}}.json'; state = json.load(open(path))\n"
+            " state['rates'] = [dict(to='n3', how='bare', bytes_per_second=1e9, saved_s=1793577600)]\n"
+            " if host == 'n1': state['hostname'] = state['facts']['hostname'] = 'old'\n json.dump(state, open(path, 'w'))")
+    two.shell("launcher", f"python3 -c \"{edit}\"")
+    found, changes, _ = check(two, "--save", hosts="n[1-2]", code=0)
+    assert found == [("saved-state-unusable", "note", "n1")] and "the saved state is that of old" in changes[0]["evidence"], changes
+    rates = [json.loads(two.shell("launcher", f"cat {STATES}/{host}.json"))["rates"] for host in ("n1", "n2")]
+    assert rates[0] == [] and len(rates[1]) == 1
+    assert check(two, hosts="n[1-2]", code=0)[0] == []
+
+
 HOSTILE = {
     "garbage": ("head -c 4000 /dev/urandom > $f", "no JSON"),
     "no JSON object": ("echo '[1]' > $f", "is not an object"),
@@ -99,6 +127,11 @@ def test_a_hostile_file_is_reported_plainly(two):
         found, changes, said = check(two, hosts="n[1-2]", code=0)
         assert found and set(found) <= {("saved-state-unusable", "note", "n1"), ("saved-state-unusable", "note", "n1", "n2")}, name
         assert why in changes[0]["evidence"] and changes[0]["evidence"].startswith(STATES) and said == "", (name, changes)
+    # Nor is it replaced. The other host is saved.
+    two.shell("launcher", f"rm -rf {STATES}; cp -a /run/good {STATES}; f={STATES}/n1.json; {HOSTILE['no JSON object'][0]}; rm {STATES}/n2.json", root=True)
+    _, _, said = check(two, "--save", hosts="n[1-2]", code=125)
+    assert f"saved the state of n2 in {STATES}" in said and f"not saved: n1: {STATES}/n1.json: " in said, said
+    assert two.shell("launcher", f"cat {STATES}/n1.json") == "[1]\n" and "n2.json" in two.shell("launcher", f"ls {STATES}")
     # Text in a file does not reach the terminal as it is. A file of an older muster has fewer facts.
     script = (f"import json; path = '{STATES}/n1.json'; state = json.load(open(path)); facts = state['facts']; facts['kernel'] = '\\x1b[31mold'; "
               "del facts['cpu'], facts['limits']; json.dump(state, open(path, 'w'))")

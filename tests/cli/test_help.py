@@ -113,7 +113,7 @@ ONE_MEANING = {
     "--name": "^NAME Name of the (run|lab|cluster|object)",
     "--master-port": "^N Port at which the (ranks|pods) find each other",
     "--max-restarts": "^N Restart (the job|all pods) up to N times",
-    "--save": "keep .*; later ",
+    "--save": "as a baseline; later .* report ",
     "--to": "^PATH .*[Dd]irectory",
     "--user": "^USER (User to log in as|Name of the ordinary user on every host)",
 }

@@ -6,7 +6,8 @@ namespace muster::facts {
 namespace {
 
 SavedState a_state() {
-  SavedState state{.host = "n1", .saved_s = 1793577600, .facts = Facts{.host = "n1"}};
+  SavedState state{
+      .host = "n1", .hostname = "node1", .saved_s = 1793577600, .facts = Facts{.host = "n1"}};
   state.facts->memory_bytes = 77;
   state.facts->gpus = {Gpu{.vendor = "NVIDIA", .pcie_width = 16}};
   put_rate(state, {.to = "n2", .how = "bare", .bytes_per_second = 1e9, .saved_s = 5});
@@ -52,14 +53,37 @@ TEST(SavedState, ThatIsWrongIsRefused) {
   }
 }
 
-TEST(SavedState, HoldsNothingThatChangesByItself) {
-  Facts facts;
+TEST(SavedState, HoldsOnlyWhatIsCompared) {
+  Facts facts{.host = "n1", .hostname = "node1", .uid = 1000, .user = "alice"};
+  facts.home = "/home/alice";
+  facts.kernel = "6.1";
+  facts.folder_exists = true;
+  facts.clock_s = 5;
   facts.listeners = {{.port = 80}};
+  facts.routes = {{.destination = "0.0.0.0/0", .interface = "eth0"}};
   facts.environment.seen = {{"PATH", "/bin"}};
-  facts.gpus = {Gpu{.memory_used_bytes = 5, .processes = {{.pid = 1}}, .xids = {{.code = 79}}}};
-  const Facts kept = worth_saving(facts);
-  EXPECT_TRUE(kept.listeners.empty() && kept.environment.seen.empty());
-  EXPECT_EQ(kept.gpus.at(0), Gpu{});
+  facts.not_seen = {{.what = "interfaces", .why = "text of a tool"}};
+  facts.gpus = {Gpu{.model = "H100",
+                    .uuid = "GPU-1",
+                    .memory_used_bytes = 5,
+                    .pcie_width = 16,
+                    .processes = {{.pid = 1}},
+                    .xids = {{.code = 79}}}};
+  facts.rdma = {{.device = "mlx5_0", .gids = {{.index = 3}}, .interfaces = {"eth0"}}};
+  facts.mpi = {{.version = "5.0.11", .launcher = "/opt/mpirun", .library = {.hash = "x"}}};
+  Facts expected{.host = "n1", .hostname = "node1"};
+  expected.kernel = "6.1";
+  expected.not_seen = {{.what = "interfaces"}};
+  expected.gpus = {Gpu{.model = "H100", .pcie_width = 16}};
+  expected.rdma = {{.device = "mlx5_0"}};
+  expected.mpi = {{.version = "5.0.11", .launcher = "/opt/mpirun"}};
+  EXPECT_EQ(to_json(worth_saving(facts)), to_json(expected));
+}
+
+TEST(SavedState, IsOfOneMachine) {
+  EXPECT_TRUE(is_of_machine(a_state(), "node1"));
+  EXPECT_FALSE(is_of_machine(a_state(), "node2"));
+  EXPECT_TRUE(is_of_machine(SavedState{.host = "n1"}, "node2"));
 }
 
 TEST(SavedState, HasOneRateForEachLinkAndWayToMeasure) {
@@ -67,9 +91,8 @@ TEST(SavedState, HasOneRateForEachLinkAndWayToMeasure) {
   put_rate(state, {.to = "n2", .how = "bare", .bytes_per_second = 2e9, .saved_s = 6});
   put_rate(state, {.to = "n2", .how = "gloo", .bytes_per_second = 3e9, .saved_s = 6});
   ASSERT_EQ(state.rates.size(), 2U);
-  EXPECT_EQ(find_rate(state, "n2", "bare")->bytes_per_second, 2e9);
-  EXPECT_EQ(find_rate(state, "n2", "gloo")->bytes_per_second, 3e9);
-  EXPECT_EQ(find_rate(state, "n3", "bare"), nullptr);
+  EXPECT_EQ(state.rates[0].bytes_per_second, 2e9);
+  EXPECT_EQ(state.rates[1].bytes_per_second, 3e9);
 }
 
 TEST(SavedState, SaysDatesInUtc) {
