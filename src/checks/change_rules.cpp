@@ -102,7 +102,8 @@ std::string what_changed(const PartWords& part, const std::vector<Alike>& groups
                      date);
 }
 
-// How to save the state of the hosts, seen in the same environment as now.
+// How to save the state of the hosts, seen in the same environment as now. The activation may hold
+// secrets, and findings are kept.
 std::string save_command(const layout::Job& job) {
   std::string command = fmt::format("  muster check {}", kTheHosts);
   const auto add = [&](const char* flag, const std::string& value) {
@@ -110,11 +111,8 @@ std::string save_command(const layout::Job& job) {
   };
   add("--engine", job.engine);
   add("--launcher", job.launcher);
-  // A command to paste is one line.
-  const bool is_line = job.activate.find('\n') == std::string::npos;
-  add("--activate", is_line ? job.activate : "");
   command += " --save";
-  return is_line ? command : command + "\nwith the same --activate as now";
+  return job.activate.empty() ? command : command + "\nwith the same --activate as now";
 }
 
 Finding about_changes(const PartWords& part, const std::vector<Change>& changes, bool for_worse,
