@@ -13,11 +13,14 @@ constexpr std::size_t kMostRanks = 65536;
 constexpr std::size_t kMostHosts = 4096;
 constexpr std::size_t kLongestWords = 400;
 
-// No ruler, no frame of a native stack ("./heat(+0x2dcc)[0x563229468dcc]"), no line that continues
-// another one, no warning of Python and no progress bar.
+// No ruler, no line of Open MPI's report of a crash ("./heat(+0x2dcc)[0x563229468dcc]", "[n2:73]
+// *** End of error message ***"), no line that continues another one, no warning of Python and no
+// progress bar.
 bool says_something(std::string_view text) {
   if (text.starts_with("  what():")) return true;  // of a C++ exception
-  constexpr std::array kNothing = {"[0x", "(+0x", "Warning: ", "%|", "it/s"};
+  constexpr std::array kNothing = {
+      "[0x",       "(+0x", "] *** ", "] Signal code: ", "] Failing at address: ",
+      "Warning: ", "%|",   "it/s"};
   return std::any_of(text.begin(), text.end(), is_letter) && text.front() != ' ' &&
          text.front() != '\t' &&
          std::none_of(kNothing.begin(), kNothing.end(),

@@ -54,6 +54,18 @@ TEST(PartingWords, WithoutALabelAreDoubtful) {
   EXPECT_EQ(explained("cannot open grid-1.txt\nstep 5\n").causes.size(), 0U);
 }
 
+TEST(PartingWords, AreNotInOpenMpisReportOfACrash) {
+  const Explanation found = explained(
+      "[n2:00073] *** Process received signal ***\n[n2:00073] Signal: Segmentation fault (11)\n"
+      "[n2:00073] Signal code: Address not mapped (1)\n"
+      "[n2:00073] Failing at address: 0x5625fa8e4de8\n"
+      "[n2:00073] [ 1] ./heat(+0x2dcc)[0x556b86f6fdcc]\n"
+      "[n2:00073] *** End of error message ***\n" +
+      kAbort);
+  ASSERT_EQ(found.causes.size(), 1U);
+  EXPECT_EQ(found.causes[0].failure->id, "program-segfault");
+}
+
 TEST(PartingWords, BeforeAnExitAreACauseForTheRankThatFailedFirst) {
   const std::string log = "[n1:0] wrong step\n[n2:1] wrong size\n[n2:2] wrong step\n";
   const Explanation found = explained(log, exited({0, 1, 2}, 1));
