@@ -63,13 +63,12 @@ void PartingWordsOfRanks::take_abort(const Origin& origin, int rank) {
     found->second.is_over = true;
     return;
   }
-  const auto found = of_nobody_.find(origin.host);
-  if (found == of_nobody_.end() || found->second.last.text.empty() || found->second.is_over) return;
-  Seen& seen = found->second;
-  seen.last.before_abort = true;
-  seen.last.is_labelled = false;
-  seen.last.origin.rank = rank;
-  seen.is_over = true;
+  // What comes later is the engine's report.
+  Seen* const seen = seen_of({.host = origin.host});
+  if (seen == nullptr || std::exchange(seen->is_over, true) || seen->last.text.empty()) return;
+  seen->last.before_abort = true;
+  seen->last.is_labelled = false;
+  seen->last.origin.rank = rank;
 }
 
 void PartingWordsOfRanks::end_file() {

@@ -61,6 +61,10 @@ TEST(PartingWords, AreNotInOpenMpisReportOfACrash) {
       "[n2:00073] Failing at address: 0x5625fa8e4de8\n"
       "[n2:00073] [ 1] ./heat(+0x2dcc)[0x556b86f6fdcc]\n"
       "[n2:00073] *** End of error message ***\n" +
+      kAbort +
+      "prterun has exited due to process rank 1 with PID 74 on node n2 calling\n\"abort\". This "
+      "may have caused other processes in the application to be\nterminated by signals sent by "
+      "prterun (as reported here).\n" +
       kAbort);
   ASSERT_EQ(found.causes.size(), 1U);
   EXPECT_EQ(found.causes[0].failure->id, "program-segfault");
