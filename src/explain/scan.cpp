@@ -203,7 +203,9 @@ class Scan::State {
 
   void note_parting_words(const std::vector<Match>& matches, const Origin& origin,
                           std::string_view text, bool in_paragraph) {
-    if (matches.empty() && text.starts_with("muster: ")) return;  // the rank did not say that
+    // Neither muster nor an engine's help speaks for a rank.
+    const bool is_help = origin.rank < 0 && help_lines_ > 0;
+    if (matches.empty() && (is_help || text.starts_with("muster: "))) return;
     using Meaning = PartingWordsOfRanks::Meaning;
     auto meaning = matches.empty() ? Meaning::kUnknown : Meaning::kHarmless;
     bool is_abort = false;

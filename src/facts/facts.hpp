@@ -194,7 +194,7 @@ struct Library {
   std::uint64_t bytes = 0;
   std::string build_id = {};  // that its linker wrote; empty: it has none
   std::string hash = {};      // of its content; empty: not read, or not yet
-  bool remote = false;        // on a file system of another machine: its content is not read
+  bool remote = false;        // on a network file system or FUSE: its content is not read
 
   friend bool operator==(const Library&, const Library&) = default;
 };

@@ -70,6 +70,18 @@ TEST(PartingWords, AreNotInOpenMpisReportOfACrash) {
   EXPECT_EQ(found.causes[0].failure->id, "program-segfault");
 }
 
+TEST(PartingWords, AreNotInTheHelpOfAnEngine) {
+  const std::string ruler = "-----------------------------------------------------\n";
+  const Explanation found = explained(
+      ruler +
+      "prterun has exited due to process rank 0 with PID 0 on node n1 calling\n\"abort\". This may "
+      "have caused other processes in the application to be\nterminated by signals sent by prterun "
+      "(as reported here).\n" +
+      ruler);
+  EXPECT_EQ(found.causes.size(), 0U);
+  EXPECT_EQ(found.consequences.size(), 1U);
+}
+
 TEST(PartingWords, BeforeAnExitAreACauseForTheRankThatFailedFirst) {
   const std::string log = "[n1:0] wrong step\n[n2:1] wrong size\n[n2:2] wrong step\n";
   const Explanation found = explained(log, exited({0, 1, 2}, 1));
