@@ -216,9 +216,11 @@ void Warden::send_output(bool all) {
 // A run that went well needs no explanation.
 void Warden::send_kernel_log() {
   if (!rank_failed_ && had_to_end_ == 0) return;
-  const std::vector<std::string> lines = system_.kernel_lines();
-  if (lines.empty()) return;
-  launcher_.send(to_line(Report{.kind = Report::Kind::kKernelLog, .kernel_log = lines}));
+  // Of an earlier connection too, which may have lost them.
+  for (std::string& line : system_.kernel_lines()) kernel_log_.push_back(std::move(line));
+  kernel_log_.resize(std::min(kernel_log_.size(), facts::kMostKernelLines));
+  if (kernel_log_.empty()) return;
+  launcher_.send(to_line(Report{.kind = Report::Kind::kKernelLog, .kernel_log = kernel_log_}));
 }
 
 void Warden::start_ending(double grace_s) {

@@ -76,6 +76,7 @@ class Warden {
   std::optional<Clock::time_point> gone_by_;  // what was killed; nothing: nobody was yet
   std::optional<bool> bye_;  // said while the ranks were being ended: keep the folder?
   bool rank_failed_ = false;
+  std::vector<std::string> kernel_log_;  // what has been sent of it
   bool over_ = false;
   bool keep_ = false;  // the run's folder, then
 };

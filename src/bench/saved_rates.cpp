@@ -80,6 +80,16 @@ std::size_t count_compared(std::span<const Pair> pairs, const RatesByLink& rates
                     [&](const Direction& link) { return saved_rate(rates, link) != nullptr; }));
 }
 
+std::string hostname_of(const std::string& host, const Hostnames& hostnames) {
+  const auto found = hostnames.find(host);
+  return found == hostnames.end() ? "" : found->second;
+}
+
+// A rate that an older muster saved does not say to which machine it was measured.
+bool is_to_machine(const SavedRate& rate, const std::string& hostname) {
+  return hostname.empty() || rate.to_hostname == hostname;
+}
+
 // What the second look says of a link that was slow in the first one.
 enum class Again { kNone, kSlow, kNotSlow };
 
@@ -159,16 +169,17 @@ std::optional<Judgement> judge_slowed(std::span<const Pair> pairs,
 }
 
 std::vector<SavedState> comparable_states(std::vector<SavedState> saved,
-                                          const std::map<std::string, std::string>& hostnames) {
+                                          const Hostnames& hostnames) {
   std::set<std::string> other;
   for (const SavedState& state : saved) {
-    const auto now = hostnames.find(state.host);
-    const bool same = now == hostnames.end() || is_of_machine(state, now->second);
+    const bool same = is_of_machine(state, hostname_of(state.host, hostnames));
     if (!state.problem.empty() || !same) other.insert(state.host);
   }
   std::erase_if(saved, [&](const SavedState& state) { return other.contains(state.host); });
   for (SavedState& state : saved) {
-    std::erase_if(state.rates, [&](const SavedRate& rate) { return other.contains(rate.to); });
+    std::erase_if(state.rates, [&](const SavedRate& rate) {
+      return other.contains(rate.to) || !is_to_machine(rate, hostname_of(rate.to, hostnames));
+    });
   }
   return saved;
 }
@@ -185,12 +196,16 @@ std::vector<Pair> pairs_to_save(const Results& results, std::span<const SavedSta
   return pairs;
 }
 
-RatesByHost rates_by_host(std::span<const Pair> pairs, const std::string& how, double now_s) {
+RatesByHost rates_by_host(std::span<const Pair> pairs, const std::string& how,
+                          const Hostnames& hostnames, double now_s) {
   RatesByHost rates;
   for (const Direction& link : directions_of(pairs, false)) {
     if (link.rate <= 0) continue;
-    rates[link.from].push_back(
-        {.to = link.to, .how = how, .bytes_per_second = link.rate, .saved_s = now_s});
+    rates[link.from].push_back({.to = link.to,
+                                .to_hostname = hostname_of(link.to, hostnames),
+                                .how = how,
+                                .bytes_per_second = link.rate,
+                                .saved_s = now_s});
   }
   return rates;
 }

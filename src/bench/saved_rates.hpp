@@ -38,10 +38,13 @@ struct SlowedLink {
                                                     std::span<const facts::SavedState> saved,
                                                     std::string_view how);
 
-// Without the states that cannot be used and those of other machines than the hosts are now
-// (`hostnames`: what each host calls itself), and without the rates to such hosts.
-[[nodiscard]] std::vector<facts::SavedState> comparable_states(
-    std::vector<facts::SavedState> saved, const std::map<std::string, std::string>& hostnames);
+// What each host calls itself. A missing or empty hostname is not known.
+using Hostnames = std::map<std::string, std::string>;
+
+// Without the states that cannot be used or were saved for a machine with another hostname, and
+// without the rates to such machines.
+[[nodiscard]] std::vector<facts::SavedState> comparable_states(std::vector<facts::SavedState> saved,
+                                                               const Hostnames& hostnames);
 
 // The pairs whose rates may become the ones to compare with: of the first look, and slow neither
 // compared with the other pairs nor with their saved rates.
@@ -53,6 +56,6 @@ using RatesByHost = std::map<std::string, std::vector<facts::SavedRate>>;
 
 // What was measured from each host the first time, because later benches compare that.
 [[nodiscard]] RatesByHost rates_by_host(std::span<const Pair> pairs, const std::string& how,
-                                        double now_s);
+                                        const Hostnames& hostnames, double now_s);
 
 }  // namespace muster::bench

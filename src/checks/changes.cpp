@@ -100,14 +100,18 @@ void compare_cpus(const Both& host, Changes& changes) {
                      .then = "with them"});
 }
 
-// By the place on the PCI bus, or by index if the place is not known.
+// By the place on the PCI bus, or by index if the place is not known. All partitions of an AMD GPU
+// have the same place, so the second and later ones have a number as well.
 using GpusByPlace = std::map<std::string, const facts::Gpu*>;
 
 GpusByPlace gpus_by_place(const facts::Facts& facts) {
   GpusByPlace gpus;
+  std::map<std::string, int> partitions;
   for (const facts::Gpu& gpu : facts.gpus) {
-    const std::string other_name = fmt::format("{} {}", gpu.vendor, gpu.index);
-    gpus.emplace(gpu.pci.empty() ? other_name : gpu.pci, &gpu);
+    std::string place = gpu.pci.empty() ? fmt::format("{} {}", gpu.vendor, gpu.index) : gpu.pci;
+    const int partition = ++partitions[place];
+    if (partition > 1) place += fmt::format(" partition {}", partition);
+    gpus.emplace(std::move(place), &gpu);
   }
   return gpus;
 }
@@ -386,7 +390,7 @@ bool is_same_limit(std::int64_t then, std::int64_t now) {
 
 void compare_limit(const char* aspect, const facts::Limit& then, const facts::Limit& now,
                    bool in_bytes, Changes& changes) {
-  if (then.soft == 0 || now.soft == 0) return;  // an older muster did not know it
+  if (then.soft == 0) return;  // an older muster did not know it
   const auto is_lower = [](std::int64_t before, std::int64_t after) {
     return !is_same_limit(before, after) && after >= 0 && (before < 0 || after < before);
   };

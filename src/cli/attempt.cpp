@@ -25,6 +25,7 @@
 #include "run/last_words.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
+#include "sys/first_signal_ignored.hpp"
 #include "sys/print.hpp"
 #include "sys/quote.hpp"
 #include "sys/random.hpp"
@@ -254,13 +255,14 @@ bool has_hidden_cause(const run::Record& record, const run::Verdict& verdict) {
 void explain_end(const run::Record& record, const std::string& folder, AttemptEnd& end) {
   std::optional<ExplainedRun> explained;
   if (has_hidden_cause(record, end.verdict)) {
+    const sys::FirstSignalIgnored until_explained;
     const auto summary = run::parse_summary(to_json(record, end.verdict));
     auto found =
         explain_folder(folder, summary ? std::optional(*summary) : std::nullopt, Reading::kEnds);
     if (found) explained = *std::move(found);
   }
-  constexpr std::size_t kWhoseCode = 1;  // the last line
-  const std::size_t used = heading_lines(end).size() + kWhoseCode;
+  const std::size_t used =
+      heading_lines(end).size() + whose_code_lines(ending_of(end.verdict)).size();
   end.ending = ending_lines(end.verdict, record.id, explained,
                             run::kEndingLines - std::min(used, run::kEndingLines));
 }

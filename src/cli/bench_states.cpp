@@ -61,7 +61,8 @@ Result<void> save_rates(const PairStates& states, const bench::Results& results,
   const std::vector<bench::Pair> measured = first_look(results.pairs);
   const std::vector<bench::Pair> pairs =
       slow_too ? measured : bench::pairs_to_save(results, states.saved, states.how);
-  bench::RatesByHost rates = bench::rates_by_host(pairs, states.how, sys::unix_time());
+  bench::RatesByHost rates =
+      bench::rates_by_host(pairs, states.how, states.names, sys::unix_time());
   std::vector<std::string> hosts;
   for (const auto& [host, of_host] : rates) hosts.push_back(host);
   SaveResult result;

@@ -67,7 +67,7 @@ Result<run::LogWish> wish_of(const LogsOptions& options) {
 Result<void> check_wish(const run::LogWish& wish, const std::string& folder) {
   const auto about = run::read_about(folder);
   if (!about) return {};  // of an older muster
-  if (!wish.ranks.empty() && *wish.ranks.rbegin() >= about->ranks) {
+  if (!wish.ranks.empty() && *wish.ranks.rbegin() >= about->rank_end) {
     return unexpected(Error{
         .code = ErrorCode::kUsage,
         .what = fmt::format("there is no rank {}: the run has {} rank{}", *wish.ranks.rbegin(),

@@ -27,10 +27,13 @@ namespace {
 constexpr off_t kFirstBytes = off_t{1} << 20;
 constexpr off_t kLastBytes = off_t{3} << 20;
 constexpr std::chrono::seconds kReadingTakes{2};  // at most, for all files
+// Of each part even then: on a busy machine, a short log takes no longer than the pauses.
+constexpr off_t kAlwaysRead = off_t{1} << 18;
 
 // Reads the beginning and the end of files, as long as there is time.
 class EndsReader {
  public:
+  explicit EndsReader(std::chrono::steady_clock::time_point end) : end_(end) {}
   Result<void> read(explain::Scan& scan, const std::string& path, const std::string& name) {
     const sys::Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.valid()) return unexpected(system_error("cannot read the log", path));
@@ -50,27 +53,30 @@ class EndsReader {
     if (!is_short || !is_read) note(name, size, is_read);
     return {};
   }
+  void note(const std::string& name, off_t size, bool is_read) {
+    left_out_ += fmt::format("{}{} of {} ({})", left_out_.empty() ? "" : ", ",
+                             is_read ? "the middle" : "most", name,
+                             file_size_text(static_cast<std::uint64_t>(size)));
+  }
+  [[nodiscard]] bool has_time() const { return std::chrono::steady_clock::now() <= end_; }
   [[nodiscard]] const std::string& left_out() const { return left_out_; }
 
  private:
   // Whether it was read to its end; it may have grown since.
   bool read_part(explain::Scan& scan, const sys::Fd& file, off_t most) {
     off_t left = most;
+    bool in_time = true;
     const bool was_read = sys::read_pieces(file.get(), [&](std::string_view piece) {
-      if (std::chrono::steady_clock::now() > end_) return false;
+      in_time = most - left < kAlwaysRead || has_time();
+      if (!in_time) return false;
       scan.take(piece.substr(0, static_cast<std::size_t>(left)));
       left -= std::min(left, static_cast<off_t>(piece.size()));
       return left > 0;
     });
-    return was_read && (left == 0 || std::chrono::steady_clock::now() <= end_);
-  }
-  void note(const std::string& name, off_t size, bool is_read) {
-    left_out_ += fmt::format("{}{} of {} ({})", left_out_.empty() ? "" : ", ",
-                             is_read ? "the middle" : "most", name,
-                             file_size_text(static_cast<std::uint64_t>(size)));
+    return was_read && in_time;
   }
 
-  std::chrono::steady_clock::time_point end_ = std::chrono::steady_clock::now() + kReadingTakes;
+  std::chrono::steady_clock::time_point end_;
   std::string left_out_;
 };
 
@@ -87,7 +93,6 @@ std::optional<explain::FatalSignal> fatal_signal(const run::Summary& summary) {
   return explain::FatalSignal{
       .signal = signal,
       .memory_ran_out = end.memory_ran_out,
-      .pid = end.pid,
       .text = fmt::format("rank {} ended with {}{}; it had used up to {}", summary.failed_rank,
                           run::describe_status(end.status), memory,
                           memory_text(end.max_rss_kb * 1024))};
@@ -107,34 +112,52 @@ std::vector<explain::CheckFinding> findings_in(const std::string& folder) {
   return findings;
 }
 
-// Each line is a host's name, a blank and what its kernel said.
-explain::Evidence kernel_evidence(const explain::Matcher& matcher, const std::string& folder) {
-  explain::Scan scan(matcher);
-  std::istringstream lines(sys::read_file(folder + "/" + kKernelFile).value_or(std::string()));
-  std::string host;
+struct KernelLogs {
+  explain::Evidence of_host;
+  explain::Evidence of_others;
+};
+
+// Each line is a host's name, a blank and what its kernel said. The agent of a host sends few
+// lines, so those of `host` are always read.
+KernelLogs read_kernel_logs(const explain::Matcher& matcher, const std::string& folder,
+                            const std::string& host, EndsReader& ends) {
+  const std::string text = sys::read_file(folder + "/" + kKernelFile).value_or(std::string());
+  explain::Scan of_host(matcher);
+  explain::Scan of_others(matcher);
+  std::istringstream lines(text);
+  std::string current;
+  bool is_read = true;
   for (std::string line; std::getline(lines, line);) {
     const std::size_t blank = std::min(line.find(' '), line.size());
-    if (const std::string whose = line.substr(0, blank); whose != host) {
-      host = whose;
-      scan.begin("kernel log of " + host, {.host = host}, false);
+    const std::string name = line.substr(0, blank);
+    if (name != host && !ends.has_time()) {
+      is_read = false;
+      continue;
     }
+    explain::Scan& scan = name == host ? of_host : of_others;
+    if (name != current) scan.begin("kernel log of " + name, {.host = name}, false);
+    current = name;
     scan.take(line.substr(std::min(blank + 1, line.size())) + "\n");
   }
-  return scan.finish();
+  if (!is_read) ends.note(kKernelFile, static_cast<off_t>(text.size()), false);
+  return {.of_host = of_host.finish(), .of_others = of_others.finish()};
 }
 
 // What the files of the run tell beyond its output.
 explain::RunKnowledge knowledge_of(const run::Summary& summary, const std::string& folder,
-                                   const explain::Matcher& matcher) {
+                                   const explain::Matcher& matcher, EndsReader& ends) {
+  KernelLogs kernels = read_kernel_logs(matcher, folder, summary.failed_host, ends);
   return {.first_failed_rank = summary.failed_rank,
           .first_failed_host = summary.failed_host,
+          .first_failed_pid = summary.first_end ? summary.first_end->pid : 0,
           .verdict = summary.text,
           .hosts = summary.hosts,
           .fatal_signal = fatal_signal(summary),
           .gave_up_ranks = summary.gave_up_ranks,
           .ended_by_muster = summary.ended_by_muster && summary.failed_rank < 0,
           .findings = findings_in(folder),
-          .kernel = kernel_evidence(matcher, folder)};
+          .kernel = std::move(kernels.of_host),
+          .other_kernels = std::move(kernels.of_others)};
 }
 
 }  // namespace
@@ -157,15 +180,18 @@ Result<ExplainedRun> explain_folder(const std::string& folder,
                                     const std::optional<run::Summary>& summary, Reading reading) {
   const auto about = run::read_about(folder);
   const explain::Matcher matcher(catalogue::failures());
-  explain::Scan scan(matcher, about ? about->ranks : 0);
-  EndsReader ends;
-  for (const char* const file : {"err", "engine", "out"}) {
+  explain::Scan scan(matcher, about ? about->rank_end : 0);
+  using Clock = std::chrono::steady_clock;
+  EndsReader ends(reading == Reading::kEnds ? Clock::now() + kReadingTakes
+                                            : Clock::time_point::max());
+  for (const char* const file : {explain::kErrorFile, "engine", "out"}) {
     const std::string path = folder + "/" + file;
     if (!sys::exists(path)) continue;
     MUSTER_CHECK(reading == Reading::kEnds ? ends.read(scan, path, file)
                                            : scan_file(scan, path, file));
   }
-  const auto known = summary ? knowledge_of(*summary, folder, matcher) : explain::RunKnowledge{};
+  const auto known =
+      summary ? knowledge_of(*summary, folder, matcher, ends) : explain::RunKnowledge{};
   return ExplainedRun{.explanation = explain::explain(scan.finish(), known),
                       .left_out = ends.left_out()};
 }

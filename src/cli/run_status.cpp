@@ -3,7 +3,6 @@
 #include <filesystem>
 
 #include "cli/command.hpp"
-#include "run/record.hpp"
 #include "sys/file.hpp"
 #include "sys/print.hpp"
 
@@ -58,13 +57,7 @@ Result<int> conclude(const Result<run::Ending>& result, const std::string& path,
   if (!result && result.error().code == ErrorCode::kUsage) return unexpected(result.error());
   if (!written) sys::print_err("muster: {}\n", to_text(written.error()));
   if (!result) sys::print_err("muster: {}\n", to_text(result.error()));
-  const std::string whose = whose_code(ending);
-  constexpr std::size_t kMostLines = 2;
-  if (!whose.empty()) {
-    for (const std::string& line : run::muster_lines(whose, kMostLines)) {
-      sys::print_err("{}\n", line);
-    }
-  }
+  for (const std::string& line : whose_code_lines(ending)) sys::print_err("{}\n", line);
   return ending.code;
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <csignal>
 #include <set>
 #include <tuple>
 
@@ -118,6 +117,13 @@ std::vector<Candidate> candidates_of(const Evidence& evidence, const RunKnowledg
   return candidates;
 }
 
+// Lines of different files have no common order, but Python prints the exception that ends a
+// program on stderr.
+bool came_after(const SeenException& one, const SeenException& other) {
+  if (one.place.file == other.place.file) return one.last_order > other.last_order;
+  return one.place.file == kErrorFile;
+}
+
 // What one rank raised later ended it; the earlier one was handled.
 void doubt_handled(std::vector<Candidate>& candidates) {
   const auto may_end = [](const Candidate& one) {
@@ -129,7 +135,7 @@ void doubt_handled(std::vector<Candidate>& candidates) {
         may_end(one) &&
         std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& other) {
           return may_end(other) && other.cause.ranks == one.cause.ranks &&
-                 other.cause.order > one.cause.order;
+                 came_after(*other.cause.exception, *one.cause.exception);
         });
     if (is_handled) one.tier = Tier::kDoubtful;
   }
@@ -155,18 +161,15 @@ bool is_of_first(const Cause& cause, const RunKnowledge& run) {
   if (cause.ranks.empty() && !run.first_failed_host.empty()) {
     return cause.hosts == std::vector{run.first_failed_host};
   }
-  return run.first_failed_rank >= 0 && std::find(cause.ranks.begin(), cause.ranks.end(),
-                                                 run.first_failed_rank) != cause.ranks.end();
+  return run.first_failed_rank >= 0 && is_of_rank(cause, run.first_failed_rank);
 }
 
 // The same failure on other ranks, in other words.
 bool repeats(const Cause& cause, const Cause& earlier) {
   return cause.failure != nullptr && cause.failure == earlier.failure && !cause.ranks.empty() &&
          !earlier.ranks.empty() &&
-         std::none_of(cause.ranks.begin(), cause.ranks.end(), [&](int rank) {
-           return std::find(earlier.ranks.begin(), earlier.ranks.end(), rank) !=
-                  earlier.ranks.end();
-         });
+         std::none_of(cause.ranks.begin(), cause.ranks.end(),
+                      [&](int rank) { return is_of_rank(earlier, rank); });
 }
 
 std::size_t count_causes(const std::vector<Candidate>& sorted) {
@@ -205,21 +208,16 @@ bool has_gone_on(const Cause& cause, const Evidence& evidence) {
                      [&](const Oddity& odd) { return odd.order > cause.order; });
 }
 
-Certainty certainty_of_one(const Candidate& only, const Evidence& evidence,
-                           const RunKnowledge& run) {
+Certainty certainty_of_one(const Candidate& only, const Evidence& evidence) {
   if (only.is_proven) return {Confidence::kHigh, "the system proves it"};
   if (!only.cause.found_before.empty()) {
     return {Confidence::kHigh, "the checks found it before the run too"};
   }
-  if (only.may_be_of_others) {
-    return {Confidence::kMedium, "the kernel may have killed another process of the host"};
-  }
+  if (only.doubt != nullptr) return {Confidence::kMedium, only.doubt};
   if (has_gone_on(only.cause, evidence)) {
     return {Confidence::kMedium, "the job may have gone on after it: unknown errors came later"};
   }
-  const bool is_crash = run.fatal_signal && run.fatal_signal->signal != SIGKILL &&
-                        run.fatal_signal->signal != SIGTERM;  // who sent these is not known
-  if (only.cause.place.file.empty() && !is_crash) {
+  if (only.cause.place.file.empty() && !only.is_crash) {
     return {Confidence::kMedium, "no line of the log shows it"};
   }
   return {Confidence::kHigh, "the log shows no other known cause"};
@@ -231,7 +229,7 @@ Certainty certainty_of_several(const std::vector<Candidate>& sorted, const RunKn
     return {Confidence::kHigh, sorted.front().is_proven ? "the system proves it"
                                                         : "the checks found it before the run too"};
   }
-  if (is_alone(sorted, of_first)) {
+  if (sorted.front().doubt == nullptr && is_alone(sorted, of_first)) {
     return {Confidence::kHigh, "the other causes are of ranks that failed later"};
   }
   return {Confidence::kMedium, "the log shows other failures that could be the cause too"};
@@ -245,15 +243,15 @@ Certainty certainty_of(const std::vector<Candidate>& sorted, const Evidence& evi
     if (is_parting_words(first.cause)) {
       return {Confidence::kMedium, "muster does not know this message"};
     }
-    const Certainty certainty = count_causes(sorted) == 1 ? certainty_of_one(first, evidence, run)
+    const Certainty certainty = count_causes(sorted) == 1 ? certainty_of_one(first, evidence)
                                                           : certainty_of_several(sorted, run);
     if (run.ended_by_muster && !is_supported(first)) {
       return {std::min(certainty.confidence, Confidence::kMedium), "no rank failed by itself"};
     }
     return certainty;
   }
-  if (std::any_of(sorted.begin(), sorted.end(), is_supported)) {
-    return {Confidence::kMedium, "the checks found it before the run, but no rank says so"};
+  if (first.tier == Tier::kDoubtful && is_supported(first)) {
+    return {Confidence::kMedium, "the checks found it before the run too, but it may be harmless"};
   }
   return {Confidence::kLow, "this may be harmless, but nothing else explains a failure"};
 }
@@ -286,12 +284,11 @@ void set_values(Cause& cause, const RunKnowledge& run) {
   }
 }
 
-// With what the kernel of the failed rank's host said.
+// With what the kernel of the failed rank's host said, as far as there is room.
 std::vector<Oddity> oddities_of(const Evidence& evidence, const RunKnowledge& run) {
   std::vector<Oddity> oddities = evidence.oddities;
-  for (const Oddity& odd : run.kernel.oddities) {
-    if (odd.origin.host == run.first_failed_host) oddities.push_back(odd);
-  }
+  oddities.insert(oddities.end(), run.kernel.oddities.begin(), run.kernel.oddities.end());
+  oddities.resize(std::min(oddities.size(), kShownOddities));
   return oddities;
 }
 
@@ -302,6 +299,10 @@ Tier tier_of(const catalogue::Failure& failure) {
   if (failure.kind == Kind::kConsequence) return Tier::kConsequence;
   const bool is_mild = failure.symptom == Symptom::kWarning || failure.symptom == Symptom::kSlow;
   return is_mild ? Tier::kDoubtful : Tier::kCause;
+}
+
+bool is_of_rank(const Cause& cause, int rank) {
+  return std::find(cause.ranks.begin(), cause.ranks.end(), rank) != cause.ranks.end();
 }
 
 Explanation explain(const Evidence& evidence, const RunKnowledge& run) {

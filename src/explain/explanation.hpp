@@ -42,8 +42,7 @@ struct Cause {
 struct FatalSignal {
   int signal = 0;
   bool memory_ran_out = false;  // the kernel had killed a process there for that
-  int pid = 0;
-  std::string text = {};  // "signal 9 (Killed)"
+  std::string text = {};        // "signal 9 (Killed)"
 };
 
 // What the checks found before the run.
@@ -58,13 +57,16 @@ struct CheckFinding {
 struct RunKnowledge {
   int first_failed_rank = -1;
   std::string first_failed_host = {};
+  int first_failed_pid = 0;  // 0: unknown
   std::string verdict = {};  // "rank 3 on n2 ended with exit code 1"
   std::vector<std::string> hosts = {};
   std::optional<FatalSignal> fatal_signal = std::nullopt;
   std::set<int> gave_up_ranks = {};  // failed with an exit code, or by abort()
   bool ended_by_muster = false;      // and no rank had failed
   std::vector<CheckFinding> findings = {};
-  Evidence kernel = {};  // from the logs of the hosts' kernels since the run began
+  // What the kernels said since the run began: on the host of that rank, and on the others.
+  Evidence kernel = {};
+  Evidence other_kernels = {};
 };
 
 struct Explanation {

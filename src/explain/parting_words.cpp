@@ -13,11 +13,14 @@ constexpr std::size_t kMostRanks = 65536;
 constexpr std::size_t kMostHosts = 4096;
 constexpr std::size_t kLongestWords = 400;
 
-// No ruler, no frame of a native stack ("./heat(+0x2dcc)[0x563229468dcc]"), no line that continues
-// another one, no warning of Python and no progress bar.
+// No ruler, no line of Open MPI's report of a crash ("./heat(+0x2dcc)[0x563229468dcc]", "[n2:73]
+// *** End of error message ***"), no line that continues another one, no warning of Python and no
+// progress bar.
 bool says_something(std::string_view text) {
   if (text.starts_with("  what():")) return true;  // of a C++ exception
-  constexpr std::array kNothing = {"[0x", "(+0x", "Warning: ", "%|", "it/s"};
+  constexpr std::array kNothing = {
+      "[0x",       "(+0x", "] *** ", "] Signal code: ", "] Failing at address: ",
+      "Warning: ", "%|",   "it/s"};
   return std::any_of(text.begin(), text.end(), is_letter) && text.front() != ' ' &&
          text.front() != '\t' &&
          std::none_of(kNothing.begin(), kNothing.end(),
@@ -60,13 +63,12 @@ void PartingWordsOfRanks::take_abort(const Origin& origin, int rank) {
     found->second.is_over = true;
     return;
   }
-  const auto found = of_nobody_.find(origin.host);
-  if (found == of_nobody_.end() || found->second.last.text.empty() || found->second.is_over) return;
-  Seen& seen = found->second;
-  seen.last.before_abort = true;
-  seen.last.is_labelled = false;
-  seen.last.origin.rank = rank;
-  seen.is_over = true;
+  // What comes later is the engine's report.
+  Seen* const seen = seen_of({.host = origin.host});
+  if (seen == nullptr || std::exchange(seen->is_over, true) || seen->last.text.empty()) return;
+  seen->last.before_abort = true;
+  seen->last.is_labelled = false;
+  seen->last.origin.rank = rank;
 }
 
 void PartingWordsOfRanks::end_file() {

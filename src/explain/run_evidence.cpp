@@ -20,47 +20,67 @@ constexpr std::string_view kAborted = "rank-aborted";
 struct SignalRow {
   int signal;
   std::string_view id;  // of the catalogue
+  bool is_crash = true;
+  bool may_follow = false;  // an error in the kernel's log may have led to it
 };
 constexpr std::array kSignals = {
-    SignalRow{SIGKILL, "rank-killed-from-outside"},
-    SignalRow{SIGTERM, "rank-killed-from-outside"},
-    SignalRow{SIGSEGV, "program-segfault"},
-    SignalRow{SIGABRT, kAborted},
-    SignalRow{SIGBUS, "rank-bus-error"},
-    SignalRow{SIGILL, "mixed-cpu-isa"},
+    SignalRow{.signal = SIGKILL, .id = "rank-killed-from-outside", .is_crash = false},
+    SignalRow{.signal = SIGTERM, .id = "rank-killed-from-outside", .is_crash = false},
+    SignalRow{.signal = SIGSEGV, .id = "program-segfault"},
+    SignalRow{.signal = SIGFPE, .id = "rank-arithmetic-error"},
+    SignalRow{.signal = SIGABRT, .id = kAborted, .may_follow = true},
+    SignalRow{.signal = SIGBUS, .id = "rank-bus-error", .may_follow = true},
+    SignalRow{.signal = SIGILL, .id = "mixed-cpu-isa"},
 };
+
+// What the signal says; nullptr: nothing.
+const SignalRow* row_of(int signal) {
+  const auto row = std::find_if(kSignals.begin(), kSignals.end(),
+                                [&](const SignalRow& one) { return one.signal == signal; });
+  return row == kSignals.end() ? nullptr : &*row;
+}
 
 bool contains(const std::vector<std::string>& hosts, const std::string& host) {
   return std::find(hosts.begin(), hosts.end(), host) != hosts.end();
 }
 
 bool has_cause(const std::vector<Candidate>& candidates) {
-  return std::any_of(candidates.begin(), candidates.end(),
-                     [](const Candidate& one) { return one.tier == Tier::kCause; });
+  return std::any_of(candidates.begin(), candidates.end(), [](const Candidate& one) {
+    return one.tier == Tier::kCause && one.doubt == nullptr;
+  });
 }
 
 bool is_memory_kill(const Failure& failure) {
   return failure.id == "host-oom-kill" || failure.id == "cgroup-oom-kill";
 }
 
-// Whether an output without a known cause is about GPUs.
-bool mentions_gpus(const std::vector<Candidate>& candidates) {
+// One that another error of the GPU may have caused. GPU memory that ran out has another topic.
+bool is_gpu_error(const Cause& cause) {
   constexpr std::array kWords = {"CUDA", "cuda", "NCCL", "GPU", "HIP"};
-  return std::any_of(candidates.begin(), candidates.end(), [&](const Candidate& one) {
-    return std::any_of(kWords.begin(), kWords.end(), [&](const char* word) {
-      return one.cause.text.find(word) != std::string::npos;
-    });
+  return (cause.failure == nullptr || cause.failure->topic == "gpus") &&
+         std::any_of(kWords.begin(), kWords.end(),
+                     [&](const char* word) { return cause.text.find(word) != std::string::npos; });
+}
+
+// Whether an error in the kernel's log may have caused what the output shows, and the signal.
+bool may_be_behind(const Failure& failure, const RunKnowledge& run,
+                   const std::vector<Candidate>& of_output) {
+  const SignalRow* const row = run.fatal_signal ? row_of(run.fatal_signal->signal) : nullptr;
+  if (row != nullptr && !row->may_follow) return false;
+  return std::all_of(of_output.begin(), of_output.end(), [&](const Candidate& one) {
+    return one.tier != Tier::kCause || (failure.topic == "gpus" && is_gpu_error(one.cause));
   });
 }
 
-bool is_of_rank(const Cause& cause, int rank) {
-  return std::find(cause.ranks.begin(), cause.ranks.end(), rank) != cause.ranks.end();
+// Whether the driver names the rank's process: "NVRM: Xid (PCI:0000:18:00): 31, pid=4711, name=".
+bool names_process(std::string_view text, int pid) {
+  return pid > 0 && text.find(fmt::format(" pid={},", pid)) != std::string_view::npos;
 }
 
 // What the output names as the cause of the first failure, or what may be it.
 bool names_cause(const std::vector<Candidate>& of_output, const RunKnowledge& run) {
   return std::any_of(of_output.begin(), of_output.end(), [&](const Candidate& one) {
-    return one.tier == Tier::kCause &&
+    return one.tier == Tier::kCause && one.doubt == nullptr &&
            (one.cause.ranks.empty() || is_of_rank(one.cause, run.first_failed_rank));
   });
 }
@@ -72,41 +92,51 @@ bool is_killed_for_memory(const RunKnowledge& run, const std::vector<Candidate>&
   return run.fatal_signal->signal == SIGKILL || !names_cause(of_output, run);
 }
 
-// The kernel's log may be about other programs and other times than those of the failure.
-Candidate kernel_candidate(const SeenFailure& seen, const RunKnowledge& run,
-                           const std::vector<Candidate>& of_output) {
-  const Failure& failure = *seen.failure;
-  const Sighting& first = seen.first.front();
-  Candidate candidate{.tier = tier_of(failure),
-                      .cause = {.failure = &failure,
-                                .place = first.place,
-                                .origin = first.origin,
-                                .text = first.text,
-                                .hosts = {seen.hosts.begin(), seen.hosts.end()},
-                                .values = first.values}};
-  const bool is_there = contains(candidate.cause.hosts, run.first_failed_host);
-  const bool was_killed = run.fatal_signal && run.fatal_signal->signal == SIGKILL;
-  const bool is_for_memory = is_killed_for_memory(run, of_output);
-  const bool fits = is_there && (is_memory_kill(failure)
-                                     ? was_killed || is_for_memory
-                                     : !has_cause(of_output) ||
-                                           (failure.topic == "gpus" && mentions_gpus(of_output)));
-  // A kill for memory may have been long before.
-  candidate.may_be_of_others = fits && is_memory_kill(failure) && !is_for_memory;
-  candidate.is_proven = fits && !candidate.may_be_of_others && candidate.tier == Tier::kCause;
-  if (!fits && candidate.tier == Tier::kCause) candidate.tier = Tier::kDoubtful;
-  return candidate;
-}
-
-void add_kernel(std::vector<Candidate>& candidates, const RunKnowledge& run) {
-  std::vector<Candidate> more;
-  for (const SeenFailure& seen : run.kernel.failures) {
-    const auto same = std::find_if(candidates.begin(), candidates.end(), [&](const auto& one) {
+// Those of failures that are not known yet.
+std::vector<Candidate> new_candidates(const Evidence& kernel, const std::vector<Candidate>& known) {
+  std::vector<Candidate> found;
+  for (const SeenFailure& seen : kernel.failures) {
+    const bool is_known = std::any_of(known.begin(), known.end(), [&](const Candidate& one) {
       return one.cause.failure == seen.failure;
     });
-    if (same == candidates.end()) more.push_back(kernel_candidate(seen, run, candidates));
+    if (is_known) continue;
+    const Sighting& first = seen.first.front();
+    found.push_back({.tier = tier_of(*seen.failure),
+                     .cause = {.failure = seen.failure,
+                               .place = first.place,
+                               .origin = first.origin,
+                               .text = first.text,
+                               .hosts = {seen.hosts.begin(), seen.hosts.end()},
+                               .values = first.values}});
   }
-  candidates.insert(candidates.end(), more.begin(), more.end());
+  return found;
+}
+
+// The kernel's log may be about other programs and other times than those of the failure.
+void judge_kernel(Candidate& candidate, const RunKnowledge& run,
+                  const std::vector<Candidate>& of_output) {
+  if (candidate.tier != Tier::kCause) return;
+  const Failure& failure = *candidate.cause.failure;
+  const bool was_killed = run.fatal_signal && run.fatal_signal->signal == SIGKILL;
+  const bool is_kill = is_memory_kill(failure);
+  const bool is_about_rank = is_kill ? is_killed_for_memory(run, of_output)
+                                     : names_process(candidate.cause.text, run.first_failed_pid);
+  const bool fits = is_kill ? was_killed || is_about_rank : may_be_behind(failure, run, of_output);
+  candidate.is_proven = fits && is_about_rank;
+  if (!fits) candidate.tier = Tier::kDoubtful;
+  if (fits && !is_about_rank) {
+    candidate.doubt = is_kill ? "the kernel may have killed another process on the host"
+                              : "the kernel's message may not be about this rank";
+  }
+}
+
+void add_kernels(std::vector<Candidate>& candidates, const RunKnowledge& run) {
+  std::vector<Candidate> here = new_candidates(run.kernel, candidates);
+  for (Candidate& one : here) judge_kernel(one, run, candidates);
+  candidates.insert(candidates.end(), here.begin(), here.end());
+  std::vector<Candidate> elsewhere = new_candidates(run.other_kernels, candidates);
+  for (Candidate& one : elsewhere) one.tier = std::max(one.tier, Tier::kDoubtful);
+  candidates.insert(candidates.end(), elsewhere.begin(), elsewhere.end());
 }
 
 // Lines of engines have no labels.
@@ -120,9 +150,8 @@ void name_first(Cause& cause, const RunKnowledge& run) {
 void add_signal(std::vector<Candidate>& candidates, const RunKnowledge& run) {
   if (!run.fatal_signal) return;
   const FatalSignal& fatal = *run.fatal_signal;
-  const auto row = std::find_if(kSignals.begin(), kSignals.end(),
-                                [&](const auto& one) { return one.signal == fatal.signal; });
-  if (!fatal.memory_ran_out && row == kSignals.end()) return;
+  const SignalRow* const row = row_of(fatal.signal);
+  if (!fatal.memory_ran_out && row == nullptr) return;
   const Failure* failure = catalogue::find(fatal.memory_ran_out ? kMemoryRanOut : row->id);
   const auto told = std::find_if(candidates.begin(), candidates.end(), [&](const auto& one) {
     return one.cause.failure == failure ||
@@ -139,12 +168,13 @@ void add_signal(std::vector<Candidate>& candidates, const RunKnowledge& run) {
               .origin = {.host = run.first_failed_host, .rank = run.first_failed_rank},
               .text = fatal.text};
   name_first(cause, run);
-  if (fatal.pid > 0) cause.values["pid"] = std::to_string(fatal.pid);
+  if (run.first_failed_pid > 0) cause.values["pid"] = std::to_string(run.first_failed_pid);
   const bool is_for_memory = is_killed_for_memory(run, candidates);
   const bool is_only_one = is_for_memory || !names_cause(candidates, run);
   candidates.push_back({.tier = is_only_one ? Tier::kCause : Tier::kDoubtful,
                         .cause = std::move(cause),
-                        .is_proven = is_for_memory});
+                        .is_proven = is_for_memory,
+                        .is_crash = !fatal.memory_ran_out && row->is_crash});
 }
 
 bool is_about(const CheckFinding& finding, const Cause& cause) {
@@ -244,7 +274,7 @@ void add_parting_words(std::vector<Candidate>& candidates, const std::vector<Par
 }
 
 void add_run_evidence(std::vector<Candidate>& candidates, const RunKnowledge& run) {
-  add_kernel(candidates, run);
+  add_kernels(candidates, run);
   add_signal(candidates, run);
   add_findings(candidates, run);
 }

@@ -22,7 +22,6 @@ constexpr std::size_t kMostNames = 4096;  // ranks or hosts of one failure
 constexpr std::size_t kFirstExceptions = 256;
 constexpr std::size_t kLastExceptions = 256;
 constexpr std::size_t kMostOddities = 4096;
-constexpr std::size_t kShownOddities = 5;
 constexpr std::size_t kLongestHelp = 80;                       // lines between two rulers
 constexpr std::string_view kAbortCalled = "mpi-abort-called";  // of the catalogue
 
@@ -204,6 +203,7 @@ class Scan::State {
 
   void note_parting_words(const std::vector<Match>& matches, const Origin& origin,
                           std::string_view text, bool in_paragraph) {
+    if (matches.empty() && text.starts_with("muster: ")) return;  // the rank did not say that
     using Meaning = PartingWordsOfRanks::Meaning;
     auto meaning = matches.empty() ? Meaning::kUnknown : Meaning::kHarmless;
     bool is_abort = false;
@@ -302,10 +302,15 @@ class Scan::State {
     const std::string key = exception.type + shape_of(exception.message) + exception.frame.file +
                             ":" + std::to_string(exception.frame.line);
     const auto found = exceptions_.find(key);
-    if (found != exceptions_.end()) return count(found->second, exception.origin);
+    const std::uint64_t order = lines_before_ + exception.line;
+    if (found != exceptions_.end()) {
+      if (found->second.place.file == file_) found->second.last_order = order;
+      return count(found->second, exception.origin);
+    }
     SeenException seen{.exception = printable_of(exception),
                        .place = place_of(exception.line),
-                       .order = lines_before_ + exception.line,
+                       .order = order,
+                       .last_order = order,
                        .failure = match.failure};
     if (match.failure != nullptr) seen.values = matcher_.values_of(match, exception.said);
     count(seen, exception.origin);

@@ -2,6 +2,7 @@
 // catalogue knows, exceptions, and a few lines that look like errors. Pure but for its state.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -40,6 +41,7 @@ struct SeenException {
   Exception exception;  // of the first
   Place place;
   std::uint64_t order = 0;
+  std::uint64_t last_order = 0;  // of the last one in the same file
   std::uint64_t count = 0;
   std::set<int> ranks = {};
   std::set<std::string> hosts = {};
@@ -57,10 +59,15 @@ struct Oddity {
   std::uint64_t count = 0;  // lines that differ from it in numbers only
 };
 
+// How many are chosen.
+constexpr std::size_t kShownOddities = 5;
+// In the folder of a run, with the standard error of all ranks. It is read first.
+constexpr const char* kErrorFile = "err";
+
 struct Evidence {
   std::vector<SeenFailure> failures = {};        // in the order of their first lines
   std::vector<SeenException> exceptions = {};    // likewise
-  std::vector<Oddity> oddities = {};             // the rarest and last ones, at most five
+  std::vector<Oddity> oddities = {};             // the rarest and last ones
   std::vector<PartingWords> parting_words = {};  // of ranks whose failure nothing above explains
   std::uint64_t lines = 0;
   std::uint64_t bytes = 0;

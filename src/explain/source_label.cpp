@@ -23,16 +23,20 @@ bool is_host(std::string_view text) {
          });
 }
 
-// The number that `text` begins with; the rest may be the end of a range, "0-31".
-std::optional<int> first_number(std::string_view text) {
+std::optional<int> number_in(std::string_view text) {
   if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) return std::nullopt;  // a padded pid
   int number = 0;
   const auto [stop, bad] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (bad != std::errc() || number < 0) return std::nullopt;
-  const std::string_view rest(stop, static_cast<std::size_t>(text.data() + text.size() - stop));
-  const bool is_range = std::all_of(rest.begin(), rest.end(),
+  const bool is_whole = bad == std::errc() && stop == text.data() + text.size() && number >= 0;
+  return is_whole ? std::optional(number) : std::nullopt;
+}
+
+// Of "3" and of "0-31,40".
+std::optional<int> first_number(std::string_view ranks) {
+  const std::size_t end = std::min(ranks.find_first_of("-,"), ranks.size());
+  const bool is_range = std::all_of(ranks.begin() + static_cast<std::ptrdiff_t>(end), ranks.end(),
                                     [](char c) { return is_digit(c) || c == '-' || c == ','; });
-  return is_range ? std::optional(number) : std::nullopt;
+  return is_range ? number_in(ranks.substr(0, end)) : std::nullopt;
 }
 
 bool take(std::string_view& text, std::string_view start) {
@@ -60,11 +64,13 @@ std::optional<std::string_view> take_brackets(std::string_view& text) {
 bool peel_musters(std::string_view& line, int ranks, Origin& origin) {
   const auto label = take_label(line);
   if (!label || label->text.starts_with("***")) return false;
-  const auto rank = first_number(label->ranks);
-  if (!rank || *rank >= (ranks > 0 ? ranks : kLikelyRanks)) return false;
+  const auto first = first_number(label->ranks);
+  if (!first || *first >= (ranks > 0 ? ranks : kLikelyRanks)) return false;
   const bool is_folded = label->hosts.find('[') != std::string_view::npos;
   if (!is_folded && !is_host(label->hosts)) return false;
-  origin = {.host = is_folded ? "" : std::string(label->hosts), .rank = *rank};
+  // A line of several ranks has no single one.
+  const int rank = number_in(label->ranks).value_or(-1);
+  origin = {.host = is_folded ? "" : std::string(label->hosts), .rank = rank};
   line = label->text;
   return true;
 }
@@ -75,7 +81,7 @@ std::optional<int> named_rank(std::string_view inside) {
   if (digit == inside.begin() || !std::all_of(inside.begin(), digit, is_letter)) {
     return std::nullopt;
   }
-  return first_number(inside.substr(static_cast<std::size_t>(digit - inside.begin())));
+  return number_in(inside.substr(static_cast<std::size_t>(digit - inside.begin())));
 }
 
 bool peel_brackets(std::string_view& line, Origin& origin) {
@@ -89,7 +95,7 @@ bool peel_brackets(std::string_view& line, Origin& origin) {
   };
   if (*inside == "engine" && take(rest, " ")) return done();
   if (comma != std::string_view::npos && (take(rest, "<stdout>:") || take(rest, "<stderr>:"))) {
-    const auto rank = first_number(inside->substr(comma + 1));
+    const auto rank = number_in(inside->substr(comma + 1));
     if (rank) origin.rank = *rank;
     (void)take(rest, " ");
     return done();
@@ -101,7 +107,7 @@ bool peel_brackets(std::string_view& line, Origin& origin) {
   }
   if (!inside->empty() && std::all_of(inside->begin(), inside->end(), is_digit) &&
       !rest.starts_with("  ") && take(rest, " ")) {
-    origin.rank = first_number(*inside).value_or(-1);
+    origin.rank = number_in(*inside).value_or(-1);
     return done();
   }
   if (inside->starts_with("pod/") && take(rest, " ")) {
@@ -138,7 +144,7 @@ bool peel_word(std::string_view& line, Origin& origin) {
   const bool is_number = std::all_of(word.begin(), word.end(), is_digit);
   if (take(rest, ": ")) {
     if (is_number) {
-      origin.rank = first_number(word).value_or(-1);
+      origin.rank = number_in(word).value_or(-1);
     } else {
       origin.host = std::string(word);
     }

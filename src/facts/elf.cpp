@@ -81,13 +81,18 @@ std::optional<std::string> elf_interpreter(std::string_view file) {
 }
 
 std::string elf_build_id(std::string_view file) {
+  constexpr int kMostSegments = 16;  // of notes
+  constexpr std::size_t kMostBytes = std::size_t{64} << 10;
   const auto header = header_of(file);
   if (!header || header->e_phoff > file.size()) return {};
-  for (unsigned i = 0; i < header->e_phnum; ++i) {
+  int segments = 0;
+  for (unsigned i = 0; i < header->e_phnum && segments < kMostSegments; ++i) {
     const auto segment = read_at<Elf64_Phdr>(file, header->e_phoff + i * sizeof(Elf64_Phdr));
     if (!segment) return {};
     if (segment->p_type != PT_NOTE) continue;
-    std::string id = build_id_in(range(file, segment->p_offset, segment->p_filesz));
+    ++segments;
+    const std::string_view notes = range(file, segment->p_offset, segment->p_filesz);
+    std::string id = build_id_in(notes.substr(0, kMostBytes));
     if (!id.empty()) return id;
   }
   return {};

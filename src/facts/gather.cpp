@@ -145,7 +145,8 @@ void look_at_program(const Request& request, const std::string& folder,
     const bool reads = request.hash_within_ms > 0;
     HashCache hashes(hash_cache_path(facts.hostname),
                      {.time = std::chrono::milliseconds(request.hash_within_ms),
-                      .at_least = reads ? kReadAnyway : 0});
+                      .at_least = reads ? kReadAnyway : 0,
+                      .at_least_within = deadline_of_one(request)});
     facts.software =
         read_software(found, environment, deadline_of_one(request), hashes, facts.not_seen);
     hashes.save();

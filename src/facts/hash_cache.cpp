@@ -26,7 +26,7 @@ constexpr std::int64_t kMonth = std::int64_t{30} * 24 * 3600;
 constexpr std::string_view kCacheName = "hashes-";
 constexpr JsonLimits kCacheLimits{.bytes = kMostCacheBytes,
                                   .items = kMostHashedFiles,
-                                  .text_bytes = std::size_t{64} << 10,
+                                  .text_bytes = std::size_t{512} << 10,
                                   .texts = Texts::kExact};
 
 std::int64_t nanoseconds(const timespec& time) {
@@ -106,7 +106,7 @@ void remove_old_caches(const std::string& folder) {
 
 // What the file holds. Here, because the fields of a HashedFile must be found beside it.
 struct HashCacheFile {
-  int format = 1;  // of the parts
+  int format = 2;  // of the parts
   std::vector<HashedFile> files = {};
 };
 
@@ -144,8 +144,11 @@ HashCache::HashCache(std::string path, HashBudget budget)
   }
 }
 
-bool HashCache::may_read() const {
-  return read_ < budget_.at_least || std::chrono::steady_clock::now() - start_ < budget_.time;
+bool HashCache::may_read() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!start_) start_ = now;
+  const auto taken = now - *start_;
+  return taken < budget_.time || (read_ < budget_.at_least && taken < budget_.at_least_within);
 }
 
 void HashCache::read_on(int fd, HashedFile& file) {
@@ -201,8 +204,8 @@ std::string hash_cache_path(const std::string& hostname) {
   return path;
 }
 
-bool is_remote_file(const std::string& path) {
-  constexpr std::array<std::uint32_t, 9> kRemote = {
+bool is_remote_file_system(std::uint32_t type) {
+  constexpr std::array<std::uint32_t, 11> kRemote = {
       0x6969,      // NFS
       0x517b,      // SMB
       0xff534d42,  // CIFS
@@ -212,11 +215,16 @@ bool is_remote_file(const std::string& path) {
       0x47504653,  // GPFS
       0x19830326,  // BeeGFS
       0x5346414f,  // AFS
+      0x01021997,  // 9p
+      0x65735546,  // FUSE, virtiofs
   };
-  struct statfs filesystem{};
-  if (::statfs(path.c_str(), &filesystem) != 0) return false;
-  const auto type = static_cast<std::uint32_t>(filesystem.f_type);
   return std::find(kRemote.begin(), kRemote.end(), type) != kRemote.end();
+}
+
+bool is_remote_file(const std::string& path) {
+  struct statfs filesystem{};
+  return ::statfs(path.c_str(), &filesystem) == 0 &&
+         is_remote_file_system(static_cast<std::uint32_t>(filesystem.f_type));
 }
 
 }  // namespace muster::facts

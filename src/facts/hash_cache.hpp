@@ -4,14 +4,16 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace muster::facts {
 
-// A file is read in parts, so that what one check has no time for the next one continues.
-inline constexpr std::size_t kHashedPart = std::size_t{8} << 20;
+// A file is read in parts, so that the next check can continue where this one ran out of time.
+// Parts are small, because a check does not stop in the middle of one.
+inline constexpr std::size_t kHashedPart = std::size_t{1} << 20;
 
 // One file as it was when its parts were read.
 struct HashedFile {
@@ -27,10 +29,11 @@ struct HashedFile {
   friend bool operator==(const HashedFile&, const HashedFile&) = default;
 };
 
-// How much one check reads.
+// How much one check reads. The clock starts when it asks for the first hash.
 struct HashBudget {
   std::chrono::milliseconds time{0};
-  std::size_t at_least = 0;  // bytes that are read however long it takes
+  std::size_t at_least = 0;  // bytes to read even if that takes longer than `time`
+  std::chrono::milliseconds at_least_within{0};  // but no longer than this
 };
 
 // Not for several threads. What the file in `path` holds is hostile until it is parsed, and only
@@ -49,11 +52,11 @@ class HashCache {
 
  private:
   void read_on(int fd, HashedFile& file);
-  [[nodiscard]] bool may_read() const;
+  [[nodiscard]] bool may_read();
 
   std::string path_;
   HashBudget budget_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::optional<std::chrono::steady_clock::time_point> start_;
   std::size_t read_ = 0;
   bool changed_ = false;
   std::unordered_map<std::string, HashedFile> files_;
@@ -67,8 +70,9 @@ inline constexpr std::size_t kMostHashedFiles = 1024;
 [[nodiscard]] std::string hash_cache_path(const std::string& hostname);
 
 // Whether another machine serves the file (NFS, Lustre, ...): a thousand hosts that read it at once
-// would overload that machine.
+// would overload that machine. Files of FUSE count as remote, because nothing tells which ones are.
 [[nodiscard]] bool is_remote_file(const std::string& path);
+[[nodiscard]] bool is_remote_file_system(std::uint32_t type);  // statfs::f_type
 
 // Of the file that holds the cache.
 [[nodiscard]] std::string to_json(const std::vector<HashedFile>& files);

@@ -105,7 +105,8 @@ FoundProgram read_program(const std::string& name, const std::string& folder,
     program.missing_interpreter = missing_interpreter(file->bytes(), folder, path);
     interpreter = script_interpreter(file->bytes(), folder, path);
   }
-  if (!program.missing_interpreter.empty()) return found;
+  // The loader could not map it either, and would fail with words of its own.
+  if (!program.missing_interpreter.empty() || !program.noexec_mount.empty()) return found;
   const auto libraries = read_libraries(program.path, environment, deadline);
   if (libraries) {
     add_libraries(*libraries, program);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.hpp"
 #include "facts/pseudo_file.hpp"
 #include "sys/path_search.hpp"
 #include "sys/process.hpp"
@@ -25,6 +26,17 @@ sys.stdout.buffer.write(b"\nmuster:" + b"\0".join(map(os.fsencode, said + sys.pa
 )";
 constexpr std::size_t kMostFolders = 256;  // of sys.path
 
+// The job's environment is laid over ours, so what activation unset is emptied here: Python and the
+// dynamic loader ignore an empty variable.
+std::vector<std::string> python_environment(const Variables& environment) {
+  std::vector<std::string> entries;
+  for (const auto& [name, value] : own_environment()) {
+    if (name.starts_with("PYTHON") || name.starts_with("LD_")) entries.push_back(name + "=");
+  }
+  for (const auto& [name, value] : environment) entries.push_back(name + "=" + value);
+  return entries;
+}
+
 }  // namespace
 
 // PREFIX/bin/torchrun belongs to PREFIX/lib/python3.N/site-packages; Debian's own to dist-packages.
@@ -42,8 +54,9 @@ std::string torch_folder_beside(const std::string& torchrun) {
 
 Result<Python> ask_python(const std::string& python, const Variables& environment,
                           std::chrono::milliseconds deadline) {
-  sys::Command command{.argv = {python, "-c", kQuestion}, .deadline = deadline};
-  for (const auto& [name, value] : environment) command.env.push_back(name + "=" + value);
+  const sys::Command command{.argv = {python, "-c", kQuestion},
+                             .env = python_environment(environment),
+                             .deadline = deadline};
   MUSTER_TRY(const sys::Ended ended, sys::run(command));
   constexpr std::string_view kMark = "\nmuster:";
   const std::size_t at = ended.out.rfind(kMark);  // after what the user's startup files print

@@ -11,8 +11,8 @@ namespace muster::facts {
 
 template <class V>
 void fields(V& v, SavedRate& r) {
-  v("to", r.to), v("how", r.how), v("bytes_per_second", r.bytes_per_second);
-  v("saved_s", r.saved_s);
+  v("to", r.to), v("to_hostname", r.to_hostname), v("how", r.how);
+  v("bytes_per_second", r.bytes_per_second), v("saved_s", r.saved_s);
 }
 
 template <class V>

@@ -15,6 +15,7 @@ namespace muster::facts {
 // What `muster bench pairs` measured from the host to another one.
 struct SavedRate {
   std::string to;
+  std::string to_hostname = {};  // what that host called itself; empty: not known
   std::string how;  // backend, engine and network: rates of different ones are not comparable
   double bytes_per_second = 0;
   double saved_s = 0;  // Unix time

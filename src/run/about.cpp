@@ -1,5 +1,7 @@
 #include "run/about.hpp"
 
+#include <optional>
+
 #include "base/json_fields.hpp"
 #include "sys/file.hpp"
 
@@ -13,6 +15,7 @@ constexpr const char* kAboutFile = "/about.json";
 struct AboutFile {
   int schema = 1;
   About about;
+  std::optional<int> rank_end = std::nullopt;  // an older muster did not write it
 };
 
 template <class V>
@@ -20,6 +23,7 @@ void fields(V& v, AboutFile& file) {
   About& a = file.about;
   v("schema", file.schema), v("id", a.id), v("name", a.name), v("command", a.command);
   v("engine", a.engine), v("started", a.started_s), v("hosts", a.hosts), v("ranks", a.ranks);
+  v.maybe("rank_end", file.rank_end);
 }
 
 About about(const Record& record) {
@@ -28,7 +32,8 @@ About about(const Record& record) {
               .command = record.command,
               .engine = record.engine,
               .started_s = record.started_s,
-              .ranks = static_cast<int>(record.ranks.size())};
+              .ranks = static_cast<int>(record.ranks.size()),
+              .rank_end = record.ranks.empty() ? 0 : record.ranks.back().rank + 1};
   for (const RankRecord& rank : record.ranks) {
     if (about.hosts.empty() || about.hosts.back() != rank.host) about.hosts.push_back(rank.host);
   }
@@ -36,14 +41,15 @@ About about(const Record& record) {
 }
 
 Result<void> write_about(const std::string& folder, const About& about) {
-  return sys::write_file(folder + kAboutFile,
-                         sorted_json_of_fields(AboutFile{.about = about}, 1) + "\n", 0600);
+  const AboutFile file{.about = about, .rank_end = about.rank_end};
+  return sys::write_file(folder + kAboutFile, sorted_json_of_fields(file, 1) + "\n", 0600);
 }
 
 Result<About> read_about(const std::string& folder) {
   MUSTER_TRY(const std::string text, sys::read_file(folder + kAboutFile));
   MUSTER_TRY(AboutFile file,
              parse_fields<AboutFile>(text, "this does not describe a run", kOwnFile));
+  file.about.rank_end = file.rank_end.value_or(file.about.ranks);
   return std::move(file.about);
 }
 

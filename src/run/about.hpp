@@ -17,6 +17,8 @@ struct About {
   double started_s = 0;
   std::vector<std::string> hosts = {};  // that have ranks, in the order of these
   int ranks = 0;
+  // One more than the highest rank. In a pod, this can be more than `ranks`.
+  int rank_end = 0;
 };
 
 [[nodiscard]] About about(const Record& record);

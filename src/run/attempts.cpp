@@ -35,14 +35,6 @@ Ending out_of_time(double limit_s, std::string_view when, const Turn& turn) {
   return {.code = kExitTimedOut, .text = text};
 }
 
-Ending ending_of(const Verdict& verdict) {
-  const bool of_rank = !verdict.failed_host.empty();
-  return {.code = verdict.code,
-          .rank = of_rank ? verdict.first_failed_rank : -1,
-          .host = verdict.failed_host,
-          .text = verdict.text};
-}
-
 // The first line of a failure is red.
 void say_end(const AttemptEnd& end) {
   const bool colours = sys::shows_colours(STDERR_FILENO) && end.verdict.code != 0;

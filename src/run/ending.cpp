@@ -5,7 +5,6 @@
 
 #include "base/json.hpp"
 #include "base/json_fields.hpp"
-#include "run/record.hpp"
 #include "sys/file.hpp"
 
 namespace muster::run {
@@ -27,11 +26,25 @@ void fields(V& v, EndingFile& file) {
   v("what", e.text), v("stopped", e.stopped), v("ended", e.ended_s);
 }
 
+Ending ending_of(const Verdict& verdict) {
+  const bool of_rank = !verdict.failed_host.empty();
+  return {.code = verdict.code,
+          .rank = of_rank ? verdict.first_failed_rank : -1,
+          .host = verdict.failed_host,
+          .text = verdict.text};
+}
+
 std::string whose_code(const Ending& ending) {
   if (ending.code == 0 || ending.whose_is_unknown) return {};
   if (ending.rank < 0) return fmt::format("exit code {} is muster's own", ending.code);
   return fmt::format("exit code {} is that of rank {} on {}", ending.code, ending.rank,
                      ending.host);
+}
+
+std::vector<std::string> whose_code_lines(const Ending& ending) {
+  constexpr std::size_t kMostLines = 2;
+  const std::string whose = whose_code(ending);
+  return whose.empty() ? std::vector<std::string>() : muster_lines(whose, kMostLines);
 }
 
 std::string began_json(const std::string& run_id) {

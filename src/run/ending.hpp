@@ -3,8 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/error.hpp"
+#include "run/record.hpp"
 
 namespace muster::run {
 
@@ -19,8 +21,14 @@ struct Ending {
   bool whose_is_unknown = false;  // an older muster recorded it
 };
 
+// Of a run whose last attempt ended in this way.
+[[nodiscard]] Ending ending_of(const Verdict& verdict);
+
 // "exit code 3 is that of rank 1 on n2"; empty if all went well or if nobody knows.
 [[nodiscard]] std::string whose_code(const Ending& ending);
+
+// The same as muster prints it, as the last lines of all.
+[[nodiscard]] std::vector<std::string> whose_code_lines(const Ending& ending);
 
 // The content of the file of --status, once the run has begun and once it has ended.
 [[nodiscard]] std::string began_json(const std::string& run_id);

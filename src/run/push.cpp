@@ -37,7 +37,7 @@ std::string agent_line(const std::string& base, const Binary& binary) {
 std::string push_line(const std::string& base, const Binary& binary) {
   return in_sh(fmt::format(
       "umask 077; d={0} h={0}/{1} t={0}/{1}/muster.$$\n"
-      "mkdir -m 700 $d 2>/dev/null\n"
+      "[ -d $d ] || mkdir -m 700 $d\n"
       "[ ! -L $d ] && [ -d $d ] && [ -O $d ] && [ \"$(stat -c %a $d)\" = 700 ] || exit {3}\n"
       "mkdir -p $h && cat > $t && chmod 700 $t || {{ rm -f $t; exit {4}; }}\n"
       "[ \"$(wc -c < $t)\" -eq {2} ] && [ \"$($t agent --hash)\" = {1} ] || {{ rm -f $t; exit {4}; "

@@ -527,7 +527,9 @@ void fields(V& v, SummarizedRecord& r) {
   v.maybe("code_of", s.code_of), v.maybe("first_failed_rank", s.failed_rank);
 }
 
-static FirstEnd first_end_of(const SummarizedRank& rank) {
+namespace {
+
+FirstEnd first_end_of(const SummarizedRank& rank) {
   return {.status = rank.aborted_with ? W_EXITCODE(*rank.aborted_with, 0) : rank.status.value_or(0),
           .pid = rank.pid.value_or(0),
           .memory_ran_out = rank.memory_ran_out.value_or(false),
@@ -535,11 +537,13 @@ static FirstEnd first_end_of(const SummarizedRank& rank) {
           .max_rss_kb = rank.max_rss_kb.value_or(0)};
 }
 
-static bool gave_up(const FirstEnd& end) {
+bool gave_up(const FirstEnd& end) {
   const int status = end.status;
   return (WIFEXITED(status) && WEXITSTATUS(status) != 0) ||
          (WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && !end.by_engine);
 }
+
+}  // namespace
 
 Result<Summary> parse_summary(const std::string& text) {
   MUSTER_TRY(SummarizedRecord record,

@@ -58,7 +58,9 @@ class FakeHostSystem : public HostSystem {
   }
 
   void watch_kernel() override {}
-  [[nodiscard]] std::vector<std::string> kernel_lines() override { return kernel_said; }
+  [[nodiscard]] std::vector<std::string> kernel_lines() override {
+    return std::exchange(kernel_said, {});
+  }
   [[nodiscard]] std::int64_t memory_kills() override { return killed_for_memory; }
   [[nodiscard]] std::vector<ProcessId> rank_processes(
       const std::string& /*run_id*/, std::span<const RankStart> /*starts*/) override {

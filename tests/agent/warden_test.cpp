@@ -403,7 +403,8 @@ TEST_F(WardenTest, ALookIsAnswered) {
 }
 
 TEST_F(WardenTest, OfAFailureTheKernelsLogIsSentBeforeTheEnd) {
-  system_.kernel_said = {"Out of memory: Killed process 500 (python3)"};
+  const std::vector<std::string> said = {"Out of memory: Killed process 500 (python3)"};
+  system_.kernel_said = said;
   system_.at(1, [&] { start_rank(0); });
   system_.at(2, [&] { end_rank(0, SIGKILL); });
   end_at(3);
@@ -413,8 +414,29 @@ TEST_F(WardenTest, OfAFailureTheKernelsLogIsSentBeforeTheEnd) {
   const auto sent = std::find_if(reports_.begin(), reports_.end(), [](const Report& one) {
     return one.kind == Report::Kind::kKernelLog;
   });
-  EXPECT_EQ(sent->kernel_log, system_.kernel_said);
+  EXPECT_EQ(sent->kernel_log, said);
   EXPECT_EQ((sent + 1)->kind, Report::Kind::kDone);
+}
+
+TEST_F(WardenTest, ANewConnectionGetsTheKernelsLogAgain) {
+  const std::vector<std::string> said = {"Out of memory: Killed process 500 (python3)"};
+  system_.kernel_said = said;
+  system_.at(1, [&] { start_rank(0); });
+  system_.at(2, [&] { end_rank(0, SIGKILL); });
+  end_at(3);
+  system_.at(5, [this] {
+    connect_again();
+    say({.kind = Order::Kind::kBegin});
+  });
+  end_at(6);
+  bye_at(9);
+  serve();
+  ASSERT_EQ(count(Report::Kind::kKernelLog), 2);
+  for (const Report& one : reports_) {
+    if (one.kind == Report::Kind::kKernelLog) {
+      EXPECT_EQ(one.kernel_log, said);
+    }
+  }
 }
 
 TEST_F(WardenTest, OfASuccessTheKernelsLogIsNotSent) {

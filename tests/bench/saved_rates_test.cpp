@@ -24,11 +24,20 @@ Pair pair_of(const char* one, const char* other, double forward, double backward
           .again = again};
 }
 
+Hostnames names_of(const std::vector<Pair>& pairs) {
+  Hostnames names;
+  for (const Pair& pair : pairs) {
+    for (const std::string& host : {pair.one, pair.other}) names[host] = "name of " + host;
+  }
+  return names;
+}
+
 // What `muster bench pairs --save` would keep.
-std::vector<SavedState> states_with(const std::vector<Pair>& pairs, double now_s = kSavedAt) {
+std::vector<SavedState> states_with(const std::vector<Pair>& pairs) {
+  const Hostnames names = names_of(pairs);
   std::vector<SavedState> states;
-  for (const auto& [host, rates] : rates_by_host(pairs, kHow, now_s)) {
-    states.push_back({.host = host, .hostname = "name of " + host, .rates = rates});
+  for (const auto& [host, rates] : rates_by_host(pairs, kHow, names, kSavedAt)) {
+    states.push_back({.host = host, .hostname = names.at(host), .rates = rates});
   }
   return states;
 }
@@ -103,10 +112,11 @@ TEST(SavedRates, AreMeasuredAgainWhereTheyDroppedMost) {
 TEST(SavedRates, AreThoseOfTheFirstLook) {
   const std::vector<Pair> pairs = {pair_of("n1", "n2", 3, 4), pair_of("n1", "n2", 30, 40, true),
                                    pair_of("n1", "n3", 0, 5)};
-  const auto rates = rates_by_host(pairs, kHow, kSavedAt);
+  const auto rates = rates_by_host(pairs, kHow, {{"n2", "node2"}}, kSavedAt);
   ASSERT_EQ(rates.size(), 3U);
   ASSERT_EQ(rates.at("n1").size(), 1U);  // 0 is no rate
   EXPECT_EQ(rates.at("n1")[0].to, "n2");
+  EXPECT_EQ(rates.at("n1")[0].to_hostname, "node2");
   EXPECT_EQ(rates.at("n1")[0].bytes_per_second, 3 * kGigabit);
   EXPECT_EQ(rates.at("n2")[0].bytes_per_second, 4 * kGigabit);
   EXPECT_EQ(rates.at("n3")[0].saved_s, kSavedAt);
@@ -121,6 +131,31 @@ TEST(SavedRates, OfAnotherMachineAreNotComparable) {
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left[0].host, "n1");
   EXPECT_TRUE(left[0].rates.empty());  // both were measured to machines that may be others now
+}
+
+// `muster check --save` has saved the state of the new n2 since. The states of the others still
+// have their rates to the old one.
+TEST(SavedRates, ToAMachineThatWasReplacedAreNotComparable) {
+  auto states = saved();
+  ASSERT_EQ(states[1].host, "n2");
+  states[1] = {.host = "n2", .hostname = "another"};
+  const Hostnames names = {{"n1", "name of n1"}, {"n2", "another"}, {"n3", "name of n3"}};
+  const auto left = comparable_states(states, names);
+  EXPECT_EQ(left.size(), 3U);
+  const std::vector<Pair> to_n2 = {pair_of("n1", "n2", 1, 1)};
+  EXPECT_EQ(text_of(judge_slowed(to_n2, left, kHow)), "none");
+  const std::vector<Pair> to_n3 = {pair_of("n1", "n3", 1, 1)};
+  EXPECT_EQ(find_slowed(to_n3, left, kHow).size(), 2U);
+}
+
+TEST(SavedRates, ThatDoNotSayToWhichMachineAreNotComparable) {
+  auto states = saved();
+  for (SavedState& state : states) {
+    for (facts::SavedRate& rate : state.rates) rate.to_hostname.clear();
+  }
+  const auto left = comparable_states(states, {{"n2", "name of n2"}});
+  ASSERT_EQ(left[0].rates.size(), 1U);
+  EXPECT_EQ(left[0].rates[0].to, "n3");  // it is not known what n3 calls itself now
 }
 
 // "n1-n2 n3-n4".

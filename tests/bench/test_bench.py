@@ -121,7 +121,7 @@ def test_ctrl_c_shows_what_is_done(two):
 def test_links_that_became_slower_since_their_rates_were_saved(two):
     """Twenty times slower: no busy machine looks like that twice in a row."""
     def pairs(*words):
-        done = two.bench("pairs", "--backend", "bare", "--seconds", "0.1", "--expect", "1mbit", *words)
+        done = two.bench("pairs", "--backend", "bare", "--seconds", "0.5", "--expect", "1mbit", *words)
         return done.returncode, " ".join(done.stdout.replace("#", "").split()), done.stderr
 
     two.link("n[1-2]", "--rate", "200mbit")
@@ -140,7 +140,7 @@ def test_links_that_became_slower_since_their_rates_were_saved(two):
     code, text, said = pairs("--save-slow")
     assert code == 0 and "saved the rates of 1 of 1 links" in said, text + said
     code, text, said = pairs()
-    assert code == 0 and "compared with 2 saved rates no link is slower than when its rate was saved" in text and said == "", text + said
+    assert code == 0 and "compared with 2 saved rates" in text and "when measured again" not in text and said == "", text + said
     two.lab.shell("launcher", f"sed -i 's/\"hostname\":\"n2\"/\"hostname\":\"old\"/' {states}/n2.json")
     code, text, said = pairs("--save")
     assert code == 125 and "compared with" not in text and "not saved: n2: the host calls itself n2, but its saved state is that of old" in said, text + said

@@ -122,6 +122,9 @@ TEST(Changes, OfAHostAreNamedWithWhatWasThere) {
       {"locked memory", [](Facts& h) { h.limits.memlock = {65536, 65536}; },
        "warning n3 limit-changed: its limit of locked memory (ulimit -l) is 64 KiB; it was "
        "unlimited on 2026-11-02"},
+      {"no locked memory at all", [](Facts& h) { h.limits.memlock = {0, 0}; },
+       "warning n3 limit-changed: its limit of locked memory (ulimit -l) is 0 bytes; it was "
+       "unlimited on 2026-11-02"},
       {"small /dev/shm", [](Facts& h) { h.shm_bytes = std::int64_t{64} << 20; },
        "warning n3 limit-changed: its /dev/shm is 64 MiB; it was 16 GiB on 2026-11-02"},
       {"no /dev/shm", [](Facts& h) { h.shm_bytes = -1; },
@@ -316,6 +319,24 @@ TEST(Changes, OfAmdGpusAreOnlyThoseThatItsToolTold) {
   World failed = healthy;
   cases[2].change(failed.host(3));
   EXPECT_EQ(lines_of(judged_with(healthy, saved_states(failed))), "");
+}
+
+// Two cards of four partitions.
+Gpu partition(int index) {
+  Gpu gpu = layout::mi300x(index);
+  gpu.pci = layout::mi300x(index / 4).pci;
+  return gpu;
+}
+
+TEST(Changes, OfAmdGpusInPartitionsCountThePartitions) {
+  const std::vector<ChangedHost> cases = {
+      {"lost", [](Facts& h) { h.gpus.pop_back(); },
+       "warning n3 gpu-changed: its number of GPUs is 7 (none at 0000:2b:00.0 partition 4); it was "
+       "8 on 2026-11-02"},
+      {"more", [](Facts& h) { h.gpus.push_back(h.gpus.back()); },
+       "note n3 gpu-changed: its number of GPUs is 9; it was 8 on 2026-11-02"},
+  };
+  expect_found(gpu_world(4, partition), cases);
 }
 
 TEST(Changes, OfRdmaPortsNameThePort) {

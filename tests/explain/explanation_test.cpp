@@ -57,6 +57,30 @@ TEST(Explanation, OfSeveralExceptionsOfARankNamesTheLastOne) {
   EXPECT_EQ(found.confidence, Confidence::kHigh);
 }
 
+TEST(Explanation, OfAnExceptionThatIsRaisedAgainCountsItsLastTime) {
+  const std::string missing = traceback("[n2:3] ", "FileNotFoundError: no shard 19");
+  const Explanation found =
+      explained(missing + traceback("[n2:3] ", "KeyError: 'lr'", "other.py") + missing);
+  ASSERT_EQ(found.causes.size(), 2u);
+  EXPECT_EQ(found.causes[0].text, "FileNotFoundError: no shard 19");
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+}
+
+TEST(Explanation, OfExceptionsInSeveralFilesNamesTheOneOnStandardError) {
+  const std::string fatal = traceback("[n2:3] ", "ValueError: no shard 19");
+  const std::string handled = traceback("[n2:3] ", "KeyError: 'lr'", "other.py");
+  const Explanation found = explain(scanned({{"err", fatal}, {"out", handled}}));
+  ASSERT_EQ(found.causes.size(), 2u);
+  EXPECT_EQ(found.causes[0].text, "ValueError: no shard 19");
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+  // Also printed on standard output, where it is not the last one.
+  EXPECT_EQ(explain(scanned({{"err", handled + fatal}, {"out", fatal + handled}})).causes[0].text,
+            "ValueError: no shard 19");
+  // Nobody knows the order of other files.
+  EXPECT_EQ(explain(scanned({{"a.log", fatal}, {"b.log", handled}})).confidence,
+            Confidence::kMedium);
+}
+
 TEST(Explanation, OfAnExceptionInAnotherProcessNamesItBeforeTheOneThatFollows) {
   for (const std::string announced :
        {"Process SpawnProcess-1:", "Exception in thread Thread-1 (f):"}) {

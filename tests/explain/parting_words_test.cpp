@@ -19,20 +19,6 @@ RunKnowledge exited(std::set<int> ranks, int first = -1) {
   return {.first_failed_rank = first, .gave_up_ranks = std::move(ranks)};
 }
 
-struct File {
-  const char* name;
-  std::string text;
-};
-
-Explanation explained_files(const std::vector<File>& files, const RunKnowledge& run = {}) {
-  Scan scan(whole_matcher());
-  for (const File& file : files) {
-    scan.begin(file.name);
-    scan.take(file.text);
-  }
-  return explain(scan.finish(), run);
-}
-
 TEST(PartingWords, BeforeAnAbortAreACause) {
   const Explanation found = explained("[n1:0] step 4\n[n2:1] cannot open grid-1.txt\n[n2:1] " +
                                       kAbort + "[n1:0] step 5\n");
@@ -51,9 +37,9 @@ TEST(PartingWords, BeforeAnAbortAreACause) {
 
 TEST(PartingWords, AreFoundIfTheEngineReportsTheAbortElsewhere) {
   const Explanation found =
-      explained_files({{"err", "[n2:1] cannot open grid-1.txt\n"},
+      explain(scanned({{"err", "[n2:1] cannot open grid-1.txt\n"},
                        {"engine", "----------------------------------\n" + kAbort},
-                       {"out", "[n2:1] step 5\n"}});
+                       {"out", "[n2:1] step 5\n"}}));
   ASSERT_EQ(found.causes.size(), 1U);
   EXPECT_EQ(found.causes[0].text, "cannot open grid-1.txt");
   EXPECT_EQ(found.causes[0].place.file, "err");
@@ -66,6 +52,22 @@ TEST(PartingWords, WithoutALabelAreDoubtful) {
   EXPECT_EQ(found.causes[0].ranks, std::vector<int>{1});
   EXPECT_EQ(found.confidence, Confidence::kLow);
   EXPECT_EQ(explained("cannot open grid-1.txt\nstep 5\n").causes.size(), 0U);
+}
+
+TEST(PartingWords, AreNotInOpenMpisReportOfACrash) {
+  const Explanation found = explained(
+      "[n2:00073] *** Process received signal ***\n[n2:00073] Signal: Segmentation fault (11)\n"
+      "[n2:00073] Signal code: Address not mapped (1)\n"
+      "[n2:00073] Failing at address: 0x5625fa8e4de8\n"
+      "[n2:00073] [ 1] ./heat(+0x2dcc)[0x556b86f6fdcc]\n"
+      "[n2:00073] *** End of error message ***\n" +
+      kAbort +
+      "prterun has exited due to process rank 1 with PID 74 on node n2 calling\n\"abort\". This "
+      "may have caused other processes in the application to be\nterminated by signals sent by "
+      "prterun (as reported here).\n" +
+      kAbort);
+  ASSERT_EQ(found.causes.size(), 1U);
+  EXPECT_EQ(found.causes[0].failure->id, "program-segfault");
 }
 
 TEST(PartingWords, BeforeAnExitAreACauseForTheRankThatFailedFirst) {
@@ -89,8 +91,8 @@ TEST(PartingWords, AreNotNeededWhereSomethingElseExplainsTheRank) {
                "[n2:1] Traceback (most recent call last):\n[n2:1]   File \"a.py\", line 5, in f\n"
                "[n2:1] ValueError: x\n"),
        }) {
-    const Explanation found = explained_files(
-        {{"err", line + "[n2:1] bye\n"}, {"out", "[n2:1] step 5\n"}}, exited({1}, 1));
+    const Explanation found = explain(
+        scanned({{"err", line + "[n2:1] bye\n"}, {"out", "[n2:1] step 5\n"}}), exited({1}, 1));
     EXPECT_FALSE(found.causes.empty() && found.consequences.empty()) << line;
     for (const Cause& cause : found.causes) EXPECT_FALSE(is_parting_words(cause)) << line;
   }
@@ -126,6 +128,28 @@ TEST(PartingWords, OfARankThatCallsAbortInItsOwnCommunicatorAreThoseOfTheRankTha
   const Explanation found = explained(log);
   ASSERT_EQ(found.causes.size(), 1U);
   EXPECT_EQ(found.causes[0].text, "wrong size");
+}
+
+TEST(PartingWords, AreNotThoseOfMuster) {
+  const std::string remark =
+      "[n2:1] muster: already set in the environment, so muster did not "
+      "change it: NCCL_SOCKET_IFNAME\n";
+  EXPECT_TRUE(explained(remark, exited({1}, 1)).causes.empty());
+  const Explanation found = explained("[n2:1] wrong size\n" + remark, exited({1}, 1));
+  ASSERT_EQ(found.causes.size(), 1U);
+  EXPECT_EQ(found.causes[0].text, "wrong size");
+}
+
+TEST(PartingWords, AreNotDoubtedBecauseOfAKernelsMessageThatMayBeOld) {
+  RunKnowledge run = exited({1}, 1);
+  run.first_failed_host = "n2";
+  run.kernel = kernel_log("n2", "nfs: server fs1 not responding, still trying\n");
+  const Explanation found = explained("[n2:1] cannot open grid-1.txt\n", run);
+  ASSERT_EQ(found.causes.size(), 2U);
+  EXPECT_EQ(found.causes[0].failure->id, "nfs-server-silent");
+  EXPECT_EQ(found.causes[1].text, "cannot open grid-1.txt");
+  EXPECT_EQ(found.confidence, Confidence::kMedium);
+  EXPECT_EQ(found.reason, "the log shows other failures that could be the cause too");
 }
 
 TEST(PartingWords, OfRulersNativeStacksWarningsAndBarsAreNone) {

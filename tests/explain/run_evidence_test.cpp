@@ -14,6 +14,7 @@ namespace {
 const std::string kRaised =
     "[n2:1] Traceback (most recent call last):\n[n2:1]   File \"train.py\", line 57, in f\n"
     "[n2:1] ValueError: no shard 19\n";
+const std::string kNfsSilent = "nfs: server fs1 not responding, still trying\n";
 const std::string kOomKill = "Out of memory: Killed process 4711 (python3) total-vm:1kB\n";
 
 RunKnowledge killed_by(int signal, bool memory_ran_out = false) {
@@ -23,13 +24,6 @@ RunKnowledge killed_by(int signal, bool memory_ran_out = false) {
           .fatal_signal = FatalSignal{.signal = signal,
                                       .memory_ran_out = memory_ran_out,
                                       .text = "rank 1 ended with a signal"}};
-}
-
-Evidence kernel_log(const std::string& host, const std::string& lines) {
-  Scan scan(whole_matcher());
-  scan.begin("kernel log of " + host, {.host = host}, false);
-  scan.take(lines);
-  return scan.finish();
 }
 
 RunKnowledge with_finding(const std::string& id, bool is_error,
@@ -55,6 +49,7 @@ TEST(RunEvidence, OfASignalWithoutALineIsACause) {
            Case{SIGSEGV, false, "program-segfault", Confidence::kHigh},
            Case{SIGABRT, false, "rank-aborted", Confidence::kHigh},
            Case{SIGBUS, false, "rank-bus-error", Confidence::kHigh},
+           Case{SIGFPE, false, "rank-arithmetic-error", Confidence::kHigh},
            Case{SIGILL, false, "mixed-cpu-isa", Confidence::kHigh},
            Case{SIGKILL, true, "rank-memory-ran-out", Confidence::kHigh},
            Case{0, true, "rank-memory-ran-out", Confidence::kHigh},
@@ -98,8 +93,40 @@ TEST(RunEvidence, OfTheKernelNamesMemoryOnlyIfTheRankWasKilled) {
   EXPECT_EQ(first_id(explained(kRaised, run)), "ValueError: no shard 19");
   EXPECT_EQ(explained(kRaised, run).confidence, Confidence::kHigh);
   run = killed_by(SIGKILL);
-  run.kernel = kernel_log("n1", kOomKill);  // of another host
+  run.other_kernels = kernel_log("n1", kOomKill);
   EXPECT_EQ(first_id(explained("", run)), "rank-killed-from-outside");
+}
+
+TEST(RunEvidence, OfTheKernelIsTakenFromTheHostOfTheFailedRank) {
+  RunKnowledge run = killed_by(SIGKILL, true);
+  run.other_kernels = kernel_log("n1", "Out of memory: Killed process 57 (other) total-vm:1kB\n");
+  run.kernel = kernel_log("n2", kOomKill);
+  const Explanation found = explained("", run);
+  ASSERT_EQ(found.causes.size(), 1U);
+  EXPECT_EQ(found.causes[0].values.at("pid"), "4711");
+  EXPECT_EQ(found.causes[0].place.file, "kernel log of n2");
+  EXPECT_EQ(found.causes[0].hosts, std::vector<std::string>{"n2"});
+}
+
+TEST(RunEvidence, OfTheKernelDoesNotComeBeforeACrash) {
+  RunKnowledge run = killed_by(SIGSEGV);
+  run.kernel = kernel_log("n2", kNfsSilent);
+  const Explanation found = explained("", run);
+  EXPECT_EQ(first_id(found), "program-segfault");
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+  run.fatal_signal.reset();
+  EXPECT_EQ(first_id(explained("", run)), "nfs-server-silent");
+  EXPECT_EQ(explained("", run).confidence, Confidence::kMedium);
+  run.findings = {{.id = "nccl-dev-shm-full", .what = "it", .is_error = true}};
+  EXPECT_EQ(explained("", run).confidence, Confidence::kMedium);
+  // The kernel ends a program with this signal because of such an error.
+  run = killed_by(SIGBUS);
+  run.kernel = kernel_log("n2", "mce: [Hardware Error]: Machine check events logged\n");
+  const Explanation bus = explained("", run);
+  ASSERT_EQ(bus.causes.size(), 2U);
+  EXPECT_EQ(first_id(bus), "machine-check");
+  EXPECT_EQ(bus.causes[1].failure->id, "rank-bus-error");
+  EXPECT_EQ(bus.reason, "the log shows other failures that could be the cause too");
 }
 
 TEST(RunEvidence, OfMemoryThatRanOutIsNoProofAgainstTheRanksOwnWords) {
@@ -127,8 +154,18 @@ TEST(RunEvidence, OfTheKernelIsShownIfNothingElseExplainsTheFailure) {
   run.kernel = kernel_log("n2", "ice 0000:18:00.0 eth0: an unheard of error\n");
   ASSERT_EQ(explained("", run).oddities.size(), 1U);
   EXPECT_EQ(explained("", run).oddities[0].place.file, "kernel log of n2");
-  run.kernel = kernel_log("n1", "ice 0000:18:00.0 eth0: an unheard of error\n");
-  EXPECT_TRUE(explained("", run).oddities.empty());
+  run.other_kernels = kernel_log("n1", "ice 0000:18:00.0 eth1: an unheard of error\n");
+  EXPECT_EQ(explained("", run).oddities.size(), 1U);
+}
+
+TEST(RunEvidence, OfTheKernelAddsToTheUnusualLinesUpToFive) {
+  RunKnowledge run = killed_by(0);
+  run.fatal_signal.reset();
+  run.kernel = kernel_log("n2", "a: an error\nb: an error\nc: an error\n");
+  const auto oddities = explained("d: an error\ne: an error\nf: an error\n", run).oddities;
+  ASSERT_EQ(oddities.size(), kShownOddities);
+  EXPECT_EQ(oddities[2].text, "f: an error");
+  EXPECT_EQ(oddities[3].text, "a: an error");
 }
 
 TEST(RunEvidence, OfAGpuInTheKernelsLogComesBeforeAnErrorAboutGpusOnly) {
@@ -138,11 +175,42 @@ TEST(RunEvidence, OfAGpuInTheKernelsLogComesBeforeAnErrorAboutGpusOnly) {
   ASSERT_EQ(run.kernel.failures.size(), 1U);
   const std::string xid = run.kernel.failures[0].failure->id;
   EXPECT_EQ(first_id(explained("", run)), xid);
+  EXPECT_EQ(explained("", run).confidence, Confidence::kMedium);
   EXPECT_EQ(first_id(explained(kRaised, run)), "ValueError: no shard 19");
+  EXPECT_EQ(explained(kRaised, run).confidence, Confidence::kHigh);
   const std::string of_gpu =
       "[n2:1] Traceback (most recent call last):\n[n2:1]   File \"train.py\", line 57, in f\n"
       "[n2:1] RuntimeError: CUDA did something odd\n";
   EXPECT_EQ(first_id(explained(of_gpu, run)), xid);
+  EXPECT_EQ(explained(of_gpu, run).confidence, Confidence::kMedium);
+  run.first_failed_pid = 57;
+  EXPECT_EQ(explained(of_gpu, run).confidence, Confidence::kMedium);
+  run.first_failed_pid = 5;  // which the driver names
+  EXPECT_EQ(first_id(explained(of_gpu, run)), xid);
+  EXPECT_EQ(explained(of_gpu, run).confidence, Confidence::kHigh);
+}
+
+TEST(RunEvidence, OfAGpuInTheKernelsLogDoesNotComeBeforeMemoryThatIsTooSmall) {
+  RunKnowledge run = killed_by(0);
+  run.fatal_signal.reset();
+  run.kernel = kernel_log("n2", "NVRM: Xid (PCI:0000:18:00): 79, pid=5, GPU has fallen off\n");
+  const Explanation found = explained(
+      "[n2:1] Traceback (most recent call last):\n[n2:1]   File \"train.py\", line 57, in f\n"
+      "[n2:1] torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.\n",
+      run);
+  EXPECT_EQ(first_id(found), "cuda-oom-one-rank");
+  EXPECT_EQ(found.confidence, Confidence::kHigh);
+}
+
+// PyTorch aborts the process when its watchdog sees an error of NCCL.
+TEST(RunEvidence, OfAGpuInTheKernelsLogComesBeforeAnAbort) {
+  RunKnowledge run = killed_by(SIGABRT);
+  run.kernel = kernel_log("n2", "NVRM: Xid (PCI:0000:18:00): 79, pid=5, GPU has fallen off\n");
+  const Explanation found = explained("", run);
+  ASSERT_EQ(found.causes.size(), 2U);
+  EXPECT_EQ(first_id(found), "gpu-lost");
+  EXPECT_EQ(found.causes[1].failure->id, "rank-aborted");
+  EXPECT_EQ(found.confidence, Confidence::kMedium);
 }
 
 TEST(RunEvidence, LinesOfTheKernelHaveNoLabels) {
@@ -177,8 +245,24 @@ TEST(RunEvidence, OfTheChecksIsAPossibleCauseIfNothingElseIs) {
   EXPECT_EQ(forced.causes[0].text, "check found before the run: it");
   EXPECT_EQ(first_id(explained(kRaised, with_finding("nccl-dev-shm-full", true))),
             "ValueError: no shard 19");
+  RunKnowledge stopped = with_finding("nccl-dev-shm-full", true);
+  stopped.fatal_signal = FatalSignal{.signal = SIGUSR1};  // which is no sign of the finding
+  EXPECT_EQ(explained("", stopped).confidence, Confidence::kMedium);
   EXPECT_EQ(first_id(explained("", with_finding("nccl-dev-shm-full", true, {"n1"}))), "none");
   EXPECT_EQ(first_id(explained("", with_finding("no-such-failure", true))), "none");
+}
+
+TEST(RunEvidence, OfTheChecksRaisesTheConfidenceOnlyOfWhatTheyFound) {
+  const std::string mild = "[n2:1] Starting store with 4096 workers but somaxconn is 128\n";
+  EXPECT_EQ(explained(mild).confidence, Confidence::kLow);
+  const Explanation found = explained(mild, with_finding("somaxconn-too-small", false));
+  EXPECT_EQ(found.confidence, Confidence::kMedium);
+  EXPECT_EQ(found.reason, "the checks found it before the run too, but it may be harmless");
+  const std::string closed =
+      "[n1:0] RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:547] Connection "
+      "closed by peer [198.18.1.2]:33218\n";
+  EXPECT_EQ(explained(mild + closed, with_finding("gloo-peer-closed", false)).confidence,
+            Confidence::kLow);
 }
 
 }  // namespace

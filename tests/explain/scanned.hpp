@@ -22,6 +22,27 @@ inline Evidence scanned(const std::string& text, int ranks = 0) {
   return scan.finish();
 }
 
+struct LogFile {
+  const char* name;
+  std::string text;
+};
+
+inline Evidence scanned(const std::vector<LogFile>& files) {
+  Scan scan(whole_matcher());
+  for (const LogFile& file : files) {
+    scan.begin(file.name);
+    scan.take(file.text);
+  }
+  return scan.finish();
+}
+
+inline Evidence kernel_log(const std::string& host, const std::string& lines) {
+  Scan scan(whole_matcher());
+  scan.begin("kernel log of " + host, {.host = host}, false);
+  scan.take(lines);
+  return scan.finish();
+}
+
 inline Explanation explained(const std::string& text, const RunKnowledge& run = {}) {
   return explain(scanned(text), run);
 }

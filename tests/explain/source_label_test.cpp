@@ -15,7 +15,9 @@ struct Case {
 TEST(Labels, OfEveryLauncherAreTakenOff) {
   for (const Case& one : {
            Case{"[n1:3] loss 2", "n1", 3, "loss 2"},
-           Case{"[n[1-4]:0-31] loss 2", "", 0, "loss 2"},
+           Case{"[n[1-4]:0-31] loss 2", "", -1, "loss 2"},
+           Case{"[n1:0-3] loss 2", "n1", -1, "loss 2"},
+           Case{"[n1:0,2-3] loss 2", "n1", -1, "loss 2"},
            Case{"[1,3]<stderr>:Traceback", "", 3, "Traceback"},
            Case{"[prterun-n1-17@1,3]<stdout>: x", "", 3, "x"},
            Case{"[rank3]:[E1118 c10d] x", "", 3, "[E1118 c10d] x"},

@@ -53,19 +53,22 @@ TEST(Elf, offsets_out_of_the_file_are_harmless) {
   }
 }
 
-std::string file_with_notes(const std::string& notes) {
-  std::string file(sizeof(Elf64_Ehdr) + sizeof(Elf64_Phdr), '\0');
+// The last segment of notes has these, the others have none.
+std::string file_with_notes(const std::string& notes, std::uint16_t segments = 1) {
+  std::string file(sizeof(Elf64_Ehdr) + segments * sizeof(Elf64_Phdr), '\0');
   Elf64_Ehdr header{};
   std::memcpy(header.e_ident, ELFMAG, SELFMAG);
   header.e_ident[EI_CLASS] = ELFCLASS64;
   header.e_phoff = sizeof header;
-  header.e_phnum = 1;
+  header.e_phnum = segments;
   put(file, 0, header);
-  Elf64_Phdr segment{};
-  segment.p_type = PT_NOTE;
-  segment.p_offset = file.size();
-  segment.p_filesz = notes.size();
-  put(file, sizeof header, segment);
+  for (std::size_t i = 0; i < segments; ++i) {
+    Elf64_Phdr segment{};
+    segment.p_type = PT_NOTE;
+    segment.p_offset = file.size();
+    segment.p_filesz = i + 1 == segments ? notes.size() : 0;
+    put(file, sizeof header + i * sizeof segment, segment);
+  }
   return file + notes;
 }
 
@@ -92,6 +95,17 @@ TEST(Elf, build_id_is_found_among_other_notes) {
   EXPECT_EQ(elf_build_id("#!/bin/sh\n"), "");
   const std::string long_id = note(NT_GNU_BUILD_ID, gnu, std::string(500, 'x'));
   EXPECT_EQ(elf_build_id(file_with_notes(long_id)).size(), 128U);
+}
+
+TEST(Elf, notes_without_end_are_not_searched) {
+  const std::string id = note(NT_GNU_BUILD_ID, std::string("GNU\0", 4), "\x01");
+  const auto empty_notes = [](std::size_t count) {
+    return std::string(count * sizeof(Elf64_Nhdr), '\0');
+  };
+  EXPECT_EQ(elf_build_id(file_with_notes(empty_notes(5000) + id)), "01");
+  EXPECT_EQ(elf_build_id(file_with_notes(empty_notes(6000) + id)), "");  // 64 KiB
+  EXPECT_EQ(elf_build_id(file_with_notes(id, 16)), "01");
+  EXPECT_EQ(elf_build_id(file_with_notes(id, 17)), "");
 }
 
 TEST(Elf, notes_out_of_the_file_are_harmless) {

@@ -1,6 +1,7 @@
 #include "facts/hash_cache.hpp"
 
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -14,7 +15,8 @@ namespace {
 
 constexpr HashBudget kPlenty{.time = std::chrono::hours(1)};
 constexpr HashBudget kNothing{};
-constexpr HashBudget kOnePart{.at_least = 1};  // a part is read whole
+constexpr HashBudget kOnePart{.at_least = 1,  // a part is read whole
+                              .at_least_within = std::chrono::hours(1)};
 
 std::vector<HashedFile> cached(const std::string& path) {
   std::ifstream file(path);
@@ -95,10 +97,33 @@ TEST(HashCache, reads_on_where_an_earlier_check_ran_out_of_time) {
   const std::string path = tree.root() + "/cache";
   write_cache(path, {entry_of(file, kOther)});
   EXPECT_EQ(HashCache(path, kOnePart).hash_of(file), "");  // now two of three
-  HashCache last(path, {.at_least = 2 * kHashedPart - 5});
+  HashCache last(path, {.at_least = 2 * kHashedPart - 5, .at_least_within = std::chrono::hours(1)});
   const std::string continued = last.hash_of(file);
   EXPECT_EQ(continued.size(), 32U);
   EXPECT_NE(continued, whole);  // it began with the cached part
+}
+
+TEST(HashCache, reads_no_longer_than_the_budget_even_from_a_slow_disk) {
+  FakeTree tree;
+  const std::string file = tree.write("file", "content");
+  EXPECT_EQ(HashCache("", {.at_least = std::size_t{32} << 20}).hash_of(file), "");
+}
+
+TEST(HashCache, does_not_count_the_time_before_the_first_hash) {
+  FakeTree tree;
+  const std::string file = tree.write("file", "content");
+  HashCache cache("", {.time = std::chrono::milliseconds(1)});
+  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_NE(cache.hash_of(file), "");
+}
+
+TEST(HashCache, is_not_for_file_systems_that_other_machines_serve) {
+  for (const std::uint32_t type : {0x6969, 0x01021997, 0x65735546}) {  // NFS, 9p, FUSE
+    EXPECT_TRUE(is_remote_file_system(type));
+  }
+  for (const std::uint32_t type : {0xef53, 0x01021994, 0x794c7630}) {  // ext4, tmpfs, overlayfs
+    EXPECT_FALSE(is_remote_file_system(type));
+  }
 }
 
 TEST(HashCache, is_kept_for_the_next_check) {
@@ -154,7 +179,7 @@ TEST(HashCache, refuses_hostile_content) {
   EXPECT_EQ(with(kOther + kOther, kOther + kOther + kOther), 0U);  // more than it has
   EXPECT_EQ(with(kOther + kOther, kOther + "7"), 0U);
   EXPECT_EQ(with(kOther + kOther, kOther + std::string(32, 'X')), 0U);
-  EXPECT_EQ(with("\"format\":1", "\"format\":2"), 0U);
+  EXPECT_EQ(with("\"format\":2", "\"format\":1"), 0U);
   EXPECT_EQ(with("\"inode\":0", "\"inode\":-1"), 0U);
   EXPECT_EQ(with("\"files\":[", "\"files\":[7,"), 0U);
   EXPECT_TRUE(parse_hashed_files("").empty());

@@ -1,5 +1,7 @@
 #include "facts/pytorch.hpp"
 
+#include <cstdlib>
+
 #include <gtest/gtest.h>
 
 #include "facts/program.hpp"
@@ -53,6 +55,19 @@ TEST(Torch, is_found_through_a_pth_file) {
   EXPECT_EQ(answer->executable, python);
   EXPECT_NE(std::find(answer->sys_path.begin(), answer->sys_path.end(), elsewhere),
             answer->sys_path.end());
+}
+
+// The login set them, so they are still in muster's own environment.
+TEST(Torch, is_not_found_through_variables_that_activation_unset) {
+  FakeTree tree;
+  const std::string packages = fake_torch(tree, "packages", "9.3");
+  ASSERT_EQ(::setenv("PYTHONPATH", packages.c_str(), 1), 0);  // NOLINT(concurrency-mt-unsafe)
+  ASSERT_EQ(::setenv("PYTHONHOME", "/none", 1), 0);           // NOLINT(concurrency-mt-unsafe)
+  const auto answer = ask_python("python3", {{"PATH", "/usr/bin:/bin"}}, kDeadline);
+  ::unsetenv("PYTHONPATH");  // NOLINT(concurrency-mt-unsafe)
+  ::unsetenv("PYTHONHOME");  // NOLINT(concurrency-mt-unsafe)
+  ASSERT_TRUE(answer) << to_text(answer.error());
+  EXPECT_NE(torch_version_in(answer->torch_folder), "9.3");
 }
 
 TEST(Torch, that_could_not_be_asked_for_is_not_taken_for_none) {

@@ -10,7 +10,9 @@ SavedState a_state() {
       .host = "n1", .hostname = "node1", .saved_s = 1793577600, .facts = Facts{.host = "n1"}};
   state.facts->memory_bytes = 77;
   state.facts->gpus = {Gpu{.vendor = "NVIDIA", .pcie_width = 16}};
-  put_rate(state, {.to = "n2", .how = "bare", .bytes_per_second = 1e9, .saved_s = 5});
+  put_rate(
+      state,
+      {.to = "n2", .to_hostname = "node2", .how = "bare", .bytes_per_second = 1e9, .saved_s = 5});
   return state;
 }
 
@@ -19,6 +21,7 @@ TEST(SavedState, IsReadBackAsItWasWritten) {
   ASSERT_TRUE(state);
   EXPECT_EQ(to_json(*state), to_json(a_state()));
   EXPECT_EQ(state->facts->memory_bytes, 77);
+  EXPECT_EQ(state->rates.at(0).to_hostname, "node2");
   SavedState only_rates{.host = "n1"};
   EXPECT_EQ(parse_saved_state(to_json(only_rates))->facts.has_value(), false);
 }
@@ -31,6 +34,9 @@ TEST(SavedState, OfAnOlderMusterMayLackFacts) {
   EXPECT_EQ(state->facts->shm_bytes, -1);
   EXPECT_EQ(state->facts->gpus.at(0).ecc_uncorrected, -1);
   EXPECT_TRUE(state->rates.empty());
+  const auto rates = parse_saved_state(R"({"rates": [{"to": "n2", "bytes_per_second": 5}]})");
+  ASSERT_TRUE(rates) << rates.error().what;
+  EXPECT_EQ(rates->rates.at(0).to_hostname, "");
 }
 
 TEST(SavedState, ThatIsWrongIsRefused) {

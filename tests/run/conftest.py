@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import threading
 import time
+import warnings
 from pathlib import Path
 
 import pytest
@@ -147,9 +148,13 @@ class Run:
         return "\n".join(lines)
 
     def has_nothing_to_explain(self):
-        """After a run that went well: `muster explain` finds nothing wrong in all that its ranks and its engine printed (in the last attempt)."""
+        """After a run that went well: `muster explain` names no cause in all that its ranks and its engine printed (in the last attempt). It may list
+        what a busy machine can make an engine print, such as a barrier at exit that was left early, but only as doubtful; pytest then warns."""
         said = self.lab.shell(self.host, f"cd $(ls -d ~/.local/state/muster/runs/{self.id}* | tail -n 1) && muster explain --json $(find ./err ./out ./engine -type f 2>/dev/null)")
-        assert json.loads(said)["causes"] == [], said
+        found = json.loads(said)
+        assert found["confidence"] in ("none", "low"), said
+        if found["causes"]:
+            warnings.warn(f"muster explain doubts a healthy run: {said}", stacklevel=2)
 
 
 class Bystander:

@@ -71,6 +71,6 @@ def test_what_the_kernel_says_during_a_run_is_kept_and_explained(cluster, engine
         for host in cluster.lab.hosts:
             cluster.lab.shell(host, "rm -f /dev/kmsg", root=True)
     assert "[cgroup-oom-kill]\n" in run.ending, run.said()
-    assert "\n  seen in    kernel log of n2:1: Memory cgroup out of memory: Killed process\n" in run.ending, run.said()
+    assert "\n  seen in    kernel log of n2:1: Memory cgroup out of memory: Killed process" in run.ending, run.said()
     kept = cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/kernel")
     assert kept == "n2 Memory cgroup out of memory: Killed process 4711 (python3)\n", kept
