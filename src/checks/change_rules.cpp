@@ -102,8 +102,7 @@ std::string what_changed(const PartWords& part, const std::vector<Alike>& groups
                      date);
 }
 
-// How to save the state of the hosts, seen in the same environment as now. The activation may hold
-// secrets, and findings are kept.
+// How to save the state of the hosts.
 std::string save_command(const layout::Job& job) {
   std::string command = fmt::format("  muster check {}", kTheHosts);
   const auto add = [&](const char* flag, const std::string& value) {
@@ -111,8 +110,7 @@ std::string save_command(const layout::Job& job) {
   };
   add("--engine", job.engine);
   add("--launcher", job.launcher);
-  command += " --save";
-  return job.activate.empty() ? command : command + "\nwith the same --activate as now";
+  return command + " --save" + same_activation(job);
 }
 
 Finding about_changes(const PartWords& part, const std::vector<Change>& changes, bool for_worse,

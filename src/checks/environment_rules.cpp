@@ -1,6 +1,8 @@
 // The environment after activation, and what could not be looked at.
 #include <algorithm>
 #include <array>
+#include <map>
+#include <set>
 #include <unordered_map>
 
 #include <fmt/format.h>
@@ -17,14 +19,14 @@ namespace {
 
 // Variables that differ from host to host, or from login to login, by their nature.
 bool is_of_the_host(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kNames = {"_",   "HOSTNAME", "HOST", "OLDPWD",
-                                                      "PWD", "RANDOM",   "SHLVL"};
+  constexpr std::array<std::string_view, 8> kNames = {"_",      "HOSTNAME", "HOST",   "NCCL_HOSTID",
+                                                      "OLDPWD", "PWD",      "RANDOM", "SHLVL"};
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
          name.starts_with("SSH_") || name.starts_with("XDG_SESSION_") ||
          name.starts_with("BASH_FUNC_");
 }
 
-// muster gives each rank its own.
+// muster gives each rank its own, unless the activation sets it.
 bool is_set_by_muster(std::string_view name) {
   return name.ends_with("_IFNAME") || name.ends_with("_IFACE") || name == "UCX_NET_DEVICES" ||
          name == "OMP_NUM_THREADS";
@@ -32,16 +34,102 @@ bool is_set_by_muster(std::string_view name) {
 
 // What a host's variables are compared by: values that were told as harmless, else digests.
 Items items_of(const layout::Job& job, const facts::Environment& environment) {
+  const auto is_compared = [&job](const std::string& name) {
+    return !is_of_the_host(name) && !job.env_values.contains(name);
+  };
   Items items;
   for (const auto& [name, digest] : environment.digest) {
-    if (!is_of_the_host(name)) items[name] = digest;
+    if (is_compared(name)) items[name] = digest;
   }
   for (const auto& [name, value] : environment.settings) {
+    const bool is_default = is_set_by_muster(name) && !items.contains(name);
+    if (is_compared(name) && !is_default) items[name] = value;
+  }
+  for (const auto& [name, value] : environment.seen) {
     if (items.contains(name)) items[name] = value;
-    const bool is_overridden = is_set_by_muster(name) || job.env_values.contains(name);
-    if (!is_overridden && !is_of_the_host(name)) items[name] = value;
   }
   return items;
+}
+
+// "n1.site.org" and "n1", of both names that a host has. The longer ones first.
+std::vector<std::string> own_names(const Participant& host) {
+  std::set<std::string> names;
+  for (const std::string& name : {host.facts->hostname, host.name()}) {
+    if (name.empty()) continue;
+    names.insert(name);
+    const std::string first = name.substr(0, name.find('.'));
+    const bool is_number = first.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_number) names.insert(first);  // not of an address
+  }
+  std::vector<std::string> sorted(names.begin(), names.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+  return sorted;
+}
+
+bool is_part_of_word(const std::string& text, std::size_t at) {
+  if (at >= text.size()) return false;  // also before the first character
+  const char c = text[at];
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+std::string without_names(std::string text, const std::vector<std::string>& names) {
+  constexpr std::string_view kPlaceholder = "\n";  // occurs in no value: they are printable
+  for (const std::string& name : names) {
+    for (std::size_t at = text.find(name); at != std::string::npos; at = text.find(name, at + 1)) {
+      if (is_part_of_word(text, at - 1) || is_part_of_word(text, at + name.size())) continue;
+      text.replace(at, name.size(), kPlaceholder);
+    }
+  }
+  return text;
+}
+
+using ValuesByName = std::map<std::string_view, std::set<std::string_view>>;
+
+ValuesByName values_of(const std::vector<HostItems>& hosts) {
+  ValuesByName values;
+  for (const HostItems& host : hosts) {
+    for (const auto& [name, value] : host.items) {
+      if (value) values[name].insert(*value);
+    }
+  }
+  return values;
+}
+
+// "/local/n1/cache" on n1 and "/local/n2/cache" on n2 are alike. A host's name may also be a usual
+// value, so it is left out only where that makes the hosts more alike.
+void leave_out_own_names(const std::vector<Participant>& hosts, std::vector<HostItems>& all) {
+  std::vector<HostItems> nameless = all;
+  for (std::size_t i = 0; i < nameless.size(); ++i) {
+    const std::vector<std::string> names = own_names(hosts[i]);
+    for (auto& [name, value] : nameless[i].items) value = without_names(value.value_or(""), names);
+  }
+  const ValuesByName before = values_of(all);
+  const ValuesByName after = values_of(nameless);
+  std::set<std::string, std::less<>> better;
+  for (const auto& [name, values] : before) {
+    if (after.at(name).size() < values.size()) better.emplace(name);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    for (auto& [name, value] : all[i].items) {
+      if (better.contains(name)) value = nameless[i].items.at(name);
+    }
+  }
+}
+
+// Takes out the variables of which almost every host has a value of its own, as of a folder for
+// temporary files, and returns their names.
+std::vector<std::string> take_varied(std::vector<HostItems>& hosts) {
+  constexpr std::size_t kFewest = 4;  // fewer values are not too many to be shown
+  std::vector<std::string> varied;
+  for (const auto& [name, values] : values_of(hosts)) {
+    const bool is_varied = values.size() >= kFewest && 4 * values.size() >= 3 * hosts.size();
+    if (is_varied) varied.emplace_back(name);
+  }
+  for (HostItems& host : hosts) {
+    for (const std::string& name : varied) host.items.erase(name);
+  }
+  return varied;
 }
 
 // How a variable is not as usual.
@@ -62,11 +150,28 @@ std::string oddity(const Difference& one, const facts::Environment& here,
 }
 
 bool matters(const facts::NotSeen& one, bool is_first) {
-  constexpr std::array<std::string_view, 11> kNames = {
-      "interfaces", "routes", "own_name",          "rdma",         "limits", "shm", "mpi",
-      "program",    "libmpi", "program.libraries", "program.torch"};
+  constexpr std::array<std::string_view, 13> kNames = {"interfaces",
+                                                       "routes",
+                                                       "own_name",
+                                                       "rdma",
+                                                       "limits",
+                                                       "shm",
+                                                       "mpi",
+                                                       "program",
+                                                       "libmpi",
+                                                       "program.libraries",
+                                                       "software.libraries",
+                                                       "software.plugins",
+                                                       "program.torch"};
   if (std::find(kNames.begin(), kNames.end(), one.what) != kNames.end()) return true;
   return is_first && (one.what == "listeners" || one.what == "port_range");
+}
+
+// Whether another finding has the cause already: the loader that cannot load the program.
+bool is_said(const facts::NotSeen& one, const facts::Facts& facts) {
+  if (one.what != "software.libraries" || !facts.program) return false;
+  return !facts.program->missing_interpreter.empty() || !facts.program->noexec_mount.empty() ||
+         !was_seen(facts, "program.libraries");
 }
 
 // Variables that the host's activation sets but that the ranks get from here with another value.
@@ -96,6 +201,16 @@ Finding undone_activation(const std::string& host, const std::vector<std::string
                       names.front(), names.front())};
 }
 
+Finding varied_variables(const std::vector<std::string>& names) {
+  return {.id = std::string(kEnvironmentDiffers),
+          .severity = Severity::kNote,
+          .what = "almost every host has its own value of these variables",
+          .evidence = listed(names),
+          .fix =
+              "nothing to do if each host needs its own value; otherwise set the variables on "
+              "all hosts alike"};
+}
+
 }  // namespace
 
 Findings find_activation(const Scene& scene) {
@@ -114,24 +229,30 @@ Findings find_activation(const Scene& scene) {
          .hosts = {host.name()},
          .what = "--activate failed on the host",
          .evidence = environment.failure.empty() ? "it did not run" : environment.failure,
-         .fix = fmt::format("{}\nto see it fail:\n{}",
-                            activation_advice(scene.job.activate, environment.failure),
-                            command_on_hosts(scene.job.activate))});
+         .fix =
+             fmt::format("{}; to see the full output, run the lines of --activate with "
+                         "muster exec {}",
+                         activation_advice(scene.job.activate, environment.failure), kTheHosts)});
   }
   return findings;
 }
 
 Findings find_environment(const Scene& scene) {
   const bool activates = !scene.job.activate.empty();
+  std::vector<Participant> hosts;
   std::vector<HostItems> items;
   std::unordered_map<std::string, const facts::Environment*> environments;
   for (const Participant& host : participants(scene)) {
     const facts::Environment& environment = host.facts->environment;
     if (activates && !environment.activated) continue;
+    hosts.push_back(host);
     items.push_back({.host = host.name(), .items = items_of(scene.job, environment)});
     environments.emplace(host.name(), &environment);
   }
+  leave_out_own_names(hosts, items);
+  const std::vector<std::string> varied = take_varied(items);
   Findings findings;
+  if (!varied.empty()) findings.push_back(varied_variables(varied));
   for (const Deviation& one : deviations(items)) {
     const facts::Environment& here = *environments.at(one.hosts.front());
     std::vector<std::string> texts;
@@ -175,7 +296,7 @@ Findings find_not_seen(const Scene& scene) {
       unseen.push_back({.what = "program", .why = "the host was not asked about it"});
     }
     for (const facts::NotSeen& one : unseen) {
-      if (!matters(one, is_first)) continue;
+      if (!matters(one, is_first) || is_said(one, *host.facts)) continue;
       findings.push_back({.id = std::string(kFactsNotGathered),
                           .severity = Severity::kNote,
                           .hosts = {host.name()},

@@ -113,7 +113,7 @@ Findings find_program(const Scene& scene) {
   const auto script = layout::python_code(scene.job.program);
   const bool is_script = script && script->word == word_of(scene);  // find_script compares it
   const std::vector<Participant> hosts = participants(scene);
-  const auto other_python = hosts_of_other_python(hosts);  // find_packages reports these
+  const auto other_python = hosts_of_other_python(hosts);  // find_software reports these
   for (const Participant& host : hosts) {
     if (!host.facts->program) continue;
     const facts::Program& program = *host.facts->program;

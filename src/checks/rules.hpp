@@ -36,8 +36,7 @@ using Findings = std::vector<Finding>;
 [[nodiscard]] Findings find_torch(const Scene& scene);
 [[nodiscard]] Findings find_program(const Scene& scene);
 [[nodiscard]] Findings find_script(const Scene& scene);
-[[nodiscard]] Findings find_packages(const Scene& scene);
-[[nodiscard]] Findings find_libraries(const Scene& scene);
+[[nodiscard]] Findings find_software(const Scene& scene);
 [[nodiscard]] Findings find_folder(const Scene& scene);
 [[nodiscard]] Findings find_activation(const Scene& scene);
 [[nodiscard]] Findings find_environment(const Scene& scene);
@@ -76,8 +75,7 @@ inline constexpr std::array kRules = {Rule{"unreachable", find_unreachable},
                                       Rule{"torch", find_torch},
                                       Rule{"program", find_program},
                                       Rule{"script", find_script},
-                                      Rule{"packages", find_packages},
-                                      Rule{"libraries", find_libraries},
+                                      Rule{"software", find_software},
                                       Rule{"folder", find_folder},
                                       Rule{"environment", find_environment},
                                       Rule{"cpu", find_cpu},

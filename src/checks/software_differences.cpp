@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "checks/host_groups.hpp"
 
@@ -111,20 +112,37 @@ bool is_told(const Library& library, const Participant& host, const Told& told,
   return std::find(missing.begin(), missing.end(), library.name) != missing.end();
 }
 
-std::string size_and_build(const Library& library) {
+std::optional<std::string> size_and_build(const Library& library) {
   return library.path.empty() ? "not found"
                               : std::to_string(library.bytes) + " " + library.build_id;
 }
 
-// Names of the packages that differ on each host.
-std::map<std::string, Names> odd_packages_by_host(const std::vector<Participant>& hosts) {
+// Names of what differs on each host.
+std::map<std::string, Names> odd_items_by_host(std::span<const Deviation> deviations) {
   std::map<std::string, Names> odd;
-  for (const Deviation& one : package_deviations(hosts)) {
+  for (const Deviation& one : deviations) {
     for (const std::string& host : one.hosts) {
       for (const Difference& difference : one.differences) odd[host].insert(difference.name);
     }
   }
   return odd;
+}
+
+// What a host that reported only a part of its packages may have as well.
+void add_unknown_packages(const std::vector<Participant>& hosts, std::vector<HostItems>& all) {
+  Names partial;
+  for (const Participant& host : hosts) {
+    if (host.facts->software && !host.facts->software->all_packages) partial.insert(host.name());
+  }
+  if (partial.empty()) return;
+  Names names;
+  for (const HostItems& one : all) {
+    for (const auto& [name, version] : one.items) names.insert(name);
+  }
+  for (HostItems& one : all) {
+    if (!partial.contains(one.host)) continue;
+    for (const std::string& name : names) one.items.emplace(name, std::nullopt);
+  }
 }
 
 using ItemOf = std::optional<std::string> (*)(const Library&);
@@ -142,9 +160,9 @@ LibraryByName examples_of(const std::vector<Participant>& hosts) {
 }
 
 // A library that is absent is told of if it would be where other hosts have it.
-std::vector<HostItems> library_items(const std::vector<Participant>& hosts, ItemOf item_of) {
-  const Told told = told_of(hosts);
-  const std::map<std::string, Names> odd_packages = odd_packages_by_host(hosts);
+std::vector<HostItems> library_items(const std::vector<Participant>& hosts, const Told& told,
+                                     const std::map<std::string, Names>& odd_packages,
+                                     ItemOf item_of) {
   const LibraryByName examples = examples_of(hosts);
   const Names none;
   std::vector<HostItems> all;
@@ -159,8 +177,8 @@ std::vector<HostItems> library_items(const std::vector<Participant>& hosts, Item
     }
     for (const auto& [name, example] : examples) {
       const bool is_absent = !own.items.contains(name);
-      const bool skipped =
-          is_absent && (!host.facts->software->complete || is_told(*example, host, told, packages));
+      const bool skipped = is_absent && (!host.facts->software->all_libraries ||
+                                         is_told(*example, host, told, packages));
       if (skipped) own.items.emplace(name, std::nullopt);
     }
     all.push_back(std::move(own));
@@ -173,20 +191,13 @@ std::optional<std::string> content_if_read(const Library& library) {
   return library.hash;
 }
 
-// Differences in content, of libraries that agree in size and build-id.
-void add_contents(std::vector<Deviation> contents, std::vector<Deviation>& all) {
-  std::map<std::string, Names> found;  // by host
-  for (const Deviation& one : all) {
-    for (const std::string& host : one.hosts) {
-      for (const Difference& difference : one.differences) found[host].insert(difference.name);
-    }
-  }
-  for (Deviation& one : contents) {
-    const Names& names = found[one.hosts.front()];
-    std::erase_if(one.differences, [&names](const Difference& difference) {
-      return names.contains(difference.name) || !difference.value || !difference.usual;
-    });
-    if (!one.differences.empty()) all.push_back(std::move(one));
+// A library that differs already must not have a say in which content is the usual one.
+void forget(std::span<const Deviation> sizes, std::vector<HostItems>& contents) {
+  const std::map<std::string, Names> odd = odd_items_by_host(sizes);
+  for (HostItems& one : contents) {
+    const auto found = odd.find(one.host);
+    if (found == odd.end()) continue;
+    for (const std::string& name : found->second) one.items[name] = std::nullopt;
   }
 }
 
@@ -201,8 +212,10 @@ std::vector<Deviation> package_deviations(const std::vector<Participant>& hosts)
     HostItems own{.host = host.name(), .items = {}};
     own.items.emplace(kPythonItem, software->python);
     for (const auto& [name, version] : software->packages) own.items.emplace(name, version);
+    for (const auto& [name, version] : software->system_packages) own.items.emplace(name, version);
     all.push_back(std::move(own));
   }
+  add_unknown_packages(hosts, all);
   std::vector<Deviation> found = deviations(all);
   for (Deviation& one : found) {
     const std::string& host = one.hosts.front();
@@ -215,10 +228,15 @@ std::vector<Deviation> package_deviations(const std::vector<Participant>& hosts)
   return found;
 }
 
-std::vector<Deviation> library_deviations(const std::vector<Participant>& hosts) {
-  std::vector<Deviation> all = deviations(
-      library_items(hosts, [](const Library& one) { return std::optional(size_and_build(one)); }));
-  add_contents(deviations(library_items(hosts, content_if_read)), all);
+std::vector<Deviation> library_deviations(const std::vector<Participant>& hosts,
+                                          std::span<const Deviation> packages) {
+  const Told told = told_of(hosts);
+  const std::map<std::string, Names> odd_packages = odd_items_by_host(packages);
+  std::vector<Deviation> all = deviations(library_items(hosts, told, odd_packages, size_and_build));
+  std::vector<HostItems> contents = library_items(hosts, told, odd_packages, content_if_read);
+  forget(all, contents);
+  std::vector<Deviation> others = deviations(contents);
+  std::move(others.begin(), others.end(), std::back_inserter(all));
   return all;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,8 +20,9 @@ inline constexpr std::string_view kPythonItem = "";
 [[nodiscard]] std::vector<Deviation> package_deviations(const std::vector<Participant>& hosts);
 
 // By size and build-id, and by content where that is known. Nothing of what follows from another
-// Python, from a package that differs, or from another PyTorch, MPI or NCCL.
-[[nodiscard]] std::vector<Deviation> library_deviations(const std::vector<Participant>& hosts);
+// Python, from a package that differs (`packages`), or from another PyTorch, MPI or NCCL.
+[[nodiscard]] std::vector<Deviation> library_deviations(const std::vector<Participant>& hosts,
+                                                        std::span<const Deviation> packages);
 
 using SoftwareByHost = std::unordered_map<std::string_view, const facts::Software*>;
 [[nodiscard]] SoftwareByHost software_by_host(const std::vector<Participant>& hosts);

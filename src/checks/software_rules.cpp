@@ -37,12 +37,10 @@ std::string cut(std::string text) {
 // A command for lists that are too long to be shown.
 std::string see_all(const Scene& scene, std::size_t count) {
   if (count <= kMostShown) return {};
-  std::string command = fmt::format("muster facts {} --json", kTheHosts);
-  if (!scene.job.activate.empty()) {
-    command += " --activate " + sys::quote(std::string_view(scene.job.activate));
-  }
-  return fmt::format("; to see everything that a host would load:\n  {} --program {}", command,
-                     sys::quote(std::string_view(scene.job.program.front())));
+  return fmt::format(
+      "; to see everything that a host would load:\n  muster facts {} --json --program {}{}",
+      kTheHosts, sys::quote(std::string_view(scene.job.program.front())),
+      same_activation(scene.job));
 }
 
 std::string package_text(const Difference& one) {
@@ -52,15 +50,44 @@ std::string package_text(const Difference& one) {
   return cut(fmt::format("{} {} instead of {}", name, *one.value, *one.usual));
 }
 
-std::string packages_what(const Deviation& one) {
+// What `count` things do: "differ from those on most hosts".
+std::string differ(std::size_t count, const std::string& usual_hosts) {
+  return fmt::format("{} on {}", count == 1 ? "differs from the one" : "differ from those",
+                     usual_hosts);
+}
+
+std::string packages_what(const Deviation& one, std::size_t differences, bool is_system) {
+  if (is_system) {
+    return fmt::format("{} of the operating system {}",
+                       counted(differences, "Python package", "Python packages"),
+                       differ(differences, one.usual_hosts));
+  }
   const bool other_python = one.differences.front().name == kPythonItem;
-  const std::size_t packages = one.differences.size() - (other_python ? 1 : 0);
-  if (packages == 0) return "the version of Python differs from the one on " + one.usual_hosts;
-  return fmt::format("{}{} {} from {} on {}", other_python ? "Python and " : "",
+  const std::size_t packages = differences - (other_python ? 1 : 0);
+  if (packages == 0) return "the version of Python " + differ(1, one.usual_hosts);
+  return fmt::format("{}{} {}", other_python ? "Python and " : "",
                      counted(packages, other_python ? "package" : "Python package",
                              other_python ? "packages" : "Python packages"),
-                     one.differences.size() == 1 ? "differs" : "differ",
-                     one.differences.size() == 1 ? "the one" : "those", one.usual_hosts);
+                     differ(differences, one.usual_hosts));
+}
+
+// Packages that matter to a job wherever they are installed.
+bool is_package_of_jobs(std::string_view name) {
+  constexpr std::array<std::string_view, 12> kStarts = {
+      "torch",  "pytorch",   "triton",       "nvidia-",    "numpy",   "scipy",
+      "mpi4py", "deepspeed", "transformers", "accelerate", "horovod", "lightning"};
+  return std::any_of(kStarts.begin(), kStarts.end(),
+                     [name](std::string_view start) { return name.starts_with(start); });
+}
+
+// Whether only the distribution's updates make the difference.
+bool is_of_the_system(const Difference& one, const std::string& host,
+                      const SoftwareByHost& software) {
+  if (one.name == kPythonItem || is_package_of_jobs(one.name)) return false;
+  const auto has = [&](const std::string& name) {
+    return software.at(name)->system_packages.contains(one.name);
+  };
+  return (!one.value || has(host)) && (!one.usual || has(one.usual_host));
 }
 
 // Which libraries matter to a job wherever they are installed.
@@ -91,13 +118,22 @@ std::string library_text(const std::string& name, const Library* here, const Lib
   return cut(here->path);
 }
 
-struct LibraryTexts {
-  std::vector<std::string> of_jobs;
-  std::vector<std::string> of_the_system;
+struct SplitTexts {
+  std::vector<std::string> of_jobs = {};
+  std::vector<std::string> of_the_system = {};
 };
 
-LibraryTexts texts_of(const Deviation& one, const SoftwareByHost& software) {
-  LibraryTexts texts;
+SplitTexts package_texts(const Deviation& one, const SoftwareByHost& software) {
+  SplitTexts texts;
+  for (const Difference& difference : one.differences) {
+    const bool is_system = is_of_the_system(difference, one.hosts.front(), software);
+    (is_system ? texts.of_the_system : texts.of_jobs).push_back(package_text(difference));
+  }
+  return texts;
+}
+
+SplitTexts library_texts(const Deviation& one, const SoftwareByHost& software) {
+  SplitTexts texts;
   for (const Difference& difference : one.differences) {
     const Library* const here = find_library(software, one.hosts.front(), difference.name);
     const Library* const usual = find_library(software, difference.usual_host, difference.name);
@@ -109,18 +145,30 @@ LibraryTexts texts_of(const Deviation& one, const SoftwareByHost& software) {
   return texts;
 }
 
+Finding packages_finding(const Scene& scene, const Deviation& one,
+                         const std::vector<std::string>& texts, bool is_system) {
+  return {.id = std::string(kPackagesDiffer),
+          .severity = is_system ? Severity::kNote : Severity::kWarning,
+          .hosts = one.hosts,
+          .what = packages_what(one, texts.size(), is_system),
+          .evidence = listed(texts, kMostShown),
+          .fix = (is_system ? "install the same updates of the system on all hosts"
+                            : "install the same versions on all hosts, for example from one lock "
+                              "file, or activate the same environment") +
+                 see_all(scene, texts.size())};
+}
+
 Finding libraries_finding(const Scene& scene, const Deviation& one,
                           const std::vector<std::string>& texts, bool is_system) {
   return {
       .id = std::string(kLibrariesDiffer),
       .severity = is_system ? Severity::kNote : Severity::kWarning,
       .hosts = one.hosts,
-      .what = fmt::format("{} {} from {} on {}",
+      .what = fmt::format("{} {}",
                           is_system ? counted(texts.size(), "system library", "system libraries")
                                     : counted(texts.size(), "library that the ranks load",
                                               "libraries that the ranks load"),
-                          texts.size() == 1 ? "differs" : "differ",
-                          texts.size() == 1 ? "the one" : "those", one.usual_hosts),
+                          differ(texts.size(), one.usual_hosts)),
       .evidence = listed(texts, kMostShown),
       .fix = (is_system ? "install the same updates of the system on all hosts"
                         : "install the same builds on all hosts, or activate the same "
@@ -130,43 +178,28 @@ Finding libraries_finding(const Scene& scene, const Deviation& one,
 
 }  // namespace
 
-Findings find_packages(const Scene& scene) {
-  Findings findings;
-  for (const Deviation& one : package_deviations(participants(scene))) {
-    std::vector<std::string> texts;
-    for (const Difference& difference : one.differences) texts.push_back(package_text(difference));
-    findings.push_back(
-        {.id = std::string(kPackagesDiffer),
-         .severity = Severity::kWarning,
-         .hosts = one.hosts,
-         .what = packages_what(one),
-         .evidence = listed(texts, kMostShown),
-         .fix = "install the same versions on all hosts, for example from one lock file, or "
-                "activate the same environment" +
-                see_all(scene, texts.size())});
-  }
-  return findings;
-}
-
-Findings find_libraries(const Scene& scene) {
+Findings find_software(const Scene& scene) {
   Findings findings;
   const std::vector<Participant> hosts = participants(scene);
   const SoftwareByHost software = software_by_host(hosts);
-  for (const Deviation& one : library_deviations(hosts)) {
-    const LibraryTexts texts = texts_of(one, software);
-    if (!texts.of_jobs.empty()) {
-      findings.push_back(libraries_finding(scene, one, texts.of_jobs, false));
-    }
-    if (!texts.of_the_system.empty()) {
-      findings.push_back(libraries_finding(scene, one, texts.of_the_system, true));
-    }
+  const auto add = [&](const Deviation& one, const SplitTexts& texts, const auto& finding) {
+    if (!texts.of_jobs.empty()) findings.push_back(finding(scene, one, texts.of_jobs, false));
+    if (texts.of_the_system.empty()) return;
+    findings.push_back(finding(scene, one, texts.of_the_system, true));
+  };
+  const std::vector<Deviation> packages = package_deviations(hosts);
+  for (const Deviation& one : packages) add(one, package_texts(one, software), packages_finding);
+  for (const Deviation& one : library_deviations(hosts, packages)) {
+    add(one, library_texts(one, software), libraries_finding);
   }
   return findings;
 }
 
 std::string compared_software(const Scene& scene) {
   const std::vector<Participant> hosts = participants(scene);
-  const auto knows = [](const Participant& host) { return host.facts->software.has_value(); };
+  const auto knows = [](const Participant& host) {
+    return host.facts->software.has_value() && was_seen(*host.facts, "software.libraries");
+  };
   if (hosts.size() < 2 || !std::all_of(hosts.begin(), hosts.end(), knows)) return {};
   const Software& first = *hosts.front().facts->software;
   std::size_t unread = 0;
@@ -185,8 +218,9 @@ std::string compared_software(const Scene& scene) {
   }
   std::string text = "compared on all hosts: ";
   if (!first.python.empty()) {
-    text += fmt::format("Python {}, {}, ", printable(first.python),
-                        counted(first.packages.size(), "package", "packages"));
+    text += fmt::format(
+        "Python {}, {}, ", printable(first.python),
+        counted(first.packages.size() + first.system_packages.size(), "package", "packages"));
   }
   text += counted(first.libraries.size(), "library", "libraries");
   if (unread > 0) {

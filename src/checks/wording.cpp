@@ -17,6 +17,10 @@ std::string command_on_hosts(std::string_view command) {
   return fmt::format("  muster exec {} -- {}", kTheHosts, sys::quote(command));
 }
 
+std::string same_activation(const layout::Job& job) {
+  return job.activate.empty() ? "" : "\nwith the same --activate as now";
+}
+
 std::string listed(std::span<const std::string> items, std::size_t most) {
   const std::size_t shown = std::min(items.size(), most);
   std::string text = fmt::format("{}", fmt::join(items.first(shown), ", "));

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "layout/job.hpp"
+
 namespace muster::checks {
 
 // Stands in a fix for the hosts of the finding, which are known when equal findings are one: judge
@@ -19,6 +21,10 @@ inline constexpr std::string_view kTheHosts = "-H HOSTS";
 
 // The line that runs `command` in the shell of each host of the finding.
 [[nodiscard]] std::string command_on_hosts(std::string_view command);
+
+// What follows a command that is to see the hosts in the same environment as now, as a line of its
+// own. Not the activation itself: it may hold secrets, and findings are kept. Empty: there is none.
+[[nodiscard]] std::string same_activation(const layout::Job& job);
 
 // "a, b, c and 5 more".
 [[nodiscard]] std::string listed(std::span<const std::string> items, std::size_t most = 8);

@@ -1,5 +1,4 @@
 
-#include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
@@ -51,48 +50,40 @@ void print_text(const Surveyed& all) {
   }
 }
 
-// An error that names no host is about all of them.
-bool has_error(const Surveyed& all, const std::string& host) {
-  return std::any_of(all.findings.begin(), all.findings.end(), [&](const auto& finding) {
-    const auto& hosts = finding.hosts;
-    return finding.severity == checks::Severity::kError &&
-           (hosts.empty() || std::find(hosts.begin(), hosts.end(), host) != hosts.end());
-  });
-}
-
-void say_what_was_saved(const std::vector<std::string>& saved,
-                        const std::vector<std::string>& refused) {
+void say_what_was_saved(const std::vector<std::string>& saved, const SaveChoice& choice) {
   if (!saved.empty()) {
     sys::print_err("muster: saved the state of {} in {}\n", hosts::fold(saved),
                    saved_states_folder());
   }
-  if (!refused.empty()) {
+  if (!choice.with_errors.empty()) {
     sys::print_err("muster: not saved because of the errors above: {}; to save anyway: --force\n",
-                   hosts::fold(refused));
+                   hosts::fold(choice.with_errors));
+  }
+  if (!choice.unexamined.empty()) {
+    sys::print_err("muster: not saved, because hosts that get no ranks are not examined: {}\n",
+                   hosts::fold(choice.unexamined));
   }
 }
 
 Result<void> save(const Surveyed& all, bool force) {
-  std::map<std::string, const facts::Facts*> good;
-  std::vector<std::string> hosts, refused;
+  const SaveChoice choice = choose_to_save(all.surveys, all.layout, all.findings, force);
+  std::map<std::string, const facts::Facts*> by_host;
   for (const facts::Survey& survey : all.surveys) {
-    if (!survey.facts) continue;
-    const bool wanted = force || !has_error(all, survey.host);
-    (wanted ? hosts : refused).push_back(survey.host);
-    if (wanted) good.emplace(survey.host, &*survey.facts);
+    if (survey.facts) by_host.emplace(survey.host, &*survey.facts);
   }
   SaveResult result;
-  if (!hosts.empty()) {
-    MUSTER_TRY(result, update_saved_states(hosts, [&](facts::SavedState& state) -> Result<void> {
-                 const facts::Facts& now = *good.at(state.host);
-                 if (!is_of_machine(state, now.hostname)) state.rates.clear();
-                 state.hostname = now.hostname;
-                 state.saved_s = sys::unix_time();
-                 state.facts = facts::worth_saving(now);
-                 return {};
-               }));
+  if (!choice.wanted.empty()) {
+    const auto save_one = [&](facts::SavedState& state) -> Result<void> {
+      const facts::Facts& now = *by_host.at(state.host);
+      if (!is_of_machine(state, now.hostname)) state.rates.clear();
+      state.hostname = now.hostname;
+      state.saved_s = sys::unix_time();
+      state.facts = facts::worth_saving(now);
+      return {};
+    };
+    MUSTER_TRY(result, update_saved_states(choice.wanted, save_one));
   }
-  say_what_was_saved(result.saved, refused);
+  say_what_was_saved(result.saved, choice);
   return report_not_saved(result);
 }
 

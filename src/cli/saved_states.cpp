@@ -1,7 +1,9 @@
 #include "cli/saved_states.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <set>
 #include <string_view>
 
 #include <fcntl.h>
@@ -88,6 +90,14 @@ Result<void> update_one(const std::string& host, const UpdateState& update) {
   return sys::write_file(path, to_json(state) + "\n", 0600);
 }
 
+bool has_error(std::span<const checks::Finding> findings, const std::string& host) {
+  return std::any_of(findings.begin(), findings.end(), [&host](const checks::Finding& finding) {
+    const auto& hosts = finding.hosts;
+    return finding.severity == checks::Severity::kError &&
+           (hosts.empty() || std::find(hosts.begin(), hosts.end(), host) != hosts.end());
+  });
+}
+
 }  // namespace
 
 std::string saved_states_folder() {
@@ -119,6 +129,22 @@ std::vector<facts::SavedState> read_saved_states(const std::vector<std::string>&
     }
   }
   return states;
+}
+
+SaveChoice choose_to_save(std::span<const facts::Survey> surveys, const layout::Layout& layout,
+                          std::span<const checks::Finding> findings, bool force) {
+  std::set<std::string_view> examined;
+  for (const layout::Placement& placement : layout.placements) examined.insert(placement.host);
+  SaveChoice choice;
+  for (const facts::Survey& survey : surveys) {
+    if (!survey.facts) continue;
+    const bool wanted = force || !has_error(findings, survey.host);
+    auto& list = !examined.contains(survey.host) ? choice.unexamined
+                 : wanted                        ? choice.wanted
+                                                 : choice.with_errors;
+    list.push_back(survey.host);
+  }
+  return choice;
 }
 
 Result<SaveResult> update_saved_states(const std::vector<std::string>& hosts,

@@ -3,12 +3,16 @@
 
 #include <chrono>
 #include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.hpp"
+#include "checks/finding.hpp"
+#include "facts/facts.hpp"
 #include "facts/saved_state.hpp"
+#include "layout/layout.hpp"
 
 namespace muster::cli {
 
@@ -21,6 +25,18 @@ namespace muster::cli {
 // for each host.
 [[nodiscard]] std::vector<facts::SavedState> read_saved_states(
     const std::vector<std::string>& hosts);
+
+// Hosts that answered.
+struct SaveChoice {
+  std::vector<std::string> wanted = {};
+  std::vector<std::string> with_errors = {};
+  std::vector<std::string> unexamined = {};  // the checks look only at hosts that get ranks
+};
+
+// An error that names no host is about all of them. `force`: errors do not count.
+[[nodiscard]] SaveChoice choose_to_save(std::span<const facts::Survey> surveys,
+                                        const layout::Layout& layout,
+                                        std::span<const checks::Finding> findings, bool force);
 
 struct SaveResult {
   std::vector<std::string> saved;

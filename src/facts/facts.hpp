@@ -202,9 +202,11 @@ struct Library {
 // What the ranks load besides the program itself.
 struct Software {
   std::string python = {};  // version of the program's Python; empty: it is no Python program
-  std::map<std::string, std::string> packages = {};  // versions of Python packages by name
-  std::vector<Library> libraries = {};               // sorted by name
-  bool complete = true;                              // false: there are more than muster reports
+  std::map<std::string, std::string> packages = {};         // versions of Python packages by name
+  std::map<std::string, std::string> system_packages = {};  // those of the distribution
+  std::vector<Library> libraries = {};                      // sorted by name
+  bool all_packages = true;   // false: there are more than muster reports
+  bool all_libraries = true;  // the same, or plugins could not be listed
 
   friend bool operator==(const Software&, const Software&) = default;
 };

@@ -129,8 +129,9 @@ void fields(V& v, Library& l) {
 
 template <class V>
 void fields(V& v, Software& s) {
-  v("python", s.python), v("packages", s.packages), v("libraries", s.libraries);
-  v("complete", s.complete);
+  v("python", s.python), v("packages", s.packages), v("system_packages", s.system_packages);
+  v("libraries", s.libraries), v("all_packages", s.all_packages);
+  v("all_libraries", s.all_libraries);
 }
 
 template <class V>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -98,20 +97,37 @@ std::optional<Package> package_of(const std::string& folder, std::string_view en
   return is_installed ? package : with_folder(std::move(package), printable(folder));
 }
 
+// pip renames a package that it replaces: "~umpy" is what an interrupted pip left of numpy.
+bool is_package_name(std::string_view name) {
+  if (name.empty() || name.size() > kLongestName) return false;
+  const char first = name.front();
+  return (first >= 'a' && first <= 'z') || (first >= '0' && first <= '9');
+}
+
 }  // namespace
+
+bool is_system_folder(std::string_view folder) {
+  const bool is_in_usr =
+      folder.starts_with("/usr/lib/python3") || folder.starts_with("/usr/lib64/python3");
+  return is_in_usr && (folder.ends_with("/dist-packages") || folder.ends_with("/site-packages"));
+}
 
 Packages read_packages(std::span<const std::string> sys_path) {
   Packages packages;
   for (const std::string& folder : sys_path) {
+    auto& own = is_system_folder(folder) ? packages.of_the_system : packages.versions;
+    const auto& others = &own == &packages.versions ? packages.of_the_system : packages.versions;
     for (const std::string& entry : names_in(folder)) {
       auto package = package_of(folder, entry);
-      if (!package || package->name.empty() || package->name.size() > kLongestName) continue;
-      if (packages.versions.size() >= kMostPackages) {
+      if (!package || !is_package_name(package->name)) continue;
+      const std::string name = printable(package->name);
+      if (others.contains(name)) continue;
+      if (own.size() + others.size() >= kMostPackages) {
         packages.complete = false;
         return packages;
       }
       package->version.resize(std::min(package->version.size(), kLongestVersion));
-      packages.versions.emplace(printable(package->name), package->version);
+      own.emplace(name, package->version);
     }
   }
   return packages;

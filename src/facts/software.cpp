@@ -44,13 +44,13 @@ void take_loaded(const Libraries& loaded, Software& software) {
   for (const LoadedLibrary& one : loaded.loaded) {
     if (!names.insert(one.name).second) continue;
     if (names.size() > kMostLibraries) {
-      software.complete = false;
+      software.all_libraries = false;
       break;
     }
     software.libraries.push_back(described(one));
   }
   for (const std::string& name : loaded.missing) {
-    if (names.size() >= kMostLibraries) software.complete = false;
+    if (names.size() >= kMostLibraries) software.all_libraries = false;
     if (names.size() < kMostLibraries && names.insert(name).second) {
       software.libraries.push_back({.name = name});
     }
@@ -69,17 +69,17 @@ void add_hashes(HashCache& hashes, std::vector<Library>& libraries) {
             [](const Library& one, const Library& two) { return one.name < two.name; });
 }
 
-// With the plugins, of which those that cannot be loaded are not missed.
-Result<Libraries> all_libraries(const std::string& program, const std::string& torch_folder,
-                                const Variables& environment, std::chrono::milliseconds deadline) {
-  std::vector<std::string> opened = opened_by_torch(torch_folder);
-  MUSTER_TRY(Libraries loaded, read_libraries(program, environment, deadline, opened));
+// Plugins that cannot be loaded are not missed.
+Result<void> add_plugins(const std::string& program, const Variables& environment,
+                         std::chrono::milliseconds deadline, std::vector<std::string> opened,
+                         Libraries& loaded) {
   const std::vector<std::string> plugins = plugins_of(loaded.loaded, environment);
-  if (plugins.empty()) return loaded;
+  if (plugins.empty()) return {};
   opened.insert(opened.end(), plugins.begin(), plugins.end());
   MUSTER_TRY(Libraries with_plugins, read_libraries(program, environment, deadline, opened));
   with_plugins.missing = std::move(loaded.missing);
-  return with_plugins;
+  loaded = std::move(with_plugins);
+  return {};
 }
 
 }  // namespace
@@ -92,14 +92,20 @@ Software read_software(const FoundProgram& found, const Variables& environment,
     software.python = found.python->version;
     Packages packages = read_packages(found.python->sys_path);
     software.packages = std::move(packages.versions);
-    software.complete = packages.complete;
+    software.system_packages = std::move(packages.of_the_system);
+    software.all_packages = packages.complete;
   }
   const std::string program = loaded_program(found);
   if (!is_elf_file(program)) return software;
-  const auto loaded = all_libraries(program, found.program.torch_folder, environment, deadline);
+  const std::vector<std::string> opened = opened_by_torch(found.program.torch_folder);
+  auto loaded = read_libraries(program, environment, deadline, opened);
   if (!loaded) {
     not_seen.push_back({.what = "software.libraries", .why = to_text(loaded.error())});
     return software;
+  }
+  if (auto added = add_plugins(program, environment, deadline, opened, *loaded); !added) {
+    not_seen.push_back({.what = "software.plugins", .why = to_text(added.error())});
+    software.all_libraries = false;
   }
   take_loaded(*loaded, software);
   add_hashes(hashes, software.libraries);

@@ -171,10 +171,11 @@ void add_program(std::string& lines, const Program& program) {
 }
 
 void add_loaded(std::string& lines, const Software& software) {
+  const std::size_t packages = software.packages.size() + software.system_packages.size();
   if (!software.python.empty()) {
     add(lines, "",
-        fmt::format("Python {} with {} package{}", software.python, software.packages.size(),
-                    software.packages.size() == 1 ? "" : "s"));
+        fmt::format("Python {} with {} package{}", software.python, packages,
+                    packages == 1 ? "" : "s"));
   }
   const auto count = [&software](const auto& what) {
     return std::count_if(software.libraries.begin(), software.libraries.end(), what);

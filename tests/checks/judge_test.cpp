@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -49,7 +50,11 @@ TEST(Judge, CopesWithThousandsOfHostsThatAreAllDifferent) {
   }
   const auto findings = judged(world);
   EXPECT_GT(findings.size(), 7990U);
-  EXPECT_EQ(findings.back().hosts.size(), 2000U);  // docker0
+  const auto notes = static_cast<std::size_t>(
+      std::count_if(findings.begin(), findings.end(),
+                    [](const Finding& one) { return one.severity == Severity::kNote; }));
+  ASSERT_EQ(notes, 2U);
+  EXPECT_EQ(findings[findings.size() - 2].hosts.size(), 2000U);  // docker0
 }
 
 TEST(FindingJson, IsOneLineAndSurvivesBytesThatAreNoText) {

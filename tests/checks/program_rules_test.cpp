@@ -297,8 +297,8 @@ TEST(Activation, Failed) {
   world.host(2).environment = {.failure = "no such file"};
   ASSERT_EQ(brief(world), "error n2 remote-python-env-missing");
   EXPECT_EQ(judged(world).front().evidence, "no such file");
-  EXPECT_TRUE(
-      has(judged(world).front().fix, "\n  muster exec -H n2 -- '. /opt/venv/bin/activate'"));
+  EXPECT_TRUE(has(judged(world).front().fix, "with muster exec -H n2"));
+  EXPECT_FALSE(has(judged(world).front().fix, "/opt/venv"));  // the lines may hold secrets
 }
 
 TEST(Activation, AdviceKnowsVenvCondaAndOneapi) {
@@ -368,7 +368,7 @@ TEST(Activation, IsUndoneByVariablesFromHere) {
   world.host(3).environment.digest["NCCL_DEBUG"] = "d2";
   world.job.env_values = {{"PATH", "/bin"}, {"SECRET", "told to nobody"}};
   const std::vector<Finding> findings = judged(world);
-  ASSERT_EQ(findings.size(), 2U);  // the other: n3 has a PATH of its own
+  ASSERT_EQ(findings.size(), 1U);  // n3's own PATH does not matter: the ranks get another
   EXPECT_EQ(findings[0].hosts, (std::vector<std::string>{"n1", "n2"}));
   EXPECT_EQ(findings[0].what,
             "this machine's value of PATH overrides what --activate sets on the host");

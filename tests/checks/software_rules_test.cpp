@@ -76,9 +76,47 @@ TEST(Packages, AreCutWithTheCommandThatShowsAll) {
   for (int i = 10; i < 30; ++i) world.host(2).software->packages["p" + std::to_string(i)] = "1";
   ASSERT_EQ(brief(world), "warning n2 python-packages-differ");
   EXPECT_TRUE(has(judged(world)[0].evidence, "p17 1 is only here and 12 more"));
-  EXPECT_TRUE(has(judged(world)[0].fix, "\n  muster facts -H n2 --json --activate 'source "))
+  EXPECT_TRUE(judged(world)[0].fix.ends_with(
+      "\n  muster facts -H n2 --json --program /venv/bin/python\nwith the same --activate as now"))
       << judged(world)[0].fix;
-  EXPECT_TRUE(judged(world)[0].fix.ends_with(" --program /venv/bin/python"));
+  EXPECT_FALSE(has(judged(world)[0].fix, "my venv"));  // it may be secret
+}
+
+TEST(Packages, OfTheSystemAreANote) {
+  World world = python_world(3);
+  for (int number = 1; number <= 3; ++number) {
+    world.host(number).software->system_packages = {
+        {"numpy-fft", "1"}, {"pygobject", "3.42"}, {"six", "1.16"}, {"urllib3", "1.26"}};
+  }
+  auto& odd = world.host(3).software->system_packages;
+  odd["pygobject"] = "3.46";
+  odd.erase("six");
+  ASSERT_EQ(brief(world), "note n3 python-packages-differ");
+  EXPECT_EQ(judged(world)[0].what,
+            "2 Python packages of the operating system differ from those on most hosts");
+  EXPECT_EQ(judged(world)[0].evidence, "pygobject 3.46 instead of 3.42, six is missing");
+  odd["numpy-fft"] = "2";                               // jobs depend on it
+  world.host(3).software->packages["urllib3"] = "2.0";  // from a virtual environment
+  odd.erase("urllib3");
+  ASSERT_EQ(brief(world), "warning n3 python-packages-differ; note n3 python-packages-differ");
+  EXPECT_EQ(judged(world)[0].evidence, "numpy-fft 2 instead of 1, urllib3 2.0 instead of 1.26");
+}
+
+TEST(Packages, ThatWereNotReportedAreNotMissing) {
+  World world = python_world(3);
+  auto& software = *world.host(2).software;
+  software.packages.erase("einops");
+  software.all_packages = false;
+  EXPECT_EQ(brief(world), "");
+  software.packages["numpy"] = "1.26.4";
+  EXPECT_EQ(brief(world), "warning n2 python-packages-differ");
+  EXPECT_EQ(judged(world)[0].evidence, "numpy 1.26.4 instead of 2.1.0");
+  std::erase_if(software.libraries,
+                [](const facts::Library& one) { return one.name == "libstdc++.so.6"; });
+  EXPECT_EQ(brief(world),
+            "warning n2 python-packages-differ; warning n2 libraries-differ-between-hosts");
+  software.all_libraries = false;
+  EXPECT_EQ(brief(world), "warning n2 python-packages-differ");
 }
 
 TEST(Packages, WithHostileTextsAreCut) {
@@ -118,6 +156,18 @@ TEST(Libraries, AreComparedByWhatBothHostsKnow) {
   EXPECT_EQ(brief(world), "warning n2 libraries-differ-between-hosts");
   odd.hash = "other";
   EXPECT_EQ(brief(world), "warning n2 libraries-differ-between-hosts");
+}
+
+TEST(Libraries, ThatDifferInSizeDoNotDecideWhichContentIsUsual) {
+  World world = python_world(4);
+  for (const int number : {2, 3}) library_of(world, number, "libtorch_cpu.so").hash = "";
+  facts::Library& odd = library_of(world, 1, "libtorch_cpu.so");
+  odd.build_id = "b2";
+  odd.hash = "other";
+  EXPECT_EQ(brief(world), "warning n1 libraries-differ-between-hosts");
+  library_of(world, 3, "libtorch_cpu.so").hash = "third";
+  EXPECT_EQ(brief(world),
+            "warning n1 libraries-differ-between-hosts; warning n4 libraries-differ-between-hosts");
 }
 
 TEST(Libraries, FromAnotherFolderShowBothPaths) {
@@ -203,6 +253,20 @@ TEST(Software, ThatWasComparedIsTold) {
   EXPECT_EQ(compared_software(scene), "");
 }
 
+TEST(Libraries, ThatCouldNotBeListedAreNotSaidToBeCompared) {
+  World world = python_world(2);
+  world.host(2).software->libraries.clear();
+  world.host(2).not_seen = {{.what = "software.libraries", .why = "the loader crashed"}};
+  ASSERT_EQ(brief(world), "note n2 facts-not-gathered");
+  EXPECT_EQ(judged(world)[0].what, "not examined: software.libraries");
+  const layout::Layout layout = world.layout();
+  EXPECT_EQ(compared_software({world.job, world.cluster, world.surveys, world.launcher, layout}),
+            "");
+  world.host(2).not_seen.push_back({.what = "program.libraries", .why = "the loader crashed"});
+  ASSERT_EQ(brief(world), "note n2 facts-not-gathered");
+  EXPECT_EQ(judged(world)[0].what, "not examined: program.libraries");
+}
+
 TEST(Settings, OfLibrariesAreComparedWithoutActivation) {
   World world = good_world(3);
   for (int number = 1; number <= 3; ++number) {
@@ -219,6 +283,52 @@ TEST(Settings, OfLibrariesAreComparedWithoutActivation) {
   EXPECT_EQ(judged(world)[1].evidence, "NCCL_ALGO (not set, instead of ring), UCX_TLS=tcp");
   world.job.env_values = {{"NCCL_ALGO", "ring"}, {"UCX_TLS", "rc"}};  // for all ranks
   EXPECT_EQ(brief(world), "");
+}
+
+TEST(Settings, ThatHoldTheNameOfTheirHostAreAlike) {
+  World world = good_world(5);
+  for (int number = 1; number <= 5; ++number) {
+    facts::Facts& host = world.host(number);
+    const std::string name = host.host;
+    host.hostname = name + ".site.org";
+    host.environment.settings = {{"CUDA_CACHE_PATH", "/scratch/" + name + ".site.org/cuda"},
+                                 {"NCCL_HOSTID", name + "-1"},
+                                 {"TORCH_EXTENSIONS_DIR", "/local/" + name + "/ext"},
+                                 {"UCX_TLS", "n3"}};  // a value that is also a host's name
+  }
+  EXPECT_EQ(brief(world), "");
+  world.host(2).environment.settings["TORCH_EXTENSIONS_DIR"] = "/local/n21/ext";
+  ASSERT_EQ(brief(world), "warning n2 nccl-env-differs-per-host");
+  EXPECT_EQ(judged(world)[0].evidence,
+            "TORCH_EXTENSIONS_DIR=/local/n21/ext instead of /local/n1/ext");
+}
+
+TEST(Settings, OfWhichEachHostHasItsOwnAreOneNote) {
+  World world = good_world(100);
+  for (int number = 1; number <= 100; ++number) {
+    world.host(number).environment.settings = {
+        {"CUDA_CACHE_PATH", "/tmp/" + std::to_string(7 * number)}, {"NCCL_ALGO", "ring"}};
+  }
+  ASSERT_EQ(brief(world), "note all nccl-env-differs-per-host");
+  EXPECT_EQ(judged(world)[0].evidence, "CUDA_CACHE_PATH");
+  world.host(7).environment.settings["NCCL_ALGO"] = "tree";
+  ASSERT_EQ(brief(world),
+            "warning n7 nccl-env-differs-per-host; note all nccl-env-differs-per-host");
+  EXPECT_EQ(judged(world)[0].evidence, "NCCL_ALGO=tree instead of ring");
+}
+
+TEST(Settings, ThatMusterSetsOnlyByDefaultAreComparedIfTheActivationSetsThem) {
+  World world = good_world(3);
+  world.job.activate = "module load job";
+  for (int number = 1; number <= 3; ++number) {
+    const std::string threads = number == 3 ? "1" : "8";
+    world.host(number).environment = {.activated = true,
+                                      .digest = {{"OMP_NUM_THREADS", "d" + threads}},
+                                      .settings = {{"OMP_NUM_THREADS", threads}}};
+  }
+  EXPECT_EQ(brief(world), "warning n3 nccl-env-differs-per-host");
+  world.job.env_values = {{"OMP_NUM_THREADS", "8"}};  // -x wins over the activation
+  for (const Finding& finding : judged(world)) EXPECT_NE(finding.id, "nccl-env-differs-per-host");
 }
 
 }  // namespace

@@ -108,5 +108,27 @@ TEST_F(SavedStates, ThatCannotBeReadStayAndOthersAreSaved) {
   EXPECT_TRUE(states[2].facts && states[2].rates.size() == 1);
 }
 
+TEST(ChooseToSave, LeavesOutHostsWithErrorsAndThoseThatWereNotExamined) {
+  std::vector<facts::Survey> surveys;
+  for (const char* name : {"n1", "n2", "n3", "n4"}) {
+    surveys.push_back({.host = name, .facts = facts::Facts{.host = name}});
+  }
+  surveys.push_back({.host = "away", .facts = unexpected(Error{.what = "no answer"})});
+  const layout::Layout layout{.placements = {{.host = "n1"}, {.host = "n2"}, {.host = "away"}}};
+  std::vector<checks::Finding> findings = {
+      {.id = "x", .severity = checks::Severity::kError, .hosts = {"n2", "n4"}, .what = "w"},
+      {.id = "x", .severity = checks::Severity::kWarning, .hosts = {"n1"}, .what = "w"}};
+  using Names = std::vector<std::string>;
+  const SaveChoice choice = choose_to_save(surveys, layout, findings, false);
+  EXPECT_EQ(choice.wanted, Names{"n1"});
+  EXPECT_EQ(choice.with_errors, Names{"n2"});
+  EXPECT_EQ(choice.unexamined, (Names{"n3", "n4"}));
+  const SaveChoice forced = choose_to_save(surveys, layout, findings, true);
+  EXPECT_EQ(forced.wanted, (Names{"n1", "n2"}));
+  EXPECT_EQ(forced.unexamined, choice.unexamined);
+  findings.push_back({.id = "x", .severity = checks::Severity::kError, .hosts = {}, .what = "w"});
+  EXPECT_TRUE(choose_to_save(surveys, layout, findings, false).wanted.empty());
+}
+
 }  // namespace
 }  // namespace muster::cli

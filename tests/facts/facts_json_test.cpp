@@ -77,6 +77,7 @@ Facts full() {
   facts.environment.settings = {{"NCCL_ALGO", "ring"}};
   facts.software = Software{.python = "3.11.2",
                             .packages = {{"numpy", "2.1.0"}},
+                            .system_packages = {{"six", "1.16.0"}},
                             .libraries = {{.name = "libc10.so",
                                            .path = "/t/libc10.so",
                                            .bytes = 7,
@@ -84,7 +85,8 @@ Facts full() {
                                            .hash = "cd",
                                            .remote = true},
                                           {.name = "libcuda.so.1"}},
-                            .complete = false};
+                            .all_packages = false,
+                            .all_libraries = false};
   facts.not_seen = {{.what = "routes", .why = "no"}};
   return facts;
 }
@@ -133,7 +135,7 @@ void spoil(nlohmann::json& json, const std::string& with) {
   if (json.is_string()) json = json.get<std::string>() + with;
   if (!json.is_structured()) return;
   for (auto& item : json) spoil(item, with);
-  for (const char* map : {"files", "seen", "digest", "settings", "packages"}) {
+  for (const char* map : {"files", "seen", "digest", "settings", "packages", "system_packages"}) {
     if (json.is_object() && json.contains(map)) json[map][with] = with;
   }
 }

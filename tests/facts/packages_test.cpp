@@ -61,6 +61,26 @@ TEST(Packages, that_are_editable_are_named_as_such) {
                       {"mine", "0.1 (editable: /home/a/mine)"}}));
 }
 
+TEST(Packages, that_an_interrupted_pip_left_do_not_count) {
+  FakeTree tree;
+  tree.write("site-packages/~umpy-1.26.4.dist-info/METADATA", "");
+  tree.write("site-packages/_own-1.dist-info/METADATA", "");
+  tree.write("site-packages/2to3-1.0.dist-info/METADATA", "");
+  EXPECT_EQ(versions_in(tree, {"site-packages"}), (Versions{{"2to3", "1.0"}}));
+}
+
+TEST(Packages, of_the_distribution_are_known_by_their_folder) {
+  for (const char* folder : {"/usr/lib/python3/dist-packages", "/usr/lib/python3.9/site-packages",
+                             "/usr/lib64/python3.9/site-packages"}) {
+    EXPECT_TRUE(is_system_folder(folder)) << folder;
+  }
+  for (const char* folder :
+       {"/usr/local/lib/python3.11/dist-packages", "/usr/lib/python3.11",
+        "/opt/conda/lib/python3.11/site-packages", "/home/a/.local/lib/python3.11/site-packages"}) {
+    EXPECT_FALSE(is_system_folder(folder)) << folder;
+  }
+}
+
 TEST(Packages, with_hostile_names_are_made_harmless) {
   FakeTree tree;
   tree.write("site-packages/" + std::string(200, 'x') + "-1.dist-info/METADATA", "");

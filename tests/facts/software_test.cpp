@@ -1,6 +1,8 @@
 #include "facts/software.hpp"
 
 #include <algorithm>
+#include <fstream>
+#include <iterator>
 
 #include <gtest/gtest.h>
 
@@ -34,7 +36,7 @@ TEST(Software, of_a_program_is_what_its_loader_finds) {
   EXPECT_FALSE(libc->build_id.empty());
   EXPECT_EQ(libc->hash.size(), 32U);
   EXPECT_EQ(software.python, "");
-  EXPECT_TRUE(software.complete);
+  EXPECT_TRUE(software.all_libraries);
 }
 
 TEST(Software, is_known_by_size_and_build_id_where_there_was_no_time) {
@@ -72,6 +74,38 @@ TEST(Software, takes_a_library_from_where_the_variables_say) {
       software_of("/bin/sh", {}, {{"PATH", "/usr/bin:/bin"}, {"LD_LIBRARY_PATH", tree.root()}});
   ASSERT_NE(library_in(software, "libc.so.6"), nullptr);
   EXPECT_EQ(library_in(software, "libc.so.6")->path, tree.root() + "/libc.so.6");
+}
+
+TEST(Software, is_known_without_a_plugin_at_which_the_loader_stops) {
+  FakeTree tree;
+  const Software usual = software_of("/bin/sh", {});
+  ASSERT_NE(library_in(usual, "libc.so.6"), nullptr);
+  const auto libm = std::filesystem::path(library_in(usual, "libc.so.6")->path)
+                        .replace_filename("libm.so.6")
+                        .string();
+  if (!std::filesystem::exists(libm)) GTEST_SKIP() << "needs glibc";
+  std::ifstream file(libm, std::ios::binary);
+  std::string plugin{std::istreambuf_iterator<char>(file), {}};
+  const std::string nccl = tree.write("libnccl.so.2", plugin);
+  for (std::size_t at = plugin.find("libc.so.6"); at != std::string::npos;
+       at = plugin.find("libc.so.6", at)) {
+    plugin.replace(at, 9, "libx.so.6");
+  }
+  tree.write("libnccl-net.so", plugin);
+  tree.write("libx.so.6", "no library");
+  const Variables environment = {
+      {"PATH", "/usr/bin:/bin"}, {"LD_LIBRARY_PATH", tree.root()}, {"LD_PRELOAD", nccl}};
+  std::vector<NotSeen> not_seen;
+  HashCache hashes("", {});
+  FoundProgram found;
+  found.program.path = "/bin/sh";
+  const Software software = read_software(found, environment, kDeadline, hashes, not_seen);
+  ASSERT_EQ(not_seen.size(), 1U);
+  EXPECT_EQ(not_seen[0].what, "software.plugins");
+  EXPECT_FALSE(software.all_libraries);
+  EXPECT_NE(library_in(software, "libc.so.6"), nullptr);
+  EXPECT_NE(library_in(software, "libnccl.so.2"), nullptr);
+  EXPECT_EQ(library_in(software, "libnccl-net.so"), nullptr);
 }
 
 }  // namespace
