@@ -16,7 +16,7 @@ from types import SimpleNamespace
 import pytest
 from tests.conftest import made_once
 from tests.run.example_hosts import example_hosts, launched, slurm  # noqa: F401  fixtures
-from tests.run.launchers import DEPS, LAUNCHERS
+from tests.run.launchers import DEPS, LAUNCHERS, SYSTEM_PATH
 from tests.run.result_table import write_table
 from tests.train.conftest import digits  # noqa: F401  a fixture
 from tests.waiting import patient
@@ -74,7 +74,8 @@ def output(hosts, scripts):
         started = time.monotonic()
         job = launcher.start(hosts, [*python, *map(str, arguments)], *activate, "--threads", "1", *flags, each=EACH)
         assert job.end(100) == 0, job.said()
-        job.has_nothing_to_explain()
+        if str(launcher) != "pods" or "--max-restarts" not in flags:  # torchrun restarts pods within one run, whose output shows the failure
+            job.has_nothing_to_explain()
         return [line.split("] ", 1)[1] for line in job.out if line.startswith("[")], time.monotonic() - started
 
     return run
@@ -142,7 +143,8 @@ def test_the_same_script_without_muster(request, hosts, scripts, launcher):
     if launcher == "srun":
         request.getfixturevalue("slurm")
     where = "launcher" if launcher == "srun" else "n1"
-    done = hosts.lab.exec(where, "env", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=29555", "GLOO_SOCKET_IFNAME=lo", *launch, *python, scripts / "any_launcher.py", "--backend=gloo",
+    path = ":".join([str(Path(one).parent) for one in launch if one.startswith("/")] + [SYSTEM_PATH])
+    done = hosts.lab.exec(where, "env", f"PATH={path}", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=29555", "GLOO_SOCKET_IFNAME=lo", *launch, *python, scripts / "any_launcher.py", "--backend=gloo",
                           timeout=100)
     assert done.returncode == 0, done.stderr
     assert sorted(done.stdout.splitlines()) == [f"rank 0 of 2 sent 42 to the others; numbered by {by}", f"rank 1 of 2 received 42 from rank 0; numbered by {by}"], done.stdout
