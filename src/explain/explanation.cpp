@@ -197,8 +197,14 @@ struct Certainty {
   const char* reason = "";
 };
 
+// What makes a cause certain besides the log; nullptr: nothing does.
+const char* support_of(const Candidate& one) {
+  if (one.is_proven) return "the system proves it";
+  return one.cause.found_before.empty() ? nullptr : "the checks found it before the run too";
+}
+
 bool is_supported(const Candidate& one) {
-  return one.is_proven || !one.cause.found_before.empty();
+  return support_of(one) != nullptr;
 }
 
 // The job may have gone on after it, as after noise of a login shell.
@@ -209,10 +215,7 @@ bool has_gone_on(const Cause& cause, const Evidence& evidence) {
 }
 
 Certainty certainty_of_one(const Candidate& only, const Evidence& evidence) {
-  if (only.is_proven) return {Confidence::kHigh, "the system proves it"};
-  if (!only.cause.found_before.empty()) {
-    return {Confidence::kHigh, "the checks found it before the run too"};
-  }
+  if (is_supported(only)) return {Confidence::kHigh, support_of(only)};
   if (only.doubt != nullptr) return {Confidence::kMedium, only.doubt};
   if (has_gone_on(only.cause, evidence)) {
     return {Confidence::kMedium, "the job may have gone on after it: unknown errors came later"};
@@ -225,10 +228,7 @@ Certainty certainty_of_one(const Candidate& only, const Evidence& evidence) {
 
 Certainty certainty_of_several(const std::vector<Candidate>& sorted, const RunKnowledge& run) {
   const auto of_first = [&](const Candidate& one) { return is_of_first(one.cause, run); };
-  if (is_alone(sorted, is_supported)) {
-    return {Confidence::kHigh, sorted.front().is_proven ? "the system proves it"
-                                                        : "the checks found it before the run too"};
-  }
+  if (is_alone(sorted, is_supported)) return {Confidence::kHigh, support_of(sorted.front())};
   if (sorted.front().doubt == nullptr && is_alone(sorted, of_first)) {
     return {Confidence::kHigh, "the other causes are of ranks that failed later"};
   }

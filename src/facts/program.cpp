@@ -2,6 +2,7 @@
 
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -24,12 +25,7 @@ bool is_file(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-std::string parent_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  return slash == 0 || slash == std::string::npos ? "/" : path.substr(0, slash);
-}
-
-bool is_noexec(const std::string& path) {
+bool is_noexec(const std::filesystem::path& path) {
   struct statvfs status{};
   return ::statvfs(path.c_str(), &status) == 0 && (status.f_flag & ST_NOEXEC) != 0;
 }
@@ -38,9 +34,9 @@ bool is_noexec(const std::string& path) {
 std::string noexec_mount(const std::string& path) {
   char real[PATH_MAX];
   if (!is_noexec(path) || ::realpath(path.c_str(), real) == nullptr) return {};
-  std::string mount = parent_of(real);
-  while (mount != "/" && is_noexec(parent_of(mount))) mount = parent_of(mount);
-  return mount;
+  std::filesystem::path mount = std::filesystem::path(real).parent_path();
+  while (mount != "/" && is_noexec(mount.parent_path())) mount = mount.parent_path();
+  return mount.string();
 }
 
 void add_libraries(const Libraries& libraries, Program& program) {
