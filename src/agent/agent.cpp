@@ -17,6 +17,7 @@
 
 #include "agent/descendants.hpp"
 #include "agent/handout.hpp"
+#include "agent/inspector.hpp"
 #include "agent/last_clean_up.hpp"
 #include "agent/leftovers.hpp"
 #include "agent/protocol.hpp"
@@ -240,6 +241,7 @@ int print_hash() {
 std::optional<int> agent_main(int argc, char** argv) {
   if (argc < 2 || std::string_view(argv[1]) != "agent") return std::nullopt;
   if (argc == 3 && std::string_view(argv[2]) == "--hash") return print_hash();
+  if (argc > 2 && std::string_view(argv[2]) == "--inspect") return inspect_main(argc - 3, argv + 3);
   if (argc != 2) {
     std::fprintf(
         stderr,

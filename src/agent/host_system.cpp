@@ -48,8 +48,12 @@ bool HostSystem::is_alive(const ProcessId& process) {
   return agent::is_alive(process);
 }
 
-std::vector<RankLook> HostSystem::look_at(const std::map<int, RankStart>& starts) {
-  return agent::look_at(starts);
+Inspector HostSystem::start_inspector(const std::string& run_id, const Inspection& what) {
+  return agent::start_inspector(run_id, what);
+}
+
+void HostSystem::end_inspector(pid_t pid) {
+  agent::end_inspector(pid);
 }
 
 std::optional<ProcessId> HostSystem::engine_of(const std::string& run_id) {

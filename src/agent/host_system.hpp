@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -12,7 +11,7 @@
 
 #include <poll.h>
 
-#include "agent/look.hpp"
+#include "agent/inspector.hpp"
 #include "agent/record.hpp"
 #include "facts/kernel_log.hpp"
 
@@ -45,7 +44,9 @@ class HostSystem {
   [[nodiscard]] virtual std::vector<ProcessId> rank_processes(const std::string& run_id,
                                                               std::span<const RankStart> starts);
   [[nodiscard]] virtual bool is_alive(const ProcessId& process);
-  [[nodiscard]] virtual std::vector<RankLook> look_at(const std::map<int, RankStart>& starts);
+  [[nodiscard]] virtual Inspector start_inspector(const std::string& run_id,
+                                                  const Inspection& what);
+  virtual void end_inspector(pid_t pid);
   [[nodiscard]] virtual std::optional<ProcessId> engine_of(const std::string& run_id);
   virtual void send_signal(const ProcessId& process, int signal);
   // To the group that this process leads.

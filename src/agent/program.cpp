@@ -35,6 +35,7 @@ std::vector<std::string> entries_of(const Environment& environment) {
                          int error_pipe) {
   (void)::setpgid(0, 0);
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (launch.inspector > 0) (void)::prctl(PR_SET_PTRACER, launch.inspector, 0, 0, 0);
   if (::getppid() != shim) ::_exit(1);  // it died before the line above
   int error = 0;
   if (::dup2(launch.out, STDOUT_FILENO) < 0 || ::dup2(launch.err, STDERR_FILENO) < 0) {

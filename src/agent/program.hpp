@@ -20,6 +20,9 @@ struct Launch {
   int out;
   int err;
   const SignalGuard& signals;
+  // What this process starts may read the program's stack, where the kernel lets only a parent do
+  // so (Yama's ptrace_scope of 1); 0: nobody.
+  pid_t inspector = 0;
 };
 
 struct Launched {

@@ -11,6 +11,7 @@
 #include "base/printable.hpp"
 #include "facts/facts_fields.hpp"
 #include "facts/kernel_log.hpp"
+#include "inspect/inspection_fields.hpp"
 
 namespace muster::sys {
 
@@ -38,11 +39,11 @@ namespace muster::agent {
 
 static auto texts_of(Order::Kind) {
   using Kind = Order::Kind;
-  return std::array{std::pair(Kind::kHello, "hello"),   std::pair(Kind::kPlace, "place"),
-                    std::pair(Kind::kBegin, "begin"),   std::pair(Kind::kBeat, "beat"),
-                    std::pair(Kind::kEnd, "end"),       std::pair(Kind::kBye, "bye"),
-                    std::pair(Kind::kLook, "look"),     std::pair(Kind::kTaken, "taken"),
-                    std::pair(Kind::kListen, "listen"), std::pair(Kind::kConnect, "connect"),
+  return std::array{std::pair(Kind::kHello, "hello"),     std::pair(Kind::kPlace, "place"),
+                    std::pair(Kind::kBegin, "begin"),     std::pair(Kind::kBeat, "beat"),
+                    std::pair(Kind::kEnd, "end"),         std::pair(Kind::kBye, "bye"),
+                    std::pair(Kind::kInspect, "inspect"), std::pair(Kind::kTaken, "taken"),
+                    std::pair(Kind::kListen, "listen"),   std::pair(Kind::kConnect, "connect"),
                     std::pair(Kind::kClose, "close")};
 }
 
@@ -54,7 +55,7 @@ static auto texts_of(Report::Kind) {
                     std::pair(Kind::kEvent, "event"),
                     std::pair(Kind::kDone, "done"),
                     std::pair(Kind::kFailed, "failed"),
-                    std::pair(Kind::kLooks, "looks"),
+                    std::pair(Kind::kInspection, "inspection"),
                     std::pair(Kind::kOutput, "output"),
                     std::pair(Kind::kKernelLog, "kernel log"),
                     std::pair(Kind::kListening, "listening"),
@@ -67,8 +68,9 @@ void fields(V& v, Taken& t) {
 }
 
 template <class V>
-void fields(V& v, RankLook& l) {
-  v("rank", l.rank), v("state", l.state), v("waits_in", l.waits_in), v("cpu_s", l.cpu_s);
+void fields(V& v, Inspection& i) {
+  v("number", i.number), v("window_ms", i.window_ms), v("sample_every_ms", i.sample_every_ms);
+  v("stacks", i.stacks);
 }
 
 template <class V>
@@ -109,9 +111,11 @@ void fields(V& v, Order& o) {
     case Order::Kind::kConnect:
       v("targets", o.targets);
       break;
+    case Order::Kind::kInspect:
+      v("inspection", o.inspection);
+      break;
     case Order::Kind::kClose:
     case Order::Kind::kBeat:
-    case Order::Kind::kLook:
       break;
   }
 }
@@ -135,8 +139,8 @@ void fields(V& v, Report& r) {
     case Report::Kind::kBeat:
       v("clock_s", r.clock_s);
       break;
-    case Report::Kind::kLooks:
-      v("looks", r.looks);
+    case Report::Kind::kInspection:
+      v("inspection", r.inspection), v("view", r.view);
       break;
     case Report::Kind::kOutput:  // the bytes follow the line
       v("rank", r.piece.rank), v("stream", r.piece.stream), v("at", r.piece.at);

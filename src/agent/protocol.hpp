@@ -21,8 +21,8 @@
 //                             <-    output of the ranks as it arrives, from the end of `taken`
 //   taken                     ->    drops the output that the launcher has
 //   beat                     <->    every 2 s; before begin each is answered, for the clocks
-//   look                      ->    looks at what the ranks' processes are doing
-//                             <-    looks
+//   inspect                   ->    looks at what the ranks' processes are doing, for some seconds
+//                             <-    inspection
 //   end (grace)               ->    ends what is left of the ranks
 //                             <-    kernel log, if a rank failed and the kernel said why
 //                             <-    done, after the last event
@@ -41,11 +41,12 @@
 
 #include "agent/assignment.hpp"
 #include "agent/inbox.hpp"
-#include "agent/look.hpp"
+#include "agent/inspector.hpp"
 #include "agent/record.hpp"
 #include "base/error.hpp"
 #include "facts/facts.hpp"
 #include "facts/reach.hpp"
+#include "inspect/inspection.hpp"
 #include "sys/loop.hpp"
 
 namespace muster::agent {
@@ -93,7 +94,7 @@ struct Order {
     kBeat,
     kEnd,
     kBye,
-    kLook,
+    kInspect,
     kTaken,
     kListen,
     kConnect,
@@ -112,6 +113,7 @@ struct Order {
   std::vector<Endpoint> endpoints = {};   // listen
   std::string token = {};                 // listen
   std::vector<Target> targets = {};       // connect
+  Inspection inspection = {};             // inspect
 };
 
 struct Report {
@@ -122,7 +124,7 @@ struct Report {
     kEvent,
     kDone,
     kFailed,
-    kLooks,
+    kInspection,
     kOutput,
     kKernelLog,
     kListening,
@@ -132,9 +134,10 @@ struct Report {
   double clock_s = 0;  // beat: Unix time there
   facts::Facts facts = {};
   Event event = {};
-  int ended = 0;          // done: how many processes had to be ended
-  std::string text = {};  // failed: why
-  std::vector<RankLook> looks = {};
+  int ended = 0;                             // done: how many processes had to be ended
+  std::string text = {};                     // failed: why
+  int inspection = 0;                        // inspection: its number
+  inspect::HostView view = {};               // inspection
   Piece piece = {};                          // output
   std::vector<std::string> kernel_log = {};  // lines of it
   std::vector<int> ports = {};  // listening: of each endpoint; 0: it cannot listen there

@@ -20,6 +20,7 @@
 #include "agent/binding.hpp"
 #include "agent/descendants.hpp"
 #include "agent/descriptors.hpp"
+#include "agent/inspector.hpp"
 #include "agent/network.hpp"
 #include "agent/output_reader.hpp"
 #include "agent/program.hpp"
@@ -87,6 +88,9 @@ Result<Prepared> prepare(const RankOptions& options, const RunFiles& files) {
                 .restarts = options.restarts,
                 .join_store = options.confine_store,
                 .unbuffered = !has_terminals()};
+  if (!files.folder().empty() && sys::exists(files.folder() + kRecorders)) {
+    wishes.recorders = files.folder() + kRecorders;
+  }
   std::vector<facts::Gpu> gpus;
   if (const auto placement = files.placement()) {
     take_place(*placement, inherited, wishes.rank);

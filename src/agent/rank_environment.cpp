@@ -91,6 +91,11 @@ Composed compose(Environment base, const Wishes& wishes) {
   if (!wishes.run_id.empty()) {
     composed.environment.insert_or_assign("MUSTER_RUN_ID", wishes.run_id);
   }
+  if (wishes.recorders.empty()) {
+    composed.environment.erase("MUSTER_RECORDERS");  // of another run, which started this one
+  } else {
+    composed.environment.insert_or_assign("MUSTER_RECORDERS", wishes.recorders);
+  }
   if (wishes.restarts) {  // torchrun, which restarts nothing then, says 0
     composed.environment.insert_or_assign("TORCHELASTIC_RESTART_COUNT",
                                           std::to_string(wishes.restarts->made));

@@ -29,8 +29,9 @@ struct Wishes {
   std::optional<Master> master = std::nullopt;
   std::optional<Restarts> restarts = std::nullopt;
   std::map<std::string, std::string> network = {};
-  bool join_store = false;  // another process serves PyTorch's store, also to rank 0
-  bool unbuffered = false;  // standard output is no terminal: Python would hold lines back
+  bool join_store = false;     // another process serves PyTorch's store, also to rank 0
+  std::string recorders = {};  // where the rank tells of its collectives; empty: nowhere
+  bool unbuffered = false;     // standard output is no terminal: Python would hold lines back
 };
 
 struct Composed {

@@ -19,6 +19,7 @@
 #include "agent/output_reader.hpp"
 #include "agent/processes.hpp"
 #include "agent/store_server.hpp"
+#include "agent/time_out.hpp"
 #include "base/printable.hpp"
 #include "sys/clock.hpp"
 #include "sys/process_stat.hpp"
@@ -34,6 +35,7 @@ constexpr milliseconds kTell{10'000};      // for the last reports, once the fro
 constexpr milliseconds kOrphanEnds{2000};  // by itself, after SIGTERM
 constexpr milliseconds kLookAgain{1000};
 constexpr milliseconds kDescendantsEnd{2000};  // for killed descendants to go away
+constexpr milliseconds kEvidenceTakes{3500};   // of the other ranks, before the engine ends them
 constexpr milliseconds kFrontGone{500};        // for a program to end by itself, as in MPI_Abort
 
 double seconds(const timeval& time) {
@@ -80,6 +82,7 @@ class Runner {
   [[nodiscard]] bool by_engine() const { return by_engine_; }
   [[nodiscard]] std::uint64_t out_bytes() const { return out_.bytes(); }
   [[nodiscard]] std::uint64_t err_bytes() const { return err_.bytes(); }
+  [[nodiscard]] bool mentions_time_out() const { return errors_.mentions_time_out(); }
 
  private:
   void step();
@@ -102,7 +105,9 @@ class Runner {
   OutputReader err_;
   OutputReader::Take take_ = [this](sys::Stream which, std::uint64_t at, std::string_view bytes) {
     voice_.output(which, at, bytes);
+    if (which == sys::Stream::kErr) errors_.add(bytes);
   };
+  ErrorTail errors_;
   bool ended_ = false;
   bool by_engine_ = false;
   double end_time_s_ = 0;
@@ -211,6 +216,19 @@ void say_the_rest(RankVoice& voice, const RunFiles& files, int front) {
   }
 }
 
+// The engine ends the other ranks as soon as this process ends. Meanwhile muster looks at what they
+// do: one of them is why this rank gave up.
+void leave_time_for_evidence(const RunFiles& files, int front) {
+  const auto until = Clock::now() + kEvidenceTakes;
+  constexpr int kPauseMs = 50;
+  bool closed = false;
+  // A signal to a program that is gone: the engine ends the job already.
+  while (!closed && !files.over() && Clock::now() < until) {
+    if (receive_note(front, closed)) return;
+    (void)::poll(nullptr, 0, kPauseMs);
+  }
+}
+
 }  // namespace
 
 bool send_note(int socket, Note note) {
@@ -242,7 +260,8 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
                                               .environment = job.environment,
                                               .out = out.program_end.get(),
                                               .err = err.program_end.get(),
-                                              .signals = guard}));
+                                              .signals = guard,
+                                              .inspector = voice.listener()}));
   (void)send_note(front, {.kind = Note::Kind::kProgram, .value = launched.pid});
   out.program_end = sys::Fd();
   err.program_end = sys::Fd();
@@ -282,8 +301,10 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
   end.out_bytes = runner.out_bytes();
   end.err_bytes = runner.err_bytes();
   end.by_engine = runner.by_engine() && end.status != 0;
+  end.timed_out = end.status != 0 && !end.by_engine && runner.mentions_time_out();
   voice.end(end);
   say_the_rest(voice, job.files, front);
+  if (end.timed_out && voice.listener() != 0) leave_time_for_evidence(job.files, front);
   if (is_orphan(voice, job.files)) {
     for (const ProcessId& engine : engine_daemons(job.files.run_id(), {&start, 1})) {
       send_signal(engine, SIGKILL);  // its launcher will not tell it to leave

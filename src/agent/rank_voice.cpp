@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "agent/channel.hpp"
@@ -61,6 +62,12 @@ class ToWarden : public RankVoice {
   }
   [[nodiscard]] std::optional<Clock::time_point> alone_since() const override {
     return alone_since_;
+  }
+  [[nodiscard]] pid_t listener() const override {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    const bool known = ::getsockopt(warden_.in(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    return known ? peer.pid : 0;
   }
   [[nodiscard]] bool finish(milliseconds patience) override {
     const auto give_up = Clock::now() + patience;
@@ -141,6 +148,7 @@ class Aloud : public RankVoice {
   [[nodiscard]] std::optional<Clock::time_point> alone_since() const override {
     return std::nullopt;
   }
+  [[nodiscard]] pid_t listener() const override { return 0; }
   [[nodiscard]] bool finish(milliseconds /*patience*/) override { return true; }
 
  private:

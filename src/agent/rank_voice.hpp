@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include <sys/types.h>
+
 #include "agent/record.hpp"
 #include "base/error.hpp"
 #include "base/interface.hpp"
@@ -33,6 +35,8 @@ class RankVoice : public Interface {
   // Since when nobody has listened; nothing: somebody does.
   [[nodiscard]] virtual std::optional<std::chrono::steady_clock::time_point> alone_since()
       const = 0;
+  // The process that listens; 0: unknown.
+  [[nodiscard]] virtual pid_t listener() const = 0;
   // Waits up to `patience` until everything is sent. False if something is left.
   [[nodiscard]] virtual bool finish(std::chrono::milliseconds patience) = 0;
 };

@@ -55,6 +55,7 @@ struct RankEnd {
   std::uint64_t err_bytes = 0;
   int left_over = 0;            // descendants killed after the end
   bool by_engine = false;       // ended by the engine or muster because of another rank
+  bool timed_out = false;       // it gave up because others did not come, by its last words
   bool memory_ran_out = false;  // the kernel had just killed a process on the host for that
 };
 

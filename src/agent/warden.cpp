@@ -1,6 +1,7 @@
 #include "agent/warden.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 
 #include <fmt/format.h>
@@ -11,6 +12,8 @@
 
 #include "agent/run_files.hpp"
 #include "agent/signals.hpp"
+#include "base/json_fields.hpp"
+#include "inspect/inspection_fields.hpp"
 #include "sys/local_socket.hpp"
 
 namespace muster::agent {
@@ -56,6 +59,7 @@ Warden::Warden(std::string run_id, std::string folder, HostSystem& system)
 Result<void> Warden::prepare(const std::optional<Handout>& handout) {
   MUSTER_CHECK(desk_.open(folder_, handout));
   MUSTER_CHECK(links_.listen(folder_));
+  MUSTER_CHECK(sys::make_private_folder(folder_ + kRecorders));
   sigset_t term;
   (void)::sigemptyset(&term);
   (void)::sigaddset(&term, SIGTERM);
@@ -94,8 +98,10 @@ Warden::Rest Warden::serve(Channel launcher, double orphan_after_s) {
       launcher_.close();
       start_ending(kOwnGraceSeconds);
     }
+    if (inspecting_) go_on_inspecting();
     if (ending_) go_on_ending();
   }
+  if (inspecting_) system_.end_inspector(inspecting_->inspector.pid);
   return {.starts = values(starts_), .keep = keep_};
 }
 
@@ -110,6 +116,7 @@ void Warden::wait() {
   std::vector<pollfd> watched = {
       {listener_.get(), POLLIN, 0}, {terminated_.get(), POLLIN, 0}, desk_.watched()};
   links_.watch(watched, spool_);
+  if (inspecting_) watched.push_back({inspecting_->inspector.out.get(), POLLIN, 0});
   if (launcher_.open()) {
     watched.push_back({launcher_.in(), POLLIN, 0});
     if (launcher_.has_unsent()) watched.push_back({launcher_.out(), POLLOUT, 0});
@@ -141,10 +148,8 @@ void Warden::obey(const Order& order) {
       if (!ending_) return leave(order.keep);
       bye_ = order.keep;  // once the ranks have ended
       return;
-    case Order::Kind::kLook:
-      launcher_.send(
-          to_line(Report{.kind = Report::Kind::kLooks, .looks = system_.look_at(starts_)}));
-      return;
+    case Order::Kind::kInspect:
+      return begin_inspection(order.inspection);
     case Order::Kind::kTaken:
       return spool_.forget(order.taken);
     case Order::Kind::kHello:
@@ -221,6 +226,42 @@ void Warden::send_kernel_log() {
   kernel_log_.resize(std::min(kernel_log_.size(), facts::kMostKernelLines));
   if (kernel_log_.empty()) return;
   launcher_.send(to_line(Report{.kind = Report::Kind::kKernelLog, .kernel_log = kernel_log_}));
+}
+
+// A launcher that asks again does not wait for the earlier answer any more.
+void Warden::begin_inspection(const Inspection& what) {
+  if (inspecting_) system_.end_inspector(inspecting_->inspector.pid);
+  inspecting_.reset();
+  Inspector inspector = system_.start_inspector(run_id_, what);
+  if (inspector.pid == 0) return;
+  inspecting_ = {.what = what,
+                 .inspector = std::move(inspector),
+                 .give_up = system_.now() + what.takes_at_most()};
+}
+
+void Warden::go_on_inspecting() {
+  char bytes[65536];
+  ssize_t count = 0;
+  while ((count = ::read(inspecting_->inspector.out.get(), bytes, sizeof bytes)) > 0) {
+    inspecting_->said.append(bytes, static_cast<std::size_t>(count));
+    if (inspecting_->said.size() > kMaxLine / 2) break;
+  }
+  const bool ended = count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
+  const bool too_long = inspecting_->said.size() > kMaxLine / 2;
+  if (!ended && !too_long && system_.now() < inspecting_->give_up) return;
+  auto view = parse_fields<inspect::HostView>(inspecting_->said, "the inspection is unreadable");
+  const std::string why = too_long ? "the inspection found too much to report"
+                          : ended  ? "the inspection of this host failed"
+                                   : "the inspection of this host did not end in time";
+  if (!view) view = inspect::HostView{.time_s = system_.unix_time(), .not_seen = {why}};
+  end_inspection(*view);
+}
+
+void Warden::end_inspection(const inspect::HostView& view) {
+  system_.end_inspector(inspecting_->inspector.pid);
+  launcher_.send(to_line(Report{
+      .kind = Report::Kind::kInspection, .inspection = inspecting_->what.number, .view = view}));
+  inspecting_.reset();
 }
 
 void Warden::start_ending(double grace_s) {

@@ -11,6 +11,7 @@
 #include "agent/channel.hpp"
 #include "agent/handout.hpp"
 #include "agent/host_system.hpp"
+#include "agent/inspector.hpp"
 #include "agent/memory_watch.hpp"
 #include "agent/protocol.hpp"
 #include "agent/rank_links.hpp"
@@ -49,6 +50,9 @@ class Warden {
   void note_gone(int rank);
   void send_output(bool all);
   void send_kernel_log();
+  void begin_inspection(const Inspection& what);
+  void go_on_inspecting();
+  void end_inspection(const inspect::HostView& view);
   void start_ending(double grace_s);
   void go_on_ending();
   void leave(bool keep);
@@ -75,6 +79,13 @@ class Warden {
   Clock::time_point kill_at_;
   std::optional<Clock::time_point> gone_by_;  // what was killed; nothing: nobody was yet
   std::optional<bool> bye_;  // said while the ranks were being ended: keep the folder?
+  struct Inspecting {
+    Inspection what;
+    Inspector inspector;
+    std::string said = {};  // by the inspector, so far
+    Clock::time_point give_up;
+  };
+  std::optional<Inspecting> inspecting_;
   bool rank_failed_ = false;
   std::vector<std::string> kernel_log_;  // what has been sent of it
   bool over_ = false;

@@ -21,7 +21,9 @@
 #include "engines/kind.hpp"
 #include "remote/ssh.hpp"
 #include "run/about.hpp"
+#include "run/ask_desk.hpp"
 #include "run/folder.hpp"
+#include "run/inspection.hpp"
 #include "run/last_words.hpp"
 #include "sys/clock.hpp"
 #include "sys/file.hpp"
@@ -34,6 +36,7 @@ namespace muster::cli {
 namespace {
 
 constexpr std::size_t kJobKeyBytes = 32;
+constexpr int kSampleEveryMs = 50;
 
 // By these the engine finds its own programs and files, so that it keeps ours. muster itself brings
 // the ranks what was given for them.
@@ -189,11 +192,7 @@ void keep_kernel_log(const run::Record& record, const std::string& folder) {
 
 // All that is kept of it, and what could not be.
 void keep(const run::Record& record, const run::Verdict& verdict, run::Output& output,
-          const std::string& evidence, const std::string& folder) {
-  if (!evidence.empty()) {
-    const auto kept = sys::write_file(folder + "/stalled.txt", evidence, 0600);
-    if (!kept) sys::print_err("muster: {}\n", to_text(kept.error()));
-  }
+          const std::string& folder) {
   keep_kernel_log(record, folder);
   const auto kept = sys::write_file(folder + "/record.json", to_json(record, verdict), 0600);
   output.show_rest();
@@ -265,6 +264,28 @@ void explain_end(const run::Record& record, const std::string& folder, AttemptEn
       heading_lines(end).size() + whose_code_lines(ending_of(end.verdict)).size();
   end.ending = ending_lines(end.verdict, record.id, explained,
                             run::kEndingLines - std::min(used, run::kEndingLines));
+}
+
+// Answers `muster why`. Null where the folder cannot hold a socket: then nobody can ask.
+std::unique_ptr<run::AskDesk> open_desk(sys::Loop& loop, run::Supervisor& supervisor,
+                                        const std::string& folder) {
+  const auto on_question = [&supervisor, folder](const run::WhyQuestion& question,
+                                                 const run::AskDesk::Answer& answer) {
+    agent::Inspection what;
+    const bool is_slow = question.slow_s > 0;
+    if (is_slow) {
+      what.window_ms = static_cast<int>(question.slow_s * 1000);
+      what.sample_every_ms = kSampleEveryMs;
+    }
+    supervisor.inspect(what, [folder, is_slow, answer](const why::Scene& scene) {
+      const why::Verdict verdict = is_slow ? why::judge_slow(scene) : why::judge(scene);
+      const auto kept = run::keep_inspection(folder, scene, verdict);
+      if (kept) return answer({.folder = *kept});
+      answer({.error = to_text(kept.error())});
+    });
+  };
+  auto desk = run::AskDesk::open(loop, folder, on_question);
+  return desk ? *std::move(desk) : nullptr;
 }
 
 std::set<int> first_ranks(const layout::Layout& layout) {
@@ -346,6 +367,9 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   patience.others_elsewhere = all.job.pods > 1;
   patience.counts_hold = !plan.counts_may_differ;
   run::Supervisor supervisor(*all.loop, *all.crew, names, patience, record, *output);
+  supervisor.keep_in(folder);
+  supervisor.meet_at(all.layout.master_address, all.layout.master_port);
+  const auto desk = open_desk(*all.loop, supervisor, folder);
   bool asked_for = true;
   supervisor.run(with_values(plan, all.job), [&] {
     asked_for = announce_detached();
@@ -365,7 +389,7 @@ Result<AttemptEnd> supervise(Surveyed& all, const run::Patience& wanted, const l
   }
   end.decision = decide(record, end.verdict);
   if (end.decision.again) record.started_again = end.decision.why;
-  keep(record, end.verdict, *output, supervisor.evidence(), folder);
+  keep(record, end.verdict, *output, folder);
   if (!end.decision.again) explain_end(record, folder, end);
   return end;
 }

@@ -29,6 +29,7 @@ constexpr ConfigKey kJobKeys[] = {
     {"min_nodes", "--min-nodes", KeyType::kCount},
     {"timeout", "--timeout", KeyType::kDuration},
     {"stall_after", "--stall-after", KeyType::kDuration},
+    {"idle_after", "--idle-after", KeyType::kDuration},
     {"output", "--show", KeyType::kOutput},
     {"on_end", "--on-end", KeyType::kText},
 };

@@ -19,6 +19,18 @@ constexpr RunRow kRunFlags[] = {
       .group = kBreaksGroup,
       .help = "End the run if no rank has printed anything for this long; default: never"},
      [](const Adder& flag, RunOptions& to) { return flag.duration(to.patience.stall_after_s, 1); }},
+    {{.names = "--idle-after",
+      .value = "SECONDS",
+      .group = kBreaksGroup,
+      .help = "Say why, like muster why, if no rank has printed, communicated or computed for this "
+              "long; 0: never"},
+     [](const Adder& flag, RunOptions& to) {
+       return flag.duration(to.patience.idle_after_s, 0)->capture_default_str();
+     }},
+    {{.names = "--end-if-idle",
+      .group = kBreaksGroup,
+      .help = "End the run then, so that --max-restarts can start it again"},
+     [](const Adder& flag, RunOptions& to) { return flag.on(to.patience.end_if_idle); }},
     {{.names = "--lost-after",
       .value = "SECONDS",
       .group = kBreaksGroup,

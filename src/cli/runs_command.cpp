@@ -59,6 +59,7 @@ void add_runs(CLI::App& app, Action& action) {
   add_show(app, action);
   add_logs(app, action);
   add_attach(app, action);
+  add_why(app, action);
   add_stop(app, action);
   add_rm(app, action);
 }

@@ -36,6 +36,7 @@ inline CLI::Option* take_run(CLI::App* command, std::string& run) {
 void add_logs(CLI::App& app, Action& action);
 void add_attach(CLI::App& app, Action& action);
 void add_stop(CLI::App& app, Action& action);
+void add_why(CLI::App& app, Action& action);
 void add_show(CLI::App& app, Action& action);
 void add_rm(CLI::App& app, Action& action);
 

@@ -438,7 +438,7 @@ Verdict judge(const Record& record) {
                                 record.stalled.empty() ? "" : "; ", record.stalled),
             .hint = fmt::format("to see what each rank was doing: {}; to see the last output of "
                                 "the ranks: muster logs {}",
-                                "stalled.txt in the run's directory", record.id)};
+                                "muster why " + record.id, record.id)};
   }
   if (record.reason == Reason::kAgentFailed) {
     return {.code = kExitOwnFault, .text = record.failure, .hint = {}};

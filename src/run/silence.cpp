@@ -1,64 +1,117 @@
-// A run under supervision that prints nothing is looked at twice, and ended.
+// A run under supervision whose ranks stop talking, communicating or computing is inspected; the
+// verdict is shown and kept before anything is ended.
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "run/inspection.hpp"
 #include "run/supervisor.hpp"
+#include "why/idle.hpp"
 
 namespace muster::run {
 namespace {
 
-constexpr double kBetweenLooks = 1;  // at the ranks of a silent run
-constexpr double kLooksTake = 3;     // at most
+constexpr double kLongestGlance = 30;  // seconds between two glances at a run that is silent
+constexpr double kShortestGlance = 2;
+constexpr agent::Inspection kGlance{.stacks = false};
+constexpr agent::Inspection kWholeLook{};
+// A rank has given up waiting, and the engine is about to end the others.
+constexpr agent::Inspection kLastLook{.window_ms = 200};
 
 }  // namespace
 
-void Supervisor::look_whether_stalled() {
-  if (patience_.stall_after_s <= 0 || ending_ || engine_over_ || times_asked_ > 0) return;
-  if (seconds_since(said_) < patience_.stall_after_s) return;
-  if (nothing_to_wait_for()) return;
-  looks_.clear();
-  seen_twice_ = 0;
-  ask_for_looks();
-  timers_.push_back(after(kBetweenLooks, [this] { ask_for_looks(); }));
-  timers_.push_back(after(kBetweenLooks + kLooksTake, [this] { give_up_stalled(); }));
-}
-
-void Supervisor::ask_for_looks() {
-  ++times_asked_;
-  crew_.send_all({.kind = agent::Order::Kind::kLook});
-}
-
-// The first look is what the second is compared with; ranks that have ended are of no interest.
-void Supervisor::take_looks(const Host& host, const std::vector<agent::RankLook>& looks) {
-  for (const agent::RankLook& look : looks) {
-    const RankRecord* const rank = find_rank(look.rank);
-    if (rank == nullptr || rank->end || rank->host != host.name) continue;
-    const auto [known, is_new] =
-        looks_.try_emplace(look.rank, Seen{.rank = look.rank, .host = host.name, .look = look});
-    if (is_new || times_asked_ < 2) continue;
-    if (known->second.span_s == 0) ++seen_twice_;
-    known->second.cpu_s = look.cpu_s - known->second.look.cpu_s;
-    known->second.span_s = kBetweenLooks;
-    known->second.look = look;
-  }
-  if (times_asked_ >= 2 && all_seen_twice()) give_up_stalled();
-}
-
-bool Supervisor::all_seen_twice() const {
-  if (seen_twice_ < running_ranks_) return false;
-  return std::all_of(record_.ranks.begin(), record_.ranks.end(), [this](const auto& one) {
-    const auto found = looks_.find(one.rank);
-    return !is_running(one) || (found != looks_.end() && found->second.span_s > 0);
+void Supervisor::inspect(const agent::Inspection& what,
+                         const std::function<void(const why::Scene&)>& then) {
+  inquiry_.begin(what, [this, then](const std::set<std::string>& asked, const HostViews& views) {
+    why::Scene scene = scene_of(record_, asked, views,
+                                {.now_s = loop_.unix_time(), .silent_s = seconds_since(said_)});
+    scene.master_address = master_address_;
+    scene.master_port = master_port_;
+    then(scene);
+    check_over();
   });
 }
 
-void Supervisor::give_up_stalled() {
-  if (times_asked_ == 0 || ending_ || engine_over_) return;
-  times_asked_ = 0;
-  if (seconds_since(said_) < patience_.stall_after_s) return;  // it has found its voice again
-  for (const auto& [rank, seen] : looks_) seen_.push_back(seen);
+// Returns the hosts that can answer.
+std::set<std::string> Supervisor::ask_hosts(const agent::Inspection& what) {
+  std::set<std::string> asked;
+  for (std::size_t i = 0; i < hosts_.size(); ++i) {
+    if (hosts_[i].done || hosts_[i].lost) continue;
+    crew_.send(i, {.kind = agent::Order::Kind::kInspect, .inspection = what});
+    asked.insert(hosts_[i].name);
+  }
+  return asked;
+}
+
+void Supervisor::look_whether_stalled() {
+  if (ending_ || engine_over_ || nothing_to_wait_for() || inquiry_.under_way()) return;
+  const double silent_s = seconds_since(said_);
+  if (patience_.stall_after_s > 0 && silent_s >= patience_.stall_after_s) {
+    return inspect(kWholeLook, [this](const why::Scene& scene) { end_if_stalled(scene); });
+  }
+  if (patience_.idle_after_s <= 0) return;
+  const double pause_s = std::clamp(patience_.idle_after_s / 4, kShortestGlance, kLongestGlance);
+  if (silent_s < pause_s || seconds_since(glanced_) < pause_s) return;
+  inspect(kGlance, [this](const why::Scene& scene) { take_glance(scene); });
+}
+
+// Some output, or a restart, may have come while the hosts were asked.
+void Supervisor::end_if_stalled(const why::Scene& scene) {
+  if (ending_ || engine_over_ || seconds_since(said_) < patience_.stall_after_s) return;
+  end_stalled(show_verdict(
+      scene, fmt::format("no rank has printed anything for {:.0f} s", seconds_since(said_))));
+}
+
+void Supervisor::end_stalled(const std::string& headline) {
   record_.stalled_s = seconds_since(said_);
-  record_.stalled = what_stands_out(seen_);
+  record_.stalled = headline;
   end_run(Reason::kStalled);
+}
+
+void Supervisor::take_glance(const why::Scene& scene) {
+  glanced_ = loop_.now();
+  if (!why::is_idle(scene)) {
+    idle_since_ = glanced_;
+    idle_was_shown_ = false;
+    return;
+  }
+  const auto since = std::max(idle_since_, said_);
+  if (idle_was_shown_ || seconds_since(since) < patience_.idle_after_s) return;
+  idle_was_shown_ = true;
+  inspect(kWholeLook, [this, since](const why::Scene& seen) {
+    if (ending_ || engine_over_ || std::max(idle_since_, said_) != since) return;
+    const std::string headline =
+        show_verdict(seen, fmt::format("no rank has printed, communicated or computed for {:.0f} s",
+                                       seconds_since(since)));
+    if (patience_.end_if_idle) end_stalled(headline);
+  });
+}
+
+// Once per attempt: what follows are consequences.
+void Supervisor::look_at_time_out(int rank) {
+  if (std::exchange(looked_at_time_out_, true)) return;
+  inspect(kLastLook, [this, rank](const why::Scene& scene) {
+    (void)show_verdict(scene, fmt::format("rank {} has given up waiting for the others", rank));
+  });
+}
+
+// Keeps the inspection and shows its verdict; returns the headline.
+std::string Supervisor::show_verdict(const why::Scene& scene, const std::string& occasion) {
+  const why::Verdict verdict = why::judge(scene);
+  std::string text = fmt::format("muster: {}\n", occasion);
+  const std::string lines = verdict_text(verdict);
+  for (std::string_view rest = lines; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\n'), rest.size());
+    text += fmt::format("muster:   {}\n", rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  if (!folder_.empty()) {
+    const auto kept = keep_inspection(folder_, scene, verdict);
+    text += kept ? fmt::format("muster:   evidence: {}/{}\n", *kept, kWhyText)
+                 : fmt::format("muster:   {}\n", to_text(kept.error()));
+  }
+  output_.say(text);
+  return verdict.headline;
 }
 
 }  // namespace muster::run

@@ -41,7 +41,8 @@ Supervisor::Supervisor(sys::Loop& loop, Crew& crew, std::vector<std::string> hos
       patience_(patience),
       record_(record),
       claims_(record.ranks, patience.counts_hold),
-      output_(output) {
+      output_(output),
+      inquiry_(loop, [this](const agent::Inspection& what) { return ask_hosts(what); }) {
   for (std::string& host : hosts) {
     numbers_.emplace(host, hosts_.size());
     hosts_.push_back({.name = std::move(host)});
@@ -55,7 +56,7 @@ double Supervisor::seconds_since(Clock::time_point then) const {
 
 void Supervisor::run(const launch::Plan& plan, const std::function<void()>& on_started) {
   beat_ = loop_.now();
-  said_ = beat_;
+  said_ = idle_since_ = beat_;
   crew_.listen([this](std::size_t i, const agent::Report& report) { on_report(i, report); },
                [this](std::size_t i, const std::string& /*why*/) { reach_again(i); });
   crew_.send_all({.kind = agent::Order::Kind::kBegin, .orphan_after_s = patience_.orphan_after_s});
@@ -155,8 +156,8 @@ void Supervisor::on_report(std::size_t index, const agent::Report& report) {
       return compare_clock(host, report.clock_s);
     case agent::Report::Kind::kFailed:
       return agent_failed(host, report.text);
-    case agent::Report::Kind::kLooks:
-      return take_looks(host, report.looks);
+    case agent::Report::Kind::kInspection:
+      return inquiry_.take(host.name, report.inspection, report.view);
     case agent::Report::Kind::kKernelLog:
       record_.kernel_log[host.name] = report.kernel_log;
       return;
@@ -300,6 +301,7 @@ void Supervisor::rank_ended(const Host& host, const agent::RankEnd& end) {
   rank->end = end;
   ++ranks_ended_;
   if (engine_over_ || ending_) return;
+  if (end.timed_out) look_at_time_out(end.rank);
   if (nothing_to_wait_for()) {
     end_if_stuck();
   } else if (rank->end->status != 0 && !patience_.engine_restarts) {
@@ -541,7 +543,9 @@ void Supervisor::leave_hosts() {
 }
 
 void Supervisor::check_over() {
-  if (engine_over_ && unfinished_ == 0) loop_.stop();
+  // What a rank was waiting for when it gave up is worth a moment.
+  const bool is_looking = looked_at_time_out_ && inquiry_.under_way();
+  if (engine_over_ && unfinished_ == 0 && !is_looking) loop_.stop();
 }
 
 void Supervisor::dismiss() {

@@ -12,12 +12,13 @@
 #include "launch/plan.hpp"
 #include "run/crew.hpp"
 #include "run/doubted_output.hpp"
+#include "run/inquiry.hpp"
 #include "run/keeper.hpp"
 #include "run/output.hpp"
 #include "run/rank_claims.hpp"
 #include "run/record.hpp"
-#include "run/stall.hpp"
 #include "sys/loop.hpp"
+#include "why/verdict.hpp"
 
 namespace muster::run {
 
@@ -26,7 +27,9 @@ struct Patience {
   double spent_s = 0;    // of that, by earlier attempts
   double lost_after_s = 15;
   double orphan_after_s = 60;
-  double stall_after_s = 0;       // without a word of any rank; 0: never
+  double stall_after_s = 0;       // without a word of any rank: end the run; 0: never
+  double idle_after_s = 300;      // without a word, communication or computing: say why; 0: never
+  bool end_if_idle = false;       // and end the run then
   bool engine_restarts = false;   // ranks that failed: then only the engine knows when it is over
   int min_hosts = 0;              // the engine goes on with so many; 0: it needs all
   bool others_elsewhere = false;  // in a pod: the engine waits for ranks that we do not see
@@ -43,8 +46,16 @@ class Supervisor {
   // rest. `on_started` is called once the engine runs.
   void run(const launch::Plan& plan, const std::function<void()>& on_started);
 
-  // What each rank was doing when the run was given up as stalled, for the run's folder.
-  [[nodiscard]] std::string evidence() const { return stalled_text(seen_); }
+  // Where inspections are kept; until then they are not.
+  void keep_in(std::string folder) { folder_ = std::move(folder); }
+  // Where the ranks meet, for verdicts.
+  void meet_at(std::string address, int port) {
+    master_address_ = std::move(address);
+    master_port_ = port;
+  }
+
+  // Looks at what the ranks are doing, and calls back with what was seen.
+  void inspect(const agent::Inspection& what, const std::function<void(const why::Scene&)>& then);
 
   // Tells the wardens that the run is over.
   void dismiss();
@@ -93,10 +104,12 @@ class Supervisor {
   void end_if_stuck();
   void on_beat();
   void look_whether_stalled();
-  void ask_for_looks();
-  void take_looks(const Host& host, const std::vector<agent::RankLook>& looks);
-  [[nodiscard]] bool all_seen_twice() const;
-  void give_up_stalled();
+  [[nodiscard]] std::set<std::string> ask_hosts(const agent::Inspection& what);
+  void end_if_stalled(const why::Scene& scene);
+  void end_stalled(const std::string& headline);
+  void take_glance(const why::Scene& scene);
+  void look_at_time_out(int rank);
+  std::string show_verdict(const why::Scene& scene, const std::string& occasion);
   void look_after(std::size_t index, bool is_alone);
   void reach_again(std::size_t index);
   void heed_signals();
@@ -141,12 +154,16 @@ class Supervisor {
   Clock::time_point leave_by_ = {};      // hosts that still speak after the end of the run
   Clock::time_point beat_ = {};          // ours, last
   Clock::time_point said_ = {};          // last output or start of any rank
-  int times_asked_ = 0;                  // 0: there is no doubt
-  std::map<int, Seen> looks_;            // by rank
-  int seen_twice_ = 0;
+  Inquiry inquiry_;
+  std::string folder_;
+  std::string master_address_;
+  int master_port_ = 0;
+  Clock::time_point glanced_ = {};     // at a silent run, last
+  Clock::time_point idle_since_ = {};  // the last glance that saw somebody work
+  bool idle_was_shown_ = false;
+  bool looked_at_time_out_ = false;
   std::map<std::string, int> running_;  // ranks that run, by host
   int running_ranks_ = 0;               // on all hosts
-  std::vector<Seen> seen_;
   int ranks_ended_ = 0;
   bool rank_failed_ = false;
   bool engine_over_ = false;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <utility>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -273,6 +274,33 @@ class UvTimer : public Timer {
   Watched<uv_timer_t>* watched_;
 };
 
+class UvWatch : public Watch {
+ public:
+  UvWatch(uv_loop_t* loop, int descriptor, std::function<void()> call)
+      : watched_(new Watched<uv_poll_t>{{}, std::move(call)}) {
+    watched_->uv.data = watched_;
+    if (uv_poll_init(loop, &watched_->uv, descriptor) != 0) {
+      delete std::exchange(watched_, nullptr);
+      return;
+    }
+    uv_unref(as_handle(&watched_->uv));
+    const auto readable = [](uv_poll_t* poll, int /*status*/, int /*events*/) {
+      Watched<uv_poll_t>::fire(poll);
+    };
+    uv_poll_start(&watched_->uv, UV_READABLE | UV_DISCONNECT, readable);
+  }
+  UvWatch(const UvWatch&) = delete;
+  UvWatch& operator=(const UvWatch&) = delete;
+  ~UvWatch() override {
+    if (watched_ == nullptr) return;
+    uv_poll_stop(&watched_->uv);
+    watched_->close();
+  }
+
+ private:
+  Watched<uv_poll_t>* watched_;
+};
+
 }  // namespace
 
 UvLoop::UvLoop() : loop_(std::make_unique<uv_loop_s>()) {
@@ -321,6 +349,10 @@ std::shared_ptr<Timer> UvLoop::timer(std::chrono::milliseconds first,
   auto timer = std::make_shared<UvTimer>(loop_.get(), std::move(on_time));
   timer->start(first, repeat);
   return timer;
+}
+
+std::shared_ptr<Watch> UvLoop::watch(int descriptor, std::function<void()> on_readable) {
+  return std::make_shared<UvWatch>(loop_.get(), descriptor, std::move(on_readable));
 }
 
 void UvLoop::on_signal(int signal, std::function<void()> on_signal) {

@@ -70,6 +70,15 @@ class Timer {
   virtual ~Timer() = default;
 };
 
+// Stops when the last copy goes.
+class Watch {
+ public:
+  Watch() = default;
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  virtual ~Watch() = default;
+};
+
 // Tests put one of their own in its place, which starts no process and whose clock does not wait.
 class Loop {
  public:
@@ -86,6 +95,10 @@ class Loop {
   [[nodiscard]] virtual std::shared_ptr<Timer> timer(std::chrono::milliseconds first,
                                                      std::chrono::milliseconds repeat,
                                                      std::function<void()> on_time) = 0;
+
+  // While the descriptor, which the caller keeps open, can be read. It alone keeps no loop running.
+  [[nodiscard]] virtual std::shared_ptr<Watch> watch(int descriptor,
+                                                     std::function<void()> on_readable) = 0;
 
   // Instead of what the signal would do.
   virtual void on_signal(int signal, std::function<void()> on_signal) = 0;
@@ -115,6 +128,8 @@ class UvLoop : public Loop {
   [[nodiscard]] std::shared_ptr<Timer> timer(std::chrono::milliseconds first,
                                              std::chrono::milliseconds repeat,
                                              std::function<void()> on_time) override;
+  [[nodiscard]] std::shared_ptr<Watch> watch(int descriptor,
+                                             std::function<void()> on_readable) override;
   void on_signal(int signal, std::function<void()> on_signal) override;
   void drop_signals() override;
   void run() override;

@@ -17,6 +17,7 @@ struct RankState {
   Life life = Life::kRunning;
   std::string end = {};    // of an ended one: "exit code 0", "signal 9 (Killed)"
   double ended_ago_s = 0;  // likewise
+  bool timed_out = false;  // likewise: it had waited for others, and given up
 };
 
 struct Scene {

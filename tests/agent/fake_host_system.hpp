@@ -10,6 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "agent/host_system.hpp"
 
 namespace muster::agent {
@@ -71,11 +74,22 @@ class FakeHostSystem : public HostSystem {
   [[nodiscard]] bool is_alive(const ProcessId& process) override {
     return processes.contains(process.pid);
   }
-  [[nodiscard]] std::vector<RankLook> look_at(const std::map<int, RankStart>& starts) override {
-    std::vector<RankLook> looks;
-    for (const auto& [rank, start] : starts) looks.push_back({.rank = rank, .state = "R"});
-    return looks;
+  // What the inspector says before it ends, and whether it ends; empty: it cannot be started.
+  std::optional<std::string> inspector_says = {};
+  bool inspector_ends = true;
+  std::vector<pid_t> ended_inspectors = {};
+
+  [[nodiscard]] Inspector start_inspector(const std::string& /*run_id*/,
+                                          const Inspection& /*what*/) override {
+    int ends[2] = {-1, -1};
+    if (!inspector_says || ::pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return {};
+    (void)!::write(ends[1], inspector_says->data(), inspector_says->size());
+    inspector_writes_ = sys::Fd(ends[1]);
+    if (inspector_ends) inspector_writes_ = sys::Fd();
+    return {.pid = kInspector, .out = sys::Fd(ends[0])};
   }
+  void end_inspector(pid_t pid) override { ended_inspectors.push_back(pid); }
+  static constexpr pid_t kInspector = 900;
   [[nodiscard]] std::optional<ProcessId> engine_of(const std::string& /*run_id*/) override {
     return engine;
   }
@@ -92,6 +106,7 @@ class FakeHostSystem : public HostSystem {
  private:
   static constexpr int kTooBusy = 1000;  // descriptors that stay ready must not stop the clock
 
+  sys::Fd inspector_writes_;
   double now_s_ = 0;
   int busy_ = 0;
   std::multimap<double, std::function<void()>> script_;

@@ -29,7 +29,11 @@ TEST(Protocol, OrdersAreReadBack) {
   EXPECT_TRUE(parse_order(to_line(rejoin))->earlier.empty());
   const Order later{.kind = Order::Kind::kHello, .run_id = "r1.2", .earlier = {"r1", "r1.1"}};
   EXPECT_EQ(parse_order(to_line(later))->earlier, (std::vector<std::string>{"r1", "r1.1"}));
-  EXPECT_EQ(parse_order(to_line(Order{.kind = Order::Kind::kLook}))->kind, Order::Kind::kLook);
+  const Inspection inspection{
+      .number = 3, .window_ms = 200, .sample_every_ms = 50, .stacks = false};
+  EXPECT_EQ(parse_order(to_line(Order{.kind = Order::Kind::kInspect, .inspection = inspection}))
+                ->inspection,
+            inspection);
   const Order begin{.kind = Order::Kind::kBegin, .orphan_after_s = 7};
   EXPECT_EQ(parse_order(to_line(begin))->orphan_after_s, 7);
   const Order end{.kind = Order::Kind::kEnd, .grace_s = 1.5};
@@ -76,10 +80,11 @@ TEST(Protocol, ReportsAreReadBack) {
   EXPECT_EQ(again->event.end->status, 768);
   const Report done{.kind = Report::Kind::kDone, .ended = 4};
   EXPECT_EQ(read_back(done)->ended, 4);
-  const Report looks{
-      .kind = Report::Kind::kLooks,
-      .looks = {{.rank = 3, .state = "T", .waits_in = "do_signal_stop", .cpu_s = 1.5}}};
-  EXPECT_EQ(read_back(looks)->looks, looks.looks);
+  const Report inspection{.kind = Report::Kind::kInspection,
+                          .inspection = 7,
+                          .view = {.ranks = {{.rank = 3, .places = {"train.py:57 load_shard"}}}}};
+  EXPECT_EQ(read_back(inspection)->inspection, 7);
+  EXPECT_EQ(read_back(inspection)->view, inspection.view);
   const Report kernel{.kind = Report::Kind::kKernelLog, .kernel_log = {"oom-kill: x"}};
   EXPECT_EQ(read_back(kernel)->kernel_log, kernel.kernel_log);
   const Report beat{.kind = Report::Kind::kBeat, .clock_s = 12.25};
@@ -90,8 +95,10 @@ TEST(Protocol, NoTextOfAReportCanControlATerminal) {
   const std::string raw = "\x1b[2J\r\u009b";
   const std::string clean = "?[2J??";
   EXPECT_EQ(read_back(Report{.kind = Report::Kind::kFailed, .text = raw})->text, clean);
-  const Report looks{.kind = Report::Kind::kLooks, .looks = {{.state = raw, .waits_in = raw}}};
-  EXPECT_EQ(read_back(looks)->looks[0].state + read_back(looks)->looks[0].waits_in, clean + clean);
+  const Report inspection{.kind = Report::Kind::kInspection,
+                          .view = {.ranks = {{.places = {raw}}}, .not_seen = {raw}}};
+  EXPECT_EQ(read_back(inspection)->view.ranks[0].places[0], clean);
+  EXPECT_EQ(read_back(inspection)->view.not_seen[0], clean);
   const Report kernel{.kind = Report::Kind::kKernelLog,
                       .kernel_log = {raw, std::string(100'000, 'x')}};
   EXPECT_EQ(read_back(kernel)->kernel_log[0], clean);
@@ -160,7 +167,8 @@ TEST(Protocol, HostileLinesAreRefusedNotObeyed) {
        {"Welcome to n1!", "{\"report\":\"facts\",\"facts\":\"{}\"}", "{\"report\":\"event\"}",
         "{\"report\":\"event\",\"event\":\"{}\"}", "{\"report\":\"event\",\"event\":{}}",
         "{\"report\":\"facts\",\"facts\":{}}", "{\"report\":\"done\",\"ended\":\"x\"}",
-        "{\"report\":\"looks\",\"looks\":[{}]}", "{\"report\":\"output\",\"rank\":0}",
+        "{\"report\":\"inspection\",\"inspection\":1,\"view\":{}}",
+        "{\"report\":\"output\",\"rank\":0}",
         "{\"report\":\"output\",\"rank\":0,\"stream\":\"in\",\"at\":0}",
         "{\"report\":\"output\",\"rank\":0,\"stream\":\"out\",\"at\":\"x\"}",
         "{\"report\":\"output\",\"rank\":0,\"stream\":\"out\",\"at\":18446744073709551615}"}) {

@@ -13,7 +13,9 @@
 
 #include "agent/rank_links.hpp"
 #include "agent/run_files.hpp"
+#include "base/json_fields.hpp"
 #include "fake_host_system.hpp"
+#include "inspect/inspection_fields.hpp"
 
 namespace muster::agent {
 namespace {
@@ -394,12 +396,59 @@ TEST_F(WardenTest, ARankThatIsStartedAgainIsReportedAgain) {
   EXPECT_TRUE(system_.was_sent(700, SIGTERM));
 }
 
-TEST_F(WardenTest, ALookIsAnswered) {
-  system_.at(1, [&] { start_rank(0); });
-  system_.at(2, [&] { say({.kind = Order::Kind::kLook}); });
-  bye_at(3);
+// What the inspector said, as the launcher got it.
+struct Answer {
+  int number = 0;
+  std::vector<std::string> not_seen = {};
+  std::size_t ranks = 0;
+};
+
+class InspectedWarden : public WardenTest {
+ protected:
+  [[nodiscard]] Answer inspect() {
+    system_.at(1, [&] { start_rank(0); });
+    system_.at(2, [&] { say({.kind = Order::Kind::kInspect, .inspection = {.number = 5}}); });
+    bye_at(30);
+    serve();
+    EXPECT_EQ(count(Report::Kind::kInspection), 1);
+    for (const Report& one : reports_) {
+      if (one.kind != Report::Kind::kInspection) continue;
+      return {one.inspection, one.view.not_seen, one.view.ranks.size()};
+    }
+    return {};
+  }
+};
+
+TEST_F(InspectedWarden, PassesOnWhatWasSeen) {
+  system_.inspector_says =
+      json_of_fields(inspect::HostView{.ranks = {{.rank = 0}}, .not_seen = {"nothing"}}) + "\n";
+  const Answer answer = inspect();
+  EXPECT_EQ(answer.number, 5);
+  EXPECT_EQ(answer.ranks, 1U);
+  EXPECT_EQ(answer.not_seen, std::vector<std::string>{"nothing"});
+  EXPECT_EQ(system_.ended_inspectors.size(), 1U);
+}
+
+TEST_F(InspectedWarden, SaysThatAnInspectorFailed) {
+  system_.inspector_says = "{\"ranks\":";
+  EXPECT_EQ(inspect().not_seen, std::vector<std::string>{"the inspection of this host failed"});
+}
+
+TEST_F(InspectedWarden, EndsAnInspectorThatTakesTooLong) {
+  system_.inspector_says = "{";
+  system_.inspector_ends = false;
+  EXPECT_EQ(inspect().not_seen,
+            std::vector<std::string>{"the inspection of this host did not end in time"});
+  EXPECT_EQ(system_.ended_inspectors.size(), 1U);
+}
+
+TEST_F(WardenTest, AnInspectionThatTheRunDoesNotOutliveIsEnded) {
+  system_.inspector_says = "{";
+  system_.inspector_ends = false;
+  system_.at(1, [&] { say({.kind = Order::Kind::kInspect}); });
+  bye_at(2);
   serve();
-  ASSERT_EQ(count(Report::Kind::kLooks), 1);
+  EXPECT_EQ(system_.ended_inspectors.size(), 1U);
 }
 
 TEST_F(WardenTest, OfAFailureTheKernelsLogIsSentBeforeTheEnd) {

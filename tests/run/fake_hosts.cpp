@@ -122,10 +122,13 @@ void FakeHost::obey(FakeSession& session, const std::string& kind) {
     (void)reach(Point::kPlace);
   } else if (kind == "begin") {
     if (reach(Point::kBegin)) begin();
-  } else if (kind == "look") {
-    agent::Report looks{.kind = agent::Report::Kind::kLooks};
-    for (const int rank : ranks) looks.looks.push_back({.rank = rank, .state = "S"});
-    if (running() && !behaviour.ignores_looks) send(looks);
+  } else if (kind == "inspect") {
+    agent::Report found{.kind = agent::Report::Kind::kInspection, .inspection = ++inspections_};
+    for (const int rank : ranks) {
+      found.view.ranks.push_back({.rank = rank, .pid = 1, .processes = {{.pid = 1}}});
+      if (behaviour.computes) found.view.ranks.back().processes.front().cpu = 1;
+    }
+    if (running() && !behaviour.ignores_inspections) send(found);
   } else if (kind == "beat" && !warden_) {
     send({.kind = agent::Report::Kind::kBeat, .clock_s = all_.loop().unix_time()});
   } else if (kind == "bye") {

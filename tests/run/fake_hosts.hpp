@@ -54,7 +54,8 @@ struct Behaviour {
   double clock_ahead_s = 0;
   std::string program_missing = {};  // why the binary cannot be started there
   int shell_code = 0;  // with which the line that starts the agent ends; 0: it is started
-  bool ignores_looks = false;
+  bool ignores_inspections = false;
+  bool computes = false;  // its ranks use processors
   // What it says to an order that has to do with the connection test; empty: nothing.
   std::function<std::optional<agent::Report>(const agent::Order&)> answer = {};
 };
@@ -109,6 +110,7 @@ class FakeHost {
   std::string orders_;
   int sessions_ = 0;
   int beats_ = 0;
+  int inspections_ = 0;
   bool gone_ = false;
   Gone how_ = Gone::kSilent;
   bool warden_ = false;

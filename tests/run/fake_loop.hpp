@@ -62,6 +62,11 @@ class FakeLoop : public sys::Loop {
   [[nodiscard]] std::shared_ptr<sys::Timer> timer(std::chrono::milliseconds first,
                                                   std::chrono::milliseconds repeat,
                                                   std::function<void()> on_time) override;
+  // What is watched never becomes readable.
+  [[nodiscard]] std::shared_ptr<sys::Watch> watch(int /*descriptor*/,
+                                                  std::function<void()> /*call*/) override {
+    return nullptr;
+  }
   void on_signal(int signal, std::function<void()> on_signal) override;
   void drop_signals() override { signals_.clear(); }
   void run() override;

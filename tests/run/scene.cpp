@@ -144,7 +144,6 @@ void Scene::supervise(Crew& all, SceneEnd& ending) {
   ending.record.ended_s = loop.unix_time();
   supervisor.dismiss();
   ending.verdict = judge(ending.record);
-  ending.evidence = supervisor.evidence();
   engines_.clear();
 }
 

@@ -37,7 +37,6 @@ struct SceneEnd {
   bool waited_for_ever = false;
   int keepers = 0;                // that were started one after the other
   std::string keeper_input = {};  // what the last of them was told
-  std::string evidence = {};      // of a stall
 };
 
 class Scene {

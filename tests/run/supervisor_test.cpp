@@ -189,37 +189,76 @@ TEST(Supervisor, ATimeLimitThatPassedBeforeTheStartStillEndsInOrder) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_TRUE(scene.hosts[i].said_bye());
 }
 
-TEST(Supervisor, AStalledRunIsEndedWithEvidenceOfEachRank) {
+TEST(Supervisor, AStalledRunIsEndedWithAVerdict) {
   Scene scene(3);
   scene.let_ranks_live(kLong);
   scene.patience.stall_after_s = 30;
   const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.reason, Reason::kStalled);
   EXPECT_EQ(end.verdict.code, 124);
-  EXPECT_TRUE(says(end.verdict.text, "all ranks wait")) << end.verdict.text;
-  for (const char* rank : {"rank 0 on n1", "rank 1 on n2", "rank 2 on n3"}) {
-    EXPECT_TRUE(says(end.evidence, rank));
-  }
+  EXPECT_FALSE(end.record.stalled.empty());
+  EXPECT_TRUE(says(end.verdict.text, end.record.stalled)) << end.verdict.text;
+  EXPECT_TRUE(says(end.said, end.record.stalled)) << end.said;
   EXPECT_LT(end.took_s, 40);
 }
 
-TEST(Supervisor, AStalledRunIsEndedThoughOneHostDoesNotLook) {
+TEST(Supervisor, AStalledRunIsEndedThoughOneHostDoesNotAnswer) {
   Scene scene(3);
   scene.let_ranks_live(kLong);
-  scene.hosts[1].behaviour.ignores_looks = true;
+  scene.hosts[1].behaviour.ignores_inspections = true;
   scene.patience.stall_after_s = 30;
   const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.reason, Reason::kStalled);
-  EXPECT_FALSE(says(end.evidence, "rank 1 on n2"));
   EXPECT_LT(end.took_s, 42);
 }
 
-TEST(Supervisor, ARunThatFindsItsVoiceAgainWhileItIsLookedAtGoesOn) {
+TEST(Supervisor, AnIdleRunIsReportedOnceAndGoesOn) {
+  Scene scene(2);
+  scene.let_ranks_live(600);
+  scene.patience.idle_after_s = 100;
+  const SceneEnd end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+  const std::string words = "no rank has printed, communicated or computed for";
+  const std::size_t first = end.said.find(words);
+  ASSERT_NE(first, std::string::npos) << end.said;
+  EXPECT_EQ(end.said.find(words, first + 1), std::string::npos) << end.said;
+}
+
+TEST(Supervisor, AnIdleRunIsEndedIfThatIsWanted) {
+  Scene scene(2);
+  scene.let_ranks_live(600);
+  scene.patience.idle_after_s = 100;
+  scene.patience.end_if_idle = true;
+  const SceneEnd end = scene.play();
+  EXPECT_EQ(end.record.reason, Reason::kStalled);
+  EXPECT_LT(end.took_s, 180);
+}
+
+TEST(Supervisor, ARunThatComputesInSilenceIsNotIdle) {
+  Scene scene(2);
+  scene.let_ranks_live(600);
+  scene.patience.idle_after_s = 100;
+  scene.patience.end_if_idle = true;
+  scene.hosts[1].behaviour.computes = true;
+  const SceneEnd end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+  EXPECT_FALSE(says(end.said, "communicated")) << end.said;
+}
+
+TEST(Supervisor, NothingIsReportedOfAnIdleRunIfNobodyWantsIt) {
+  Scene scene(2);
+  scene.let_ranks_live(2000);
+  scene.patience.idle_after_s = 0;
+  const SceneEnd end = scene.play();
+  EXPECT_FALSE(says(end.said, "communicated")) << end.said;
+}
+
+TEST(Supervisor, ARunThatFindsItsVoiceAgainWhileItIsInspectedGoesOn) {
   Scene scene(2);
   scene.let_ranks_live(60);
-  scene.hosts[1].behaviour.ignores_looks = true;
+  scene.hosts[1].behaviour.ignores_inspections = true;
   scene.patience.stall_after_s = 30;
-  scene.later(33, [&] {  // between the two looks and the decision
+  scene.later(33, [&] {  // between the question and the decision
     scene.hosts[0].send(
         {.kind = agent::Report::Kind::kOutput, .piece = {.rank = 0, .at = 6, .bytes = "again\n"}});
   });
@@ -418,7 +457,8 @@ TEST(Supervisor, RanksThatDoNotExistAreIgnored) {
       scene.hosts[1].send(end_of(rank, kExit3));
       scene.hosts[1].send(
           {.kind = agent::Report::Kind::kOutput, .piece = {.rank = rank, .bytes = "x\n"}});
-      scene.hosts[1].send({.kind = agent::Report::Kind::kLooks, .looks = {{.rank = rank}}});
+      scene.hosts[1].send(
+          {.kind = agent::Report::Kind::kInspection, .view = {.ranks = {{.rank = rank}}}});
     });
     const SceneEnd end = scene.play();
     EXPECT_EQ(end.verdict.code, 0) << rank;

@@ -1,0 +1,81 @@
+#include "run/inspection.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sys/file.hpp"
+
+namespace muster::run {
+namespace {
+
+constexpr int kMostKept = 1000;  // inspections of one attempt
+
+why::RankState state_of(const Record& record, const RankRecord& rank, const Moment& moment) {
+  why::RankState state{.rank = rank.rank, .host = rank.host};
+  if (!rank.start) state.life = why::RankState::Life::kNotStarted;
+  if (!rank.end) return state;
+  const auto ahead = record.clock_ahead_s.find(rank.host);
+  const double ended_s =
+      rank.end->time_s - (ahead == record.clock_ahead_s.end() ? 0 : ahead->second);
+  state.life = why::RankState::Life::kEnded;
+  state.end = describe_status(rank.end->status);
+  state.ended_ago_s = std::max(moment.now_s - ended_s, 0.0);
+  state.timed_out = rank.end->timed_out;
+  return state;
+}
+
+std::string folder_of(const std::string& run_folder, int number) {
+  return fmt::format("{}/why-{}", run_folder, number);
+}
+
+int latest_number(const std::string& run_folder) {
+  int number = 0;
+  while (number < kMostKept && sys::exists(folder_of(run_folder, number + 1))) ++number;
+  return number;
+}
+
+}  // namespace
+
+why::Scene scene_of(const Record& record, const std::set<std::string>& asked,
+                    const HostViews& views, const Moment& moment) {
+  why::Scene scene{.started_ago_s = std::max(moment.now_s - record.started_s, 0.0),
+                   .silent_s = moment.silent_s};
+  scene.kernel_logs = record.kernel_log;
+  std::map<int, std::string> hosts;  // by rank
+  for (const RankRecord& rank : record.ranks) {
+    scene.ranks.push_back(state_of(record, rank, moment));
+    hosts[rank.rank] = rank.host;
+  }
+  for (const auto& [host, view] : views) {
+    const auto [seen, is_new] = scene.hosts.emplace(host, view);
+    std::erase_if(seen->second.ranks, [&, name = host](const inspect::RankView& rank) {
+      const auto found = hosts.find(rank.rank);
+      return found == hosts.end() || found->second != name;
+    });
+  }
+  for (const std::string& host : asked) {
+    if (!views.contains(host)) scene.silent_hosts.push_back(host);
+  }
+  for (const std::string& host : record.lost_hosts) scene.silent_hosts.push_back(host);
+  return scene;
+}
+
+Result<std::string> keep_inspection(const std::string& folder, const why::Scene& scene,
+                                    const why::Verdict& verdict) {
+  const std::string kept = folder_of(folder, latest_number(folder) + 1);
+  MUSTER_CHECK(sys::make_private_folder(kept));
+  const std::string text = verdict_text(verdict) + evidence_text(scene, verdict);
+  MUSTER_CHECK(sys::write_file(kept + "/scene.json", to_json(scene) + "\n", 0600));
+  MUSTER_CHECK(
+      sys::write_file(fmt::format("{}/{}", kept, kWhyVerdict), to_json(verdict) + "\n", 0600));
+  MUSTER_CHECK(sys::write_file(fmt::format("{}/{}", kept, kWhyText), text, 0600));
+  return kept;
+}
+
+std::string newest_inspection(const std::string& folder) {
+  const int number = latest_number(folder);
+  return number == 0 ? std::string() : folder_of(folder, number);
+}
+
+}  // namespace muster::run
