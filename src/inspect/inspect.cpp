@@ -1,12 +1,264 @@
 #include "inspect/inspect.hpp"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <memory>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "facts/pseudo_file.hpp"
+#include "inspect/connections.hpp"
+#include "inspect/crew.hpp"
+#include "inspect/host_look.hpp"
+#include "inspect/rank_watch.hpp"
 #include "sys/clock.hpp"
 
 namespace muster::inspect {
+namespace {
+
+using Milliseconds = std::chrono::milliseconds;
+using Watches = std::vector<std::shared_ptr<RankWatch>>;
+
+// Kept at the end for killing a tool and for the answer itself.
+constexpr auto kReserve = Milliseconds(250);
+// For what comes after the second look but before the native stacks.
+constexpr auto kPatienceAfterWindow = Milliseconds(1500);
+constexpr auto kPatienceWithNccl = Milliseconds(2500);
+
+struct SocketsSeen {
+  std::vector<std::vector<Connection>> of_ranks;
+  std::set<int> listening;
+  bool first_look_done = false;
+  std::vector<std::string> not_seen;
+};
+
+struct HostSeen {
+  std::vector<std::string> addresses;
+  double load = 0;
+  std::vector<Counter> counters;
+};
+
+std::string network_namespace(const std::string& process) {
+  std::array<char, 128> target{};
+  const ssize_t length =
+      ::readlink(("/proc/" + process + "/ns/net").c_str(), target.data(), target.size());
+  return length <= 0 ? "" : std::string(target.data(), static_cast<std::size_t>(length));
+}
+
+// A rank in a container may have a network of its own.
+bool has_other_network(std::span<const pid_t> pids) {
+  const std::string ours = network_namespace("self");
+  for (const pid_t pid : pids) {
+    const std::string its = network_namespace(std::to_string(pid));
+    if (!its.empty()) return its != ours;
+  }
+  return false;
+}
+
+// The sockets that the processes of a rank may have.
+SocketLooks sockets_for(const Result<SocketLooks>& all, const std::vector<pid_t>& pids) {
+  if (all && !has_other_network(pids)) return *all;
+  SocketLooks looks;
+  for (const pid_t pid : pids) {
+    looks = look_at_sockets_of(pid);
+    if (!looks.empty()) break;
+  }
+  return looks;
+}
+
+std::vector<SocketLooks> sockets_of_ranks(const std::vector<RankProcesses>& ranks) {
+  const auto all = look_at_sockets();
+  std::vector<SocketLooks> looks;
+  for (const RankProcesses& rank : ranks) {
+    const auto inodes = socket_inodes(rank.pids);
+    SocketLooks own = sockets_for(all, rank.pids);
+    std::erase_if(own, [&](const auto& one) { return !inodes.contains(one.first); });
+    looks.push_back(std::move(own));
+  }
+  return looks;
+}
+
+std::set<int> listening_ports(const std::vector<SocketLooks>& looks) {
+  std::set<int> ports;
+  for (const SocketLooks& rank : looks) {
+    for (const auto& [inode, look] : rank) {
+      if (look.listens) ports.insert(look.connection.local_port);
+    }
+  }
+  return ports;
+}
+
+void watch_sockets(const std::vector<RankProcesses>& ranks, Deadline second_look,
+                   Shared<SocketsSeen>& seen) {
+  const auto begin = Clock::now();
+  const std::vector<SocketLooks> before = sockets_of_ranks(ranks);
+  seen.change([&](SocketsSeen& all) {
+    all.listening = listening_ports(before);
+    all.first_look_done = true;
+  });
+  std::this_thread::sleep_until(second_look);
+  const std::vector<SocketLooks> after = sockets_of_ranks(ranks);
+  const double window_s = std::chrono::duration<double>(Clock::now() - begin).count();
+  std::vector<std::vector<Connection>> connections;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    std::set<std::uint64_t> inodes;
+    for (const auto& [inode, look] : after[i]) inodes.insert(inode);
+    connections.push_back(compare_sockets(inodes, before[i], after[i], window_s));
+  }
+  seen.change([&](SocketsSeen& all) {
+    all.of_ranks = connections;
+    all.listening.merge(listening_ports(after));
+  });
+}
+
+void watch_host(Deadline second_look, Shared<HostSeen>& seen) {
+  const std::vector<Counter> before = read_counters();
+  seen.change([&](HostSeen& host) {
+    host.addresses = host_addresses();
+    host.load = parse_load(facts::first_line("/proc/loadavg"));
+  });
+  std::this_thread::sleep_until(second_look);
+  std::vector<Counter> after = read_counters();
+  for (Counter& one : read_dead_interfaces()) after.push_back(std::move(one));
+  seen.change([&](HostSeen& host) { host.counters = compare_counters(before, after); });
+}
+
+// As soon as the first look at the sockets tells that a rank listens on NCCL's port.
+void watch_nccl(const std::shared_ptr<Shared<SocketsSeen>>& sockets, Deadline end,
+                Shared<std::string>& nccl) {
+  while (!sockets->copy().first_look_done) {
+    if (time_left(end).count() == 0) return;
+    std::this_thread::sleep_for(Milliseconds(5));
+  }
+  if (!sockets->copy().listening.contains(kNcclPort)) return;
+  const std::string answer = ask_nccl(kNcclPort, within(kPatienceWithNccl, end));
+  nccl.change([&](std::string& text) { text = answer; });
+}
+
+std::vector<pid_t> all_pids(const Request& request) {
+  std::vector<pid_t> pids;
+  for (const RankProcesses& rank : request.ranks) {
+    pids.insert(pids.end(), rank.pids.begin(), rank.pids.end());
+  }
+  return pids;
+}
+
+int processors() {
+  return std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+}
+
+// What Python does not tell comes first: time may not be enough for all.
+void read_native_stacks(const Watches& watches, Deadline end) {
+  auto order = std::make_shared<Watches>(watches);
+  std::ranges::stable_sort(*order, {},
+                           [](const auto& watch) { return watch->view().stacks.size(); });
+  auto next = std::make_shared<std::atomic<std::size_t>>(0);
+  Crew crew;
+  const int workers = std::min<int>(processors(), static_cast<int>(watches.size()));
+  for (int i = 0; i < workers; ++i) {
+    crew.start([order, next] {
+      for (std::size_t at = (*next)++; at < order->size(); at = (*next)++) {
+        (*order)[at]->read_native_stack();
+      }
+    });
+  }
+  if (crew.wait(end)) return;
+  for (const auto& watch : *order) {
+    const RankView view = watch->view();
+    const bool has_one =
+        std::ranges::any_of(view.stacks, [](const Stack& stack) { return !stack.python; });
+    const bool says_why = std::ranges::any_of(
+        view.not_seen, [](const std::string& text) { return text.starts_with("no native stack"); });
+    if (view.pid != 0 && !has_one && !says_why) {
+      watch->note("no native stack: no time was left for it");
+    }
+  }
+}
+
+// What the threads that look at the host have found so far.
+struct HostWatch {
+  std::shared_ptr<Shared<SocketsSeen>> sockets = std::make_shared<Shared<SocketsSeen>>();
+  std::shared_ptr<Shared<HostSeen>> host = std::make_shared<Shared<HostSeen>>();
+  std::shared_ptr<Shared<std::string>> nccl = std::make_shared<Shared<std::string>>();
+  std::shared_ptr<Shared<std::optional<std::vector<std::string>>>> disks =
+      std::make_shared<Shared<std::optional<std::vector<std::string>>>>();
+  Crew crew;
+};
+
+void start_host_watch(const Request& request, const Schedule& schedule, HostWatch& watch) {
+  watch.crew.start([ranks = request.ranks, schedule, seen = watch.sockets] {
+    watch_sockets(ranks, schedule.second_look, *seen);
+  });
+  watch.crew.start([schedule, seen = watch.host] { watch_host(schedule.second_look, *seen); });
+  watch.crew.start([schedule, sockets = watch.sockets, seen = watch.nccl] {
+    watch_nccl(sockets, schedule.end, *seen);
+  });
+  watch.crew.start([pids = all_pids(request), seen = watch.disks] {
+    const std::vector<std::string> full = full_disks(pids);
+    seen->change([&](auto& disks) { disks = full; });
+  });
+}
+
+void take_host_watch(const HostWatch& watch, HostView& view) {
+  const SocketsSeen sockets = watch.sockets->copy();
+  for (std::size_t i = 0; i < std::min(view.ranks.size(), sockets.of_ranks.size()); ++i) {
+    view.ranks[i].connections = sockets.of_ranks[i];
+  }
+  if (sockets.of_ranks.size() < view.ranks.size()) {
+    view.not_seen.emplace_back("no connections: the host did not list them in time");
+  }
+  view.listening.assign(sockets.listening.begin(), sockets.listening.end());
+  const HostSeen host = watch.host->copy();
+  view.addresses = host.addresses;
+  view.load = host.load;
+  view.counters = host.counters;
+  view.nccl = watch.nccl->copy();
+  const auto disks = watch.disks->copy();
+  view.full_disks = disks.value_or(std::vector<std::string>());
+  if (!disks) {
+    view.not_seen.emplace_back(
+        "free space: a file system that the ranks use does not answer, or was too slow");
+  }
+}
+
+Schedule schedule_of(const Request& request, Clock::time_point begin) {
+  const Deadline end = begin + std::max(request.deadline - kReserve, request.deadline / 2);
+  const auto window = std::min(request.window, request.deadline * 3 / 4);
+  return {.second_look = std::min(begin + window, end),
+          .end = end,
+          .sample_every = request.sample_every,
+          .stacks = request.stacks};
+}
+
+}  // namespace
 
 HostView inspect(const Request& request) {
-  HostView view{.time_s = sys::unix_time()};
-  for (const RankProcesses& one : request.ranks) view.ranks.push_back({.rank = one.rank});
+  const auto begin = Clock::now();
+  const Schedule schedule = schedule_of(request, begin);
+  HostView view{.time_s = sys::unix_time(), .processors = processors()};
+  const auto recorders = std::make_shared<const Recorders>(request.recorders, all_pids(request));
+  Watches watches;
+  Crew crew;
+  for (const RankProcesses& rank : request.ranks) {
+    watches.push_back(std::make_shared<RankWatch>(rank, schedule, recorders));
+    const bool started = crew.start([watch = watches.back()] { watch->watch(); });
+    if (!started) watches.back()->note("nothing: no thread could be started to look at it");
+  }
+  HostWatch host;
+  start_host_watch(request, schedule, host);
+  const Deadline watched = std::min(schedule.second_look + kPatienceAfterWindow, schedule.end);
+  if (!crew.wait(watched)) {
+    view.not_seen.emplace_back("parts of some ranks: the kernel was too slow to tell them");
+  }
+  view.window_s = std::chrono::duration<double>(schedule.second_look - begin).count();
+  if (request.stacks) read_native_stacks(watches, schedule.end);
+  (void)host.crew.wait(std::min(schedule.end, Clock::now() + Milliseconds(500)));
+  for (const auto& watch : watches) view.ranks.push_back(watch->view());
+  take_host_watch(host, view);
   return view;
 }
 

@@ -1,0 +1,51 @@
+// Looks at processes through /proc.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "inspect/deadline.hpp"
+#include "inspect/inspection.hpp"
+#include "inspect/process_texts.hpp"
+#include "inspect/system_call.hpp"
+#include "sys/process_stat.hpp"
+
+namespace muster::inspect {
+
+struct ProcessLook {
+  pid_t pid = 0;
+  Clock::time_point time = {};
+  std::optional<sys::ProcessStat> stat = std::nullopt;  // none: it is gone
+  std::optional<std::int64_t> io_bytes = std::nullopt;  // none: not told
+};
+
+[[nodiscard]] ProcessLook look_at_process(pid_t pid);
+
+// What the process did between two looks; without words and places.
+[[nodiscard]] Process compare_looks(const ProcessLook& before, const ProcessLook& after);
+
+[[nodiscard]] NamedProcess name_of_process(pid_t pid);
+
+// "python train.py". May wait while the kernel holds the process's memory.
+[[nodiscard]] std::string command_of(pid_t pid);
+
+// May wait likewise.
+[[nodiscard]] bool uses_python(pid_t pid);
+
+// The kernel's name for what the main thread waits in.
+[[nodiscard]] std::string waiting_place(pid_t pid);
+
+struct CallLook {
+  bool denied = false;  // ptrace is not permitted
+  std::optional<SystemCall> call = std::nullopt;
+};
+[[nodiscard]] CallLook look_at_call(pid_t pid);
+
+// The call in words. Of a lock it tells the holder too.
+[[nodiscard]] std::string call_words(pid_t pid, const SystemCall& call, std::string_view waits_in);
+
+}  // namespace muster::inspect

@@ -1,0 +1,317 @@
+#include "inspect/rank_watch.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+#include "inspect/flight_record.hpp"
+#include "inspect/stack_texts.hpp"
+#include "inspect/tool.hpp"
+#include "sys/clock.hpp"
+#include "sys/path_search.hpp"
+
+namespace muster::inspect {
+namespace {
+
+constexpr auto kPatienceWithRecorder = std::chrono::milliseconds(800);
+constexpr auto kPatienceWithTraceback = std::chrono::milliseconds(500);
+constexpr auto kPatienceWithSample = std::chrono::milliseconds(200);
+constexpr auto kPatienceWithPyspy = std::chrono::milliseconds(1000);
+constexpr auto kPatienceWithEuStack = std::chrono::milliseconds(2500);
+constexpr auto kShortestSample = std::chrono::milliseconds(20);
+constexpr auto kLeastForStack = std::chrono::milliseconds(200);
+constexpr int kPlacesInWindow = 4;
+constexpr int kMostFailedSamples = 2;
+
+// PyTorch's recorder for backends of CPUs, that of NCCL, and that of muster's own backends.
+constexpr const char* kRecordHandlers[] = {"fr_trace_json", "dump_nccl_trace_json",
+                                           "muster_operations"};
+// NCCL's recorder then leaves out what is done; others ignore it.
+constexpr const char* kOnlyActive = "?onlyactive=true";
+
+bool has_ended(const std::string& state) {
+  return state == "X" || state == "Z";
+}
+
+// eu-stack attaches as a debugger. If it is killed at the wrong moment, the signal that it used to
+// stop the process may still be there.
+void continue_if_left_stopped(pid_t pid, const sys::ProcessStat& before) {
+  if (before.state == 'T') return;
+  const Deadline deadline = Clock::now() + std::chrono::milliseconds(100);
+  while (true) {
+    const auto now = sys::read_process_stat(pid);
+    if (!now || now->start_ticks != before.start_ticks) return;
+    if (now->state != 'T' && now->state != 't') return;
+    if (time_left(deadline).count() == 0) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  ::kill(pid, SIGCONT);
+}
+
+std::string find_eu_stack() {
+  const std::string found = sys::find_program("eu-stack").value_or("/usr/bin/eu-stack");
+  return is_trusted_program(found) ? found : "";
+}
+
+}  // namespace
+
+struct RankWatch::Answers {
+  std::vector<std::vector<Group>> records;
+  std::vector<std::string> handlers;
+  bool late = false;
+  std::string bad;  // what is wrong with a record
+};
+
+RankWatch::RankWatch(RankProcesses processes, const Schedule& schedule,
+                     std::shared_ptr<const Recorders> recorders)
+    : pids_(std::move(processes.pids)),
+      schedule_(schedule),
+      all_recorders_(std::move(recorders)),
+      view_(RankView{.rank = processes.rank}) {
+  for (const Recorder& one : all_recorders_->list()) {
+    if (std::ranges::find(pids_, one.pid) != pids_.end()) recorders_.push_back(one);
+  }
+  has_traceback_ = !recorders_.empty();
+}
+
+void RankWatch::watch() {
+  look_first();
+  take_first_answers();
+  learn_names();
+  sample();
+  look_again();
+  take_last_answers();
+  if (schedule_.stacks) read_python_stack();
+}
+
+void RankWatch::note(const std::string& not_seen) {
+  view_.change([&](RankView& view) {
+    if (std::ranges::find(view.not_seen, not_seen) == view.not_seen.end()) {
+      view.not_seen.push_back(not_seen);
+    }
+  });
+}
+
+bool RankWatch::is_stopped() const {
+  const auto stat = sys::read_process_stat(main_);
+  return stat && (stat->state == 'T' || stat->state == 't');
+}
+
+void RankWatch::look_first() {
+  std::vector<NamedProcess> names;
+  std::vector<Process> processes;
+  for (const pid_t pid : pids_) {
+    first_.push_back(look_at_process(pid));
+    processes.push_back(compare_looks(first_.back(), first_.back()));
+    names.push_back(name_of_process(pid));
+  }
+  main_ = main_process(names);
+  view_.change([&](RankView& view) {
+    view.pid = main_;
+    view.processes = processes;
+  });
+}
+
+// What may have to wait for the process's memory, so after all that does not.
+void RankWatch::learn_names() {
+  for (std::size_t i = 0; i < pids_.size(); ++i) {
+    const std::string command = command_of(pids_[i]);
+    view_.change([&](RankView& view) { view.processes[i].command = command; });
+  }
+  if (!schedule_.stacks || main_ == 0) return;
+  is_python_ = uses_python(main_);
+  if (!is_python_) return;
+  pyspy_ = find_pyspy(main_);
+  if (pyspy_.empty()) why_no_pyspy_ = "py-spy is not installed";
+}
+
+void RankWatch::look_again() {
+  for (std::size_t i = 0; i < pids_.size(); ++i) {
+    const pid_t pid = pids_[i];
+    Process process = compare_looks(first_[i], look_at_process(pid));
+    if (!has_ended(process.state)) {
+      process.waits_in = waiting_place(pid);
+      const CallLook look = look_at_call(pid);
+      if (look.call) process.call = call_words(pid, *look.call, process.waits_in);
+      if (look.denied) note("no system calls: ptrace is not permitted");
+    }
+    view_.change([&](RankView& view) {
+      process.command = view.processes[i].command;
+      view.processes[i] = process;
+      if (pid == view.pid && has_ended(process.state)) view.pid = 0;
+    });
+  }
+}
+
+RankWatch::Answers RankWatch::ask_recorders() const {
+  Answers answers;
+  const Deadline deadline = within(kPatienceWithRecorder, schedule_.end);
+  for (const Recorder& recorder : recorders_) {
+    for (const char* handler : kRecordHandlers) {
+      const RecorderAnswer answer = all_recorders_->ask(recorder.name, handler, deadline);
+      answers.late = answers.late || answer.answered == Answered::kNotInTime;
+      if (answers.late) break;
+      if (answer.answered != Answered::kYes) continue;
+      auto record = parse_flight_record(answer.body, sys::unix_time());
+      if (record) {
+        answers.records.push_back(*std::move(record));
+        answers.handlers.emplace_back(handler);
+      } else {
+        answers.bad = record.error().what;
+      }
+    }
+  }
+  return answers;
+}
+
+void RankWatch::take_first_answers() {
+  if (recorders_.empty()) return;
+  if (is_stopped()) return note("no collectives: the process is stopped, so it cannot tell them");
+  const Answers answers = ask_recorders();
+  handlers_ = answers.handlers;
+  groups_before_ = merge_groups(answers.records);
+  view_.change([&](RankView& view) {
+    view.recorded = !answers.records.empty();
+    view.groups = groups_before_;
+    set_before(view.groups, groups_before_);
+  });
+  if (answers.late) note("no collectives: the recorder in the process did not answer in time");
+  if (!answers.bad.empty()) note("no collectives: the recorder's answer is " + answers.bad);
+}
+
+void RankWatch::take_last_answers() {
+  if (handlers_.empty() || is_stopped()) return;
+  const Answers answers = ask_recorders();
+  if (answers.records.empty()) {
+    return note("collectives only as of the beginning: the recorder did not answer again");
+  }
+  std::vector<Group> groups = merge_groups(answers.records);
+  set_before(groups, groups_before_);
+  view_.change([&](RankView& view) { view.groups = std::move(groups); });
+}
+
+// Until the second look.
+void RankWatch::sample() {
+  const auto every = schedule_.sample_every.count() > 0
+                         ? std::max(schedule_.sample_every, kShortestSample)
+                         : std::chrono::milliseconds(0);
+  const auto between_places = time_left(schedule_.second_look) / kPlacesInWindow;
+  Deadline next_place = Clock::now();
+  Deadline next_sample = Clock::now();
+  while (Clock::now() < schedule_.second_look) {
+    Deadline next = schedule_.second_look;
+    if (is_python_) {
+      if (Clock::now() >= next_place) sample_place();
+      while (next_place <= Clock::now()) next_place += std::max(between_places, kShortestSample);
+      next = std::min(next, next_place);
+    }
+    if (every.count() > 0 && !handlers_.empty() && failed_samples_ < kMostFailedSamples) {
+      if (Clock::now() >= next_sample) sample_collectives();
+      while (next_sample <= Clock::now()) next_sample += every;
+      next = std::min(next, next_sample);
+    }
+    std::this_thread::sleep_until(next);
+  }
+}
+
+void RankWatch::sample_collectives() {
+  bool was_told = false;
+  bool is_in_one = false;
+  const Deadline deadline = within(kPatienceWithSample, schedule_.second_look);
+  for (const Recorder& recorder : recorders_) {
+    for (const std::string& handler : handlers_) {
+      const RecorderAnswer answer =
+          all_recorders_->ask(recorder.name, handler + kOnlyActive, deadline);
+      if (answer.answered != Answered::kYes) continue;
+      was_told = true;
+      is_in_one = is_in_one || tells_unfinished(answer.body);
+    }
+  }
+  if (!was_told) {
+    ++failed_samples_;
+    return;
+  }
+  view_.change([&](RankView& view) {
+    ++view.samples;
+    if (is_in_one) ++view.samples_in_collectives;
+  });
+}
+
+void RankWatch::sample_place() {
+  std::string source;
+  const std::string place = users_place(python_frames(source));
+  if (!place.empty()) view_.change([&](RankView& view) { view.places.push_back(place); });
+}
+
+std::vector<Frame> RankWatch::python_frames(std::string& source) {
+  if (!pyspy_.empty()) {
+    const ToolAnswer answer =
+        run_tool({pyspy_, "dump", "--nonblocking", "--json", "--pid", std::to_string(main_)},
+                 within(kPatienceWithPyspy, schedule_.end));
+    std::vector<Frame> frames = parse_pyspy(answer.out, main_);
+    if (!frames.empty()) {
+      source = "py-spy";
+      return frames;
+    }
+    why_no_pyspy_ = tool_failure("py-spy", answer);
+    // While a process starts or runs, one reading may fail and the next succeed; a denial stays.
+    if (answer.timed_out || why_no_pyspy_.starts_with("ptrace")) pyspy_.clear();
+  }
+  source = "dump_traceback";
+  return traceback_frames();
+}
+
+std::vector<Frame> RankWatch::traceback_frames() {
+  if (!has_traceback_ || is_stopped()) return {};
+  const auto recorder = std::ranges::find(recorders_, main_, &Recorder::pid);
+  if (recorder == recorders_.end()) return {};
+  const RecorderAnswer answer = all_recorders_->ask(recorder->name, "dump_traceback",
+                                                    within(kPatienceWithTraceback, schedule_.end));
+  // It waits for the GIL. A second one would keep another thread of the process waiting.
+  if (answer.answered != Answered::kYes) has_traceback_ = false;
+  return parse_faulthandler(answer.body);
+}
+
+void RankWatch::read_python_stack() {
+  if (!is_python_ || view_.copy().pid == 0) return;
+  Stack stack{.python = true};
+  stack.frames = python_frames(stack.source);
+  if (stack.frames.empty()) {
+    return note(fmt::format("no Python stack: {}{}", why_no_pyspy_,
+                            recorders_.empty() ? "" : ", and the process did not tell its own"));
+  }
+  const std::string place = users_place(stack.frames);
+  view_.change([&](RankView& view) {
+    view.stacks.insert(view.stacks.begin(), stack);
+    if (!place.empty()) view.places.push_back(place);
+  });
+}
+
+void RankWatch::read_native_stack() {
+  const pid_t pid = view_.copy().pid;
+  const auto before = sys::read_process_stat(pid);
+  if (!before || before->ended()) return;
+  const std::string program = find_eu_stack();
+  if (program.empty()) {
+    return note("no native stack: eu-stack (package elfutils) is not installed");
+  }
+  if (time_left(schedule_.end) < kLeastForStack) {
+    return note("no native stack: no time was left for it");
+  }
+  const CallLook look = look_at_call(pid);
+  if (look.denied) return note("no native stack: ptrace is not permitted for this process");
+  if (look.call && fails_after_stop(*look.call, kThisMachine)) {
+    return note("no native stack: to take it would interrupt the system call of the process");
+  }
+  const ToolAnswer answer = run_tool({program, "-1", "-n", "48", "-p", std::to_string(pid)},
+                                     within(kPatienceWithEuStack, schedule_.end));
+  if (answer.timed_out) continue_if_left_stopped(pid, *before);
+  Stack stack{.source = "eu-stack", .frames = parse_eu_stack(answer.out)};
+  if (stack.frames.empty()) return note("no native stack: " + tool_failure("eu-stack", answer));
+  view_.change([&](RankView& view) { view.stacks.push_back(stack); });
+}
+
+}  // namespace muster::inspect

@@ -1,0 +1,71 @@
+// Watches the processes of one rank during the inspection.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "inspect/crew.hpp"
+#include "inspect/inspect.hpp"
+#include "inspect/processes.hpp"
+#include "inspect/recorder.hpp"
+
+namespace muster::inspect {
+
+// When what happens; the same for all ranks.
+struct Schedule {
+  Deadline second_look = {};
+  Deadline end = {};
+  std::chrono::milliseconds sample_every{0};
+  bool stacks = true;
+};
+
+// One thread watches; another one may copy the view at any time.
+class RankWatch {
+ public:
+  RankWatch(RankProcesses processes, const Schedule& schedule,
+            std::shared_ptr<const Recorders> recorders);
+
+  // From the first look to the Python stack.
+  void watch();
+  // Afterwards: stops the main thread for some tenths of a second.
+  void read_native_stack();
+  void note(const std::string& not_seen);
+
+  [[nodiscard]] RankView view() const { return view_.copy(); }
+  [[nodiscard]] const std::vector<pid_t>& pids() const { return pids_; }
+
+ private:
+  struct Answers;  // of the recorders
+
+  void look_first();
+  void look_again();
+  void learn_names();
+  [[nodiscard]] Answers ask_recorders() const;
+  void take_first_answers();
+  void take_last_answers();
+  void sample();
+  void sample_collectives();
+  void sample_place();
+  void read_python_stack();
+  [[nodiscard]] std::vector<Frame> python_frames(std::string& source);
+  [[nodiscard]] std::vector<Frame> traceback_frames();
+  [[nodiscard]] bool is_stopped() const;
+
+  std::vector<pid_t> pids_;
+  Schedule schedule_;
+  std::shared_ptr<const Recorders> all_recorders_;
+  std::vector<Recorder> recorders_;  // of this rank
+  std::vector<ProcessLook> first_;
+  Shared<RankView> view_;
+  pid_t main_ = 0;
+  bool is_python_ = false;
+  std::string pyspy_;           // empty: there is none, or it failed
+  std::string why_no_pyspy_;    // a sentence's end
+  bool has_traceback_ = false;  // the recorder has not failed to give one
+  std::vector<Group> groups_before_;
+  std::vector<std::string> handlers_;  // those that answered
+  int failed_samples_ = 0;
+};
+
+}  // namespace muster::inspect

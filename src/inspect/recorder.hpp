@@ -1,0 +1,48 @@
+// Asks the recorders in the ranks' processes, which are HTTP servers on local sockets.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "base/error.hpp"
+#include "inspect/deadline.hpp"
+#include "sys/file.hpp"
+
+namespace muster::inspect {
+
+enum class Answered { kYes, kNoSuchHandler, kNotInTime, kNo };
+
+struct RecorderAnswer {
+  Answered answered = Answered::kNo;
+  std::string body = {};
+};
+
+// The answer so far; nothing: there is more to come unless the connection has ended.
+[[nodiscard]] std::optional<RecorderAnswer> parse_http(std::string_view text, bool has_ended);
+
+struct Recorder {
+  std::string name;  // of its socket in the folder
+  pid_t pid = 0;     // of the process that listens there
+};
+
+class Recorders {
+ public:
+  // The sockets in the folder that processes of ours listen on. Others are ignored: anybody could
+  // tell us a tale there.
+  Recorders(const std::string& folder, std::span<const pid_t> ours);
+
+  [[nodiscard]] const std::vector<Recorder>& list() const { return list_; }
+  [[nodiscard]] RecorderAnswer ask(const std::string& name, std::string_view handler,
+                                   Deadline deadline) const;
+
+ private:
+  sys::Fd folder_;
+  std::vector<Recorder> list_;
+};
+
+}  // namespace muster::inspect

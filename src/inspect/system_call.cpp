@@ -1,0 +1,194 @@
+#include "inspect/system_call.hpp"
+
+#include <fmt/format.h>
+
+#include "base/printable.hpp"
+#include "facts/pseudo_file.hpp"
+
+namespace muster::inspect {
+namespace {
+
+constexpr std::size_t kLongestTarget = 200;
+constexpr int kMostDescriptors = 1 << 24;
+
+enum class CallKind { kRead, kWrite, kSync, kLock, kControl, kPoll, kSelect, kOther };
+
+struct KnownCall {
+  CallKind kind = CallKind::kOther;
+  int x86 = -1;  // -1: there is none
+  int arm = -1;
+  const char* words = "";
+  bool fails_after_stop = false;
+};
+
+// From the kernel's arch/x86/entry/syscalls/syscall_64.tbl and include/uapi/asm-generic/unistd.h.
+constexpr KnownCall kKnownCalls[] = {
+    {CallKind::kRead, 0, 63, "read"},
+    {CallKind::kRead, 17, 67, "pread64"},
+    {CallKind::kRead, 19, 65, "readv"},
+    {CallKind::kRead, 295, 69, "preadv"},
+    {CallKind::kRead, 327, 286, "preadv2"},
+    {CallKind::kRead, 45, 207, "recvfrom"},
+    {CallKind::kRead, 47, 212, "recvmsg"},
+    {CallKind::kRead, 299, 243, "recvmmsg"},
+    {CallKind::kRead, 217, 61, "getdents64"},
+    {CallKind::kRead, 187, 213, "readahead"},
+    {CallKind::kWrite, 1, 64, "write"},
+    {CallKind::kWrite, 18, 68, "pwrite64"},
+    {CallKind::kWrite, 20, 66, "writev"},
+    {CallKind::kWrite, 296, 70, "pwritev"},
+    {CallKind::kWrite, 328, 287, "pwritev2"},
+    {CallKind::kWrite, 44, 206, "sendto"},
+    {CallKind::kWrite, 46, 211, "sendmsg"},
+    {CallKind::kWrite, 307, 269, "sendmmsg"},
+    {CallKind::kWrite, 40, 71, "sendfile"},
+    {CallKind::kSync, 74, 82, "fsync"},
+    {CallKind::kSync, 75, 83, "fdatasync"},
+    {CallKind::kSync, 277, 84, "sync_file_range"},
+    {CallKind::kSync, 306, 267, "syncfs"},
+    {CallKind::kSync, 77, 46, "ftruncate"},
+    {CallKind::kSync, 285, 47, "fallocate"},
+    {CallKind::kLock, 73, 32, "flock"},
+    {CallKind::kControl, 72, 25, "fcntl"},
+    {CallKind::kPoll, 7, -1, "poll"},
+    {CallKind::kPoll, 271, 73, "ppoll"},
+    {CallKind::kSelect, 23, -1, "select"},
+    {CallKind::kSelect, 270, 72, "pselect6"},
+    {CallKind::kOther, 232, -1, "poll (epoll_wait)", true},
+    {CallKind::kOther, 281, 22, "poll (epoll_wait)", true},
+    {CallKind::kOther, 441, 441, "poll (epoll_wait)", true},
+    {CallKind::kOther, 202, 98, "futex (a lock or a condition)"},
+    {CallKind::kOther, 449, 449, "futex (a lock or a condition)"},
+    {CallKind::kOther, 455, 455, "futex (a lock or a condition)"},
+    {CallKind::kOther, 35, 101, "sleep"},
+    {CallKind::kOther, 230, 115, "sleep"},
+    {CallKind::kOther, 34, -1, "wait for a signal"},
+    {CallKind::kOther, 130, 133, "wait for a signal"},
+    {CallKind::kOther, 128, 137, "wait for a signal", true},
+    {CallKind::kOther, 61, 260, "wait for a child process"},
+    {CallKind::kOther, 247, 95, "wait for a child process"},
+    {CallKind::kOther, 42, 203, "connect"},
+    {CallKind::kOther, 43, 202, "accept"},
+    {CallKind::kOther, 288, 242, "accept"},
+    {CallKind::kOther, 2, -1, "open of a file"},
+    {CallKind::kOther, 257, 56, "open of a file"},
+    {CallKind::kOther, 437, 437, "open of a file"},
+    {CallKind::kOther, 3, 57, "close of a file"},
+    {CallKind::kOther, 4, -1, "stat of a file"},
+    {CallKind::kOther, 6, -1, "stat of a file"},
+    {CallKind::kOther, 5, 80, "stat of a file"},
+    {CallKind::kOther, 262, 79, "stat of a file"},
+    {CallKind::kOther, 332, 291, "stat of a file"},
+    {CallKind::kOther, 137, 43, "stat of a file system"},
+    {CallKind::kOther, 138, 44, "stat of a file system"},
+    {CallKind::kOther, 26, 227, "write of mapped memory (msync)"},
+    {CallKind::kOther, 162, 81, "write of all disks (sync)"},
+    {CallKind::kOther, 16, 29, "ioctl"},
+    {CallKind::kOther, 65, 193, "wait for a semaphore", true},
+    {CallKind::kOther, 220, 192, "wait for a semaphore", true},
+    {CallKind::kOther, 208, 4, "wait for asynchronous I/O", true},
+    {CallKind::kOther, 426, 426, "wait for asynchronous I/O", true},
+    {CallKind::kOther, 56, 220, "start of a process"},
+    {CallKind::kOther, 58, -1, "start of a process"},
+    {CallKind::kOther, 59, 221, "start of a program"},
+    {CallKind::kOther, 231, 94, "exit"},
+    {CallKind::kOther, 60, 93, "exit"},
+};
+
+int restart_number(Machine machine) {
+  return machine == Machine::kX86 ? 219 : 128;
+}
+
+const KnownCall* known_call(int number, Machine machine) {
+  for (const KnownCall& one : kKnownCalls) {
+    if ((machine == Machine::kX86 ? one.x86 : one.arm) == number) return &one;
+  }
+  return nullptr;
+}
+
+bool is_terminal(std::string_view target) {
+  return target.starts_with("/dev/pts/") || target.starts_with("/dev/tty") ||
+         target == "/dev/console";
+}
+
+// "a socket", "/data/shard-19", "standard input (/dev/pts/3)".
+std::string object_words(std::uint64_t fd, bool reads, const TargetOf& target_of) {
+  if (fd >= kMostDescriptors) return "a file";
+  const std::string raw = target_of(static_cast<int>(fd));
+  std::string target = printable(std::string_view(raw).substr(0, kLongestTarget));
+  if (target.starts_with("socket:")) target = "a socket";
+  if (target.starts_with("pipe:")) target = "a pipe";
+  if (target.starts_with("anon_inode:")) target = target.substr(std::string("anon_inode:").size());
+  if (target.empty()) target = "a file";
+  if (reads && (fd == 0 || is_terminal(target))) return fmt::format("standard input ({})", target);
+  return target;
+}
+
+bool waits_for_lock(std::uint64_t command) {
+  constexpr std::uint64_t kSetLockAndWait = 7;  // F_SETLKW
+  constexpr std::uint64_t kSetOpenFileLockAndWait = 38;
+  return command == kSetLockAndWait || command == kSetOpenFileLockAndWait;
+}
+
+// A call that the kernel restarts after a stop: only sleeps, polls and waits for a futex are.
+std::string restarted_words(std::string_view waits_in) {
+  if (waits_in.find("nanosleep") != std::string_view::npos) return "sleep";
+  if (waits_in.find("futex") != std::string_view::npos) return "futex (a lock or a condition)";
+  if (waits_in.find("poll") != std::string_view::npos) return "poll";
+  return "sleep or poll";
+}
+
+}  // namespace
+
+std::optional<SystemCall> parse_system_call(std::string_view text) {
+  const auto columns = facts::words(text);
+  if (columns.size() < 7) return std::nullopt;  // "running" and "-1 SP PC" have fewer
+  const auto call_number = facts::number<int>(columns[0]);
+  if (!call_number || *call_number < 0) return std::nullopt;
+  SystemCall call{.number = *call_number};
+  for (std::size_t i = 0; i < call.arguments.size(); ++i) {
+    const std::string_view column = columns[i + 1];
+    if (!column.starts_with("0x")) return std::nullopt;
+    const auto value = facts::number<std::uint64_t>(column.substr(2), 16);
+    if (!value) return std::nullopt;
+    call.arguments[i] = *value;
+  }
+  return call;
+}
+
+std::string describe(const SystemCall& call, Machine machine, const TargetOf& target_of,
+                     std::string_view waits_in) {
+  if (call.number == restart_number(machine)) return restarted_words(waits_in);
+  const KnownCall* const known = known_call(call.number, machine);
+  if (known == nullptr) return fmt::format("system call {}", call.number);
+  // An int in the program: the upper half of the register may hold anything.
+  const std::uint64_t first = call.arguments[0] & 0xFFFFFFFF;
+  switch (known->kind) {
+    case CallKind::kRead:
+      return "read of " + object_words(first, true, target_of);
+    case CallKind::kWrite:
+      return "write of " + object_words(first, false, target_of);
+    case CallKind::kSync:
+      return fmt::format("write of {} ({})", object_words(first, false, target_of), known->words);
+    case CallKind::kLock:
+      return "lock of " + object_words(first, false, target_of);
+    case CallKind::kControl:
+      return (waits_for_lock(call.arguments[1] & 0xFFFFFFFF) ? "lock of " : "fcntl on ") +
+             object_words(first, false, target_of);
+    case CallKind::kPoll:  // of nothing but the time
+      return call.arguments[1] == 0 ? "sleep" : known->words;
+    case CallKind::kSelect:
+      return first == 0 ? "sleep" : fmt::format("poll ({})", known->words);
+    case CallKind::kOther:
+      break;
+  }
+  if (std::string_view(known->words) != "ioctl") return known->words;
+  return "ioctl on " + object_words(first, false, target_of);
+}
+
+bool fails_after_stop(const SystemCall& call, Machine machine) {
+  const KnownCall* const known = known_call(call.number, machine);
+  return known != nullptr && known->fails_after_stop;
+}
+
+}  // namespace muster::inspect

@@ -1,0 +1,210 @@
+#include "inspect/tool.hpp"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <thread>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/printable.hpp"
+#include "facts/pseudo_file.hpp"
+#include "inspect/process_texts.hpp"
+#include "sys/file.hpp"
+#include "sys/path_search.hpp"
+
+namespace muster::inspect {
+namespace {
+
+constexpr std::size_t kMostOutput = std::size_t{1} << 20;
+constexpr std::size_t kMostErrors = std::size_t{4} << 10;
+constexpr std::size_t kMostShownOfTool = 160;
+constexpr std::size_t kMostOfEnvironment = std::size_t{1} << 20;
+constexpr auto kGrace = std::chrono::milliseconds(200);
+
+struct Pipe {
+  sys::Fd reader;
+  sys::Fd writer;
+};
+
+bool make_pipe(Pipe& made) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return false;
+  made = {sys::Fd(ends[0]), sys::Fd(ends[1])};
+  return true;
+}
+
+// Ours, but in English and without looking for debug information in the network.
+std::vector<std::string> tool_environment() {
+  std::vector<std::string> variables;
+  for (char** one = environ; one != nullptr && *one != nullptr; ++one) {
+    const std::string_view text = *one;
+    if (!text.starts_with("DEBUGINFOD_URLS=") && !text.starts_with("LC_ALL=")) {
+      variables.emplace_back(text);
+    }
+  }
+  variables.emplace_back("LC_ALL=C");
+  return variables;
+}
+
+std::vector<char*> pointers_to(std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (std::string& word : words) pointers.push_back(word.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// The process; -1: it could not be started.
+pid_t spawn(std::vector<std::string> argv, const Pipe& out, const Pipe& err) {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  if (::posix_spawn_file_actions_init(&files) != 0) return -1;
+  if (::posix_spawnattr_init(&attributes) != 0) return -1;
+  ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&files, out.writer.get(), STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&files, err.writer.get(), STDERR_FILENO);
+  sigset_t none;
+  ::sigemptyset(&none);
+  sigset_t pipe_only = none;
+  ::sigaddset(&pipe_only, SIGPIPE);  // we ignore it; a tool whose reader is gone must end
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &pipe_only);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  std::vector<std::string> environment = tool_environment();
+  pid_t pid = -1;
+  const int failed = ::posix_spawn(&pid, argv[0].c_str(), &files, &attributes,
+                                   pointers_to(argv).data(), pointers_to(environment).data());
+  ::posix_spawn_file_actions_destroy(&files);
+  ::posix_spawnattr_destroy(&attributes);
+  return failed == 0 ? pid : -1;
+}
+
+// False: the stream has ended.
+bool take_output(int fd, std::string& kept, std::size_t most) {
+  std::array<char, 16384> buffer{};
+  const ssize_t got = ::read(fd, buffer.data(), buffer.size());
+  if (got < 0 && errno == EINTR) return true;
+  if (got <= 0) return false;
+  const std::size_t wanted = std::min(static_cast<std::size_t>(got), most - kept.size());
+  kept.append(buffer.data(), wanted);
+  return true;
+}
+
+// False: the deadline passed before both streams ended.
+bool collect_output(const Pipe& out, const Pipe& err, Deadline deadline, ToolAnswer& answer) {
+  std::array<pollfd, 2> streams = {pollfd{out.reader.get(), POLLIN, 0},
+                                   pollfd{err.reader.get(), POLLIN, 0}};
+  while (streams[0].fd >= 0 || streams[1].fd >= 0) {
+    const auto left = time_left(deadline);
+    if (left.count() == 0) return false;
+    if (::poll(streams.data(), streams.size(), static_cast<int>(left.count())) <= 0) continue;
+    if (streams[0].revents != 0 && !take_output(streams[0].fd, answer.out, kMostOutput)) {
+      streams[0].fd = -1;
+    }
+    if (streams[1].revents != 0 && !take_output(streams[1].fd, answer.err, kMostErrors)) {
+      streams[1].fd = -1;
+    }
+  }
+  return true;
+}
+
+bool wait_until(pid_t pid, Deadline deadline, int& status) {
+  while (true) {
+    const pid_t ended = ::waitpid(pid, &status, WNOHANG);
+    if (ended == pid || (ended < 0 && errno != EINTR)) return true;
+    if (time_left(deadline).count() == 0) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+// A folder such as /tmp, where everybody may add files but not touch those of others, will do.
+bool only_we_change(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) return false;
+  if (status.st_uid != 0 && status.st_uid != ::geteuid()) return false;
+  if ((status.st_mode & S_IWOTH) == 0) return true;
+  return S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
+}
+
+}  // namespace
+
+ToolAnswer run_tool(const std::vector<std::string>& argv, Deadline deadline) {
+  ToolAnswer answer;
+  Pipe out;
+  Pipe err;
+  if (argv.empty() || !make_pipe(out) || !make_pipe(err)) return answer;
+  const pid_t pid = spawn(argv, out, err);
+  if (pid < 0) return answer;
+  answer.started = true;
+  out.writer = sys::Fd();
+  err.writer = sys::Fd();
+  const bool is_whole = collect_output(out, err, deadline, answer);
+  if (is_whole && wait_until(pid, deadline, answer.status)) return answer;
+  answer.timed_out = true;
+  ::kill(pid, SIGKILL);
+  (void)wait_until(pid, Clock::now() + kGrace, answer.status);
+  return answer;
+}
+
+std::string tool_failure(const std::string& tool, const ToolAnswer& answer) {
+  if (!answer.started) return tool + " could not be started";
+  if (answer.timed_out) return tool + " did not finish in time";
+  std::string lower = answer.err;
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (lower.find("not permitted") != std::string::npos ||
+      lower.find("permission denied") != std::string::npos) {
+    return "ptrace is not permitted for this process";
+  }
+  const std::string_view said = facts::trimmed(answer.err);
+  if (said.empty()) return tool + " printed none";
+  return fmt::format("{}: {}", tool,
+                     printable(said.substr(0, std::min(said.find('\n'), kMostShownOfTool))));
+}
+
+bool is_trusted_program(const std::string& path) {
+  if (!path.starts_with('/') || !sys::is_program(path)) return false;
+  for (std::size_t end = path.size(); end > 0; end = path.rfind('/', end - 1)) {
+    if (!only_we_change(path.substr(0, end))) return false;
+  }
+  return true;
+}
+
+std::string find_pyspy(pid_t pid) {
+  const auto of_process = [pid](const char* name) {
+    return facts::read_start(fmt::format("/proc/{}/{}", pid, name), kMostOfEnvironment)
+        .value_or("");
+  };
+  std::vector<std::string> folders;
+  const std::string cmdline = of_process("cmdline");
+  const std::string program = cmdline.substr(0, cmdline.find('\0'));
+  if (program.starts_with('/')) folders.push_back(program.substr(0, program.rfind('/')));
+  std::array<char, 4096> exe{};
+  const ssize_t length =
+      ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), exe.data(), exe.size());
+  const std::string_view target(exe.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+  if (target.starts_with('/')) folders.emplace_back(target.substr(0, target.rfind('/')));
+  const std::string environment = of_process("environ");
+  folders.push_back(variable_in(environment, "VIRTUAL_ENV") + "/bin");
+  for (const std::string& one : sys::path_folders(variable_in(environment, "PATH"))) {
+    folders.push_back(one);
+  }
+  const char* const own_path = ::getenv("PATH");  // NOLINT(concurrency-mt-unsafe): nobody sets it
+  for (const std::string& one : sys::path_folders(own_path == nullptr ? "" : own_path)) {
+    folders.push_back(one);
+  }
+  for (const std::string& folder : folders) {
+    const std::string candidate = folder + "/py-spy";
+    if (is_trusted_program(candidate)) return candidate;
+  }
+  return {};
+}
+
+}  // namespace muster::inspect
