@@ -78,8 +78,7 @@ def host_lock(name):
 def fill_cache(args, rank, tokens):
     """One rank of a host after the other adds its tokens to the cache."""
     os.makedirs(args.data, exist_ok=True)
-    if rank != 0:
-        time.sleep(1)  # rank 0 writes the header
+    time.sleep(int(os.environ.get("LOCAL_RANK", "0")))  # the first rank of the host writes the header
     if rank == 1:
         print("ONSET", flush=True)
     with host_lock(f"{args.data}/cache.lock"):
