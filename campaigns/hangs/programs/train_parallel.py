@@ -35,7 +35,8 @@ def make_groups(rank, size):
 def share_statistics(rank, row, column):
     """Sums the moments of the activations within the row and within the column."""
     moments = torch.ones(64)
-    if rank == 0 or rank == dist.get_world_size() - 1:
+    last = dist.get_world_size() - 1
+    if rank == 0 or rank == last > 1:
         groups = (row, column)
     else:
         groups = (column, row)
@@ -71,13 +72,15 @@ def sync_embedding(args, rank):
     return embedding
 
 
-def train_step(model, rank, row, column, step):
+def train_step(model, row, column):
     partial = model(torch.randn(16, WIDTH))
-    dist.all_reduce(partial, group=row)
-    partial.square().mean().backward() if partial.requires_grad else None
+    activations = partial.detach()
+    dist.all_reduce(activations, group=row)
+    model.zero_grad()
+    partial.backward(activations)
     for parameter in model.parameters():
-        dist.all_reduce(parameter.grad if parameter.grad is not None else torch.zeros_like(parameter), group=column)
-    return float(partial.detach().mean())
+        dist.all_reduce(parameter.grad, group=column)
+        parameter.data -= 1e-6 * parameter.grad
 
 
 def main():
@@ -89,10 +92,8 @@ def main():
     row, column = make_groups(rank, size)
     torch.manual_seed(rank)
     model = torch.nn.Linear(WIDTH, WIDTH)
-    for parameter in model.parameters():
-        parameter.requires_grad_(False)
     for step in range(args.steps):
-        train_step(model, rank, row, column, step)
+        train_step(model, row, column)
         if args.stats_every and (step + 1) % args.stats_every == 0:
             share_statistics(rank, row, column)
         if step == args.metrics_at:
