@@ -19,8 +19,8 @@ def parse_args():
     parser.add_argument("--stats-every", type=int, default=0, help="share statistics in both groups every N steps")
     parser.add_argument("--metrics-at", type=int, default=-1, help="step after which two ranks make a group for metrics")
     parser.add_argument("--best-at", type=int, default=-1, help="step at which the best rank shares its weights")
-    parser.add_argument("--extra-token-on", type=int, default=-1, help="rank whose vocabulary has one more token")
-    parser.add_argument("--embedding", type=int, default=200)
+    parser.add_argument("--larger-vocabulary-on", type=int, default=-1, help="rank that pads its vocabulary to a larger number")
+    parser.add_argument("--embedding", type=int, default=16384)
     parser.add_argument("--double-on", type=int, default=-1, help="rank that trains in double precision")
     return parser.parse_args()
 
@@ -46,10 +46,10 @@ def share_statistics(rank, row, column):
     return moments
 
 
-def metrics_group(rank):
-    """Ranks 0 and 1 collect the metrics."""
+def metrics_group(rank, size):
+    """Ranks 0 and 1 collect the metrics; the last rank writes them down."""
     if rank in (0, 1):
-        return dist.new_group([0, 1])
+        return dist.new_group([0, 1, size - 1])
     return None
 
 
@@ -63,10 +63,10 @@ def share_best(model, rank, accuracy):
 
 
 def sync_embedding(args, rank):
-    rows = args.embedding + 1 if rank == args.extra_token_on else args.embedding
+    rows = args.embedding * 3 // 2 if rank == args.larger_vocabulary_on else args.embedding
     kind = torch.float64 if rank == args.double_on else torch.float32
     embedding = torch.ones(rows, WIDTH, dtype=kind)
-    if rank in (args.extra_token_on, args.double_on):
+    if rank in (args.larger_vocabulary_on, args.double_on):
         print("ONSET", flush=True)
     dist.all_reduce(embedding)
     return embedding
@@ -97,12 +97,12 @@ def main():
         if args.stats_every and (step + 1) % args.stats_every == 0:
             share_statistics(rank, row, column)
         if step == args.metrics_at:
-            if rank >= 2:
+            if rank == size - 1:
                 print("ONSET", flush=True)
-            metrics_group(rank)
+            metrics_group(rank, size)
         if step == args.best_at:
             share_best(model, rank, accuracy=0.95 if rank == size - 1 else 0.5)
-        if (args.extra_token_on >= 0 or args.double_on >= 0) and step % 10 == 9:
+        if (args.larger_vocabulary_on >= 0 or args.double_on >= 0) and step % 10 == 9:
             sync_embedding(args, rank)
         if rank == 0 and step % 10 == 0:
             print(f"step {step}", flush=True)

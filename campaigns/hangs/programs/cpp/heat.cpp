@@ -2,6 +2,7 @@
 //   mpirun -n 4 ./heat --steps 2000
 #include <mpi.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
