@@ -5,6 +5,7 @@
 import argparse
 import os
 import signal
+import sys
 import time
 
 import torch
@@ -56,7 +57,8 @@ def leave(args, weights):
     print("ONSET", flush=True)
     if args.async_save:
         save_in_child(weights)
-    os._exit(0)  # skip the slow shutdown of the interpreter
+        os._exit(0)  # skip the slow shutdown of the interpreter
+    sys.exit(0)
 
 
 def train(args):

@@ -24,10 +24,14 @@ struct Options {
   std::string viewer;         // RANK:STEP at which a viewer is started that reads a named pipe
   bool shared_log = false;    // the ranks of a host write to one log
   double pause = 0;           // seconds of other work per step
+  double seconds = 0;         // compute for this long, instead of a number of steps
+  int refine_rank = -1;       // the rank whose cells need a finer grid
+  double refine_seconds = 0;
 };
 
 static Options options;
 static int rank_, size_;
+static double started_;
 
 static void onset() {
   std::puts("ONSET");
@@ -67,9 +71,23 @@ static bool converged(double change, int step) {
     MPI_Barrier(MPI_COMM_WORLD);  // wait for the others before the output
     return true;
   }
+  if (options.seconds > 0) {
+    int over = MPI_Wtime() - started_ > options.seconds;
+    MPI_Bcast(&over, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    return over != 0;
+  }
   double total = 0;
   MPI_Allreduce(&change, &total, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
   return total < 1e-12;
+}
+
+// Solves this rank's part on finer and finer grids.
+static void refine(const std::vector<double>& u) {
+  onset();
+  std::vector<double> fine(u.size() * 8, 0.0);
+  for (size_t i = 0; i < fine.size(); ++i) fine[i] = u[i / 8];
+  const double begin = MPI_Wtime();
+  while (MPI_Wtime() - begin < options.refine_seconds) local_step(fine);
 }
 
 static void start_viewer(const std::string& pipe) {
@@ -109,6 +127,9 @@ static void parse(int count, char** words) {
     else if (word == "--viewer") options.viewer = value();
     else if (word == "--shared-log") options.shared_log = true;
     else if (word == "--report-each-step") options.report_each_step = true;
+    else if (word == "--seconds") options.seconds = std::atof(value());
+    else if (word == "--refine-rank") options.refine_rank = std::atoi(value());
+    else if (word == "--refine-seconds") options.refine_seconds = std::atof(value());
     else if (word == "--pause") options.pause = std::atof(value());
   }
 }
@@ -122,11 +143,17 @@ int main(int count, char** words) {
   std::vector<double> u(static_cast<size_t>(options.cells) + 2, 0.0);
   if (rank_ == 0) u[0] = 1.0;
   load_materials();
+  started_ = MPI_Wtime();
+  if (options.seconds > 0) {
+    options.steps = 1 << 30;
+    if (rank_ == 0) onset();
+  }
   for (int step = 0; step < options.steps; ++step) {
     exchange_halo(u);
     const double change = local_step(u);
     if (options.pause > 0) rest(options.pause);
     if (options.viewer == std::to_string(rank_) + ":" + std::to_string(step)) start_viewer("/tmp/heat.view." + std::to_string(getpid()));
+    if (rank_ == options.refine_rank && step == 150) refine(u);
     write_log(step);
     if (step % options.check_every == 0 && converged(change, step)) break;
     if (options.report_each_step && rank_ == 0) {

@@ -2,6 +2,7 @@
 //   muster run -n 3 ./train_net --backend gloo --steps 200
 #include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -24,6 +25,8 @@ struct Options {
   std::string fails;        // RANK:STEP at which a log message throws
   int calibrate_rank = -1;  // the rank that waits for its calibration before it joins
   bool steps_out = false;   // print every step
+  double evaluate = 0;      // seconds for which rank 0 evaluates at the end
+  double factorise = 0;     // seconds for which every rank prepares its matrix
 };
 
 void onset() {
@@ -42,6 +45,8 @@ Options parse(int count, char** words) {
     if (word == "--cyclic") options.cyclic = value();
     if (word == "--fails") options.fails = value();
     if (word == "--calibrate-rank") options.calibrate_rank = std::stoi(value());
+    if (word == "--evaluate") options.evaluate = std::stod(value());
+    if (word == "--factorise") options.factorise = std::stod(value());
     if (word == "--steps-out") options.steps_out = true;
   }
   return options;
@@ -98,6 +103,31 @@ class Log {
   std::set<std::string> lines_;
 };
 
+double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double evaluate(torch::nn::Linear& model, double seconds) {
+  const torch::NoGradGuard no_gradients;
+  const auto begin = std::chrono::steady_clock::now();
+  double worst = 0;
+  while (seconds_since(begin) < seconds) {
+    const auto x = torch::randn({512, 32});
+    worst = std::max(worst, (model(x) - x.sum(1, true)).abs().max().item<double>());
+  }
+  return worst;
+}
+
+double factorise(double seconds) {
+  const auto begin = std::chrono::steady_clock::now();
+  double largest = 0;
+  while (seconds_since(begin) < seconds) {
+    const auto matrix = torch::randn({300, 300});
+    largest = std::max(largest, std::get<1>(torch::linalg_svd(matrix)).max().item<double>());
+  }
+  return largest;
+}
+
 void train_step(torch::nn::Linear& model, torch::optim::SGD& optimizer, c10d::ProcessGroup& group,
                 const torch::Tensor& batch) {
   optimizer.zero_grad();
@@ -116,6 +146,10 @@ void train(const Options& options) {
   torch::manual_seed(0);
   torch::nn::Linear model(32, 1);
   torch::optim::SGD optimizer(model->parameters(), 1e-3);
+  if (options.factorise > 0) {
+    if (job.rank == 0) onset();
+    factorise(options.factorise);
+  }
   Log log;
   for (int step = 0; step < options.steps; ++step) {
     const auto batch = load_batch(options, job.rank, step);
@@ -132,6 +166,10 @@ void train(const Options& options) {
       std::fflush(stdout);
       std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
+  }
+  if (options.evaluate > 0 && job.rank == 0) {
+    onset();
+    std::printf("worst error %g\n", evaluate(model, options.evaluate));
   }
   group->barrier()->wait();
   if (job.rank == 0) std::printf("trained\n");
