@@ -84,8 +84,13 @@ struct Process {
   std::string command = {};   // "python train.py", shortened
   std::string state = "X";    // as in /proc/PID/stat; X: it has ended, Z: nobody waits for it
   std::string waits_in = {};  // the kernel's name for it; empty: not told
-  // The system call in which the main thread waits, in words: "read of /data/shard-19", "flock on
-  // /tmp/lock", "sleep"; empty: none or not told.
+  // The system call in which the main thread waits, in words; empty: none or not told. It begins
+  // with "read of ", "write of " (also of fsync and msync), "lock of ", "fcntl on ", "ioctl on ",
+  // "open of ", "close of ", "stat of ", "futex", "sleep", "poll" (also of select and epoll),
+  // "wait for a child process", "wait for a signal", "wait for a semaphore", "wait for asynchronous
+  // I/O", "connect", "accept", "start of ", "exit", or is "system call 123". An object is a path,
+  // "a file" if it is not told, "a socket", "a pipe" or "standard input (/dev/pts/3)". A lock may
+  // be followed by its holder: "lock of /tmp/lock, held by process 1234".
   std::string call = {};
   double cpu = 0;             // processors used during the inspection
   std::int64_t io_bytes = 0;  // read and written during the inspection, as /proc/PID/io counts

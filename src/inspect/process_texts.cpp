@@ -68,7 +68,9 @@ std::string shortened_command(std::string_view cmdline) {
   }
   while (command.ends_with(' ')) command.pop_back();
   const bool is_cut = command.size() > kLongestCommand;
-  command = printable(command.substr(0, kLongestCommand));
+  // A program on the command line has lines.
+  std::ranges::replace_if(command, [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  command = printable(std::string_view(command).substr(0, kLongestCommand));
   return is_cut ? command + "..." : command;
 }
 

@@ -106,11 +106,13 @@ CallLook look_at_call(pid_t pid) {
   return {.call = parse_system_call({text.data(), static_cast<std::size_t>(got)})};
 }
 
-std::string call_words(pid_t pid, const SystemCall& call, std::string_view waits_in) {
+std::string call_words(pid_t pid, const CallLook& look, std::string_view waits_in) {
+  if (!look.call && !look.denied) return {};
   const auto target_of = [pid](int fd) {
     return link_target(fmt::format("/proc/{}/fd/{}", pid, fd));
   };
-  std::string words = describe(call, kThisMachine, target_of, waits_in);
+  std::string words = look.call ? describe(*look.call, kThisMachine, target_of, waits_in)
+                                : describe_place(waits_in);
   if (!words.starts_with("lock of ")) return words;
   const auto locks = facts::read_start("/proc/locks", kMostLocks);
   const pid_t holder = lock_holder(locks.value_or(""), pid);

@@ -45,7 +45,8 @@ struct CallLook {
 };
 [[nodiscard]] CallLook look_at_call(pid_t pid);
 
-// The call in words. Of a lock it tells the holder too.
-[[nodiscard]] std::string call_words(pid_t pid, const SystemCall& call, std::string_view waits_in);
+// The call in words; without a call, what the place where the thread waits tells. Of a lock it
+// names the holder too.
+[[nodiscard]] std::string call_words(pid_t pid, const CallLook& look, std::string_view waits_in);
 
 }  // namespace muster::inspect

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
+#include "facts/pseudo_file.hpp"
 #include "inspect/flight_record.hpp"
 #include "inspect/stack_texts.hpp"
 #include "inspect/tool.hpp"
@@ -49,6 +50,13 @@ void continue_if_left_stopped(pid_t pid, const sys::ProcessStat& before) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   ::kill(pid, SIGCONT);
+}
+
+// On many distributions only a process's ancestors may look into it.
+std::string with_reason(std::string failure) {
+  const std::string scope = facts::first_line("/proc/sys/kernel/yama/ptrace_scope");
+  if (failure != kPtraceDenied || scope.empty() || scope == "0") return failure;
+  return fmt::format("{} (kernel.yama.ptrace_scope is {})", failure, printable(scope));
 }
 
 std::string find_eu_stack() {
@@ -135,8 +143,8 @@ void RankWatch::look_again() {
     if (!has_ended(process.state)) {
       process.waits_in = waiting_place(pid);
       const CallLook look = look_at_call(pid);
-      if (look.call) process.call = call_words(pid, *look.call, process.waits_in);
-      if (look.denied) note("no system calls: ptrace is not permitted");
+      process.call = call_words(pid, look, process.waits_in);
+      if (look.denied) note("no system calls: " + with_reason(kPtraceDenied));
     }
     view_.change([&](RankView& view) {
       process.command = view.processes[i].command;
@@ -256,9 +264,9 @@ std::vector<Frame> RankWatch::python_frames(std::string& source) {
       source = "py-spy";
       return frames;
     }
-    why_no_pyspy_ = tool_failure("py-spy", answer);
+    why_no_pyspy_ = with_reason(tool_failure("py-spy", answer));
     // While a process starts or runs, one reading may fail and the next succeed; a denial stays.
-    if (answer.timed_out || why_no_pyspy_.starts_with("ptrace")) pyspy_.clear();
+    if (answer.timed_out || why_no_pyspy_.starts_with(kPtraceDenied)) pyspy_.clear();
   }
   source = "dump_traceback";
   return traceback_frames();
@@ -302,7 +310,7 @@ void RankWatch::read_native_stack() {
     return note("no native stack: no time was left for it");
   }
   const CallLook look = look_at_call(pid);
-  if (look.denied) return note("no native stack: ptrace is not permitted for this process");
+  if (look.denied) return note("no native stack: " + with_reason(kPtraceDenied));
   if (look.call && fails_after_stop(*look.call, kThisMachine)) {
     return note("no native stack: to take it would interrupt the system call of the process");
   }
@@ -310,7 +318,9 @@ void RankWatch::read_native_stack() {
                                      within(kPatienceWithEuStack, schedule_.end));
   if (answer.timed_out) continue_if_left_stopped(pid, *before);
   Stack stack{.source = "eu-stack", .frames = parse_eu_stack(answer.out)};
-  if (stack.frames.empty()) return note("no native stack: " + tool_failure("eu-stack", answer));
+  if (stack.frames.empty()) {
+    return note("no native stack: " + with_reason(tool_failure("eu-stack", answer)));
+  }
   view_.change([&](RankView& view) { view.stacks.push_back(stack); });
 }
 

@@ -67,14 +67,16 @@ std::optional<Frame> parse_native_line(std::string_view line) {
   return Frame{.function = line.empty() ? "?" : short_function(line)};
 }
 
-// The end of what a bracket at `from` opens, behind the one that closes it.
+// The end of what a bracket at `from` opens, behind the one that closes it. Between round ones, '<'
+// and '>' may be signs.
 std::size_t behind_bracket(std::string_view text, std::size_t from) {
-  int depth = 0;
+  std::string open;
   for (std::size_t i = from; i < text.size(); ++i) {
     const bool is_arrow = text[i] == '>' && i > 0 && text[i - 1] == '-';
-    if (text[i] == '<' || text[i] == '(') ++depth;
-    if ((text[i] == '>' && !is_arrow) || text[i] == ')') --depth;
-    if (depth == 0) return i + 1;
+    if (text[i] == '<' || text[i] == '(') open += text[i];
+    if (text[i] == '>' && !is_arrow && open.back() == '<') open.pop_back();
+    if (text[i] == ')') open.resize(std::min(open.rfind('('), open.size() - 1));
+    if (open.empty()) return i + 1;
   }
   return text.size();
 }
@@ -154,6 +156,8 @@ std::string short_function(std::string_view demangled) {
       const std::size_t end = behind_operator(demangled, i);
       kept += demangled.substr(i, end - i);
       i = end;
+    } else if (rest.starts_with(" [")) {  // "[clone .cold]"
+      break;
     } else if (rest.front() == '<') {
       i = behind_bracket(demangled, i);
     } else if (rest.front() == '(') {
@@ -168,10 +172,10 @@ std::string short_function(std::string_view demangled) {
       ++i;
     }
   }
+  kept = facts::trimmed(kept);
   // A return type stands in front of templates.
-  const std::size_t blank =
-      kept.find("operator") == std::string::npos ? kept.rfind(' ') : kept.npos;
-  if (blank != std::string::npos && blank + 1 < kept.size()) kept.erase(0, blank + 1);
+  const std::size_t blank = kept.rfind(' ', kept.find("operator"));
+  if (blank != std::string::npos) kept.erase(0, blank + 1);
   if (kept.empty()) return "?";
   return printable(std::string_view(kept).substr(0, kLongestFunction));
 }

@@ -1,5 +1,7 @@
 #include "inspect/system_call.hpp"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/printable.hpp"
@@ -184,6 +186,50 @@ std::string describe(const SystemCall& call, Machine machine, const TargetOf& ta
   }
   if (std::string_view(known->words) != "ioctl") return known->words;
   return "ioctl on " + object_words(first, false, target_of);
+}
+
+std::string describe_place(std::string_view waits_in) {
+  // Beginnings or ends, as the names differ a little between kernels.
+  constexpr std::pair<std::string_view, const char*> kPlaces[] = {
+      {"hrtimer_nanosleep", "sleep"},
+      {"do_nanosleep", "sleep"},
+      {"futex_", "futex (a lock or a condition)"},
+      {"do_wait", "wait for a child process"},
+      {"kernel_wait", "wait for a child process"},
+      {"locks_lock_inode_wait", "lock of a file"},
+      {"flock_lock_inode_wait", "lock of a file"},
+      {"fcntl_setlk", "lock of a file"},
+      {"nlmclnt_block", "lock of a file"},
+      {"nlmclnt_wait", "lock of a file"},
+      {"do_poll", "poll"},
+      {"poll_schedule_timeout", "poll"},
+      {"do_select", "poll"},
+      {"ep_poll", "poll (epoll_wait)"},
+      {"do_epoll_wait", "poll (epoll_wait)"},
+      {"pipe_read", "read of a pipe"},
+      {"anon_pipe_read", "read of a pipe"},
+      {"pipe_write", "write of a pipe"},
+      {"anon_pipe_write", "write of a pipe"},
+      {"pipe_wait", "read of a pipe"},
+      {"wait_for_partner", "open of a file"},
+      {"sk_wait_data", "read of a socket"},
+      {"tcp_recvmsg", "read of a socket"},
+      {"__skb_wait_for_more_packets", "read of a socket"},
+      {"unix_stream_read_generic", "read of a socket"},
+      {"unix_stream_data_wait", "read of a socket"},
+      {"sk_stream_wait_memory", "write of a socket"},
+      {"sock_alloc_send_pskb", "write of a socket"},
+      {"inet_csk_accept", "accept"},
+      {"inet_stream_connect", "connect"},
+      {"__inet_stream_connect", "connect"},
+      {"inet_wait_for_connect", "connect"},
+      {"n_tty_read", "read of standard input (a terminal)"},
+      {"do_sigtimedwait", "wait for a signal"},
+      {"sigsuspend", "wait for a signal"}};
+  for (const auto& [start, words] : kPlaces) {
+    if (waits_in.starts_with(start)) return words;
+  }
+  return {};
 }
 
 bool fails_after_stop(const SystemCall& call, Machine machine) {

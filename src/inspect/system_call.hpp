@@ -36,6 +36,10 @@ using TargetOf = std::function<std::string(int fd)>;
 [[nodiscard]] std::string describe(const SystemCall& call, Machine machine,
                                    const TargetOf& target_of, std::string_view waits_in);
 
+// The same from the kernel's name for the place alone, for where ptrace is not permitted; empty:
+// the place does not tell.
+[[nodiscard]] std::string describe_place(std::string_view waits_in);
+
 // True: the call fails with EINTR after a debugger stopped the thread, where others are restarted
 // by the kernel without the program's notice. See signal(7).
 [[nodiscard]] bool fails_after_stop(const SystemCall& call, Machine machine);

@@ -161,7 +161,7 @@ std::string tool_failure(const std::string& tool, const ToolAnswer& answer) {
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   if (lower.find("not permitted") != std::string::npos ||
       lower.find("permission denied") != std::string::npos) {
-    return "ptrace is not permitted for this process";
+    return kPtraceDenied;
   }
   const std::string_view said = facts::trimmed(answer.err);
   if (said.empty()) return tool + " printed none";

@@ -22,6 +22,8 @@ struct ToolAnswer {
 // even then does not end within 0.2 s, because the kernel holds it, is left behind.
 [[nodiscard]] ToolAnswer run_tool(const std::vector<std::string>& argv, Deadline deadline);
 
+constexpr const char* kPtraceDenied = "ptrace is not permitted for this process";
+
 // What went wrong, for "no native stack: ..."; `tool` is its name.
 [[nodiscard]] std::string tool_failure(const std::string& tool, const ToolAnswer& answer);
 
