@@ -83,7 +83,8 @@ Wording wording_for(Activity activity, const Ranks& ranks, const Gathering* gath
     default:
       break;
   }
-  const std::string what = gathering == nullptr ? "the collective" : name_of(*gathering);
+  const bool unnamed = gathering == nullptr || gathering->operation == kUnnamedOperation;
+  const std::string what = unnamed ? "the collective of the others" : name_of(*gathering);
   const bool sure = gathering != nullptr && gathering->recorded;
   const bool message = gathering != nullptr && gathering->what == Gathering::What::kPointToPoint;
   if (message) {
@@ -145,19 +146,28 @@ Verdict works(const Case& the, const Ranks& ranks, const Gathering* gathering) {
   return about(the, std::move(verdict), ranks);
 }
 
+// Of the operation that the sentence has just named.
+std::string waits_in_it(const Case& the, const Gathering& gathering) {
+  const std::size_t n = gathering.waiting.size();
+  const Patience patience = patience_of(the.scene, gathering);
+  const std::string time = seconds_text(patience.waited_s);
+  if (!patience.at_most) {
+    return fmt::format("{} {} waited in it for {}", count_of_ranks(n), verb(n, "has", "have"),
+                       time);
+  }
+  return fmt::format("{} {} in it, for at most {}", count_of_ranks(n), verb(n, "waits", "wait"),
+                     time);
+}
+
 Verdict accuse(const Case& the, Activity activity, const Ranks& ranks, const Gathering* gathering) {
   Wording wording = wording_for(activity, ranks, gathering);
   Verdict verdict{.kind = wording.kind, .hang = true};
   verdict.headline = rank_names(ranks) + " " + wording.text;
   if (gathering != nullptr && !gathering->waiting.empty()) {
     verdict.headline += "; ";
-    if (wording.kind == Kind::kNotEntered && !patience_of(the.scene, *gathering).at_most) {
-      const std::size_t n = gathering->waiting.size();
-      verdict.headline += fmt::format("{} {} waited in it for {}", count_of_ranks(n),
-                                      verb(n, "has", "have"), seconds_text(gathering->age_s));
-    } else {
-      verdict.headline += waits_clause(the, *gathering, ranks.size());
-    }
+    verdict.headline += wording.kind == Kind::kNotEntered
+                            ? waits_in_it(the, *gathering)
+                            : waits_clause(the, *gathering, ranks.size());
   }
   if (activity == Activity::kUnseen) {
     verdict.details.push_back("muster cannot see what it does: the inspection did not reach it");

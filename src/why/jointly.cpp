@@ -148,9 +148,10 @@ std::optional<Verdict> judge_mismatch(const Case& the) {
   std::vector<std::string> parts;
   // The few first: they are the ones to look at.
   for (auto side = mismatch->sides.rbegin(); side != mismatch->sides.rend(); ++side) {
-    parts.push_back(fmt::format("{} {} {} {}", rank_names(side->second),
-                                verb(side->second.size(), "is", "are"),
-                                mismatch->names ? "in" : "there with", side->first));
+    const std::size_t n = side->second.size();
+    parts.push_back(fmt::format(
+        "{} {} {}", rank_names(side->second),
+        mismatch->names ? verb(n, "is in", "are in") : verb(n, "passes", "pass"), side->first));
   }
   const std::string group = mismatch->group.empty() ? "" : " of group " + mismatch->group;
   const std::string name = mismatch->names ? "collective" : [&] {

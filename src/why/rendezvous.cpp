@@ -229,9 +229,8 @@ Verdict judge_quiet(const Case& the) {
     verdict.headline = "all ranks have ended";
   } else if (working > 0) {
     verdict.kind = Kind::kWorking;
-    verdict.headline =
-        fmt::format("{} {}, and nobody is known to wait for them. Nothing looks stuck",
-                    count_of_ranks(working), verb(working, "works", "work"));
+    verdict.headline = fmt::format("{} {}, and no rank is known to wait. Nothing looks stuck",
+                                   count_of_ranks(working), verb(working, "works", "work"));
   } else {
     verdict.headline = "no rank is known to wait for another, and none computes";
   }

@@ -26,6 +26,7 @@ struct GroupState {
   std::set<int> members = {};
   std::unordered_map<int, std::int64_t> begun = {};  // by rank
   double longest_gap_s = 0;
+  bool has_all = false;  // of the job
 };
 using GroupStates = std::map<std::string, GroupState>;
 
@@ -44,8 +45,10 @@ GroupStates read_groups(const std::vector<RankReading>& ranks) {
     for (const Group& group : rank.view->groups) {
       GroupState& state = states[key_of(group)];
       if (!is_default(group)) state.name = group.name;
-      if (is_default(group) && group.ranks.empty()) {
+      // Its members are all ranks of the job, and there is no need to say so for each of them.
+      if (is_default(group) && group.ranks.empty() && !state.has_all) {
         for (const RankReading& member : ranks) state.members.insert(member.rank);
+        state.has_all = true;
       }
       // The members are the same on all ranks: reading them once keeps this linear in the ranks.
       if (state.begun.empty()) state.members.insert(group.ranks.begin(), group.ranks.end());

@@ -37,8 +37,10 @@ std::string process_words(const RankReading& rank) {
   }
   if (!process.call.empty()) words = call_words(process.call);
   if (process.state == "D" || process.state == "T" || process.state == "t") {
-    words += fmt::format("{}(state {}{})", words.empty() ? "" : " ", process.state,
-                         process.waits_in.empty() ? "" : ", in the kernel's " + process.waits_in);
+    const std::string state =
+        fmt::format("state {}{}", process.state,
+                    process.waits_in.empty() ? "" : ", in the kernel's " + process.waits_in);
+    words += words.empty() ? "in " + state : " (" + state + ")";
   }
   return words;
 }
@@ -98,7 +100,7 @@ std::string whereabouts(const RankReading& rank) {
     case Activity::kNotStarted:
       return "not started";
     case Activity::kUnseen:
-      return "not to be seen: its host does not answer, or muster may not look";
+      return "not visible to muster";
     case Activity::kEnded: {
       std::string text = "no longer running";
       if (!rank.state->end.empty()) text += fmt::format(" ({})", rank.state->end);

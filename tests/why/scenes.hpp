@@ -29,6 +29,7 @@ class SceneBuilder {
     scene_.silent_s = scene_.started_ago_s = 600;
   }
 
+  // Linear in the ranks.
   inspect::RankView& rank(int number) {
     for (auto& [name, host] : scene_.hosts) {
       for (inspect::RankView& view : host.ranks) {
