@@ -1,27 +1,23 @@
 #include "why/verdict.hpp"
 
-namespace muster::why {
+#include "base/printable.hpp"
+#include "report/wrap.hpp"
 
-std::string name_of(Kind) {
-  return "unknown";
-}
-Verdict judge(const Scene&) {
-  return {};
-}
-Verdict judge_slow(const Scene&) {
-  return {};
-}
+namespace muster::why {
+namespace {
+
+constexpr std::size_t kWidth = 80;
+
+}  // namespace
+
 std::string verdict_text(const Verdict& verdict) {
-  return verdict.headline + "\n";
-}
-std::string evidence_text(const Scene&, const Verdict&) {
-  return {};
-}
-std::string to_json(const Scene&) {
-  return "{}";
-}
-std::string to_json(const Verdict&) {
-  return "{}";
+  std::string text;
+  for (const std::string& line : report::wrap(printable(verdict.headline), kWidth))
+    text += line + "\n";
+  for (const std::string& detail : verdict.details) {
+    text += report::indented("  ", printable(detail), kWidth);
+  }
+  return text;
 }
 
 }  // namespace muster::why

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/error.hpp"
 #include "inspect/inspection.hpp"
 
 namespace muster::why {
@@ -80,5 +81,7 @@ struct Verdict {
 // One JSON object each way; what is read may be hostile.
 [[nodiscard]] std::string to_json(const Scene& scene);
 [[nodiscard]] std::string to_json(const Verdict& verdict);
+// Evidence that was kept, to judge it again.
+[[nodiscard]] Result<Scene> parse_scene(const std::string& text);
 
 }  // namespace muster::why

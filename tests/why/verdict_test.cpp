@@ -2,11 +2,132 @@
 
 #include <gtest/gtest.h>
 
+#include "scenes.hpp"
+
 namespace muster::why {
 namespace {
 
-TEST(Judge, SaysThatItKnowsNothingOfNothing) {
-  EXPECT_FALSE(judge({}).hang);
+SceneBuilder late() {
+  SceneBuilder scene(4);
+  scene.others_in(3, "all_reduce", 12, 94).did(3, "all_reduce", 11);
+  return scene;
+}
+
+std::string text_of(const Verdict& verdict) {
+  std::string text = verdict.headline;
+  for (const std::string& detail : verdict.details) text += "\n" + detail;
+  return text;
+}
+
+TEST(Judge, IsFitForLargeJobs) {
+  SceneBuilder scene(512, 8);
+  scene.others_in(77, "all_reduce", 1842, 94).did(77, "all_reduce", 1841).doing(77, "S", "sleep");
+  const Verdict verdict = judge(scene);
+  EXPECT_EQ(verdict.ranks, std::vector<int>{77});
+  EXPECT_EQ(verdict.headline,
+            "rank 77 (n10) never entered all_reduce #1842; 511 ranks have waited in it for 94 s");
+  EXPECT_LT(evidence_text(scene, verdict).size(), 4000U);
+}
+
+TEST(Judge, StaysReadableForThousandsOfRanks) {
+  SceneBuilder scene(2000, 8);
+  scene.others_in(77, "all_reduce", 12, 94).did(77, "all_reduce", 11);
+  for (int rank = 0; rank < 2000; ++rank) {
+    scene.python(rank, {"train.py:" + std::to_string(rank + 1) + " main"});
+  }
+  const Verdict verdict = judge(scene);
+  EXPECT_EQ(verdict.ranks, std::vector<int>{77});
+  const std::string text = evidence_text(scene, verdict);
+  EXPECT_LT(text.size(), 8000U);
+  EXPECT_NE(text.find("more in the evidence file"), std::string::npos);
+}
+
+TEST(Judge, SurvivesHostileValues) {
+  SceneBuilder scene(3);
+  scene.in(0, "\x1b[2J", -5, -1e300).in(1, "all_reduce", 1, 1e300, "0", {-7, 99999, 1, 1});
+  scene.group(0).done = INT64_MIN;
+  scene.group(1).done_before = INT64_MAX;
+  scene.group(1).operations.back().sizes = "]]]][[[[99999999999999999999999";
+  scene.process(2) = {.pid = -1, .parent = -1, .state = "", .cpu = -1e308, .io_bytes = INT64_MIN};
+  scene.connect(2, {.unsent = UINT64_MAX, .retransmits = -1, .since_ack_s = -1});
+  scene.native(2, {"", "_Z", "((((", "@"}).python(2, {":0 "});
+  scene.rank(2).samples = scene.rank(0).samples = 9;
+  scene.rank(2).samples_in_collectives = -5;
+  const Verdict verdict = judge(scene);
+  EXPECT_EQ(verdict_text(verdict).find('\x1b'), std::string::npos);
+  EXPECT_EQ(evidence_text(scene, verdict).find('\x1b'), std::string::npos);
+  EXPECT_FALSE(judge_slow(scene).headline.empty());
+  EXPECT_FALSE(to_json(scene).empty());
+}
+
+TEST(JudgeSlow, NamesTheRankThatOthersWaitFor) {
+  SceneBuilder scene(4);
+  for (const int rank : {0, 1, 2, 3}) {
+    scene.rank(rank).samples = 100;
+    scene.rank(rank).samples_in_collectives = rank == 2 ? 12 : 71;
+  }
+  scene.rank(2).places = {"train.py:80 augment", "train.py:80 augment", "train.py:9 f"};
+  scene.doing(2, "R", "", 0.3);
+  const Verdict verdict = judge_slow(scene);
+  EXPECT_EQ(verdict.kind, Kind::kStraggler);
+  EXPECT_FALSE(verdict.hang);
+  EXPECT_EQ(verdict.ranks, std::vector<int>{2});
+  EXPECT_NE(verdict.headline.find("12 % of its time in collectives, the others 71 % on average"),
+            std::string::npos);
+  EXPECT_NE(text_of(verdict).find("gets 30 % of a processor"), std::string::npos);
+  scene.rank(2).samples_in_collectives = 60;
+  EXPECT_EQ(judge_slow(scene).kind, Kind::kBalanced);
+}
+
+TEST(JudgeSlow, NamesTheHostWithTheSlowNetwork) {
+  SceneBuilder scene(4);
+  for (int rank = 0; rank < 4; ++rank) {
+    scene.rank(rank).samples = 100;
+    scene.rank(rank).samples_in_collectives = 80;
+    for (int peer = 0; peer < 4; ++peer) {
+      const bool slow = rank == 2 || peer == 2;
+      if (peer == rank) continue;
+      scene.connect(rank, {.local = "10.0.0." + std::to_string(rank + 1),
+                           .peer = "10.0.0." + std::to_string(peer + 1),
+                           .state = "established",
+                           .busy = slow ? 0.8 : 0.1,
+                           .round_trip_s = slow ? 0.02 : 0.0002});
+    }
+  }
+  const Verdict verdict = judge_slow(scene);
+  EXPECT_EQ(verdict.kind, Kind::kSlowLink);
+  EXPECT_EQ(verdict.hosts, std::vector<std::string>{"n3"});
+}
+
+TEST(SceneJson, ReturnsWhatWasWritten) {
+  SceneBuilder scene = late().doing(3, "S", "sleep").python(3, {"train.py:57 load"});
+  scene.scene().kernel_logs["n1"] = {"Out of memory"};
+  const auto again = parse_scene(to_json(scene));
+  ASSERT_TRUE(again.has_value());
+  EXPECT_EQ(to_json(*again), to_json(scene));
+  EXPECT_EQ(judge(*again).headline, judge(scene).headline);
+  EXPECT_FALSE(parse_scene("[1]").has_value());
+  EXPECT_NE(to_json(judge(scene)).find("\"kind\":\"not-entered\""), std::string::npos);
+}
+
+TEST(EvidenceText, PutsOutliersFirst) {
+  SceneBuilder scene = late().doing(3, "S", "sleep").python(3, {"train.py:57 load"});
+  for (const int rank : {0, 1, 2}) scene.python(rank, {kC10d + "all_reduce", "train.py:90 main"});
+  scene.rank(0).not_seen = scene.rank(1).not_seen = {"no native stack: ptrace is not permitted"};
+  const std::string text = evidence_text(scene, judge(scene));
+  EXPECT_LT(text.find("rank 3 (n4):\n    Python"), text.find("ranks 0-2 (n1, n2, n3):\n    Python"))
+      << text;
+  EXPECT_NE(text.find("ranks 0-1 (n1, n2): no native stack"), std::string::npos) << text;
+}
+
+TEST(VerdictText, WrapsAndEndsLines) {
+  const std::string text = verdict_text(judge(late().doing(3, "S", "sleep")));
+  EXPECT_TRUE(text.ends_with("\n"));
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    EXPECT_LE(end - at, 80U);
+    at = end + 1;
+  }
 }
 
 }  // namespace

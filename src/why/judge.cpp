@@ -1,0 +1,224 @@
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "why/rules.hpp"
+#include "why/words.hpp"
+
+namespace muster::why {
+namespace {
+
+constexpr double kPatience = 30;         // seconds, at least
+constexpr double kPollingPatience = 60;  // for ranks that poll: they look alike when they advance
+constexpr double kGaps = 3;              // times the longest pause before
+constexpr double kPollingCpu = 0.3;
+constexpr std::size_t kMostPlaceLines = 6;
+constexpr std::size_t kMostSignals = 4;
+constexpr std::size_t kMostConnections = 4;
+constexpr double kOverload = 1.5;  // runnable processes per processor
+
+bool polls(const RankReading& rank) {
+  return rank.cpu >= kPollingCpu && rank.stack.native && rank.view->places.empty();
+}
+
+// "it finished all_reduce #1841 and has begun no collective since".
+std::string last_operation(const RankReading& rank) {
+  if (rank.view == nullptr) return {};
+  const inspect::Operation* last = nullptr;
+  std::string group_name;
+  for (const inspect::Group& group : rank.view->groups) {
+    for (const inspect::Operation& operation : group.operations) {
+      if (!operation.done) return {};  // it is named with those that wait
+      if (last != nullptr && operation.age_s > last->age_s) continue;
+      last = &operation;
+      group_name = is_default(group) ? "" : " of group " + group.name;
+    }
+  }
+  if (last == nullptr) return {};
+  return fmt::format("{} was the last collective of rank {}, begun {} ago",
+                     fmt::format("{} #{}{}", last->name, last->number, group_name), rank.rank,
+                     seconds_text(last->age_s));
+}
+
+void add_signals(const Case& the, const std::vector<std::string>& hosts, Verdict& verdict) {
+  std::vector<std::string> signals;
+  const auto add = [&](const std::string& host, const std::string& text) {
+    signals.push_back(host + ": " + text);
+  };
+  for (const auto& [host, lines] : the.scene.kernel_logs) {
+    for (const std::string& line : lines) add(host, "the kernel says: " + line);
+  }
+  for (const auto& [host, view] : the.scene.hosts) {
+    for (const std::string& disk : view.full_disks) add(host, "full: " + disk);
+    for (const inspect::Counter& c : view.counters) {
+      if (c.change > 0) add(host, fmt::format("{} of {} grew by {}", c.name, c.device, c.change));
+    }
+    if (view.processors > 0 && view.load > kOverload * view.processors) {
+      add(host,
+          fmt::format("{:.0f} processes want to run on {} processors", view.load, view.processors));
+    }
+  }
+  for (const std::string& host : the.scene.silent_hosts) add(host, "did not answer the inspection");
+  // What is said of the accused hosts comes first.
+  std::stable_partition(signals.begin(), signals.end(), [&](const std::string& signal) {
+    return std::any_of(hosts.begin(), hosts.end(),
+                       [&](const std::string& host) { return signal.starts_with(host + ":"); });
+  });
+  const std::size_t shown = std::min(signals.size(), kMostSignals);
+  verdict.details.insert(verdict.details.end(), signals.begin(),
+                         signals.begin() + static_cast<std::ptrdiff_t>(shown));
+}
+
+}  // namespace
+
+Patience patience_of(const Scene& scene, const Gathering& gathering) {
+  Patience patience;
+  patience.limit_s = std::max(kPatience, kGaps * gathering.longest_gap_s);
+  if (gathering.recorded) {
+    patience.waited_s = gathering.age_s;
+    patience.quiet = true;
+    return patience;
+  }
+  patience.at_most = true;
+  patience.waited_s = std::max(scene.silent_s, 0.0);
+  if (scene.started_ago_s > 0) patience.waited_s = std::min(patience.waited_s, scene.started_ago_s);
+  patience.quiet = true;
+  for (const RankReading* rank : gathering.waiting) {
+    if (polls(*rank)) {
+      patience.limit_s = kPollingPatience;
+    } else if (!rank->still) {
+      patience.quiet = false;
+    }
+  }
+  return patience;
+}
+
+std::string waits_clause(const Case& the, const Gathering& gathering, std::size_t culprits) {
+  const Patience patience = patience_of(the.scene, gathering);
+  const std::size_t count = gathering.waiting.size();
+  const char* it = culprits == 1 ? "it" : "them";
+  std::string text;
+  if (!patience.at_most) {
+    text = fmt::format("{} {} waited for {} in {} for {}", count_of_ranks(count),
+                       verb(count, "has", "have"), it, name_of(gathering),
+                       seconds_text(patience.waited_s));
+  } else {
+    text = fmt::format("{} {} for {} in {}", count_of_ranks(count), verb(count, "waits", "wait"),
+                       it, name_of(gathering));
+    if (patience.waited_s > 0) text += ", for at most " + seconds_text(patience.waited_s);
+  }
+  if (the.waits.waiting.size() > count) {
+    const std::size_t more = the.waits.waiting.size() - count;
+    text += fmt::format(" ({} more {} elsewhere)", more, verb(more, "waits", "wait"));
+  }
+  return text;
+}
+
+Verdict about(const Case& the, Verdict verdict, const Ranks& ranks) {
+  verdict.ranks = numbers_of(ranks);
+  if (verdict.hosts.empty()) verdict.hosts = hosts_of(ranks);
+  std::vector<std::pair<std::string, Ranks>> places;
+  std::map<std::string, std::size_t> index;
+  for (const RankReading* rank : ranks) {
+    std::string place = whereabouts(*rank);
+    const auto [found, is_new] = index.try_emplace(place, places.size());
+    if (is_new) places.emplace_back(std::move(place), Ranks());
+    places[found->second].second.push_back(rank);
+  }
+  for (std::size_t i = 0; i < std::min(places.size(), kMostPlaceLines); ++i) {
+    const auto& [place, who] = places[i];
+    verdict.details.push_back(
+        fmt::format("{} {} {}", rank_names(who), verb(who.size(), "is", "are"), place));
+  }
+  if (places.size() > kMostPlaceLines) {
+    verdict.details.push_back(
+        fmt::format("and ranks at {} more places", places.size() - kMostPlaceLines));
+  }
+  if (ranks.size() == 1) {
+    std::string last = last_operation(*ranks.front());
+    if (!last.empty()) verdict.details.push_back(std::move(last));
+  }
+  add_signals(the, verdict.hosts, verdict);
+  if (verdict.next.empty()) verdict.next = advice_for(verdict.kind);
+  return verdict;
+}
+
+void add_connections(const Case& the, Verdict& verdict) {
+  const auto& bad = the.links.connections;
+  for (std::size_t i = 0; i < std::min(bad.size(), kMostConnections); ++i) {
+    verdict.details.push_back(connection_text(bad[i]));
+  }
+  if (bad.size() > kMostConnections) {
+    verdict.details.push_back(
+        fmt::format("and {} more connections like these", bad.size() - kMostConnections));
+  }
+}
+
+std::string advice_for(Kind kind) {
+  switch (kind) {
+    case Kind::kProgress:
+      return "for where the time goes: muster why --slow";
+    case Kind::kWorking:
+    case Kind::kWaiting:
+      return "wait, and ask again later";
+    case Kind::kUnknown:
+      return "look at the stacks below";
+    case Kind::kNotEntered:
+    case Kind::kLoops:
+      return "look at the code at this place, or end the run";
+    case Kind::kDifferentCollectives:
+      return "every rank must call the same collectives in the same order: look for a condition "
+             "that differs between ranks";
+    case Kind::kDifferentSizes:
+      return "every rank must pass tensors of the same size and type: look for a last batch that "
+             "is "
+             "smaller";
+    case Kind::kStopped:
+      return "continue it with kill -CONT, or end the run";
+    case Kind::kUninterruptible:
+      return "look at the disk or the file server; such a process ends only when its call returns";
+    case Kind::kWaitsForLock:
+      return "find who holds the lock, or end the run";
+    case Kind::kWaitsForInput:
+      return "ranks have no terminal: remove input() or the debugger, or run it interactively on "
+             "one host";
+    case Kind::kEnded:
+      return "see the last output of this rank, and end the run";
+    case Kind::kNoTransportProgress:
+      return "test the network between these hosts: muster check, muster bench";
+    case Kind::kRendezvousIncomplete:
+      return "see what the missing ranks do, and test the network with muster check";
+    case Kind::kEverybodyWaits:
+      return "call sends, receives and collectives of several groups in the same order on all "
+             "ranks";
+    case Kind::kHostSilent:
+      return "test whether the host is up: muster check";
+    case Kind::kStraggler:
+      return "look at what this rank does between collectives";
+    case Kind::kSlowLink:
+      return "measure it: muster bench";
+    case Kind::kBalanced:
+      return {};
+  }
+  return {};
+}
+
+Verdict judge(const Scene& scene) {
+  const Case the(scene);
+  if (the.ranks.empty()) {
+    return {.kind = Kind::kUnknown, .headline = "nothing is known of the ranks of this job"};
+  }
+  if (auto verdict = judge_progress(the)) return *verdict;
+  if (auto verdict = judge_culprits(the, true)) return *verdict;
+  if (auto verdict = judge_mismatch(the)) return *verdict;
+  if (auto verdict = judge_rendezvous(the)) return *verdict;
+  if (auto verdict = judge_transport(the)) return *verdict;
+  if (auto verdict = judge_culprits(the, false)) return *verdict;
+  if (auto verdict = judge_circle(the)) return *verdict;
+  if (auto verdict = judge_stuck(the)) return *verdict;
+  return judge_quiet(the);
+}
+
+}  // namespace muster::why

@@ -1,0 +1,220 @@
+#include "why/rank_reading.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace muster::why {
+namespace {
+
+using inspect::HostView;
+using inspect::Process;
+using inspect::RankView;
+using In = StackReading::In;
+
+constexpr double kWorkingCpu = 0.5;   // of a processor: more than polling with pauses takes
+constexpr double kLoopingCpu = 0.6;   // likewise, of one thread
+constexpr double kChangingCpu = 0.1;  // enough if the places change, too
+constexpr double kStillCpu = 0.1;     // at most
+constexpr std::int64_t kWorkingIo = 1'000'000;  // bytes during the inspection
+constexpr std::size_t kFewestPlaces = 3;        // samples that show a loop
+constexpr std::size_t kMostLoopLines = 3;
+
+bool contains(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+bool is_gone(const Process& process) {
+  return process.state == "Z" || process.state == "X";
+}
+
+bool is_stopped(const Process& process) {
+  if (is_gone(process)) return false;
+  return process.state == "T" || process.state == "t" ||
+         contains(process.waits_in, "refrigerator") || contains(process.waits_in, "freezer") ||
+         contains(process.waits_in, "ptrace_stop") || contains(process.waits_in, "do_signal_stop");
+}
+
+bool reads_input(const Process& process) {
+  return process.call.starts_with("read of standard input") || contains(process.call, "/dev/tty") ||
+         contains(process.call, "/dev/pts/");
+}
+
+bool waits_for_file_lock(const Process& process) {
+  return process.call.starts_with("lock of") || process.call.starts_with("wait for a semaphore");
+}
+
+const Process* main_of(const RankView& view) {
+  for (const Process& process : view.processes) {
+    if (view.pid != 0 && process.pid == view.pid) return &process;
+  }
+  // Its pid is not known, as in a glance: the first that is left.
+  for (const Process& process : view.processes) {
+    if (!is_gone(process)) return &process;
+  }
+  return nullptr;
+}
+
+// Those below the main process; a shell around it is none of them.
+std::vector<const Process*> descendants(const RankView& view, const Process& main) {
+  std::set<pid_t> family{main.pid};
+  std::vector<const Process*> found;
+  for (const Process& process : view.processes) {
+    if (&process == &main || !family.contains(process.parent)) continue;
+    family.insert(process.pid);
+    if (!is_gone(process)) found.push_back(&process);
+  }
+  return found;
+}
+
+bool places_differ(const RankView& view) {
+  std::set<std::string> functions;
+  for (const std::string& place : view.places) functions.insert(without_line(place));
+  return functions.size() > 1;
+}
+
+bool loops(const RankReading& reading) {
+  const RankView& view = *reading.view;
+  const bool native_only = view.places.empty() && reading.stack.native;
+  if (reading.main->cpu < kLoopingCpu || !reading.stack.own_code_innermost) return false;
+  if (reading.stack.in != In::kElsewhere && reading.stack.in != In::kUnknown) return false;
+  if (native_only) return !reading.stack.place.empty();
+  const std::set<std::string> lines(view.places.begin(), view.places.end());
+  return view.places.size() >= kFewestPlaces && !places_differ(view) &&
+         lines.size() <= kMostLoopLines;
+}
+
+template <class Test>
+const Process* find_among(const std::vector<const Process*>& processes, Test test) {
+  const auto found = std::find_if(processes.begin(), processes.end(),
+                                  [&](const Process* process) { return test(*process); });
+  return found == processes.end() ? nullptr : *found;
+}
+
+// A rank whose main process waits for a process of its own is explained by that one.
+bool waits_for_descendants(const RankReading& reading) {
+  return reading.stack.child || reading.stack.data_workers ||
+         reading.main->call.starts_with("wait for a child") ||
+         reading.main->call.starts_with("read of a pipe");
+}
+
+Activity activity_of(RankReading& reading) {
+  const Process& main = *reading.main;
+  const std::vector<const Process*> below = waits_for_descendants(reading)
+                                                ? descendants(*reading.view, main)
+                                                : std::vector<const Process*>();
+  const auto explains = [&](auto test) {
+    reading.subject = test(main) ? &main : find_among(below, test);
+    return reading.subject != nullptr;
+  };
+  if (explains(is_stopped)) return Activity::kStopped;
+  if (loops(reading)) {
+    reading.subject = &main;
+    return Activity::kLoops;
+  }
+  const bool works = reading.cpu >= kWorkingCpu || reading.io_bytes > kWorkingIo ||
+                     (reading.cpu >= kChangingCpu && places_differ(*reading.view));
+  if (!works && explains([](const Process& process) { return process.state == "D"; })) {
+    return Activity::kUninterruptible;
+  }
+  if (!works && (explains(reads_input) || reading.stack.input)) return Activity::kInput;
+  if (works) return Activity::kWorks;
+  if (explains(waits_for_file_lock) || reading.stack.lock) return Activity::kLock;
+  // A process that runs all the time says more than one that sleeps.
+  reading.subject = below.empty() ? &main : below.front();
+  for (const Process* process : below) {
+    if (process->cpu > reading.subject->cpu) reading.subject = process;
+  }
+  return Activity::kIdle;
+}
+
+bool has_advanced(const RankView& view) {
+  return std::any_of(view.groups.begin(), view.groups.end(),
+                     [](const inspect::Group& group) { return group.done > group.done_before; });
+}
+
+// Of backward() Python shows no more than that it runs; one that does not compute waits in it.
+void read_backward(RankReading& reading) {
+  if (!reading.stack.backward || reading.stack.native || reading.cpu >= kChangingCpu) return;
+  reading.stack.in = In::kOperation;
+  reading.stack.operation = kUnnamedOperation;
+}
+
+void read_processes(RankReading& reading) {
+  const RankView& view = *reading.view;
+  reading.main = main_of(view);
+  for (const Process& process : view.processes) {
+    if (is_gone(process)) continue;
+    reading.cpu += std::max(process.cpu, 0.0);
+    reading.io_bytes += std::clamp<std::int64_t>(process.io_bytes, 0, std::int64_t{1} << 50);
+  }
+  reading.stack = read_stacks(view.stacks);
+  reading.advanced = has_advanced(view);
+  read_backward(reading);
+}
+
+bool is_elsewhere(const RankReading& reading) {
+  const Activity activity = reading.activity;
+  if (activity == Activity::kStopped || activity == Activity::kUninterruptible) return true;
+  if (reading.stack.in != In::kElsewhere) return false;
+  if (activity == Activity::kInput || reading.main->call.starts_with("lock of")) return true;
+  return activity == Activity::kIdle && !may_wait_for_ranks(reading.main->call);
+}
+
+RankReading read_rank(const RankState& state, const RankView* view, const HostView* host_view) {
+  RankReading reading{.rank = state.rank,
+                      .host = state.host,
+                      .state = &state,
+                      .host_view = host_view,
+                      .view = view};
+  if (view != nullptr) read_processes(reading);
+  if (state.life == RankState::Life::kEnded) {
+    reading.activity = Activity::kEnded;
+  } else if (state.life == RankState::Life::kNotStarted &&
+             (view == nullptr || reading.main == nullptr)) {
+    reading.activity = Activity::kNotStarted;
+  } else if (view == nullptr) {
+    reading.activity = Activity::kUnseen;
+  } else if (reading.main == nullptr || is_gone(*reading.main)) {
+    // Without processes but with reasons why not: the inspection could not look.
+    const bool blind = view->processes.empty() && !view->not_seen.empty();
+    reading.activity = blind ? Activity::kUnseen : Activity::kEnded;
+    reading.main = nullptr;
+  } else {
+    reading.activity = activity_of(reading);
+    reading.still = reading.cpu < kStillCpu && !places_differ(*view) && !reading.advanced;
+    reading.elsewhere = is_elsewhere(reading);
+  }
+  return reading;
+}
+
+}  // namespace
+
+bool may_wait_for_ranks(const std::string& call) {
+  if (call.empty()) return true;
+  for (const char* beginning :
+       {"futex", "poll", "ppoll", "select", "pselect", "sleep or poll", "read of a socket",
+        "write of a socket", "ioctl", "connect", "accept", "system call"}) {
+    if (call.starts_with(beginning)) return true;
+  }
+  return false;
+}
+
+std::vector<RankReading> read_ranks(const Scene& scene) {
+  std::map<int, std::pair<const RankView*, const HostView*>> views;
+  for (const auto& [name, host] : scene.hosts) {
+    for (const RankView& view : host.ranks) views.try_emplace(view.rank, &view, &host);
+  }
+  std::map<int, const RankState*> states;
+  for (const RankState& state : scene.ranks) states.try_emplace(state.rank, &state);
+  std::vector<RankReading> readings;
+  for (const auto& [rank, state] : states) {
+    const auto view = views.find(rank);
+    const auto host = scene.hosts.find(state->host);
+    readings.push_back(read_rank(*state, view == views.end() ? nullptr : view->second.first,
+                                 host == scene.hosts.end() ? nullptr : &host->second));
+  }
+  return readings;
+}
+
+}  // namespace muster::why

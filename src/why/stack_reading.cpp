@@ -1,0 +1,422 @@
+#include "why/stack_reading.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+
+#include <cxxabi.h>
+#include <fmt/format.h>
+
+#include "report/wrap.hpp"
+
+namespace muster::why {
+namespace {
+
+using inspect::Frame;
+using inspect::Stack;
+using In = StackReading::In;
+
+constexpr std::size_t kLongestFunction = 60;
+constexpr std::size_t kMostPlaces = 3;  // frames in a place
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+template <class List>
+bool is_in(const List& list, std::string_view word) {
+  return std::find(std::begin(list), std::end(list), word) != std::end(list);
+}
+
+std::string_view base_name(std::string_view file) {
+  return file.substr(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
+}
+
+// py-spy shortens the files of the standard library to their names.
+constexpr auto kStandardFiles = std::to_array<std::string_view>(
+    {"threading.py",  "queue.py",     "selectors.py",   "subprocess.py", "socket.py",
+     "ssl.py",        "pdb.py",       "bdb.py",         "cmd.py",        "runpy.py",
+     "contextlib.py", "functools.py", "genericpath.py", "posixpath.py",  "os.py",
+     "pathlib.py",    "random.py",    "pickle.py",      "gzip.py",       "zipfile.py",
+     "tarfile.py",    "shutil.py",    "csv.py",         "tempfile.py",   "signal.py",
+     "code.py",       "codecs.py",    "copy.py",        "glob.py",       "fnmatch.py",
+     "inspect.py",    "traceback.py", "_bootstrap.py"});
+constexpr auto kPackages = std::to_array<std::string_view>(
+    {"torch/",      "torchvision/", "numpy/",        "multiprocessing/", "concurrent/",
+     "asyncio/",    "importlib/",   "json/",         "logging/",         "email/",
+     "http/",       "urllib/",      "muster_torch/", "mpi4py/",          "pandas/",
+     "scipy/",      "PIL/",         "transformers/", "datasets/",        "lightning/",
+     "accelerate/", "filelock/",    "encodings/",    "collections/",     "ctypes/"});
+// These take no time of their own: a loop that polls is often found in one of them.
+constexpr auto kSmallFiles =
+    std::to_array<std::string_view>({"threading.py", "queue.py", "genericpath.py", "posixpath.py",
+                                     "os.py", "pathlib.py", "random.py"});
+
+bool is_library(std::string_view file) {
+  if (file.empty() || file.starts_with("<frozen")) return true;
+  if (has(file, "/site-packages/") || has(file, "/dist-packages/")) return true;
+  if (has(file, "/lib/python3") || has(file, "/lib64/python3")) return true;
+  if (!has(file, "/") && is_in(kStandardFiles, file)) return true;
+  return std::any_of(kPackages.begin(), kPackages.end(),
+                     [&](std::string_view package) { return file.starts_with(package); });
+}
+
+constexpr auto kRendezvousFunctions = std::to_array<std::string_view>(
+    {"init_process_group", "rendezvous", "_store_based_barrier", "_create_c10d_store",
+     "_env_rendezvous_handler", "_tcp_rendezvous_handler", "_file_rendezvous_handler",
+     "_new_process_group_helper"});
+constexpr auto kOperations = std::to_array<std::string_view>({"all_reduce",
+                                                              "all_reduce_coalesced",
+                                                              "all_gather",
+                                                              "all_gather_coalesced",
+                                                              "all_gather_into_tensor",
+                                                              "all_gather_single",
+                                                              "all_gather_object",
+                                                              "_all_gather_base",
+                                                              "broadcast",
+                                                              "broadcast_object_list",
+                                                              "reduce",
+                                                              "reduce_scatter",
+                                                              "reduce_scatter_tensor",
+                                                              "reduce_scatter_single",
+                                                              "_reduce_scatter_base",
+                                                              "all_to_all",
+                                                              "all_to_all_single",
+                                                              "barrier",
+                                                              "monitored_barrier",
+                                                              "gather",
+                                                              "gather_object",
+                                                              "scatter",
+                                                              "scatter_object_list",
+                                                              "send",
+                                                              "recv",
+                                                              "isend",
+                                                              "irecv",
+                                                              "send_object_list",
+                                                              "recv_object_list",
+                                                              "batch_isend_irecv",
+                                                              "new_group",
+                                                              "split_group",
+                                                              "new_subgroups"});
+// Elsewhere in torch.distributed; what they are called is no news to the user.
+constexpr auto kUnnamedOperations = std::to_array<std::string_view>(
+    {"wait_tensor", "_verify_param_shape_across_processes", "_sync_params_and_buffers",
+     "_sync_module_states", "_broadcast_coalesced", "_sync_buffers", "_sync_final_model",
+     "_unshard", "wait_for_unshard"});
+
+// Of the frames inside the user's innermost one.
+void read_python_frame(const Frame& frame, StackReading& reading) {
+  const std::string_view file = frame.file;
+  const std::string_view function = frame.function;
+  if (has(file, "torch/distributed/") || has(file, "torch/nn/parallel/")) {
+    // The outermost of several nested ones is the one that the user called.
+    const bool distributed = has(file, "distributed_c10d.py") || has(file, "rendezvous.py");
+    if (distributed && is_in(kRendezvousFunctions, function)) {
+      if (reading.operation.empty()) reading.in = In::kRendezvous;
+    } else if (is_in(kOperations, function) && (distributed || has(file, "collectives"))) {
+      reading.in = In::kOperation;
+      reading.operation = function;
+    } else if (is_in(kUnnamedOperations, function) && reading.operation.empty()) {
+      reading.in = In::kOperation;
+      reading.operation = kUnnamedOperation;
+    } else if (function == "destroy_process_group") {
+      reading.in = In::kTeardown;
+      reading.operation = function;
+    }
+    if (function == "init_process_group") {
+      reading.in = In::kRendezvous;
+      reading.operation.clear();
+    }
+  }
+  const std::string_view name = base_name(file);
+  if (has(file, "torch/autograd/") && function == "_engine_run_backward") reading.backward = true;
+  if (has(file, "torch/utils/data/")) reading.data_workers = true;
+  if (name == "subprocess.py" || name == "popen_fork.py") reading.child = true;
+  if (name == "pdb.py" || name == "bdb.py") reading.input = true;
+  if (name == "file_baton.py" || has(file, "filelock/") || name == "synchronize.py") {
+    reading.lock = true;
+  }
+  if ((name == "queue.py" || name == "queues.py") && (function == "get" || function == "put")) {
+    reading.lock = true;
+  }
+  if (name == "threading.py" && (function == "acquire" || function == "wait" ||
+                                 function == "wait_for" || function == "__enter__")) {
+    reading.lock = true;
+  }
+}
+
+StackReading read_python(const Stack& stack) {
+  StackReading reading;
+  std::vector<const Frame*> own;
+  bool small_only = true;
+  for (const Frame& frame : stack.frames) {
+    const bool library = is_library(frame.file);
+    if (!library) own.push_back(&frame);
+    if (!own.empty()) continue;
+    read_python_frame(frame, reading);
+    small_only = small_only && is_in(kSmallFiles, base_name(frame.file));
+  }
+  // Libraries such as TorchScript's have frames without a file at the bottom of the stack.
+  if (own.empty() && !stack.frames.empty()) own.push_back(&stack.frames.front());
+  for (const Frame* frame : own) {
+    if (frame == own[std::min(own.size(), kMostPlaces) - 1] && own.size() > kMostPlaces) {
+      reading.place += " <- " + frame_text(*own.back());  // where it all begins
+      break;
+    }
+    reading.place += (reading.place.empty() ? "" : " <- ") + frame_text(*frame);
+  }
+  reading.own_code_innermost = small_only;
+  if (reading.data_workers || reading.in != In::kUnknown) reading.lock = false;
+  if (reading.in == In::kUnknown && !stack.frames.empty()) reading.in = In::kElsewhere;
+  return reading;
+}
+
+std::string demangled(const std::string& name) {
+  if (!name.starts_with("_Z")) return name;
+  int status = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
+  return status == 0 && text != nullptr ? std::string(text.get()) : name;
+}
+
+std::string without_arguments(const std::string& function) {
+  const std::size_t open = function.find('(');
+  if (open == 0 || open == std::string::npos || has(function, "operator()")) return function;
+  return function.substr(0, open);
+}
+
+std::string without_version(const std::string& function) {
+  return function.substr(0, function.find('@'));
+}
+
+constexpr auto kNativeRendezvous = std::to_array<std::string_view>(
+    {"c10d::TCPStore", "c10d::PrefixStore", "c10d::FileStore", "c10d::detail::TCPClient",
+     "c10d::detail::SocketConnect", "c10d::Store::", "gloo::rendezvous", "connectFullMesh"});
+constexpr auto kNativeWaits = std::to_array<std::string_view>(
+    {"c10d::Work::wait", "c10d::Reducer::", "c10d::ProcessGroup", "c10d::Logger",
+     "gloo::", "muster::mpi::Progress::wait", "c10d::verify_params_across_processes",
+     "c10d::broadcast_coalesced", "GradientHooks::wait", "ucc_"});
+// Of libraries: such a frame is no place in the user's program.
+constexpr auto kNativeLibraries = std::to_array<std::string_view>(
+    {"std::",      "c10::",  "c10d::",   "at::",       "torch::",   "gloo::",     "muster::",
+     "MPI_",       "PMPI_",  "ompi_",    "opal_",      "mca_",      "MPID",       "MPIR",
+     "MPIC",       "ucp_",   "uct_",     "ucs_",       "ucc_",      "uv_",        "nccl",
+     "pnccl",      "cuda",   "cuStream", "cuCtx",      "cuEvent",   "Py",         "THP",
+     "mkl_",       "mkldnn", "dnnl",     "omp_",       "GOMP",      "gomp",       "cblas",
+     "fi_",        "psm",    "ibv_",     "void std::", "void at::", "void c10::", "PMI",
+     "pmix",       "prte_",  "pthread_", "pybind11::", "clock_",    "epoll_",     "sem_",
+     "void c10d::"});
+// Of the C library, which has no prefix of its own.
+constexpr auto kLibc = std::to_array<std::string_view>(
+    {"nanosleep", "usleep",  "sleep",     "poll",        "ppoll",   "select",       "pselect",
+     "read",      "pread64", "pwrite",    "write",       "readv",   "writev",       "recv",
+     "recvfrom",  "recvmsg", "send",      "sendto",      "sendmsg", "open",         "open64",
+     "openat",    "fsync",   "fdatasync", "waitpid",     "wait4",   "wait",         "flock",
+     "fcntl",     "fcntl64", "lockf",     "sched_yield", "syscall", "start_thread", "clone",
+     "clone3",    "malloc",  "free",      "memcpy",      "memset",  "pause",        "accept",
+     "connect",   "ioctl",   "fread",     "fwrite",      "fgets",   "getline"});
+
+bool starts_with_any(std::string_view text, std::span<const std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return text.starts_with(word); });
+}
+bool has_any(std::string_view text, std::span<const std::string_view> words) {
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view word) { return has(text, word); });
+}
+
+bool is_native_library(std::string_view function) {
+  return function.starts_with("_") || starts_with_any(function, kNativeLibraries) ||
+         is_in(kLibc, function);
+}
+
+// "MPI_Allreduce" of a call of MPI or NCCL; empty: it is none.
+std::string operation_of_call(std::string_view function) {
+  if (function.starts_with("PMPI_")) function.remove_prefix(1);
+  if (function.starts_with("MPI_") && function.size() > 4) return std::string(function);
+  for (const std::string_view call :
+       {"ncclAllReduce", "ncclBroadcast", "ncclReduce", "ncclAllGather", "ncclReduceScatter",
+        "ncclSend", "ncclRecv"}) {
+    if (function == call) return std::string(function);
+  }
+  return {};
+}
+
+bool is_lock_function(std::string_view function) {
+  return function.starts_with("pthread_mutex_lock") ||
+         function.starts_with("__pthread_mutex_lock") || has(function, "lll_lock_wait") ||
+         has(function, "lll_mutex_lock") || function.starts_with("PyThread_acquire_lock") ||
+         has(function, "new_sem_wait") || function.starts_with("sem_wait") ||
+         function.starts_with("sem_timedwait") || function.starts_with("sem_clockwait") ||
+         has(function, "pthread_rwlock_") || function == "flock" || function == "lockf";
+}
+
+void read_native_frame(const std::string& function, StackReading& reading) {
+  const std::string call = operation_of_call(function);
+  if (call == "MPI_Init" || call == "MPI_Init_thread" || call == "MPI_Session_init" ||
+      function.starts_with("ncclCommInit")) {
+    reading.in = In::kRendezvous;
+    reading.operation.clear();
+  } else if (call == "MPI_Finalize") {
+    reading.in = In::kTeardown;
+    reading.operation = call;
+  } else if (!call.empty()) {
+    reading.in = In::kOperation;
+    reading.operation = call;
+  } else if (function.starts_with("muster::Job::~")) {
+    reading.in = In::kTeardown;
+    reading.operation = "the end of the job";
+  } else if (function.starts_with("muster::Job::")) {
+    reading.in = In::kRendezvous;
+    reading.operation.clear();
+  } else if (has_any(function, kNativeRendezvous)) {
+    if (reading.in == In::kUnknown) reading.in = In::kRendezvous;
+  } else if (has(function, "ProcessGroupGloo::RecvWork") ||
+             has(function, "ProcessGroupGloo::SendWork")) {
+    reading.in = In::kOperation;
+    reading.operation = has(function, "RecvWork") ? "recv" : "send";
+  } else if (has_any(function, kNativeWaits) && reading.in == In::kUnknown) {
+    reading.in = In::kOperation;
+    reading.operation = kUnnamedOperation;
+  }
+  if (is_lock_function(function)) reading.lock = true;
+  if (function == "waitpid" || function == "wait4" || function == "__wait4") reading.child = true;
+  if (function.starts_with("PyOS_Readline") || function == "readline" || function == "rl_getc" ||
+      has(function, "builtin_input")) {
+    reading.input = true;
+  }
+}
+
+StackReading read_native(const Stack& stack) {
+  StackReading reading;
+  std::vector<std::string> own;
+  bool interpreter = false;
+  for (const Frame& frame : stack.frames) {
+    const std::string function = without_version(without_arguments(demangled(frame.function)));
+    if (function.empty()) continue;
+    // What called the interpreter is the same in every program.
+    if (function.starts_with("_PyEval_EvalFrame")) {
+      interpreter = true;
+      break;
+    }
+    // What a frame of the program itself called, not what called the program.
+    read_native_frame(function, reading);
+    const bool library = is_native_library(function);
+    if (own.empty() && !library && &frame == stack.frames.data()) reading.own_code_innermost = true;
+    if (!library && own.size() < kMostPlaces) own.push_back(function);
+  }
+  if (interpreter) {
+    // A thread that computes in the interpreter has its frames innermost, and no other library's.
+    reading.own_code_innermost =
+        std::all_of(stack.frames.begin(), stack.frames.end(), [](const Frame& frame) {
+          const std::string function = demangled(frame.function);
+          return !has_any(
+              function, std::to_array<std::string_view>(
+                            {"at::", "torch::", "c10::", "gemm", "mkl", "dnnl", "numpy", "GOMP",
+                             "omp_", "cuda", "arrow::", "inflate", "deflate", "jpeg", "PyArray"}));
+        });
+    own.clear();
+  }
+  for (const std::string& function : own) {
+    reading.place +=
+        (reading.place.empty() ? "" : " <- ") + report::cut_line(function, kLongestFunction) + "()";
+  }
+  if (reading.in != In::kUnknown) reading.lock = false;
+  const bool named = std::any_of(stack.frames.begin(), stack.frames.end(),
+                                 [](const Frame& frame) { return !frame.function.empty(); });
+  if (reading.in == In::kUnknown && named) reading.in = In::kElsewhere;
+  return reading;
+}
+
+bool says_operation(const StackReading& reading) {
+  return reading.in != In::kUnknown && reading.in != In::kElsewhere;
+}
+
+// The Python stack names what the user called, the native one knows waits that Python does not
+// show.
+StackReading combined(const StackReading& python, const StackReading& native) {
+  StackReading all = python;
+  if (!says_operation(python) && native.in != In::kUnknown) {
+    all.in = native.in;
+    all.operation = native.operation;
+  }
+  if (all.place.empty()) all.place = native.place;
+  all.lock = python.lock || (native.lock && !python.data_workers && !says_operation(all));
+  all.input = python.input || native.input;
+  all.child = python.child || native.child;
+  all.own_code_innermost = python.own_code_innermost && native.own_code_innermost;
+  if (says_operation(all)) all.lock = false;
+  return all;
+}
+
+}  // namespace
+
+StackReading read_stacks(std::span<const Stack> stacks) {
+  std::optional<StackReading> python;
+  std::optional<StackReading> native;
+  for (const Stack& stack : stacks) {
+    if (stack.frames.empty()) continue;
+    if (stack.python && !python) python = read_python(stack);
+    if (!stack.python && !native) native = read_native(stack);
+  }
+  StackReading all = native.value_or(StackReading{});
+  if (python) all = native ? combined(*python, *native) : *python;
+  all.native = native.has_value();
+  return all;
+}
+
+bool is_point_to_point(std::string_view operation) {
+  // PyTorch's flight recorder says "send 0->1".
+  operation = operation.substr(0, operation.find(' '));
+  constexpr auto kWords = std::to_array<std::string_view>({"send",
+                                                           "recv",
+                                                           "isend",
+                                                           "irecv",
+                                                           "send_object_list",
+                                                           "recv_object_list",
+                                                           "batch_isend_irecv",
+                                                           "recv_any_source",
+                                                           "recv_anysource",
+                                                           "MPI_Send",
+                                                           "MPI_Recv",
+                                                           "MPI_Ssend",
+                                                           "MPI_Rsend",
+                                                           "MPI_Bsend",
+                                                           "MPI_Sendrecv",
+                                                           "MPI_Sendrecv_replace",
+                                                           "MPI_Probe",
+                                                           "MPI_Mprobe",
+                                                           "MPI_Mrecv",
+                                                           "MPI_Wait",
+                                                           "MPI_Waitall",
+                                                           "MPI_Waitany",
+                                                           "MPI_Waitsome",
+                                                           "ncclSend",
+                                                           "ncclRecv"});
+  return is_in(kWords, operation);
+}
+
+std::string frame_text(const Frame& frame) {
+  if (frame.file.empty()) {
+    const std::string name = without_version(without_arguments(demangled(frame.function)));
+    return report::cut_line(name.empty() ? "?" : name, kLongestFunction) + "()";
+  }
+  std::string text(base_name(frame.file));
+  if (frame.line > 0) text += fmt::format(":{}", frame.line);
+  if (frame.function.empty()) return text;
+  text += " " + report::cut_line(frame.function, kLongestFunction);
+  return frame.function.starts_with("<") ? text : text + "()";
+}
+
+std::string without_line(std::string_view place) {
+  const std::size_t colon = place.find(':');
+  if (colon == std::string_view::npos) return std::string(place);
+  const std::size_t end = place.find_first_not_of("0123456789", colon + 1);
+  std::string text(place.substr(0, colon));
+  if (end != std::string_view::npos) text += place.substr(end);
+  return text;
+}
+
+}  // namespace muster::why

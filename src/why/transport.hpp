@@ -1,0 +1,38 @@
+// Connections between the ranks' hosts on which data does not arrive. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "why/rank_reading.hpp"
+
+namespace muster::why {
+
+struct BadConnection {
+  const RankReading* rank = nullptr;
+  const inspect::Connection* connection = nullptr;
+  std::string from = {};   // hosts
+  std::string to = {};     // empty: the peer's address belongs to no host of the job
+  bool to_master = false;  // it tries to reach the rendezvous
+};
+
+struct BadLinks {
+  std::vector<BadConnection> connections = {};
+  // The one host that all of them share, or the two of the only pair.
+  std::vector<std::string> hosts = {};
+};
+
+// Established ones whose data is sent again and again in vain, and attempts that get no answer.
+[[nodiscard]] BadLinks find_bad_links(const Scene& scene, const std::vector<RankReading>& ranks);
+
+// "n1 -> n3 (10.0.0.1:40123 -> 10.0.0.3:29501): 64 KiB not acknowledged for 12 s, sent 6 times".
+[[nodiscard]] std::string connection_text(const BadConnection& bad);
+
+// Which host has an address; empty: none.
+[[nodiscard]] std::string host_of_address(const Scene& scene, const std::string& address);
+
+// Whether data is on its way and arrives.
+[[nodiscard]] bool moves_data(const std::vector<const RankReading*>& ranks);
+
+}  // namespace muster::why

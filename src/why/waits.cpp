@@ -1,0 +1,397 @@
+#include "why/waits.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "base/output_line.hpp"
+
+namespace muster::why {
+namespace {
+
+using inspect::Group;
+using inspect::Operation;
+using In = StackReading::In;
+using What = Gathering::What;
+
+// What all ranks know of one process group.
+struct GroupState {
+  std::string name;  // empty: the default group
+  std::set<int> members = {};
+  std::unordered_map<int, std::int64_t> begun = {};  // by rank
+  double longest_gap_s = 0;
+  bool has_all = false;  // of the job
+};
+using GroupStates = std::map<std::string, GroupState>;
+
+std::int64_t begun_in(const Group& group) {
+  std::int64_t begun = group.begun;
+  for (const Operation& operation : group.operations) {
+    if (!is_point_to_point(operation.name)) begun = std::max(begun, operation.number);
+  }
+  return begun;
+}
+
+GroupStates read_groups(const std::vector<RankReading>& ranks) {
+  GroupStates states;
+  for (const RankReading& rank : ranks) {
+    if (rank.view == nullptr) continue;
+    for (const Group& group : rank.view->groups) {
+      GroupState& state = states[key_of(group)];
+      if (!is_default(group)) state.name = group.name;
+      // Its members are all ranks of the job, and there is no need to say so for each of them.
+      if (is_default(group) && group.ranks.empty() && !state.has_all) {
+        for (const RankReading& member : ranks) state.members.insert(member.rank);
+        state.has_all = true;
+      }
+      // The members are the same on all ranks: reading them once keeps this linear in the ranks.
+      if (state.begun.empty()) state.members.insert(group.ranks.begin(), group.ranks.end());
+      state.members.insert(rank.rank);
+      state.begun[rank.rank] = std::max(state.begun[rank.rank], begun_in(group));
+      state.longest_gap_s = std::max(state.longest_gap_s, group.longest_gap_s);
+    }
+  }
+  return states;
+}
+
+// The oldest one that is not done; null: none.
+const Operation* pending_in(const Group& group) {
+  const Operation* oldest = nullptr;
+  for (const Operation& operation : group.operations) {
+    if (operation.done || is_point_to_point(operation.name)) continue;
+    if (oldest == nullptr || operation.number < oldest->number) oldest = &operation;
+  }
+  return oldest;
+}
+
+struct Message {
+  const Operation* operation = nullptr;
+  const Group* group = nullptr;
+};
+
+// A pending send or receive that the rank recorded.
+std::optional<Message> pending_message(const RankReading& rank) {
+  for (const Group& group : rank.view->groups) {
+    for (const Operation& operation : group.operations) {
+      if (operation.done || !is_point_to_point(operation.name)) continue;
+      return Message{.operation = &operation, .group = &group};
+    }
+  }
+  return std::nullopt;
+}
+
+// The peer of "send 0->1" or "recv 1<-0", as a rank of the job.
+std::optional<int> peer_of(const Message& message) {
+  const std::string& name = message.operation->name;
+  std::size_t arrow = name.find("->");
+  if (arrow == std::string::npos) arrow = name.find("<-");
+  if (arrow == std::string::npos) return std::nullopt;
+  int peer = 0;
+  const char* begin = name.data() + arrow + 2;
+  if (std::from_chars(begin, name.data() + name.size(), peer).ec != std::errc()) {
+    return std::nullopt;
+  }
+  const std::vector<int>& members = message.group->ranks;
+  if (members.empty()) return peer;
+  if (peer < 0 || static_cast<std::size_t>(peer) >= members.size()) return std::nullopt;
+  return members[static_cast<std::size_t>(peer)];
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+bool has_groups(const RankReading& rank) {
+  return rank.view != nullptr && !rank.view->groups.empty();
+}
+
+// Whether a rank without records may be in the operation all the same.
+bool may_have_begun(const RankReading& rank) {
+  return rank.view != nullptr && !rank.view->recorded && !rank.elsewhere &&
+         (rank.stack.in == In::kOperation || rank.main == nullptr) &&
+         rank.activity != Activity::kEnded && rank.activity != Activity::kUnseen;
+}
+
+class Finder {
+ public:
+  explicit Finder(const std::vector<RankReading>& ranks)
+      : ranks_(ranks), groups_(read_groups(ranks)) {
+    for (const RankReading& rank : ranks) by_number_[rank.rank] = &rank;
+  }
+
+  Waits find() {
+    find_recorded();
+    find_in_stacks();
+    Waits waits;
+    for (auto& [key, gathering] : recorded_) take(std::move(gathering), waits);
+    for (auto& [key, gathering] : stacks_) take(std::move(gathering), waits);
+    for (Gathering& gathering : messages_) take(std::move(gathering), waits);
+    std::stable_sort(
+        waits.gatherings.begin(), waits.gatherings.end(),
+        [](const Gathering& a, const Gathering& b) { return a.waiting.size() > b.waiting.size(); });
+    find_culprits(waits);
+    return waits;
+  }
+
+ private:
+  void find_recorded() {
+    for (const RankReading& rank : ranks_) {
+      if (rank.main == nullptr || rank.view == nullptr) continue;
+      for (const Group& group : rank.view->groups) {
+        if (const Operation* pending = pending_in(group)) add(rank, group, *pending);
+      }
+    }
+    for (auto& [key, gathering] : recorded_) {
+      gathering.age_s = median(ages_[key]);
+      find_missing(groups_.at(key.first), gathering);
+    }
+  }
+
+  void add(const RankReading& rank, const Group& group, const Operation& pending) {
+    const Key key{key_of(group), pending.number};
+    Gathering& gathering = recorded_[key];
+    if (!rank.elsewhere) {
+      gathering.waiting.push_back(&rank);
+      ages_[key].push_back(std::max(pending.age_s, 0.0));
+      waiting_.insert(&rank);
+    } else {
+      gathering.begun_elsewhere.push_back(&rank);
+    }
+    if (gathering.recorded) return;
+    const GroupState& state = groups_.at(key.first);
+    gathering.recorded = true;
+    gathering.group = state.name;
+    gathering.operation = pending.name;
+    gathering.number = pending.number;
+    gathering.sizes = pending.sizes;
+    gathering.longest_gap_s = std::max(state.longest_gap_s, 0.0);
+  }
+
+  void find_missing(const GroupState& state, Gathering& gathering) {
+    for (const int member : state.members) {
+      const auto rank = by_number_.find(member);
+      if (rank == by_number_.end()) continue;
+      const auto begun = state.begun.find(member);
+      // A rank that has ended takes part in nothing, whatever it has begun.
+      const bool ended = rank->second->activity == Activity::kEnded;
+      if (begun != state.begun.end() && begun->second >= gathering.number && !ended) continue;
+      if (begun == state.begun.end() && may_have_begun(*rank->second)) continue;
+      gathering.missing.push_back(rank->second);
+    }
+  }
+
+  // Ranks without a recorder, and what no recorder tells: messages and the rendezvous.
+  void find_in_stacks() {
+    for (const RankReading& rank : ranks_) {
+      if (rank.main == nullptr || rank.elsewhere || waiting_.contains(&rank)) continue;
+      if (const auto message = pending_message(rank)) {
+        add_message(rank, *message);
+      } else if (rank.stack.in == In::kOperation || rank.stack.in == In::kTeardown) {
+        stacks_[rank.stack.operation].waiting.push_back(&rank);
+      } else if (rank.stack.in == In::kRendezvous) {
+        stacks_[has_groups(rank) ? "the making of a process group" : ""].waiting.push_back(&rank);
+      }
+    }
+    merge_unnamed();
+    for (auto& [name, gathering] : stacks_) {
+      gathering.operation = name;
+      gathering.what = name.empty()              ? What::kRendezvous
+                       : is_point_to_point(name) ? What::kPointToPoint
+                                                 : What::kCollective;
+      if (!name.empty() && gathering.waiting.front()->stack.in == In::kTeardown) {
+        gathering.what = What::kTeardown;
+      }
+      for (const RankReading* rank : gathering.waiting) waiting_.insert(rank);
+    }
+    for (auto& [name, gathering] : stacks_) find_absent(gathering);
+  }
+
+  void add_message(const RankReading& rank, const Message& message) {
+    const auto peer = peer_of(message);
+    const auto found = by_number_.find(peer.value_or(-1));
+    if (found == by_number_.end()) {
+      stacks_[message.operation->name].waiting.push_back(&rank);
+      return;
+    }
+    messages_.push_back({.what = What::kPointToPoint,
+                         .operation = message.operation->name,
+                         .recorded = true,
+                         .waiting = {&rank},
+                         .missing = {found->second},
+                         .age_s = std::max(message.operation->age_s, 0.0),
+                         .longest_gap_s = std::max(message.group->longest_gap_s, 0.0)});
+    waiting_.insert(&rank);
+  }
+
+  // Where some stacks name the collective and others do not, it is the same one for all we know.
+  void merge_unnamed() {
+    const auto unnamed = stacks_.find(std::string(kUnnamedOperation));
+    if (unnamed == stacks_.end()) return;
+    Gathering* most = nullptr;
+    for (auto& [name, gathering] : stacks_) {
+      if (name.empty() || name == kUnnamedOperation || is_point_to_point(name)) continue;
+      if (gathering.waiting.front()->stack.in == In::kTeardown) continue;
+      if (most == nullptr || gathering.waiting.size() > most->waiting.size()) most = &gathering;
+    }
+    if (most == nullptr) return;
+    for (const RankReading* rank : unnamed->second.waiting) most->waiting.push_back(rank);
+    stacks_.erase(unnamed);
+  }
+
+  void find_absent(Gathering& gathering) const {
+    const std::unordered_set<const RankReading*> here(gathering.waiting.begin(),
+                                                      gathering.waiting.end());
+    Ranks busy_elsewhere;
+    for (const RankReading& rank : ranks_) {
+      if (here.contains(&rank)) continue;
+      if (gathering.what == What::kRendezvous && has_passed_rendezvous(rank)) continue;
+      if (gathering.what == What::kTeardown && rank.activity == Activity::kEnded) continue;
+      (waiting_.contains(&rank) ? busy_elsewhere : gathering.missing).push_back(&rank);
+    }
+    // Somebody who does not wait may be the one that a message comes from; if all wait, it is one
+    // of them, and for two ranks that receive, the other one.
+    const bool message = gathering.what == What::kPointToPoint;
+    if (message && !gathering.missing.empty()) return;
+    for (const RankReading* rank : busy_elsewhere) gathering.missing.push_back(rank);
+    if (message && gathering.missing.empty() && gathering.waiting.size() > 1) {
+      gathering.missing = gathering.waiting;
+    }
+  }
+
+  static bool has_passed_rendezvous(const RankReading& rank) {
+    return has_groups(rank) || rank.stack.in == In::kOperation || rank.stack.in == In::kTeardown;
+  }
+
+  void take(Gathering gathering, Waits& waits) const {
+    if (!gathering.waiting.empty()) waits.gatherings.push_back(std::move(gathering));
+  }
+
+  void find_culprits(Waits& waits) const {
+    std::set<int> culprits;
+    for (const Gathering& gathering : waits.gatherings) {
+      for (const RankReading* rank : gathering.missing) {
+        if (!waiting_.contains(rank)) culprits.insert(rank->rank);
+      }
+    }
+    for (const int rank : culprits) waits.culprits.push_back(by_number_.at(rank));
+    for (const RankReading& rank : ranks_) {
+      if (waiting_.contains(&rank)) waits.waiting.push_back(&rank);
+    }
+  }
+
+  using Key = std::pair<std::string, std::int64_t>;
+  const std::vector<RankReading>& ranks_;
+  GroupStates groups_;
+  std::unordered_map<int, const RankReading*> by_number_;
+  std::map<Key, Gathering> recorded_;
+  std::map<Key, std::vector<double>> ages_;
+  std::map<std::string, Gathering> stacks_;  // by operation; "": the rendezvous
+  std::vector<Gathering> messages_;          // whose peers are known, each by itself
+  std::unordered_set<const RankReading*> waiting_;
+};
+
+// Of the first gathering in which the rank waits for one of `alive`.
+std::optional<std::pair<const Gathering*, const RankReading*>> next_step(
+    const Waits& waits, const RankReading* rank,
+    const std::unordered_set<const RankReading*>& alive) {
+  for (const Gathering& gathering : waits.gatherings) {
+    if (std::find(gathering.waiting.begin(), gathering.waiting.end(), rank) ==
+        gathering.waiting.end()) {
+      continue;
+    }
+    for (const RankReading* other : gathering.missing) {
+      if (other != rank && alive.contains(other)) return std::pair(&gathering, other);
+    }
+  }
+  return std::nullopt;
+}
+
+// Without those that wait only for ranks that do not wait, again and again.
+std::unordered_set<const RankReading*> in_or_before_circles(const Waits& waits) {
+  std::unordered_set<const RankReading*> alive(waits.waiting.begin(), waits.waiting.end());
+  while (true) {
+    std::unordered_set<const RankReading*> left;
+    for (const Gathering& gathering : waits.gatherings) {
+      std::size_t awaited = 0;
+      const RankReading* only = nullptr;
+      for (const RankReading* rank : gathering.missing) {
+        if (!alive.contains(rank)) continue;
+        ++awaited;
+        only = rank;
+      }
+      for (const RankReading* rank : gathering.waiting) {
+        if (awaited > 1 || (awaited == 1 && only != rank)) left.insert(rank);
+      }
+    }
+    for (auto rank = left.begin(); rank != left.end();) {
+      rank = alive.contains(*rank) ? std::next(rank) : left.erase(rank);
+    }
+    if (left.size() == alive.size()) return alive;
+    alive = std::move(left);
+  }
+}
+
+}  // namespace
+
+Waits find_waits(const std::vector<RankReading>& ranks) {
+  return Finder(ranks).find();
+}
+
+std::vector<Step> find_circle(const Waits& waits) {
+  const std::unordered_set<const RankReading*> alive = in_or_before_circles(waits);
+  const auto first = std::find_if(waits.waiting.begin(), waits.waiting.end(),
+                                  [&](const RankReading* rank) { return alive.contains(rank); });
+  if (first == waits.waiting.end()) return {};
+  std::vector<Step> path;
+  const RankReading* rank = *first;
+  while (true) {
+    const auto again =
+        std::find_if(path.begin(), path.end(), [&](const Step& step) { return step.rank == rank; });
+    if (again != path.end()) return {again, path.end()};
+    const auto next = next_step(waits, rank, alive);
+    if (!next) return {};
+    path.push_back({rank, next->first});
+    rank = next->second;
+  }
+}
+
+std::string name_of(const Gathering& gathering) {
+  if (gathering.what == Gathering::What::kRendezvous) return "the rendezvous";
+  std::string name = gathering.operation.empty() ? "a collective" : gathering.operation;
+  if (gathering.number > 0) name += fmt::format(" #{}", gathering.number);
+  if (!gathering.group.empty()) name += fmt::format(" of group {}", gathering.group);
+  return name;
+}
+
+const Gathering* main_gathering(const Waits& waits, const RankReading& rank) {
+  for (const Gathering& gathering : waits.gatherings) {
+    if (std::find(gathering.missing.begin(), gathering.missing.end(), &rank) !=
+        gathering.missing.end()) {
+      return &gathering;
+    }
+  }
+  return nullptr;
+}
+
+bool is_default(const Group& group) {
+  return group.description == "default_pg" || group.name == "0" || group.name.empty();
+}
+
+std::string key_of(const Group& group) {
+  if (is_default(group)) return {};
+  std::vector<int> members = group.ranks;
+  std::sort(members.begin(), members.end());
+  // Ranks that do not know the members would be alone with a key that names them.
+  return group.name + (members.empty() ? "" : " " + ranks_text(members));
+}
+
+}  // namespace muster::why

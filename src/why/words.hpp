@@ -1,0 +1,40 @@
+// The wording that all verdicts share. Pure.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "why/rank_reading.hpp"
+
+namespace muster::why {
+
+// "0.4 s", "94 s", "12 min", "3.5 h"; a negative length of time counts as none.
+[[nodiscard]] std::string seconds_text(double seconds);
+
+// "98 %"; a share below zero counts as none.
+[[nodiscard]] std::string percent_text(double share);
+
+// "1 rank", "15 ranks".
+[[nodiscard]] std::string count_of_ranks(std::size_t count);
+
+// `one` for a single rank, `many` for several: "has", "have".
+[[nodiscard]] const char* verb(std::size_t count, const char* one, const char* many);
+
+// "rank 3 (n2)", "ranks 1,4-7 (n1, n3)". The hosts are left out when there are more than four.
+[[nodiscard]] std::string rank_names(const std::vector<const RankReading*>& ranks);
+
+// The hosts of these ranks, each once, in the order of their ranks.
+[[nodiscard]] std::vector<std::string> hosts_of(const std::vector<const RankReading*>& ranks);
+
+[[nodiscard]] std::vector<int> numbers_of(const std::vector<const RankReading*>& ranks);
+
+// What the rank is doing, to follow "rank 3 is": "at train.py:57 load_shard(), reading /data/x
+// (state D)". Never empty.
+[[nodiscard]] std::string whereabouts(const RankReading& rank);
+
+// "a, b and 3 more".
+[[nodiscard]] std::string listed(const std::vector<std::string>& items, std::size_t most);
+
+}  // namespace muster::why
