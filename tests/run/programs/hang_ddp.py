@@ -1,0 +1,26 @@
+"""Trains in steps over Gloo, until rank 1 waits for a shard of its data that does not come."""
+import datetime
+import os
+import sys
+import time
+
+import torch
+import torch.distributed as dist
+
+
+def load_shard():
+    while not os.path.exists("/tmp/shard-19"):
+        time.sleep(0.2)
+
+
+def main(timeout):
+    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=timeout))
+    for step in range(5):
+        if step == 3 and dist.get_rank() == 1:
+            load_shard()
+        dist.all_reduce(torch.ones(1000))
+        print("step", step, flush=True)
+    dist.destroy_process_group()
+
+
+main(float(sys.argv[1]))

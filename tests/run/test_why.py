@@ -1,0 +1,112 @@
+"""A job that hangs: muster why, and what a run says by itself when it stands still."""
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.run.launchers import ACTIVATE_TORCH, DEPS
+from tests.waiting import until
+
+pytestmark = pytest.mark.lab
+
+TWO = "n[1-2]"
+# Asks the process that looks after a run as another user of the machine would.
+ASK = """
+import os, socket, sys
+os.setgid(65534); os.setuid(65534)
+try:
+    socket.socket(socket.AF_UNIX).connect(sys.argv[1])
+except PermissionError as error:
+    print("refused:", error)
+"""
+# What forbids ptrace to everybody but root.
+UNDUMPABLE = """
+import ctypes, os, time
+ctypes.CDLL(None).prctl(4, 0, 0, 0, 0)
+print("up", flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.fixture(scope="session")
+def hanging(shared_folder):
+    """The script that hangs, and a folder with py-spy alone, which the tools' environment has."""
+    script = shared_folder / "hang_ddp.py"
+    shutil.copy(Path(__file__).parent / "programs/hang_ddp.py", script)
+    tools = shared_folder / "pyspy"
+    tools.mkdir(exist_ok=True)
+    if not (tools / "py-spy").exists():
+        (tools / "py-spy").symlink_to(DEPS / "tools/bin/py-spy")
+    number = 1 + script.read_text().splitlines().index("        time.sleep(0.2)")
+    return script, f"hang_ddp.py:{number} load_shard()", f"{ACTIVATE_TORCH}; PATH=$PATH:{tools}"
+
+
+def start_hanging(cluster, hanging, timeout, activate=ACTIVATE_TORCH, *flags):
+    run = cluster.start(None, "--engine", "torchrun", "--activate", activate, *flags, "--", "python", str(hanging[0]), str(timeout), hosts=TWO)
+    run.wait_for("step 2", 2, within=60)
+    return run
+
+
+def test_a_rank_that_does_not_come(cluster, hanging):
+    """The rank, its host and the line of its code, from another terminal; nothing is stopped, and the run ends well once the rank comes."""
+    run = start_hanging(cluster, hanging, 1000, hanging[2])
+
+    def accused():
+        asked = cluster.muster("why", "--json", run.id)
+        assert asked.returncode == 0, asked.stderr
+        verdict = json.loads(asked.stdout)
+        return verdict if verdict["hang"] else None
+
+    verdict = until("the verdict", accused, 60)  # half a minute of silence may be normal
+    assert (verdict["kind"], verdict["ranks"], verdict["hosts"]) == ("not-entered", [1], ["n2"]), verdict
+    shown = cluster.muster("why")
+    lines = shown.stdout.splitlines()
+    assert re.match(r"rank 1 \(n2\) has not entered all_reduce; 1 rank waits in it, for at most \d+ s$", lines[0]), shown.stdout
+    assert "hang_ddp.py" in shown.stdout and hanging[1] in shown.stdout, shown.stdout
+    kept = re.search(r"^evidence +(\S+)$", shown.stdout, re.MULTILINE)[1]
+    assert cluster.lab.shell("launcher", f"cat {kept}/why.txt") in shown.stdout
+    assert cluster.lab.shell("launcher", f"stat -c %a {kept} {kept}/*").split() == ["700", "600", "600", "600"]
+    cluster.lab.shell("n2", "touch /tmp/shard-19")
+    try:
+        assert run.end(60) == 0, run.said()
+    finally:
+        cluster.lab.shell("n2", "rm /tmp/shard-19")
+    after = cluster.muster("why", run.id)
+    assert after.returncode == 0 and after.stdout.startswith(lines[0][:30]) and "has ended" in after.stderr, after
+
+
+def test_who_was_missing_when_a_time_out_ended_the_job(cluster, hanging):
+    """c10d ends rank 0, which waited; muster names rank 1, which it waited for, with the line of its code."""
+    run = start_hanging(cluster, hanging, 5, hanging[2])
+    assert run.end(90) != 0, run.said()
+    said = run.errors[run.errors.index("muster: rank 0 has given up waiting"):]
+    assert re.search(r"muster:   rank 1 \(n2\) (has not|never) entered ", said), run.said()
+    assert hanging[1] in said, run.said()
+
+
+def test_a_run_that_is_idle_says_so_and_goes_on(cluster, every_engine):
+    run = cluster.start(every_engine["openmpi5"], "--idle-after", "4", "--", "sh", "-c", "echo up; [ $RANK = 1 ] && kill -STOP $$; sleep 1000", hosts=TWO)
+    run.wait_for(r"muster:   rank 1 \(n2\) is stopped", lines=run.err, within=60)
+    assert "no rank has printed, communicated or computed for" in run.errors, run.said()
+    assert cluster.muster("stop", run.id).returncode == 0
+    assert run.end() != 0 and "ended it" in run.errors or "stop" in run.errors, run.said()
+
+
+def test_an_idle_run_may_be_ended(cluster, every_engine):
+    run = cluster.run(every_engine["openmpi5"], "--idle-after", "4", "--end-if-idle", "--", "sh", "-c", "echo up; exec sleep 1000", hosts=TWO, within=60)
+    assert run.code == 124 and "communicated or computed for" in run.errors, run.said()
+
+
+def test_what_may_not_be_seen_is_said(cluster, every_engine):
+    """Ranks that forbid ptrace; and another user of the machine learns nothing."""
+    run = cluster.start(every_engine["openmpi5"], "--", "python3", "-c", UNDUMPABLE, hosts=TWO)
+    run.wait_for("up", 2)
+    shown = cluster.muster("why", run.id)
+    assert shown.returncode == 0, shown.stderr
+    assert re.search(r"^What could not be seen:\n(  .*\n)*  ranks 0-1 .*ptrace is not permitted", shown.stdout, re.MULTILINE), shown.stdout
+    folder = cluster.lab.shell("launcher", f"realpath ~/.local/state/muster/runs/{run.id}").strip()
+    asked = cluster.lab.exec("launcher", "python3", "-c", ASK, f"{folder}/ask", root=True)
+    assert asked.stdout.startswith("refused:"), asked
+    assert cluster.muster("stop", run.id).returncode == 0
+    run.end()
