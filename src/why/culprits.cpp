@@ -202,6 +202,10 @@ std::optional<Verdict> judge_silent_hosts(const Case& the, const Ranks& unseen) 
   return about(the, std::move(verdict), silent);
 }
 
+bool gave_up(const RankReading& rank) {
+  return rank.activity == Activity::kEnded && rank.state->timed_out;
+}
+
 std::optional<Verdict> judge_proven(const Case& the, const Ranks& suspects) {
   for (const Activity activity : {Activity::kStopped, Activity::kEnded, Activity::kInput}) {
     const Ranks ranks = with(suspects, activity);
@@ -225,6 +229,37 @@ std::optional<Verdict> judge_proven(const Case& the, const Ranks& suspects) {
 }
 
 }  // namespace
+
+std::optional<Verdict> judge_time_out(const Case& the) {
+  Ranks impatient;
+  for (const RankReading& rank : the.ranks) {
+    if (gave_up(rank)) impatient.push_back(&rank);
+  }
+  if (impatient.empty()) return std::nullopt;
+  Ranks suspects;
+  for (const RankReading& rank : the.ranks) {
+    const auto& waiting = the.waits.waiting;
+    const bool waits = std::find(waiting.begin(), waiting.end(), &rank) != waiting.end();
+    if (!waits && !gave_up(rank)) suspects.push_back(&rank);
+  }
+  if (suspects.empty()) return std::nullopt;
+  const Activity activity = suspects.front()->activity;
+  const bool alike = std::all_of(suspects.begin(), suspects.end(), [&](const RankReading* rank) {
+    return rank->activity == activity;
+  });
+  Verdict verdict{.kind = Kind::kNotEntered, .hang = true};
+  verdict.headline = rank_names(suspects) + " ";
+  if (alike && activity != Activity::kWorks) {
+    Wording wording = wording_for(activity, suspects, nullptr);
+    verdict.kind = wording.kind;
+    verdict.headline += wording.text;
+  } else {
+    verdict.headline += "did not come in time";
+  }
+  verdict.headline += fmt::format("; {} waited until {} timed out", rank_names(impatient),
+                                  impatient.size() == 1 ? "it" : "they");
+  return about(the, std::move(verdict), suspects);
+}
 
 std::optional<Verdict> judge_culprits(const Case& the, bool proven) {
   const Ranks suspects = suspects_of(the);

@@ -93,17 +93,43 @@ std::string operations_section(const std::vector<RankReading>& ranks) {
   return text;
 }
 
+std::string frames_text(std::size_t count) {
+  return fmt::format("{} {}", count, verb(count, "frame", "frames"));
+}
+
+// Frames without a name, as in a program without symbols, are told by their number.
+std::vector<std::string> frame_lines(const inspect::Stack& stack) {
+  std::vector<std::string> lines;
+  std::size_t nameless = 0;
+  const auto add_nameless = [&] {
+    if (nameless > 0) lines.push_back(fmt::format("({} without a name)", frames_text(nameless)));
+    nameless = 0;
+  };
+  for (const inspect::Frame& frame : stack.frames) {
+    std::string text = frame_text(frame);
+    if (text == "?") {
+      ++nameless;
+      continue;
+    }
+    add_nameless();
+    lines.push_back(std::move(text));
+  }
+  add_nameless();
+  return lines;
+}
+
 std::string stacks_text(const inspect::RankView& view) {
   std::string text;
   for (const inspect::Stack& stack : view.stacks) {
     if (stack.frames.empty()) continue;
     text +=
         fmt::format("    {} ({}):\n", stack.python ? "Python" : "native", printable(stack.source));
-    for (std::size_t i = 0; i < std::min(stack.frames.size(), kMostFrames); ++i) {
-      text += line_of("      " + frame_text(stack.frames[i]));
+    const std::vector<std::string> lines = frame_lines(stack);
+    for (std::size_t i = 0; i < std::min(lines.size(), kMostFrames); ++i) {
+      text += line_of("      " + lines[i]);
     }
-    if (stack.frames.size() > kMostFrames) {
-      text += fmt::format("      and {} more frames\n", stack.frames.size() - kMostFrames);
+    if (lines.size() > kMostFrames) {
+      text += fmt::format("      and {} more frames\n", lines.size() - kMostFrames);
     }
   }
   return text;
@@ -148,31 +174,33 @@ std::string states_section(const std::vector<RankReading>& ranks) {
 }
 
 std::string hosts_section(const Scene& scene) {
-  std::vector<std::string> lines;
+  std::map<std::string, std::vector<std::string>> hosts;  // by what is said of them
   for (const auto& [host, logs] : scene.kernel_logs) {
-    for (const std::string& log : logs) lines.push_back(host + ": kernel: " + log);
+    for (const std::string& log : logs) hosts["kernel: " + log].push_back(host);
   }
   for (const auto& [host, view] : scene.hosts) {
-    for (const std::string& disk : view.full_disks) lines.push_back(host + ": full: " + disk);
+    for (const std::string& disk : view.full_disks) hosts["full: " + disk].push_back(host);
     for (const inspect::Counter& c : view.counters) {
-      lines.push_back(
-          fmt::format("{}: {} of {}: {} ({:+})", host, c.name, c.device, c.value, c.change));
+      hosts[fmt::format("{} of {}: {} ({:+})", c.name, c.device, c.value, c.change)].push_back(
+          host);
     }
     if (view.processors > 0 && view.load > view.processors) {
-      lines.push_back(
-          fmt::format("{}: load {:.1f} on {} processors", host, view.load, view.processors));
+      hosts[fmt::format("load {:.0f} on {} processors", view.load, view.processors)].push_back(
+          host);
     }
     for (const std::string& line : report::cut_lines(printable_lines(view.nccl), kTextWidth, 4)) {
-      lines.push_back(host + ": NCCL: " + line);
+      hosts["NCCL: " + line].push_back(host);
     }
   }
-  if (lines.empty()) return {};
+  if (hosts.empty()) return {};
   std::string text = "Hosts:\n";
-  for (std::size_t i = 0; i < std::min(lines.size(), 2 * kMostGroups); ++i) {
-    text += line_of("  " + lines[i]);
+  std::size_t shown = 0;
+  for (const auto& [what, who] : hosts) {
+    if (++shown > 2 * kMostGroups) break;
+    text += line_of(fmt::format("  {}: {}", listed(who, kMostGroups), what));
   }
-  if (lines.size() > 2 * kMostGroups) {
-    text += fmt::format("  and {} more in the evidence file\n", lines.size() - 2 * kMostGroups);
+  if (hosts.size() > 2 * kMostGroups) {
+    text += fmt::format("  and {} more in the evidence file\n", hosts.size() - 2 * kMostGroups);
   }
   return text;
 }

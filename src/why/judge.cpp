@@ -16,6 +16,7 @@ constexpr double kGaps = 3;              // times the longest pause before
 constexpr double kPollingCpu = 0.3;
 constexpr std::size_t kMostPlaceLines = 6;
 constexpr std::size_t kMostSignals = 4;
+constexpr std::size_t kMostSignalHosts = 6;  // in the line of one
 constexpr std::size_t kMostConnections = 4;
 constexpr double kOverload = 1.5;  // runnable processes per processor
 
@@ -42,30 +43,37 @@ std::string last_operation(const RankReading& rank) {
                      seconds_text(last->age_s));
 }
 
-void add_signals(const Case& the, const std::vector<std::string>& hosts, Verdict& verdict) {
-  std::vector<std::string> signals;
-  const auto add = [&](const std::string& host, const std::string& text) {
-    signals.push_back(host + ": " + text);
-  };
+// Of each host what else may matter, what is said of the accused ones first.
+void add_signals(const Case& the, const std::vector<std::string>& accused, Verdict& verdict) {
+  std::map<std::string, std::vector<std::string>> hosts;  // by what is said of them
   for (const auto& [host, lines] : the.scene.kernel_logs) {
-    for (const std::string& line : lines) add(host, "the kernel says: " + line);
+    for (const std::string& line : lines) hosts["the kernel says: " + line].push_back(host);
   }
   for (const auto& [host, view] : the.scene.hosts) {
-    for (const std::string& disk : view.full_disks) add(host, "full: " + disk);
+    for (const std::string& disk : view.full_disks) hosts["full: " + disk].push_back(host);
     for (const inspect::Counter& c : view.counters) {
-      if (c.change > 0) add(host, fmt::format("{} of {} grew by {}", c.name, c.device, c.change));
+      if (c.change <= 0) continue;
+      hosts[fmt::format("{} of {} grew by {}", c.name, c.device, c.change)].push_back(host);
     }
     if (view.processors > 0 && view.load > kOverload * view.processors) {
-      add(host,
-          fmt::format("{:.0f} processes want to run on {} processors", view.load, view.processors));
+      hosts[fmt::format("{:.0f} processes want to run on {} processors", view.load,
+                        view.processors)]
+          .push_back(host);
     }
   }
-  for (const std::string& host : the.scene.silent_hosts) add(host, "did not answer the inspection");
-  // What is said of the accused hosts comes first.
-  std::stable_partition(signals.begin(), signals.end(), [&](const std::string& signal) {
-    return std::any_of(hosts.begin(), hosts.end(),
-                       [&](const std::string& host) { return signal.starts_with(host + ":"); });
-  });
+  for (const std::string& host : the.scene.silent_hosts) {
+    hosts["did not answer the inspection"].push_back(host);
+  }
+  std::vector<std::string> signals;
+  std::size_t of_accused = 0;
+  for (const auto& [what, who] : hosts) {
+    const bool first =
+        std::find_first_of(who.begin(), who.end(), accused.begin(), accused.end()) != who.end();
+    const auto place = signals.begin() + static_cast<std::ptrdiff_t>(of_accused);
+    signals.insert(first ? place : signals.end(),
+                   fmt::format("{}: {}", listed(who, kMostSignalHosts), what));
+    if (first) ++of_accused;
+  }
   const std::size_t shown = std::min(signals.size(), kMostSignals);
   verdict.details.insert(verdict.details.end(), signals.begin(),
                          signals.begin() + static_cast<std::ptrdiff_t>(shown));
@@ -210,6 +218,7 @@ Verdict judge(const Scene& scene) {
   if (the.ranks.empty()) {
     return {.kind = Kind::kUnknown, .headline = "nothing is known of the ranks of this job"};
   }
+  if (auto verdict = judge_time_out(the)) return *verdict;
   if (auto verdict = judge_progress(the)) return *verdict;
   if (auto verdict = judge_culprits(the, true)) return *verdict;
   if (auto verdict = judge_mismatch(the)) return *verdict;

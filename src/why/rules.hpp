@@ -47,6 +47,8 @@ struct Patience {
 [[nodiscard]] Verdict about(const Case& the, Verdict verdict, const Ranks& ranks);
 void add_connections(const Case& the, Verdict& verdict);
 
+// Ranks that have given up waiting tell nothing any more, but somebody kept them waiting.
+[[nodiscard]] std::optional<Verdict> judge_time_out(const Case& the);
 [[nodiscard]] std::optional<Verdict> judge_progress(const Case& the);
 // Ranks that others wait for, by what they do; `proven`: only what no healthy rank does.
 [[nodiscard]] std::optional<Verdict> judge_culprits(const Case& the, bool proven);

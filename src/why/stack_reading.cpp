@@ -20,6 +20,7 @@ using In = StackReading::In;
 
 constexpr std::size_t kLongestFunction = 60;
 constexpr std::size_t kMostPlaces = 3;  // frames in a place
+constexpr std::string_view kNameless = "?";
 
 bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
@@ -210,13 +211,14 @@ constexpr auto kNativeLibraries = std::to_array<std::string_view>(
      "void c10d::"});
 // Of the C library, which has no prefix of its own.
 constexpr auto kLibc = std::to_array<std::string_view>(
-    {"nanosleep", "usleep",  "sleep",     "poll",        "ppoll",   "select",       "pselect",
-     "read",      "pread64", "pwrite",    "write",       "readv",   "writev",       "recv",
-     "recvfrom",  "recvmsg", "send",      "sendto",      "sendmsg", "open",         "open64",
-     "openat",    "fsync",   "fdatasync", "waitpid",     "wait4",   "wait",         "flock",
-     "fcntl",     "fcntl64", "lockf",     "sched_yield", "syscall", "start_thread", "clone",
-     "clone3",    "malloc",  "free",      "memcpy",      "memset",  "pause",        "accept",
-     "connect",   "ioctl",   "fread",     "fwrite",      "fgets",   "getline"});
+    {"nanosleep", "usleep",  "sleep",      "poll",        "ppoll",   "select",       "pselect",
+     "read",      "pread64", "pwrite",     "write",       "readv",   "writev",       "recv",
+     "recvfrom",  "recvmsg", "send",       "sendto",      "sendmsg", "open",         "open64",
+     "openat",    "fsync",   "fdatasync",  "waitpid",     "wait4",   "wait",         "flock",
+     "fcntl",     "fcntl64", "lockf",      "sched_yield", "syscall", "start_thread", "clone",
+     "clone3",    "malloc",  "free",       "memcpy",      "memset",  "pause",        "accept",
+     "connect",   "ioctl",   "fread",      "fwrite",      "fgets",   "getline",      "kill",
+     "raise",     "abort",   "sigsuspend", "futex"});
 
 bool starts_with_any(std::string_view text, std::span<const std::string_view> words) {
   return std::any_of(words.begin(), words.end(),
@@ -295,7 +297,7 @@ StackReading read_native(const Stack& stack) {
   bool interpreter = false;
   for (const Frame& frame : stack.frames) {
     const std::string function = without_version(without_arguments(demangled(frame.function)));
-    if (function.empty()) continue;
+    if (function.empty() || function == kNameless) continue;
     // What called the interpreter is the same in every program.
     if (function.starts_with("_PyEval_EvalFrame")) {
       interpreter = true;
@@ -401,7 +403,8 @@ bool is_point_to_point(std::string_view operation) {
 std::string frame_text(const Frame& frame) {
   if (frame.file.empty()) {
     const std::string name = without_version(without_arguments(demangled(frame.function)));
-    return report::cut_line(name.empty() ? "?" : name, kLongestFunction) + "()";
+    if (name.empty() || name == kNameless) return std::string(kNameless);
+    return report::cut_line(name, kLongestFunction) + "()";
   }
   std::string text(base_name(frame.file));
   if (frame.line > 0) text += fmt::format(":{}", frame.line);

@@ -35,8 +35,9 @@ std::string process_words(const RankReading& rank) {
                        process.command.empty() ? "?" : process.command,
                        process.call.empty() ? "" : call_words(process.call) + " ", process.state);
   }
-  if (!process.call.empty()) words = call_words(process.call);
-  if (process.state == "D" || process.state == "T" || process.state == "t") {
+  const bool is_stopped = process.state == "T" || process.state == "t";
+  if (!process.call.empty() && !is_stopped) words = call_words(process.call);
+  if (process.state == "D" || is_stopped) {
     const std::string state =
         fmt::format("state {}{}", process.state,
                     process.waits_in.empty() ? "" : ", in the kernel's " + process.waits_in);

@@ -143,7 +143,7 @@ def test_a_stopped_rank_is_a_stall(cluster, every_engine):
     assert re.search(r"muster: no rank has printed anything for \d+ s\nmuster:   rank 1 \(n2\) is stopped", run.errors), run.said()
     assert re.search(r"rank 1 \(n2\) is stopped.*; starting again", run.errors), run.said()
     evidence = cluster.lab.shell("launcher", f"cat ~/.local/state/muster/runs/{run.id}/why-1/why.txt")
-    assert "rank 1 (n2): state T" in evidence and "ranks 0, 2 (n1, n3): state S, in sleep" in evidence, evidence
+    assert "rank 1 (n2): state T" in evidence and "ranks 0,2 (n1, n3): state S, in sleep" in evidence, evidence
     cluster.settles(before, 5)
 
 
