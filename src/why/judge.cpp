@@ -79,6 +79,13 @@ void add_signals(const Case& the, const std::vector<std::string>& accused, Verdi
                          signals.begin() + static_cast<std::ptrdiff_t>(shown));
 }
 
+bool is_told_by(const std::string& headline, const std::string& whereabouts,
+                const RankReading& rank) {
+  const std::string place = place_of(rank);
+  return headline.find(whereabouts) != std::string::npos ||
+         (!place.empty() && headline.find(place) != std::string::npos);
+}
+
 }  // namespace
 
 Patience patience_of(const Scene& scene, const Gathering& gathering) {
@@ -137,6 +144,7 @@ Verdict about(const Case& the, Verdict verdict, const Ranks& ranks) {
   }
   for (std::size_t i = 0; i < std::min(places.size(), kMostPlaceLines); ++i) {
     const auto& [place, who] = places[i];
+    if (is_told_by(verdict.headline, place, *who.front())) continue;
     verdict.details.push_back(
         fmt::format("{} {} {}", rank_names(who), verb(who.size(), "is", "are"), place));
   }
@@ -225,6 +233,7 @@ Verdict judge(const Scene& scene) {
   if (auto verdict = judge_rendezvous(the)) return *verdict;
   if (auto verdict = judge_transport(the)) return *verdict;
   if (auto verdict = judge_culprits(the, false)) return *verdict;
+  if (auto verdict = judge_unclear(the)) return *verdict;
   if (auto verdict = judge_circle(the)) return *verdict;
   if (auto verdict = judge_stuck(the)) return *verdict;
   return judge_quiet(the);

@@ -35,9 +35,9 @@ bool is_stopped(const Process& process) {
          contains(process.waits_in, "ptrace_stop") || contains(process.waits_in, "do_signal_stop");
 }
 
-bool reads_input(const Process& process) {
-  return process.call.starts_with("read of standard input") || contains(process.call, "/dev/tty") ||
-         contains(process.call, "/dev/pts/");
+bool reads_terminal(const Process& process) {
+  return process.call.starts_with("read of ") &&
+         (contains(process.call, "/dev/tty") || contains(process.call, "/dev/pts/"));
 }
 
 bool waits_for_file_lock(const Process& process) {
@@ -117,7 +117,13 @@ Activity activity_of(RankReading& reading) {
   if (!works && explains([](const Process& process) { return process.state == "D"; })) {
     return Activity::kUninterruptible;
   }
-  if (!works && (explains(reads_input) || reading.stack.input)) return Activity::kInput;
+  if (!works && (explains(reads_terminal) || reading.stack.input)) return Activity::kInput;
+  // A process that a rank started may well wait for what the rank has to say; the rank itself has
+  // nobody who says anything.
+  if (!works && main.call.starts_with("read of standard input")) {
+    reading.subject = &main;
+    return Activity::kInput;
+  }
   if (works) return Activity::kWorks;
   if (explains(waits_for_file_lock) || reading.stack.lock) return Activity::kLock;
   // A process that runs all the time says more than one that sleeps.
@@ -176,9 +182,8 @@ RankReading read_rank(const RankState& state, const RankView* view, const HostVi
   } else if (view == nullptr) {
     reading.activity = Activity::kUnseen;
   } else if (reading.main == nullptr || is_gone(*reading.main)) {
-    // Without processes but with reasons why not: the inspection could not look.
-    const bool blind = view->processes.empty() && !view->not_seen.empty();
-    reading.activity = blind ? Activity::kUnseen : Activity::kEnded;
+    // Without any process the inspection could not look: one that is gone is seen as gone.
+    reading.activity = view->processes.empty() ? Activity::kUnseen : Activity::kEnded;
     reading.main = nullptr;
   } else {
     reading.activity = activity_of(reading);
