@@ -1,5 +1,6 @@
 #include "recorder/server.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <csignal>
@@ -11,9 +12,10 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
-#include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include "recorder/folder.hpp"
@@ -90,12 +92,55 @@ class WithoutSignals {
   sigset_t before_{};
 };
 
+// The server makes a thread for each processor that it may use, and at least 8. It needs few.
+class OnOneProcessor {
+ public:
+  OnOneProcessor() {
+    changed_ = sched_getaffinity(0, sizeof(before_), &before_) == 0;
+    for (int i = CPU_SETSIZE - 1; changed_ && i >= 0; --i) {
+      if (!CPU_ISSET(i, &before_)) continue;
+      cpu_set_t one;
+      CPU_ZERO(&one);
+      CPU_SET(i, &one);
+      changed_ = sched_setaffinity(0, sizeof(one), &one) == 0;
+      return;
+    }
+  }
+  ~OnOneProcessor() {
+    if (changed_) sched_setaffinity(0, sizeof(before_), &before_);
+  }
+  OnOneProcessor(const OnOneProcessor&) = delete;
+  OnOneProcessor& operator=(const OnOneProcessor&) = delete;
+
+ private:
+  cpu_set_t before_{};
+  bool changed_ = false;
+};
+
+// Where no more threads are allowed, the server would end the process.
+void check_room_for_threads() {
+  const unsigned count = std::max(8U, std::thread::hardware_concurrency()) + 2;
+  std::promise<void> all_made;
+  const std::shared_future<void> made = all_made.get_future().share();
+  std::vector<std::jthread> threads;
+  threads.reserve(count);
+  try {
+    for (unsigned i = 0; i < count; ++i) threads.emplace_back([made] { made.wait(); });
+  } catch (...) {
+    all_made.set_value();
+    throw;
+  }
+  all_made.set_value();
+}
+
 void* start_server(const std::string& path) {
   void* room = ::operator new(kRoomForServer, std::nothrow);
   if (room == nullptr) return nullptr;
   try {
     const Quiet quiet;
     const WithoutSignals without_signals;
+    const OnOneProcessor on_one_processor;
+    check_room_for_threads();
     worker_server_construct(room, path, kUnixSocket);
     return room;
   } catch (...) {
