@@ -50,14 +50,16 @@ def right_kind(case, verdict):
 
 
 def where_seen(case, verdict, screen):
-    """"verdict" or "evidence": in which part of the text the function or the line is; "no"; "" if there is no such truth."""
+    """"verdict" or "evidence": in which part of the text the function or the line is; "no"; "" if there is no such truth.
+
+    "?": not there, but a compiler may have put the function into its caller; a reader must decide."""
     where = case.get("truth", {}).get("where")
     if not where:
         return ""
     name = re.escape(Path(where["file"]).name)
     place = re.compile(rf"\b{re.escape(where['function'])}\b|{name}:{where['line']}\b")
     said = "\n".join([verdict["headline"], *verdict["details"]])
-    return "verdict" if place.search(said) else "evidence" if place.search(screen) else "no"
+    return "verdict" if place.search(said) else "evidence" if place.search(screen) else "no" if case["language"] == "python" else "?"
 
 
 def judge(case, verdict, code):
