@@ -16,7 +16,7 @@ using What = Gathering::What;
 
 constexpr double kProvenFor = 3;  // seconds: a view of several ranks is not of one moment
 constexpr double kTransportFor = 5;
-constexpr double kPollingFor = 300;  // ranks that poll look alike when they advance
+constexpr double kPollingFor = 300;
 constexpr std::size_t kMostSides = 6;
 constexpr std::size_t kMostSteps = 8;
 
@@ -117,10 +117,11 @@ CircleTime time_of(const Case& the, const std::vector<const Gathering*>& gatheri
     time.waited_s = std::min(time.waited_s, patience.waited_s);
     time.quiet = time.quiet && patience.quiet;
     // Nobody is left who could end the wait of ranks that all stand still.
-    const bool still = std::all_of(gathering->waiting.begin(), gathering->waiting.end(),
-                                   [](const RankReading* rank) { return rank->still; });
+    const bool still =
+        std::all_of(gathering->waiting.begin(), gathering->waiting.end(),
+                    [](const RankReading* rank) { return rank->still && !rank->polls; });
     const bool proven = gathering->recorded || (still && !moves_data(gathering->waiting));
-    time.limit_s = std::max(time.limit_s, proven ? kProvenFor : kPollingFor);
+    time.limit_s = std::max(time.limit_s, proven ? kProvenFor : patience.limit_s);
   }
   return time;
 }
@@ -186,10 +187,11 @@ std::optional<Verdict> at_several_places(const Case& the, const Gathering& gathe
     parts.push_back(
         fmt::format("{} {} at {}", rank_names(ranks), verb(ranks.size(), "is", "are"), place));
   }
-  Verdict verdict{.kind = Kind::kDifferentCollectives, .hang = true};
-  verdict.headline = fmt::format("ranks are in {} at different places: {}", name_of(gathering),
-                                 listed(parts, kMostSides));
   const bool has_few = sides.front().second.size() < sides.back().second.size();
+  Verdict verdict{.kind = has_few ? Kind::kDifferentCollectives : Kind::kEverybodyWaits,
+                  .hang = true};
+  verdict.headline = fmt::format("ranks wait for each other in {} at different places: {}",
+                                 name_of(gathering), listed(parts, kMostSides));
   return about(the, std::move(verdict), has_few ? sides.front().second : gathering.waiting);
 }
 
@@ -310,9 +312,11 @@ std::optional<Verdict> judge_stuck(const Case& the) {
   if (found == the.waits.gatherings.end()) return std::nullopt;
   const Patience patience = patience_of(the.scene, *found);
   const std::size_t n = found->waiting.size();
+  // In a program that mostly communicates, all ranks are often in the same call.
   const bool polls = std::any_of(found->waiting.begin(), found->waiting.end(),
-                                 [](const RankReading* rank) { return !rank->still; });
-  const double limit = !found->recorded && polls ? kPollingFor : patience.limit_s;
+                                 [](const RankReading* rank) { return rank->polls; });
+  const double limit =
+      !found->recorded && polls ? std::max(kPollingFor, patience.limit_s) : patience.limit_s;
   const std::string who =
       fmt::format("{} {} in {}", count_of_ranks(n), verb(n, "is", "are"), name_of(*found));
   const std::string how_long =

@@ -133,6 +133,73 @@ TEST(Judge, DoesNotAccuseWhatItCannotSee) {
   });
 }
 
+// Ranks of an MPI program, which poll; all but one are in this call.
+Builder polling(int ranks, int elsewhere, const std::string& call) {
+  Builder scene(ranks);
+  for (int rank = 0; rank < ranks; ++rank) {
+    if (rank == elsewhere) continue;
+    scene.native(rank, {"epoll_wait", "opal_progress", "PMPI_" + call, "step", "main"});
+    scene.doing(rank, "R", "", 0.2).rank(rank).first_frames = scene.rank(rank).stacks[0].frames;
+  }
+  return scene.without_recorder();
+}
+
+TEST(Judge, IsSlowToAccuseRanksThatPoll) {
+  expect_verdicts({
+      {"one sleeps, and the others stay in their call",
+       [] {
+         return polling(4, 3, "Allreduce")
+             .native(3, {"nanosleep", "load", "main"})
+             .doing(3, "S", "sleep");
+       },
+       Kind::kNotEntered,
+       true,
+       {3}},
+      {"the others move",
+       [] {
+         Builder scene = polling(4, 3, "Allreduce").native(3, {"nanosleep", "load", "main"});
+         scene.rank(1).first_frames = {{.function = "step"}, {.function = "main"}};
+         return scene.doing(3, "S", "sleep");
+       },
+       Kind::kWaiting,
+       false,
+       {}},
+      {"different calls, in which they stay",
+       [] {
+         Builder scene = polling(4, 2, "Allreduce").native(2, {"PMPI_Barrier", "finish", "main"});
+         scene.doing(2, "R", "", 0.2).rank(2).first_frames = scene.rank(2).stacks[0].frames;
+         scene.scene().silent_s = 90;
+         return scene;
+       },
+       Kind::kDifferentCollectives,
+       true,
+       {2}},
+      {"different calls for a moment",
+       [] {
+         Builder scene = polling(4, 2, "Allreduce").native(2, {"PMPI_Barrier", "finish", "main"});
+         scene.doing(2, "R", "", 0.2).rank(2).first_frames = {{.function = "main"}};
+         return scene;
+       },
+       Kind::kWaiting,
+       false,
+       {}},
+      {"all in one call, as in a program that mostly communicates",
+       [] {
+         Builder scene = polling(4, -1, "Allreduce");
+         scene.scene().silent_s = 200;
+         return scene;
+       },
+       Kind::kWaiting,
+       false,
+       {}},
+      {"all in one call for very long",
+       [] { return polling(4, -1, "Allreduce"); },
+       Kind::kUnknown,
+       true,
+       {0, 1, 2, 3}},
+  });
+}
+
 TEST(Judge, CountsTheBackendsOfAGroupSeparately) {
   Builder scene(4);
   for (const int rank : {0, 1, 2, 3}) {
@@ -177,6 +244,13 @@ TEST(Judge, NamesThePlacesOfCallsOfOneName) {
   const Verdict verdict = judge(scene);
   EXPECT_EQ(name_of(verdict.kind), "different-collectives") << all_of(verdict);
   EXPECT_EQ(verdict.ranks, std::vector{2});
+}
+
+TEST(Judge, SeesWorkOnAHostThatHasMoreToDoThanProcessors) {
+  Builder scene = missing(400).doing(3, "R", "", 0.26);
+  scene.scene().hosts["n4"].processors = 2;
+  scene.scene().hosts["n4"].load = 10;
+  EXPECT_EQ(name_of(judge(scene).kind), "working") << all_of(judge(scene));
 }
 
 TEST(Judge, SaysThatNobodySends) {
