@@ -31,7 +31,7 @@ worker_server_construct(void* self, const std::string& path, int port) __asm__(
 [[gnu::weak]] extern void worker_server_shut_down(void* self) __asm__(
     "_ZN4c10d13control_plane12WorkerServer8shutdownEv");
 // Messages of this level and above are printed: 1 for warnings, 2 for errors.
-extern "C" [[gnu::weak]] int FLAGS_caffe2_log_level;
+extern "C" [[gnu::weak]] int FLAGS_caffe2_log_level;  // NOLINT(readability-identifier-naming)
 
 namespace muster::recorder {
 namespace {
@@ -174,13 +174,15 @@ bool serve() {
   const int folder = open_private_folder(path);
   if (folder < 0) return false;
   const auto name = free_socket_name(folder);
-  if (name) state.server = start_server(socket_path(folder, *name));
+  if (name) {
+    state.server = start_server(socket_path(folder, *name));
+    state.name = *name;
+  }
   if (state.server == nullptr) {
     ::close(folder);
     return false;
   }
   state.folder = folder;
-  state.name = *name;
   g_serving_pid = getpid();
   [[maybe_unused]] static const int registered = std::atexit([] { stop_serving(); });
   return true;

@@ -21,6 +21,8 @@ def test_ranks_tell_which_collective_they_wait_in(host, python, scripts):
         until("both ranks are where they wait", lambda: len(job.times("ready")) == 2 or job.process.poll() is not None, within=60)
         assert len(list(recorders.iterdir())) == 2, job.said()
         done = [(1, "gloo:all_reduce", True), (2, "gloo:all_reduce", True)]
+        # PyTorch records the end of an operation after the program knows of it.
+        until("PyTorch has recorded both ends", lambda: sum(ended for groups in collectives(recorders, "fr_trace_json") for _, _, ended in groups["0"]) == 4, within=10)
         assert [groups["0"] for groups in collectives(recorders, "fr_trace_json")] == [done, [*done, (3, "gloo:all_reduce", False)]]
         first = (1, "mpi:broadcast", True)
         over_mpi = collectives(recorders, "muster_operations")

@@ -37,6 +37,8 @@ def test_operations_over_gloo(build, ranks, tmp_path):
     try:
         for process in job.processes:
             assert "over gloo" in process.stdout.readline()
+        # PyTorch records the end of an operation after the program knows of it.
+        until("PyTorch has recorded all ends", lambda: all(done for groups in collectives(folder, "fr_trace_json") for group in groups.values() for _, _, done in group), 10)
         told = collectives(folder, "fr_trace_json")
     finally:
         for process in job.processes:
