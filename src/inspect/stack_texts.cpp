@@ -1,6 +1,7 @@
 #include "inspect/stack_texts.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -94,15 +95,21 @@ bool is_word_start(std::string_view text, std::size_t at) {
   return at == 0 || text[at - 1] == ' ' || text[at - 1] == ':';
 }
 
-bool is_of_library(const std::string& file) {
-  return file.empty() || file.starts_with('<') || file == "???" ||
-         file.find("/site-packages/") != std::string::npos ||
-         file.find("/dist-packages/") != std::string::npos ||
-         file.find("/lib/python3") != std::string::npos ||
-         file.find("/lib64/python3") != std::string::npos ||
-         file.find("/lib/pypy3") != std::string::npos;
-}
-
+// Some tools shorten the files of libraries to what follows the folder that was searched.
+constexpr auto kStandardFiles = std::to_array<std::string_view>(
+    {"threading.py",  "queue.py",     "selectors.py",   "subprocess.py", "socket.py",
+     "ssl.py",        "pdb.py",       "bdb.py",         "cmd.py",        "runpy.py",
+     "contextlib.py", "functools.py", "genericpath.py", "posixpath.py",  "os.py",
+     "pathlib.py",    "random.py",    "pickle.py",      "gzip.py",       "zipfile.py",
+     "tarfile.py",    "shutil.py",    "csv.py",         "tempfile.py",   "signal.py",
+     "code.py",       "codecs.py",    "copy.py",        "glob.py",       "fnmatch.py",
+     "inspect.py",    "traceback.py", "_bootstrap.py"});
+constexpr auto kPackages = std::to_array<std::string_view>(
+    {"torch/",      "torchvision/", "numpy/",        "multiprocessing/", "concurrent/",
+     "asyncio/",    "importlib/",   "json/",         "logging/",         "email/",
+     "http/",       "urllib/",      "muster_torch/", "mpi4py/",          "pandas/",
+     "scipy/",      "PIL/",         "transformers/", "datasets/",        "lightning/",
+     "accelerate/", "filelock/",    "encodings/",    "collections/",     "ctypes/"});
 }  // namespace
 
 std::vector<Frame> parse_pyspy(std::string_view json, pid_t pid) {
@@ -178,6 +185,20 @@ std::string short_function(std::string_view demangled) {
   if (blank != std::string::npos) kept.erase(0, blank + 1);
   if (kept.empty()) return "?";
   return printable(std::string_view(kept).substr(0, kLongestFunction));
+}
+
+bool is_of_library(std::string_view file) {
+  if (file.empty() || file == "???") return true;
+  // What `python -c` runs is the user's; "<frozen os>" and "<__array_function__ internals>" are
+  // not.
+  if (file.starts_with('<')) return file != "<string>" && file != "<stdin>";
+  for (const std::string_view part :
+       {"/site-packages/", "/dist-packages/", "/lib/python3", "/lib64/python3", "/lib/pypy3"}) {
+    if (file.find(part) != std::string_view::npos) return true;
+  }
+  if (std::ranges::find(kStandardFiles, file) != std::end(kStandardFiles)) return true;
+  return std::ranges::any_of(kPackages,
+                             [&](std::string_view package) { return file.starts_with(package); });
 }
 
 std::string users_place(std::span<const Frame> frames) {

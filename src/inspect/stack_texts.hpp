@@ -27,6 +27,9 @@ constexpr std::size_t kMostFrames = 64;
 // A C++ function without arguments, template arguments and return type.
 [[nodiscard]] std::string short_function(std::string_view demangled);
 
+// Whether a Python file belongs to the standard library or to a package rather than to the user.
+[[nodiscard]] bool is_of_library(std::string_view file);
+
 // "train.py:57 load_shard": the innermost frame outside of Python's library and of packages. Empty:
 // there is none.
 [[nodiscard]] std::string users_place(std::span<const Frame> frames);

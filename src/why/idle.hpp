@@ -5,9 +5,9 @@
 
 namespace muster::why {
 
-// No collective has advanced, and no rank outside of one has computed, read or written. A rank that
-// waits inside MPI may use a whole processor: it counts as waiting if it tells its collectives.
-// False where nothing was seen.
+// Every running rank was seen, no collective has advanced, and no rank has computed, read or
+// written. A rank that waits in a collective over MPI or NCCL may use a whole processor: that does
+// not count as computing if the rank tells its collectives.
 [[nodiscard]] bool is_idle(const Scene& scene);
 
 }  // namespace muster::why

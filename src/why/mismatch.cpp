@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <limits>
 #include <map>
 #include <string_view>
 #include <unordered_map>
@@ -20,17 +21,22 @@ using inspect::Operation;
 // The collectives of one group as each of its ranks recorded them.
 struct Histories {
   std::string group = {};
+  std::string backend = {};
   std::map<const RankReading*, std::map<std::int64_t, const Operation*>> by_rank = {};
   double age_s = 0;  // the longest wait
   bool waits = false;
 };
 
-std::map<std::string, Histories> read_histories(const std::vector<RankReading>& ranks) {
-  std::map<std::string, Histories> all;
+// Each backend of a group numbers its own collectives.
+using HistoryKey = std::pair<std::string, std::string>;  // of the group, and its backend
+
+std::map<HistoryKey, Histories> read_histories(const std::vector<RankReading>& ranks) {
+  std::map<HistoryKey, Histories> all;
   for (const RankReading& rank : ranks) {
     if (rank.view == nullptr) continue;
     for (const Group& group : rank.view->groups) {
-      Histories& histories = all[key_of(group)];
+      Histories& histories = all[{key_of(group), group.backend}];
+      histories.backend = group.backend;
       if (!is_default(group)) histories.group = group.name;
       for (const Operation& operation : group.operations) {
         if (is_point_to_point(operation.name) || operation.number <= 0) continue;
@@ -45,11 +51,17 @@ std::map<std::string, Histories> read_histories(const std::vector<RankReading>& 
 }
 
 // Of these, every rank passes equally many elements. The others may differ by right.
-bool wants_equal_sizes(const std::string& name) {
+bool wants_equal_sizes(const std::string& name, const std::string& backend) {
   constexpr auto kNames = std::to_array<std::string_view>(
-      {"all_reduce", "allreduce", "reduce", "broadcast", "reduce_scatter", "_reduce_scatter_base",
-       "reduce_scatter_tensor", "all_reduce_coalesced", "allreduce_coalesced"});
-  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+      {"all_reduce", "allreduce", "all_reduce_coalesced", "allreduce_coalesced", "reduce",
+       "broadcast", "reduce_scatter", "_reduce_scatter_base", "reduce_scatter_tensor",
+       "reduce_scatter_tensor_coalesced", "_all_gather_base", "_allgather_base",
+       "all_gather_into_tensor", "all_gather_into_tensor_coalesced",
+       "allgather_into_tensor_coalesced"});
+  if (std::find(kNames.begin(), kNames.end(), name) != kNames.end()) return true;
+  // PyTorch makes broadcasts of NCCL out of an all_gather of different sizes.
+  const bool gathers_equal = backend == "gloo" || backend == "mpi";
+  return gathers_equal && (name == "all_gather" || name == "allgather");
 }
 
 // Equal for operations that fit together.
@@ -59,13 +71,13 @@ std::string shape_of(const Operation& operation) {
   return fmt::format("{} {}", total, operation.types);
 }
 
-bool shapes_are_known(const std::vector<std::pair<const RankReading*, const Operation*>>& at) {
-  return std::all_of(at.begin(), at.end(), [](const auto& one) {
-    return !elements_of(one.second->sizes).empty() && wants_equal_sizes(one.second->name);
+using At = std::vector<std::pair<const RankReading*, const Operation*>>;
+
+bool are_shapes_comparable(const At& at, const std::string& backend) {
+  return std::all_of(at.begin(), at.end(), [&](const auto& one) {
+    return !elements_of(one.second->sizes).empty() && wants_equal_sizes(one.second->name, backend);
   });
 }
-
-using At = std::vector<std::pair<const RankReading*, const Operation*>>;
 
 // All that was recorded, by number.
 std::map<std::int64_t, At> by_number(const Histories& histories) {
@@ -97,8 +109,9 @@ bool is_one_behind(const Histories& histories, const RankReading* early, const R
   const auto& from = histories.by_rank.at(early);
   int compared = 0;
   for (const auto& [at, operation] : histories.by_rank.at(late)) {
+    if (at < number || at == std::numeric_limits<std::int64_t>::max()) continue;
     const auto other = from.find(at + 1);
-    if (at < number || other == from.end()) continue;
+    if (other == from.end()) continue;
     if (operation->name != other->second->name) return false;
     if (shape_of(*operation) != shape_of(*other->second)) return false;
     ++compared;
@@ -133,7 +146,7 @@ std::optional<Mismatch> mismatch_in(const Histories& histories) {
     // What all of them have done fitted together, whatever its shape was called.
     const bool pending =
         std::any_of(at.begin(), at.end(), [](const auto& one) { return !one.second->done; });
-    if (mismatch.sides.size() < 2 && pending && shapes_are_known(at)) {
+    if (mismatch.sides.size() < 2 && pending && are_shapes_comparable(at, histories.backend)) {
       mismatch.names = false;
       if (sides_of(at, shape_of).size() > 1) {
         mismatch.sides = sides_of(at, [](const Operation& o) {
@@ -142,6 +155,7 @@ std::optional<Mismatch> mismatch_in(const Histories& histories) {
       }
     }
     if (mismatch.sides.size() < 2) continue;
+    mismatch.operation = at.front().second->name;
     mismatch.shift = shift_of(histories, mismatch);
     return mismatch;
   }

@@ -13,10 +13,11 @@
 namespace muster::why {
 
 struct Mismatch {
-  bool names = false;       // false: sizes or types
-  std::string group = {};   // empty: the default group
-  std::int64_t number = 0;  // the first on which they disagree
-  double age_s = 0;         // how long ranks have waited in this group since
+  bool names = false;          // false: sizes or types
+  std::string group = {};      // empty: the default group
+  std::int64_t number = 0;     // the first on which they disagree
+  std::string operation = {};  // of these that differ in size; otherwise of one of the ranks
+  double age_s = 0;            // how long ranks have waited in this group since
   // What the ranks did under this number, the most frequent first: "all_reduce", "[[1000]] float".
   std::vector<std::pair<std::string, Ranks>> sides = {};
   // "it looks as if rank 3 left out broadcast #1841"; empty: no such thing.

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "inspect/connections.hpp"
+#include "why/numbers.hpp"
 #include "why/rules.hpp"
 #include "why/words.hpp"
 
@@ -12,7 +14,8 @@ namespace {
 
 constexpr double kStartPatience = 60;    // seconds: importing PyTorch takes long on slow disks
 constexpr double kUnansweredFor = 3;     // attempts to connect
-constexpr double kAllAlikeFor = 60;      // when all ranks do the same and none is known to wait
+constexpr double kSilentForInput = 5;    // when none is known to wait for another
+constexpr double kAllAlikeFor = 60;      // likewise, with less proof
 constexpr std::size_t kMostMissing = 6;  // each with a line about its connection
 
 std::string master_of(const Scene& scene) {
@@ -29,26 +32,44 @@ bool is_connected(const Scene& scene, const RankReading& rank) {
                      });
 }
 
-// Only where it is sure: other ranks have such a connection, or this one tries in vain.
+bool are_connections_known(const RankReading& rank) {
+  if (rank.main == nullptr || rank.host_view == nullptr) return false;
+  if (rank.view->connections.size() >= inspect::kMostConnections) return false;
+  const auto& not_seen = rank.host_view->not_seen;
+  return std::none_of(not_seen.begin(), not_seen.end(),
+                      [](const std::string& what) { return what.starts_with("no connections"); });
+}
+
+// Those that certainly have no connection to the master while others have one. Where nobody has
+// one, the ranks may meet in another way, as MPI's do.
+Ranks without_master(const Case& the, const Ranks& ranks) {
+  if (master_of(the.scene).empty()) return {};
+  const bool is_used =
+      std::any_of(the.ranks.begin(), the.ranks.end(),
+                  [&](const RankReading& rank) { return is_connected(the.scene, rank); });
+  Ranks apart;
+  for (const RankReading* rank : ranks) {
+    if (!is_used || !are_connections_known(*rank)) continue;
+    if (!is_connected(the.scene, *rank)) apart.push_back(rank);
+  }
+  return apart;
+}
+
 void add_master_connections(const Case& the, const Ranks& ranks, Verdict& verdict) {
   const std::string master = master_of(the.scene);
   if (master.empty()) return;
   std::set<int> trying;
   for (const BadConnection& bad : the.links.connections) {
-    if (!bad.to_master) continue;
-    trying.insert(bad.rank->rank);
+    if (!bad.to_master || !trying.insert(bad.rank->rank).second) continue;
     if (trying.size() > kMostMissing) break;
     verdict.details.push_back(fmt::format(
         "rank {} tries to connect to {} and gets no answer (SYN sent {} times): a firewall drops "
         "it, or the address is wrong",
-        bad.rank->rank, master, bad.connection->retransmits + 1));
+        bad.rank->rank, master, times_sent(*bad.connection)));
   }
-  Ranks apart;
-  for (const RankReading* rank : ranks) {
-    if (rank->view == nullptr || trying.contains(rank->rank)) continue;
-    if (!is_connected(the.scene, *rank)) apart.push_back(rank);
-  }
-  if (apart.empty() || apart.size() > ranks.size()) return;
+  Ranks apart = without_master(the, ranks);
+  std::erase_if(apart, [&](const RankReading* rank) { return trying.contains(rank->rank); });
+  if (apart.empty()) return;
   verdict.details.push_back(fmt::format("{} {} no connection to {}", rank_names(apart),
                                         verb(apart.size(), "has", "have"), master));
 }
@@ -95,12 +116,19 @@ std::optional<Verdict> judge_unanswered(const Case& the) {
     if (bad.to_master && bad.connection->state == "syn-sent" && is_new) trying.push_back(bad.rank);
   }
   if (trying.empty() || started_for(the.scene) < kUnansweredFor) return std::nullopt;
-  const std::size_t others = the.ranks.size() - trying.size();
+  const auto others = static_cast<std::size_t>(std::count_if(
+      the.waits.waiting.begin(), the.waits.waiting.end(), [&](const RankReading* rank) {
+        return std::find(trying.begin(), trying.end(), rank) == trying.end();
+      }));
   Verdict verdict{.kind = Kind::kRendezvousIncomplete, .hang = true};
-  verdict.headline = fmt::format(
-      "{} {} not reach the rendezvous at {}: the connection gets no answer; {} {} for {}",
-      rank_names(trying), verb(trying.size(), "does", "do"), master_of(the.scene),
-      count_of_ranks(others), verb(others, "waits", "wait"), trying.size() == 1 ? "it" : "them");
+  verdict.headline =
+      fmt::format("{} {} not reach the rendezvous at {}: the connection gets no answer",
+                  rank_names(trying), verb(trying.size(), "does", "do"), master_of(the.scene));
+  if (others > 0) {
+    verdict.headline +=
+        fmt::format("; {} {} for {}", count_of_ranks(others), verb(others, "waits", "wait"),
+                    verb(trying.size(), "it", "them"));
+  }
   add_master_connections(the, trying, verdict);
   return about(the, std::move(verdict), trying);
 }
@@ -113,26 +141,25 @@ Verdict waits_for_start(const Case& the, const Ranks& missing, std::size_t reach
   return about(the, std::move(verdict), missing);
 }
 
+bool is_over_patience(const Patience& patience) {
+  return patience.waited_s >= std::max(patience.limit_s, kStartPatience) && patience.quiet;
+}
+
 // All are there, and the rendezvous does not end.
-Verdict judge_full_rendezvous(const Case& the, const Gathering& gathering) {
+std::optional<Verdict> judge_full_rendezvous(const Case& the, const Gathering& gathering) {
+  if (!the.links.connections.empty()) return std::nullopt;  // judge_transport names them
   const Patience patience = patience_of(the.scene, gathering);
   const std::size_t reached = gathering.waiting.size();
-  if (patience.waited_s < patience.limit_s || !patience.quiet) {
-    return waits_for_start(the, {}, reached, patience.waited_s);
-  }
-  Ranks apart;
-  const bool known = !master_of(the.scene).empty();
-  for (const RankReading* rank : gathering.waiting) {
-    if (known && !is_connected(the.scene, *rank)) apart.push_back(rank);
-  }
+  if (!is_over_patience(patience)) return waits_for_start(the, {}, reached, patience.waited_s);
+  const Ranks apart = without_master(the, gathering.waiting);
   if (!apart.empty() && apart.size() < reached)
     return incomplete(the, apart, reached - apart.size());
   Verdict verdict{.kind = Kind::kRendezvousIncomplete, .hang = true};
   verdict.headline = fmt::format(
-      "{} in the rendezvous and wait for more, for at most {}: is the world size larger than {}, "
-      "or "
-      "do they meet at different addresses?",
-      reached == 1 ? "the only rank is" : fmt::format("all {} ranks are", reached),
+      "{} for more, for at most {}: is the world size larger than {}, or do they meet at "
+      "different addresses?",
+      reached == 1 ? "the only rank is in the rendezvous and waits"
+                   : fmt::format("all {} ranks are in the rendezvous and wait", reached),
       seconds_text(patience.waited_s), the.ranks.size());
   return about(the, std::move(verdict), gathering.waiting);
 }
@@ -144,33 +171,135 @@ std::optional<Verdict> judge_not_started(const Case& the) {
   Verdict verdict{.kind = Kind::kWaiting};
   verdict.hang = waited >= kStartPatience;
   if (verdict.hang) verdict.kind = Kind::kRendezvousIncomplete;
-  verdict.headline =
-      fmt::format("{} {} not started, {} after the launch",
-                  missing.size() == the.ranks.size() ? "all ranks" : rank_names(missing),
-                  verb(missing.size() == the.ranks.size() ? 2 : missing.size(), "has", "have"),
-                  seconds_text(waited));
-  if (missing.size() == the.ranks.size()) {
-    verdict.headline =
-        fmt::format("no rank has started, {} after the launch", seconds_text(waited));
-  }
+  const std::string who = missing.size() == the.ranks.size()
+                              ? "no rank has started"
+                              : fmt::format("{} {} not started", rank_names(missing),
+                                            verb(missing.size(), "has", "have"));
+  verdict.headline = fmt::format("{}, {} after the launch", who, seconds_text(waited));
   return about(the, std::move(verdict), missing);
 }
 
-// Without any known operation only what all ranks have in common tells something.
-std::optional<Verdict> judge_alike(const Case& the, Activity activity, Kind kind, const char* what,
-                                   double limit) {
-  const Ranks ranks = ranks_with(the, activity);
-  if (ranks.empty() || the.scene.silent_s < limit) return std::nullopt;
+struct Predicate {
+  const char* of_one;  // "waits for input"
+  const char* of_many;
+};
+constexpr Predicate kWaitForInput{"waits for input", "wait for input"};
+constexpr Predicate kWaitForLocks{"waits for a lock", "wait for locks"};
+constexpr Predicate kHangInKernel{"hangs in the kernel (state D)", "hang in the kernel (state D)"};
+
+// Without any known operation only what ranks do for long tells something.
+Verdict all_alike(const Case& the, const Ranks& ranks, Kind kind, Predicate predicate) {
   Verdict verdict{.kind = kind, .hang = true};
   verdict.headline = fmt::format("{} {}, and nothing has been printed for {}", rank_names(ranks),
-                                 what, seconds_text(the.scene.silent_s));
+                                 verb(ranks.size(), predicate.of_one, predicate.of_many),
+                                 seconds_text(the.scene.silent_s));
   return about(the, std::move(verdict), ranks);
+}
+
+// What no stack is needed for.
+Ranks stuck_by_themselves(const Case& the, Activity activity) {
+  Ranks found = ranks_with(the, activity);
+  std::erase_if(found, [](const RankReading* rank) {
+    const bool locks_file = rank->subject != nullptr && rank->subject->call.starts_with("lock of");
+    return !rank->still || rank->io_bytes > 0 || (rank->activity == Activity::kLock && !locks_file);
+  });
+  return found;
 }
 
 bool all_are(const Case& the, Activity activity) {
   return std::all_of(the.ranks.begin(), the.ranks.end(), [&](const RankReading& rank) {
     return (rank.activity == activity && rank.still) || rank.activity == Activity::kEnded;
   });
+}
+
+bool has_stacks(const RankReading* rank) {
+  return rank->view != nullptr &&
+         std::any_of(rank->view->stacks.begin(), rank->view->stacks.end(),
+                     [](const inspect::Stack& stack) { return !stack.frames.empty(); });
+}
+
+// Neither a stack nor a recorder tells whether it waits for others.
+bool is_blind(const RankReading& rank) {
+  if (rank.main == nullptr || rank.view->recorded || !rank.view->groups.empty()) return false;
+  return !has_stacks(&rank);
+}
+
+Ranks blind_ranks(const Case& the) {
+  Ranks blind;
+  for (const RankReading& rank : the.ranks) {
+    if (is_blind(rank)) blind.push_back(&rank);
+  }
+  return blind;
+}
+
+// Whether a rank is seen to do something else than wait for others.
+bool is_seen_to_compute(const RankReading& rank) {
+  const bool computes = rank.activity == Activity::kWorks || rank.activity == Activity::kLoops;
+  return computes && rank.stack.in == StackReading::In::kElsewhere;
+}
+
+std::optional<Verdict> judge_lone(const Case& the) {
+  if (the.scene.silent_s < kAllAlikeFor) return std::nullopt;
+  constexpr std::pair<Activity, Kind> kKinds[] = {
+      {Activity::kLock, Kind::kWaitsForLock}, {Activity::kUninterruptible, Kind::kUninterruptible}};
+  for (const auto& [activity, kind] : kKinds) {
+    const Ranks ranks =
+        all_are(the, activity) ? ranks_with(the, activity) : stuck_by_themselves(the, activity);
+    if (ranks.empty()) continue;
+    Verdict verdict =
+        all_alike(the, ranks, kind, activity == Activity::kLock ? kWaitForLocks : kHangInKernel);
+    // The others may have nothing to wait for.
+    verdict.hang = std::none_of(the.ranks.begin(), the.ranks.end(), is_seen_to_compute);
+    return verdict;
+  }
+  return std::nullopt;
+}
+
+// "no native stack: ptrace is not permitted", each reason once.
+std::vector<std::string> reasons_of(const Ranks& blind) {
+  std::vector<std::string> reasons;
+  for (const RankReading* rank : blind) {
+    for (const std::string& reason : rank->view->not_seen) {
+      if (std::find(reasons.begin(), reasons.end(), reason) == reasons.end())
+        reasons.push_back(reason);
+    }
+  }
+  return reasons;
+}
+
+std::string advice_for_blind(const std::vector<std::string>& reasons) {
+  const auto names = [&](const char* what) {
+    return std::any_of(reasons.begin(), reasons.end(), [&](const std::string& reason) {
+      return reason.find(what) != std::string::npos;
+    });
+  };
+  std::vector<std::string> steps;
+  if (names("eu-stack (package elfutils) is not installed"))
+    steps.emplace_back("install elfutils on the hosts");
+  if (names("py-spy is not installed")) steps.emplace_back("install py-spy on the hosts");
+  if (names("ptrace")) {
+    steps.emplace_back(
+        "let muster read stacks: sysctl kernel.yama.ptrace_scope=0 on the hosts, or --cap-add "
+        "SYS_PTRACE for a container");
+  }
+  return steps.empty() ? "wait, and ask again later" : listed(steps, steps.size());
+}
+
+Verdict judge_blind(const Case& the, const Ranks& blind, std::size_t working) {
+  const bool all = blind.size() == the.ranks.size();
+  Verdict verdict;
+  verdict.headline = fmt::format(
+      "{} {}, but muster could not read {} stacks{}, so it cannot tell whether ranks wait for each "
+      "other",
+      working > 0 ? count_of_ranks(working) : "no rank",
+      working == 0 ? "computes" : verb(working, "computes or polls", "compute or poll"),
+      all ? verb(blind.size(), "its", "their") : "the", all ? "" : " of " + rank_names(blind));
+  const std::vector<std::string> reasons = reasons_of(blind);
+  constexpr std::size_t kMostReasons = 4;
+  for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i)
+    verdict.details.push_back(reasons[i]);
+  verdict.next = advice_for_blind(reasons);
+  return verdict;
 }
 
 }  // namespace
@@ -186,47 +315,46 @@ std::optional<Verdict> judge_rendezvous(const Case& the) {
   // Ranks that have met and left this one behind say so in their own collectives.
   if (the.waits.gatherings.front().what == Gathering::What::kCollective) return std::nullopt;
   if (found->missing.empty()) return judge_full_rendezvous(the, *found);
-  Ranks missing;
-  for (const RankReading* rank : found->missing) {
-    const Activity does = rank->activity;
-    if (does == Activity::kWorks || does == Activity::kLoops || does == Activity::kLock ||
-        does == Activity::kUninterruptible || does == Activity::kEnded) {
-      return std::nullopt;  // judge_culprits has better words
-    }
-    missing.push_back(rank);
-  }
-  const std::size_t reached = the.ranks.size() - missing.size();
+  const Ranks& missing = found->missing;
+  const auto any_is = [&](std::initializer_list<Activity> activities) {
+    return std::any_of(missing.begin(), missing.end(), [&](const RankReading* rank) {
+      return std::find(activities.begin(), activities.end(), rank->activity) != activities.end();
+    });
+  };
+  if (any_is({Activity::kEnded})) return std::nullopt;  // judge_culprits has better words
   const Patience patience = patience_of(the.scene, *found);
-  if (patience.waited_s >= patience.limit_s && patience.quiet) {
-    return incomplete(the, missing, reached);
-  }
-  return waits_for_start(the, missing, reached, patience.waited_s);
+  const std::size_t reached = the.ranks.size() - missing.size();
+  const bool all_work = std::all_of(missing.begin(), missing.end(), [](const RankReading* rank) {
+    return rank->activity == Activity::kWorks;
+  });
+  // On a file system that is slow, importing PyTorch is a series of long reads.
+  if (!all_work && !is_over_patience(patience))
+    return waits_for_start(the, missing, reached, patience.waited_s);
+  if (any_is({Activity::kWorks, Activity::kLoops, Activity::kLock, Activity::kUninterruptible}))
+    return std::nullopt;  // likewise
+  return incomplete(the, missing, reached);
 }
 
 Verdict judge_quiet(const Case& the) {
   if (auto verdict = judge_not_started(the)) return *verdict;
-  const auto inputs = judge_alike(the, Activity::kInput, Kind::kWaitsForInput, "wait for input", 5);
-  if (inputs && ranks_with(the, Activity::kWorks).empty()) return *inputs;
-  if (all_are(the, Activity::kLock)) {
-    if (auto verdict = judge_alike(the, Activity::kLock, Kind::kWaitsForLock, "wait for locks",
-                                   kAllAlikeFor)) {
-      return *verdict;
-    }
+  const Ranks inputs = ranks_with(the, Activity::kInput);
+  if (!inputs.empty() && the.scene.silent_s >= kSilentForInput &&
+      ranks_with(the, Activity::kWorks).empty()) {
+    return all_alike(the, inputs, Kind::kWaitsForInput, kWaitForInput);
   }
-  if (all_are(the, Activity::kUninterruptible)) {
-    if (auto verdict = judge_alike(the, Activity::kUninterruptible, Kind::kUninterruptible,
-                                   "hang in the kernel (state D)", kAllAlikeFor)) {
-      return *verdict;
-    }
-  }
+  if (auto verdict = judge_lone(the)) return *verdict;
   const std::size_t working =
       ranks_with(the, Activity::kWorks).size() + ranks_with(the, Activity::kLoops).size();
   const std::size_t ended = ranks_with(the, Activity::kEnded).size();
+  const Ranks blind = blind_ranks(the);
   Verdict verdict;
   Ranks ranks;
   for (const RankReading& rank : the.ranks) ranks.push_back(&rank);
   if (ended == ranks.size()) {
     verdict.headline = "all ranks have ended";
+    verdict.next = "see the last output of the ranks";
+  } else if (!blind.empty()) {
+    verdict = judge_blind(the, blind, working);
   } else if (working > 0) {
     verdict.kind = Kind::kWorking;
     verdict.headline = fmt::format("{} {}, and no rank is known to wait. Nothing looks stuck",
@@ -234,6 +362,9 @@ Verdict judge_quiet(const Case& the) {
   } else {
     verdict.headline = "no rank is known to wait for another, and none computes";
   }
+  const bool any_stacks = std::any_of(ranks.begin(), ranks.end(), has_stacks);
+  if (verdict.kind == Kind::kUnknown && verdict.next.empty() && !any_stacks)
+    verdict.next = "see below what could not be seen, and ask again later";
   verdict = about(the, std::move(verdict), ranks);
   verdict.ranks.clear();
   verdict.hosts.clear();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "why/numbers.hpp"
 #include "why/rules.hpp"
 #include "why/words.hpp"
 
@@ -18,6 +19,7 @@ constexpr double kMuchTime = 0.5;         // in collectives: the network is wort
 constexpr double kLinkFactor = 2;         // a slow link against the median of the others
 constexpr double kSlowRoundTrip = 0.001;  // seconds; below, differences do not matter
 constexpr double kHungry = 0.9;           // of a processor
+constexpr std::size_t kFewestPlaces = 3;  // samples that show that it computes in one place
 
 struct Share {
   const RankReading* rank = nullptr;
@@ -36,13 +38,37 @@ double median_of(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
+// How many collectives the ranks of each group have begun, at most.
+std::map<std::string, std::int64_t> most_begun(const Case& the) {
+  std::map<std::string, std::int64_t> begun;
+  for (const RankReading& rank : the.ranks) {
+    if (rank.view == nullptr) continue;
+    for (const inspect::Group& group : rank.view->groups) {
+      std::int64_t& most = begun[key_of(group)];
+      most = std::max(most, group.begun);
+    }
+  }
+  return begun;
+}
+
+// A pipeline stage or a helper may call no collectives, and nobody waits for it in one.
+bool takes_part(const RankReading& rank, const std::map<std::string, std::int64_t>& begun) {
+  if (rank.view->samples_in_collectives > 0) return true;
+  return std::any_of(
+      rank.view->groups.begin(), rank.view->groups.end(), [&](const inspect::Group& group) {
+        return group.begun > group.begun_before || group.begun < begun.at(key_of(group));
+      });
+}
+
 std::vector<Share> shares_of(const Case& the) {
   std::vector<Share> shares;
+  const std::map<std::string, std::int64_t> begun = most_begun(the);
   for (const RankReading& rank : the.ranks) {
     if (rank.view == nullptr || rank.view->samples < kFewestSamples) continue;
+    if (!takes_part(rank, begun)) continue;
     const double share =
         static_cast<double>(rank.view->samples_in_collectives) / rank.view->samples;
-    shares.push_back({.rank = &rank, .in_collectives = std::clamp(share, 0.0, 1.0)});
+    shares.push_back({.rank = &rank, .in_collectives = limited(share, 0, 1)});
   }
   std::stable_sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) {
     return a.in_collectives < b.in_collectives;
@@ -72,13 +98,29 @@ std::string most_frequent_place(const RankReading& rank) {
   return most == counts.end() ? rank.stack.place : most->first;
 }
 
+bool stays_in_one_place(const RankReading& rank) {
+  const std::vector<std::string>& places = rank.view->places;
+  if (places.size() < kFewestPlaces) return false;
+  return std::all_of(places.begin(), places.end(), [&](const std::string& place) {
+    return without_line(place) == without_line(places.front());
+  });
+}
+
+// A rank that often sleeps may be ready to run in the one moment in which its state is looked at,
+// so that alone proves nothing.
 void add_processor(const RankReading& rank, Verdict& verdict) {
-  const bool wants = rank.main != nullptr && rank.main->state == "R";
-  if (wants && rank.cpu < kHungry) {
+  if (rank.main == nullptr || rank.main->state != "R" || rank.cpu >= kHungry) return;
+  const std::string got =
+      fmt::format("rank {} was ready to run when muster looked, but used only {} of a processor",
+                  rank.rank, percent_text(rank.cpu));
+  const inspect::HostView* host = rank.host_view;
+  if (host != nullptr && host->processors > 0 && host->load > host->processors) {
     verdict.details.push_back(
-        fmt::format("rank {} gets {} of a processor although it is ready to run: a CPU limit, or "
-                    "other processes on {}",
-                    rank.rank, percent_text(rank.cpu), rank.host));
+        fmt::format("{}: about {:.0f} processes compete for the {} processors of {}", got,
+                    limited(host->load, 0, 1e6), host->processors, rank.host));
+  } else if (stays_in_one_place(rank)) {
+    verdict.details.push_back(
+        fmt::format("{}: if it only computes there, a CPU limit slows it down", got));
   }
 }
 
@@ -117,61 +159,86 @@ struct LinkLoad {
   std::int64_t retransmitted = 0;
 };
 
+// Of the connections of one host; busy and round trip are medians.
+struct Link {
+  std::string host = {};
+  double busy = 0;
+  double round_trip = 0;
+  std::int64_t retransmitted = 0;
+};
+
 // By host, of connections to other hosts; each counts for both ends.
-std::map<std::string, LinkLoad> link_loads(const Case& the) {
+std::vector<Link> links_of(const Case& the) {
   std::map<std::string, LinkLoad> loads;
-  std::map<std::string, std::string> known;
+  const std::map<std::string, std::string> hosts = hosts_by_address(the.scene);
   for (const RankReading& rank : the.ranks) {
     if (rank.view == nullptr) continue;
     for (const inspect::Connection& c : rank.view->connections) {
-      auto peer = known.find(c.peer);
-      if (peer == known.end())
-        peer = known.emplace(c.peer, host_of_address(the.scene, c.peer)).first;
-      if (peer->second.empty() || peer->second == rank.host) continue;
+      const auto peer = hosts.find(c.peer);
+      if (peer == hosts.end() || peer->second == rank.host) continue;
       for (const std::string& host : {rank.host, peer->second}) {
-        loads[host].busy.push_back(std::clamp(c.busy, 0.0, 1.0));
-        if (c.round_trip_s > 0) loads[host].round_trips.push_back(c.round_trip_s);
-        loads[host].retransmitted += std::clamp<std::int64_t>(c.retransmitted, 0, 1'000'000'000);
+        LinkLoad& load = loads[host];
+        load.busy.push_back(limited(c.busy, 0, 1));
+        if (c.round_trip_s > 0) load.round_trips.push_back(std::min(c.round_trip_s, 1e6));
+        load.retransmitted += std::clamp<std::int64_t>(c.retransmitted, 0, 1'000'000'000);
       }
     }
   }
-  return loads;
+  std::vector<Link> links;
+  for (auto& [host, load] : loads) {
+    links.push_back({.host = host,
+                     .busy = median_of(std::move(load.busy)),
+                     .round_trip = median_of(std::move(load.round_trips)),
+                     .retransmitted = load.retransmitted});
+  }
+  return links;
+}
+
+Link median_of_others(const std::vector<Link>& links, const Link& link) {
+  std::vector<double> busy;
+  std::vector<double> round_trips;
+  Link others;
+  for (const Link& other : links) {
+    if (&other == &link) continue;
+    busy.push_back(other.busy);
+    round_trips.push_back(other.round_trip);
+    others.retransmitted = std::max(others.retransmitted, other.retransmitted);
+  }
+  others.busy = median_of(std::move(busy));
+  others.round_trip = median_of(std::move(round_trips));
+  return others;
+}
+
+// How much worse the link is than those of the others.
+double factor_of(const Link& link, const Link& others) {
+  const double slower =
+      link.round_trip < kSlowRoundTrip ? 0 : link.round_trip / std::max(others.round_trip, 1e-6);
+  const double busier = link.busy < 0.2 ? 0 : link.busy / std::max(others.busy, 0.02);
+  const double lost =
+      link.retransmitted < 20
+          ? 0
+          : static_cast<double>(link.retransmitted) /
+                static_cast<double>(std::max<std::int64_t>(others.retransmitted, 1));
+  return std::max({slower, busier, lost});
 }
 
 std::optional<Verdict> slow_link(const Case& the, double share) {
-  const auto loads = link_loads(the);
-  if (loads.size() < 2) return std::nullopt;
+  const std::vector<Link> links = links_of(the);
   std::string worst;
   double worst_factor = kLinkFactor;
   std::string why;
-  for (const auto& [host, load] : loads) {
-    std::vector<double> other_busy;
-    std::vector<double> other_trips;
-    std::int64_t other_retransmitted = 0;
-    for (const auto& [other, its] : loads) {
-      if (other == host) continue;
-      other_busy.push_back(median_of(its.busy));
-      other_trips.push_back(median_of(its.round_trips));
-      other_retransmitted = std::max(other_retransmitted, its.retransmitted);
-    }
-    const double trip = median_of(load.round_trips);
-    const double busy = median_of(load.busy);
-    const double trips = trip < kSlowRoundTrip ? 0 : trip / std::max(median_of(other_trips), 1e-6);
-    const double busier = busy < 0.2 ? 0 : busy / std::max(median_of(other_busy), 0.02);
-    const double lost =
-        load.retransmitted < 20
-            ? 0
-            : static_cast<double>(load.retransmitted) /
-                  static_cast<double>(std::max<std::int64_t>(other_retransmitted, 1));
-    const double factor = std::max({trips, busier, lost});
+  for (const Link& link : links) {
+    if (links.size() < 2) break;
+    const Link others = median_of_others(links, link);
+    const double factor = factor_of(link, others);
     if (factor < worst_factor || (factor == worst_factor && !worst.empty())) continue;
     worst_factor = factor;
-    worst = host;
+    worst = link.host;
     why = fmt::format(
         "connections of {}: data on its way {} of the time (others {}), round trip {:.2f} ms "
         "(others {:.2f} ms), {} segments sent again",
-        host, percent_text(busy), percent_text(median_of(other_busy)), 1e3 * trip,
-        1e3 * median_of(other_trips), load.retransmitted);
+        worst, percent_text(link.busy), percent_text(others.busy), 1e3 * link.round_trip,
+        1e3 * others.round_trip, link.retransmitted);
   }
   if (worst.empty()) return std::nullopt;
   Verdict verdict{.kind = Kind::kSlowLink, .hosts = {worst}};
@@ -193,8 +260,15 @@ Verdict judge_slow(const Scene& scene) {
   const Case the(scene);
   std::vector<Share> shares = shares_of(the);
   if (shares.size() < 2) {
+    const auto sampled =
+        std::count_if(the.ranks.begin(), the.ranks.end(), [](const RankReading& rank) {
+          return rank.view != nullptr && rank.view->samples >= kFewestSamples;
+        });
     return {.kind = Kind::kUnknown,
-            .headline = "the ranks did not tell how much of their time they spend in collectives"};
+            .headline =
+                sampled >= 2
+                    ? "fewer than two ranks called collectives while muster watched"
+                    : "the ranks did not tell how much of their time they spend in collectives"};
   }
   const double mean = mean_of(shares);
   const std::size_t count = count_of_late(shares);

@@ -9,6 +9,7 @@
 #include <cxxabi.h>
 #include <fmt/format.h>
 
+#include "inspect/stack_texts.hpp"
 #include "report/wrap.hpp"
 
 namespace muster::why {
@@ -35,33 +36,17 @@ std::string_view base_name(std::string_view file) {
   return file.substr(file.rfind('/') == std::string_view::npos ? 0 : file.rfind('/') + 1);
 }
 
-// py-spy shortens the files of the standard library to their names.
-constexpr auto kStandardFiles = std::to_array<std::string_view>(
-    {"threading.py",  "queue.py",     "selectors.py",   "subprocess.py", "socket.py",
-     "ssl.py",        "pdb.py",       "bdb.py",         "cmd.py",        "runpy.py",
-     "contextlib.py", "functools.py", "genericpath.py", "posixpath.py",  "os.py",
-     "pathlib.py",    "random.py",    "pickle.py",      "gzip.py",       "zipfile.py",
-     "tarfile.py",    "shutil.py",    "csv.py",         "tempfile.py",   "signal.py",
-     "code.py",       "codecs.py",    "copy.py",        "glob.py",       "fnmatch.py",
-     "inspect.py",    "traceback.py", "_bootstrap.py"});
-constexpr auto kPackages = std::to_array<std::string_view>(
-    {"torch/",      "torchvision/", "numpy/",        "multiprocessing/", "concurrent/",
-     "asyncio/",    "importlib/",   "json/",         "logging/",         "email/",
-     "http/",       "urllib/",      "muster_torch/", "mpi4py/",          "pandas/",
-     "scipy/",      "PIL/",         "transformers/", "datasets/",        "lightning/",
-     "accelerate/", "filelock/",    "encodings/",    "collections/",     "ctypes/"});
 // These take no time of their own: a loop that polls is often found in one of them.
 constexpr auto kSmallFiles =
     std::to_array<std::string_view>({"threading.py", "queue.py", "genericpath.py", "posixpath.py",
                                      "os.py", "pathlib.py", "random.py"});
 
-bool is_library(std::string_view file) {
-  if (file.empty() || file.starts_with("<frozen")) return true;
-  if (has(file, "/site-packages/") || has(file, "/dist-packages/")) return true;
-  if (has(file, "/lib/python3") || has(file, "/lib64/python3")) return true;
-  if (!has(file, "/") && is_in(kStandardFiles, file)) return true;
-  return std::any_of(kPackages.begin(), kPackages.end(),
-                     [&](std::string_view package) { return file.starts_with(package); });
+// "posixpath.py" of "/usr/lib/python3.11/posixpath.py" and of "<frozen posixpath>".
+std::string file_name(std::string_view file) {
+  constexpr std::string_view kFrozen = "<frozen ";
+  if (!file.starts_with(kFrozen)) return std::string(base_name(file));
+  file.remove_prefix(kFrozen.size());
+  return std::string(file.substr(0, file.find('>'))) + ".py";
 }
 
 constexpr auto kRendezvousFunctions = std::to_array<std::string_view>(
@@ -153,11 +138,11 @@ StackReading read_python(const Stack& stack) {
   std::vector<const Frame*> own;
   bool small_only = true;
   for (const Frame& frame : stack.frames) {
-    const bool library = is_library(frame.file);
+    const bool library = inspect::is_of_library(frame.file);
     if (!library) own.push_back(&frame);
     if (!own.empty()) continue;
     read_python_frame(frame, reading);
-    small_only = small_only && is_in(kSmallFiles, base_name(frame.file));
+    small_only = small_only && is_in(kSmallFiles, file_name(frame.file));
   }
   // Libraries such as TorchScript's have frames without a file at the bottom of the stack.
   if (own.empty() && !stack.frames.empty()) own.push_back(&stack.frames.front());
@@ -201,14 +186,18 @@ constexpr auto kNativeWaits = std::to_array<std::string_view>(
      "c10d::broadcast_coalesced", "GradientHooks::wait", "ucc_"});
 // Of libraries: such a frame is no place in the user's program.
 constexpr auto kNativeLibraries = std::to_array<std::string_view>(
-    {"std::",      "c10::",  "c10d::",   "at::",       "torch::",   "gloo::",     "muster::",
-     "MPI_",       "PMPI_",  "ompi_",    "opal_",      "mca_",      "MPID",       "MPIR",
-     "MPIC",       "ucp_",   "uct_",     "ucs_",       "ucc_",      "uv_",        "nccl",
-     "pnccl",      "cuda",   "cuStream", "cuCtx",      "cuEvent",   "Py",         "THP",
-     "mkl_",       "mkldnn", "dnnl",     "omp_",       "GOMP",      "gomp",       "cblas",
-     "fi_",        "psm",    "ibv_",     "void std::", "void at::", "void c10::", "PMI",
-     "pmix",       "prte_",  "pthread_", "pybind11::", "clock_",    "epoll_",     "sem_",
-     "void c10d::"});
+    {"std::",     "c10::",       "c10d::",     "at::",         "torch::",       "gloo::",
+     "muster::",  "MPI_",        "PMPI_",      "ompi_",        "opal_",         "mca_",
+     "MPID",      "MPIR",        "MPIC",       "ucp_",         "uct_",          "ucs_",
+     "ucc_",      "uv_",         "nccl",       "pnccl",        "cuda",          "cuStream",
+     "cuCtx",     "cuEvent",     "Py",         "THP",          "mkl_",          "mkldnn",
+     "dnnl",      "omp_",        "GOMP",       "gomp",         "cblas",         "fi_",
+     "psm",       "ibv_",        "void std::", "void at::",    "void c10::",    "PMI",
+     "pmix",      "prte_",       "pthread_",   "pybind11::",   "clock_",        "epoll_",
+     "sem_",      "void c10d::", "caffe2::",   "void torch::", "void caffe2::", "ideep::",
+     "fbgemm",    "oneapi::",    "tbb::",      "Eigen::",      "cudnn",         "cublas",
+     "hipStream", "hipDevice",   "hipEvent",   "hipMemcpy",    "hipLaunch",     "rccl",
+     "hwloc_"});
 // Of the C library, which has no prefix of its own.
 constexpr auto kLibc = std::to_array<std::string_view>(
     {"nanosleep", "usleep",  "sleep",      "poll",        "ppoll",   "select",       "pselect",
@@ -229,21 +218,124 @@ bool has_any(std::string_view text, std::span<const std::string_view> words) {
                      [&](std::string_view word) { return has(text, word); });
 }
 
-bool is_native_library(std::string_view function) {
-  return function.starts_with("_") || starts_with_any(function, kNativeLibraries) ||
-         is_in(kLibc, function);
+// "mpi_barrier_", for programs in Fortran.
+bool is_fortran_binding(std::string_view function) {
+  return (function.starts_with("mpi_") || function.starts_with("pmpi_")) && function.ends_with("_");
 }
 
-// "MPI_Allreduce" of a call of MPI or NCCL; empty: it is none.
-std::string operation_of_call(std::string_view function) {
+bool is_native_library(std::string_view function) {
+  return function.starts_with("_") || is_fortran_binding(function) ||
+         starts_with_any(function, kNativeLibraries) || is_in(kLibc, function);
+}
+
+// Calls of MPI that return only after other ranks have taken part. Those that begin something and
+// return at once, those on files and those on this rank alone are none of them.
+constexpr auto kMpiCollectives =
+    std::to_array<std::string_view>({"MPI_Allgather",
+                                     "MPI_Allgatherv",
+                                     "MPI_Allreduce",
+                                     "MPI_Alltoall",
+                                     "MPI_Alltoallv",
+                                     "MPI_Alltoallw",
+                                     "MPI_Barrier",
+                                     "MPI_Bcast",
+                                     "MPI_Exscan",
+                                     "MPI_Gather",
+                                     "MPI_Gatherv",
+                                     "MPI_Reduce",
+                                     "MPI_Reduce_scatter",
+                                     "MPI_Reduce_scatter_block",
+                                     "MPI_Scan",
+                                     "MPI_Scatter",
+                                     "MPI_Scatterv",
+                                     "MPI_Neighbor_allgather",
+                                     "MPI_Neighbor_allgatherv",
+                                     "MPI_Neighbor_alltoall",
+                                     "MPI_Neighbor_alltoallv",
+                                     "MPI_Neighbor_alltoallw",
+                                     "MPI_Comm_accept",
+                                     "MPI_Comm_connect",
+                                     "MPI_Comm_create",
+                                     "MPI_Comm_create_from_group",
+                                     "MPI_Comm_create_group",
+                                     "MPI_Comm_disconnect",
+                                     "MPI_Comm_dup",
+                                     "MPI_Comm_dup_with_info",
+                                     "MPI_Comm_free",
+                                     "MPI_Comm_join",
+                                     "MPI_Comm_spawn",
+                                     "MPI_Comm_spawn_multiple",
+                                     "MPI_Comm_split",
+                                     "MPI_Comm_split_type",
+                                     "MPI_Cart_create",
+                                     "MPI_Cart_sub",
+                                     "MPI_Dist_graph_create",
+                                     "MPI_Dist_graph_create_adjacent",
+                                     "MPI_Graph_create",
+                                     "MPI_Intercomm_create",
+                                     "MPI_Intercomm_create_from_groups",
+                                     "MPI_Intercomm_merge",
+                                     "MPI_Win_allocate",
+                                     "MPI_Win_allocate_shared",
+                                     "MPI_Win_complete",
+                                     "MPI_Win_create",
+                                     "MPI_Win_create_dynamic",
+                                     "MPI_Win_fence",
+                                     "MPI_Win_flush",
+                                     "MPI_Win_flush_all",
+                                     "MPI_Win_free",
+                                     "MPI_Win_lock",
+                                     "MPI_Win_lock_all",
+                                     "MPI_Win_start",
+                                     "MPI_Win_unlock",
+                                     "MPI_Win_unlock_all",
+                                     "MPI_Win_wait"});
+constexpr auto kMpiMessages = std::to_array<std::string_view>(
+    {"MPI_Send",         "MPI_Ssend",   "MPI_Rsend",    "MPI_Bsend",
+     "MPI_Recv",         "MPI_Mrecv",   "MPI_Sendrecv", "MPI_Sendrecv_replace",
+     "MPI_Probe",        "MPI_Mprobe",  "MPI_Iprobe",   "MPI_Improbe",
+     "MPI_Wait",         "MPI_Waitall", "MPI_Waitany",  "MPI_Waitsome",
+     "MPI_Test",         "MPI_Testall", "MPI_Testany",  "MPI_Testsome",
+     "MPI_Buffer_detach"});
+constexpr auto kMpiRendezvous =
+    std::to_array<std::string_view>({"MPI_Init", "MPI_Init_thread", "MPI_Session_init"});
+constexpr auto kMpiTeardowns =
+    std::to_array<std::string_view>({"MPI_Finalize", "MPI_Session_finalize"});
+// NCCL's and CUDA's, of which the latter wait for the GPU and so for what NCCL does there.
+constexpr auto kNcclCalls =
+    std::to_array<std::string_view>({"ncclAllReduce", "ncclBroadcast", "ncclReduce",
+                                     "ncclAllGather", "ncclReduceScatter", "ncclSend", "ncclRecv"});
+constexpr auto kGpuWaits = std::to_array<std::string_view>(
+    {"cudaStreamSynchronize", "cudaDeviceSynchronize", "cudaEventSynchronize", "cudaMemcpy",
+     "cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize", "hipStreamSynchronize",
+     "hipDeviceSynchronize", "hipEventSynchronize", "hipMemcpy"});
+// muster's and PyTorch's own over MPI.
+constexpr auto kSpinningWaits = std::to_array<std::string_view>(
+    {"muster::mpi::Progress::wait", "c10d::ProcessGroupMPI::", "c10d::ProcessGroupNCCL::"});
+
+// "MPI_Allreduce" of "PMPI_Allreduce" and "MPI_Allreduce_c"; empty: it is no call of MPI.
+std::string_view mpi_call(std::string_view function) {
   if (function.starts_with("PMPI_")) function.remove_prefix(1);
-  if (function.starts_with("MPI_") && function.size() > 4) return std::string(function);
-  for (const std::string_view call :
-       {"ncclAllReduce", "ncclBroadcast", "ncclReduce", "ncclAllGather", "ncclReduceScatter",
-        "ncclSend", "ncclRecv"}) {
-    if (function == call) return std::string(function);
-  }
-  return {};
+  if (!function.starts_with("MPI_")) return {};
+  if (function.ends_with("_c")) function.remove_suffix(2);
+  return function;
+}
+
+bool is_mpi_wait(std::string_view call) {
+  return is_in(kMpiCollectives, call) || is_in(kMpiMessages, call) || is_in(kMpiRendezvous, call) ||
+         is_in(kMpiTeardowns, call);
+}
+
+// The call of MPI or NCCL in which a rank waits for others; empty: it is none.
+std::string operation_of_call(std::string_view function) {
+  if (is_in(kNcclCalls, function)) return std::string(function);
+  const std::string_view call = mpi_call(function);
+  return is_mpi_wait(call) ? std::string(call) : std::string();
+}
+
+bool may_spin(std::string_view function) {
+  return is_mpi_wait(mpi_call(function)) || function.starts_with("nccl") ||
+         is_in(kGpuWaits, function) || starts_with_any(function, kSpinningWaits);
 }
 
 bool is_lock_function(std::string_view function) {
@@ -257,11 +349,10 @@ bool is_lock_function(std::string_view function) {
 
 void read_native_frame(const std::string& function, StackReading& reading) {
   const std::string call = operation_of_call(function);
-  if (call == "MPI_Init" || call == "MPI_Init_thread" || call == "MPI_Session_init" ||
-      function.starts_with("ncclCommInit")) {
+  if (is_in(kMpiRendezvous, call) || function.starts_with("ncclCommInit")) {
     reading.in = In::kRendezvous;
     reading.operation.clear();
-  } else if (call == "MPI_Finalize") {
+  } else if (is_in(kMpiTeardowns, call)) {
     reading.in = In::kTeardown;
     reading.operation = call;
   } else if (!call.empty()) {
@@ -279,10 +370,13 @@ void read_native_frame(const std::string& function, StackReading& reading) {
              has(function, "ProcessGroupGloo::SendWork")) {
     reading.in = In::kOperation;
     reading.operation = has(function, "RecvWork") ? "recv" : "send";
-  } else if (has_any(function, kNativeWaits) && reading.in == In::kUnknown) {
+  } else if (has_any(function, kNativeWaits) &&
+             (reading.in == In::kUnknown || is_in(kMpiMessages, reading.operation))) {
+    // Over MPI, c10d polls its collectives with MPI_Test.
     reading.in = In::kOperation;
     reading.operation = kUnnamedOperation;
   }
+  if (may_spin(function)) reading.spins = true;
   if (is_lock_function(function)) reading.lock = true;
   if (function == "waitpid" || function == "wait4" || function == "__wait4") reading.child = true;
   if (function.starts_with("PyOS_Readline") || function == "readline" || function == "rl_getc" ||
@@ -349,6 +443,7 @@ StackReading combined(const StackReading& python, const StackReading& native) {
   all.input = python.input || native.input;
   all.child = python.child || native.child;
   all.own_code_innermost = python.own_code_innermost && native.own_code_innermost;
+  all.spins = native.spins;
   if (says_operation(all)) all.lock = false;
   return all;
 }
@@ -372,32 +467,10 @@ StackReading read_stacks(std::span<const Stack> stacks) {
 bool is_point_to_point(std::string_view operation) {
   // PyTorch's flight recorder says "send 0->1".
   operation = operation.substr(0, operation.find(' '));
-  constexpr auto kWords = std::to_array<std::string_view>({"send",
-                                                           "recv",
-                                                           "isend",
-                                                           "irecv",
-                                                           "send_object_list",
-                                                           "recv_object_list",
-                                                           "batch_isend_irecv",
-                                                           "recv_any_source",
-                                                           "recv_anysource",
-                                                           "MPI_Send",
-                                                           "MPI_Recv",
-                                                           "MPI_Ssend",
-                                                           "MPI_Rsend",
-                                                           "MPI_Bsend",
-                                                           "MPI_Sendrecv",
-                                                           "MPI_Sendrecv_replace",
-                                                           "MPI_Probe",
-                                                           "MPI_Mprobe",
-                                                           "MPI_Mrecv",
-                                                           "MPI_Wait",
-                                                           "MPI_Waitall",
-                                                           "MPI_Waitany",
-                                                           "MPI_Waitsome",
-                                                           "ncclSend",
-                                                           "ncclRecv"});
-  return is_in(kWords, operation);
+  constexpr auto kWords = std::to_array<std::string_view>(
+      {"send", "recv", "isend", "irecv", "send_object_list", "recv_object_list",
+       "batch_isend_irecv", "recv_any_source", "recv_anysource", "ncclSend", "ncclRecv"});
+  return is_in(kWords, operation) || is_in(kMpiMessages, operation);
 }
 
 std::string frame_text(const Frame& frame) {

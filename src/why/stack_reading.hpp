@@ -30,6 +30,8 @@ struct StackReading {
   // library, not to a library that computes.
   bool own_code_innermost = false;
   bool native = false;  // there was a native stack
+  // Inside a wait of MPI, NCCL or CUDA, which may use a whole processor: that is no work.
+  bool spins = false;
 };
 
 constexpr std::string_view kUnnamedOperation = "a collective";

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/size_text.hpp"
+#include "why/numbers.hpp"
 #include "why/words.hpp"
 
 namespace muster::why {
@@ -20,17 +21,6 @@ constexpr double kSilentAck = 5;       // seconds
 constexpr int kManyRetransmits = 5;    // about 6 s of attempts, for kernels that tell no times
 constexpr int kSynRetransmits = 2;     // about 3 s without an answer
 constexpr double kMovingShare = 0.05;  // of the inspection with data on its way
-
-std::map<std::string, std::string> hosts_by_address(const Scene& scene) {
-  std::map<std::string, std::string> hosts;
-  for (const auto& [name, view] : scene.hosts) {
-    for (const std::string& address : view.addresses) {
-      // All hosts have the loopback device's.
-      if (!address.starts_with("127.") && address != "::1") hosts.try_emplace(address, name);
-    }
-  }
-  return hosts;
-}
 
 // The receiving process does not read: the network has done its part.
 using Endpoints = std::tuple<std::string, int, std::string, int>;
@@ -74,10 +64,15 @@ std::vector<std::string> shared_hosts(const std::vector<BadConnection>& connecti
 
 }  // namespace
 
-std::string host_of_address(const Scene& scene, const std::string& address) {
-  const auto hosts = hosts_by_address(scene);
-  const auto found = hosts.find(address);
-  return found == hosts.end() ? std::string() : found->second;
+std::map<std::string, std::string> hosts_by_address(const Scene& scene) {
+  std::map<std::string, std::string> hosts;
+  for (const auto& [name, view] : scene.hosts) {
+    for (const std::string& address : view.addresses) {
+      // All hosts have the loopback device's.
+      if (!address.starts_with("127.") && address != "::1") hosts.try_emplace(address, name);
+    }
+  }
+  return hosts;
 }
 
 BadLinks find_bad_links(const Scene& scene, const std::vector<RankReading>& ranks) {
@@ -109,7 +104,7 @@ std::string connection_text(const BadConnection& bad) {
       fmt::format("{} -> {} ({}:{} -> {}:{}): ", bad.from, bad.to.empty() ? c.peer : bad.to,
                   c.local, c.local_port, c.peer, c.peer_port);
   if (c.state == "syn-sent") {
-    return text + fmt::format("the connection gets no answer, tried {} times", c.retransmits + 1);
+    return text + fmt::format("the connection gets no answer, tried {} times", times_sent(c));
   }
   const auto unsent = static_cast<std::int64_t>(
       std::min<std::uint64_t>(c.unsent, std::numeric_limits<std::int64_t>::max()));

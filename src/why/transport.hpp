@@ -1,6 +1,7 @@
 // Connections between the ranks' hosts on which data does not arrive. Pure.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,8 +30,7 @@ struct BadLinks {
 // "n1 -> n3 (10.0.0.1:40123 -> 10.0.0.3:29501): 64 KiB not acknowledged for 12 s, sent 6 times".
 [[nodiscard]] std::string connection_text(const BadConnection& bad);
 
-// Which host has an address; empty: none.
-[[nodiscard]] std::string host_of_address(const Scene& scene, const std::string& address);
+[[nodiscard]] std::map<std::string, std::string> hosts_by_address(const Scene& scene);
 
 // Whether data is on its way and arrives.
 [[nodiscard]] bool moves_data(const std::vector<const RankReading*>& ranks);

@@ -110,6 +110,11 @@ TEST(UsersPlace, IsOutsideOfLibraries) {
                                      {"load_shard", "/home/u/train.py", 57},
                                      {"main", "/home/u/train.py", 99}};
   EXPECT_EQ(users_place(frames), "train.py:57 load_shard");
+  // Of `python -c`; and with a relative search path, libraries have no folder in front.
+  EXPECT_EQ(
+      users_place(std::vector<Frame>{
+          {"wait", "threading.py", 3}, {"sum", "numpy/core.py", 9}, {"<module>", "<string>", 2}}),
+      "<string>:2 <module>");
 }
 
 }  // namespace

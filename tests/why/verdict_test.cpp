@@ -13,12 +13,6 @@ SceneBuilder late() {
   return scene;
 }
 
-std::string text_of(const Verdict& verdict) {
-  std::string text = verdict.headline;
-  for (const std::string& detail : verdict.details) text += "\n" + detail;
-  return text;
-}
-
 TEST(Judge, IsFitForLargeJobs) {
   SceneBuilder scene(512, 8);
   scene.others_in(77, "all_reduce", 1842, 94).did(77, "all_reduce", 1841).doing(77, "S", "sleep");
@@ -58,45 +52,6 @@ TEST(Judge, SurvivesHostileValues) {
   EXPECT_EQ(evidence_text(scene, verdict).find('\x1b'), std::string::npos);
   EXPECT_FALSE(judge_slow(scene).headline.empty());
   EXPECT_FALSE(to_json(scene).empty());
-}
-
-TEST(JudgeSlow, NamesTheRankThatOthersWaitFor) {
-  SceneBuilder scene(4);
-  for (const int rank : {0, 1, 2, 3}) {
-    scene.rank(rank).samples = 100;
-    scene.rank(rank).samples_in_collectives = rank == 2 ? 12 : 71;
-  }
-  scene.rank(2).places = {"train.py:80 augment", "train.py:80 augment", "train.py:9 f"};
-  scene.doing(2, "R", "", 0.3);
-  const Verdict verdict = judge_slow(scene);
-  EXPECT_EQ(verdict.kind, Kind::kStraggler);
-  EXPECT_FALSE(verdict.hang);
-  EXPECT_EQ(verdict.ranks, std::vector<int>{2});
-  EXPECT_NE(verdict.headline.find("12 % of its time in collectives, the others 71 % on average"),
-            std::string::npos);
-  EXPECT_NE(text_of(verdict).find("gets 30 % of a processor"), std::string::npos);
-  scene.rank(2).samples_in_collectives = 60;
-  EXPECT_EQ(judge_slow(scene).kind, Kind::kBalanced);
-}
-
-TEST(JudgeSlow, NamesTheHostWithTheSlowNetwork) {
-  SceneBuilder scene(4);
-  for (int rank = 0; rank < 4; ++rank) {
-    scene.rank(rank).samples = 100;
-    scene.rank(rank).samples_in_collectives = 80;
-    for (int peer = 0; peer < 4; ++peer) {
-      const bool slow = rank == 2 || peer == 2;
-      if (peer == rank) continue;
-      scene.connect(rank, {.local = "10.0.0." + std::to_string(rank + 1),
-                           .peer = "10.0.0." + std::to_string(peer + 1),
-                           .state = "established",
-                           .busy = slow ? 0.8 : 0.1,
-                           .round_trip_s = slow ? 0.02 : 0.0002});
-    }
-  }
-  const Verdict verdict = judge_slow(scene);
-  EXPECT_EQ(verdict.kind, Kind::kSlowLink);
-  EXPECT_EQ(verdict.hosts, std::vector<std::string>{"n3"});
 }
 
 TEST(SceneJson, ReturnsWhatWasWritten) {
