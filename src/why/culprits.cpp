@@ -288,11 +288,11 @@ std::optional<Verdict> judge_ended(const Case& the, const Ranks& suspects) {
   if (ended.empty()) return std::nullopt;
   const Ranks ranks = first_to_end(ended);
   const Gathering* gathering = gathering_of(the, ranks);
+  if (gathering == nullptr) return std::nullopt;
   // One that ended as it should takes no part any more in what a program does in smaller groups,
   // and only a recorder knows the groups.
-  if (gathering == nullptr || (!gathering->recorded && !has_failed(*ranks.front()))) {
-    return std::nullopt;
-  }
+  const bool needs_all = gathering->recorded || gathering->what == Gathering::What::kRendezvous;
+  if (!needs_all && !has_failed(*ranks.front())) return std::nullopt;
   Patience patience = patience_of(the.scene, *gathering);
   // Ranks end one after the other.
   if (gathering->what == Gathering::What::kTeardown && patience.waited_s < patience.limit_s) {

@@ -119,7 +119,7 @@ CircleTime time_of(const Case& the, const std::vector<const Gathering*>& gatheri
     // Nobody is left who could end the wait of ranks that all stand still.
     const bool still =
         std::all_of(gathering->waiting.begin(), gathering->waiting.end(),
-                    [](const RankReading* rank) { return rank->still && !rank->polls; });
+                    [](const RankReading* rank) { return rank->still && !rank->stack.spins; });
     const bool proven = gathering->recorded || (still && !moves_data(gathering->waiting));
     time.limit_s = std::max(time.limit_s, proven ? kProvenFor : patience.limit_s);
   }
@@ -314,7 +314,7 @@ std::optional<Verdict> judge_stuck(const Case& the) {
   const std::size_t n = found->waiting.size();
   // In a program that mostly communicates, all ranks are often in the same call.
   const bool polls = std::any_of(found->waiting.begin(), found->waiting.end(),
-                                 [](const RankReading* rank) { return rank->polls; });
+                                 [](const RankReading* rank) { return rank->stack.spins; });
   const double limit =
       !found->recorded && polls ? std::max(kPollingFor, patience.limit_s) : patience.limit_s;
   const std::string who =

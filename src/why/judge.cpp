@@ -98,7 +98,7 @@ Patience patience_of(const Scene& scene, const Gathering& gathering) {
   if (scene.started_ago_s > 0) patience.waited_s = std::min(patience.waited_s, scene.started_ago_s);
   patience.quiet = true;
   for (const RankReading* rank : gathering.waiting) {
-    if (rank->polls) {
+    if (rank->stack.spins) {
       patience.limit_s =
           std::max(patience.limit_s, rank->stays ? kPollingPatience : kLongPollingPatience);
       patience.quiet = patience.quiet && (rank->stays || rank->view->first_frames.empty());

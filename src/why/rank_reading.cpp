@@ -168,11 +168,6 @@ void read_processes(RankReading& reading) {
   read_backward(reading);
 }
 
-bool polls(const RankReading& reading) {
-  const std::string& operation = reading.stack.operation;
-  return reading.stack.native && (operation.starts_with("MPI_") || operation.starts_with("nccl"));
-}
-
 bool stays_in_call(const RankReading& reading) {
   const std::vector<inspect::Frame>& first = reading.view->first_frames;
   if (first.empty() || reading.advanced) return false;
@@ -211,8 +206,7 @@ RankReading read_rank(const RankState& state, const RankView* view, const HostVi
   } else {
     reading.activity = activity_of(reading);
     reading.still = reading.cpu < kStillCpu && !places_differ(*view) && !reading.advanced;
-    reading.polls = polls(reading);
-    reading.stays = reading.polls && stays_in_call(reading);
+    reading.stays = reading.stack.spins && stays_in_call(reading);
     reading.elsewhere = is_elsewhere(reading);
   }
   return reading;
