@@ -68,12 +68,6 @@ void fields(V& v, Taken& t) {
 }
 
 template <class V>
-void fields(V& v, Inspection& i) {
-  v("number", i.number), v("window_ms", i.window_ms), v("sample_every_ms", i.sample_every_ms);
-  v("stacks", i.stacks);
-}
-
-template <class V>
 void fields(V& v, Endpoint& e) {
   v("address", e.address), v("port", e.port);
 }

@@ -23,8 +23,10 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 using Watches = std::vector<std::shared_ptr<RankWatch>>;
 
-// Kept at the end for killing a tool and for the answer itself.
+// For killing a tool and making what it stopped run again; and then for the answer itself.
 constexpr auto kReserve = Milliseconds(250);
+constexpr int kMostPlaces = 4;
+constexpr auto kAfterWindow = Milliseconds(500);
 // For what comes after the second look but before the native stacks.
 constexpr auto kPatienceAfterWindow = Milliseconds(1500);
 constexpr auto kPatienceWithNccl = Milliseconds(2500);
@@ -166,7 +168,7 @@ void read_native_stacks(const Watches& watches, Deadline end) {
       }
     });
   }
-  if (crew.wait(end)) return;
+  if (crew.wait(end + kReserve)) return;
   for (const auto& watch : *order) {
     const RankView view = watch->view();
     const bool has_one =
@@ -194,9 +196,11 @@ void start_host_watch(const Request& request, const Schedule& schedule, HostWatc
     watch_sockets(ranks, schedule.second_look, *seen);
   });
   watch.crew.start([schedule, seen = watch.host] { watch_host(schedule.second_look, *seen); });
-  watch.crew.start([schedule, sockets = watch.sockets, seen = watch.nccl] {
-    watch_nccl(sockets, schedule.end, *seen);
-  });
+  if (request.ask_nccl) {
+    watch.crew.start([schedule, sockets = watch.sockets, seen = watch.nccl] {
+      watch_nccl(sockets, schedule.end, *seen);
+    });
+  }
   watch.crew.start([pids = all_pids(request), seen = watch.disks] {
     const std::vector<std::string> full = full_disks(pids);
     seen->change([&](auto& disks) { disks = full; });
@@ -225,13 +229,27 @@ void take_host_watch(const HostWatch& watch, HostView& view) {
   }
 }
 
+void leave_counts(HostView& view) {
+  for (RankView& rank : view.ranks) {
+    for (Group& group : rank.groups) {
+      group.operations.clear();
+      group.ranks.clear();
+    }
+  }
+}
+
 Schedule schedule_of(const Request& request, Clock::time_point begin) {
-  const Deadline end = begin + std::max(request.deadline - kReserve, request.deadline / 2);
-  const auto window = std::min(request.window, request.deadline * 3 / 4);
-  return {.second_look = std::min(begin + window, end),
-          .end = end,
+  const auto without = [&](Milliseconds reserve) {
+    return std::max(request.deadline - reserve, request.deadline / 2);
+  };
+  const int ranks = std::max(1, static_cast<int>(request.ranks.size()));
+  return {.second_look = begin + std::min(request.window, without(kAfterWindow)),
+          .tools_end = begin + without(2 * kReserve),
+          .end = begin + without(kReserve),
+          .places = std::clamp(2 * processors() / ranks, 1, kMostPlaces),
           .sample_every = request.sample_every,
-          .stacks = request.stacks};
+          .stacks = request.stacks,
+          .patience = request.patience};
 }
 
 }  // namespace
@@ -249,16 +267,21 @@ HostView inspect(const Request& request) {
     if (!started) watches.back()->note("nothing: no thread could be started to look at it");
   }
   HostWatch host;
-  start_host_watch(request, schedule, host);
-  const Deadline watched = std::min(schedule.second_look + kPatienceAfterWindow, schedule.end);
+  if (request.stacks) start_host_watch(request, schedule, host);
+  const Deadline watched =
+      std::min(schedule.second_look + request.patience * kPatienceAfterWindow, schedule.end);
   if (!crew.wait(watched)) {
     view.not_seen.emplace_back("parts of some ranks: the kernel was too slow to tell them");
   }
   view.window_s = std::chrono::duration<double>(schedule.second_look - begin).count();
   if (request.stacks) read_native_stacks(watches, schedule.end);
-  (void)host.crew.wait(std::min(schedule.end, Clock::now() + Milliseconds(500)));
+  (void)host.crew.wait(std::min(schedule.end, Clock::now() + request.patience * kAfterWindow));
   for (const auto& watch : watches) view.ranks.push_back(watch->view());
-  take_host_watch(host, view);
+  if (request.stacks) {
+    take_host_watch(host, view);
+  } else {
+    leave_counts(view);
+  }
   return view;
 }
 

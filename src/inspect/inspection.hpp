@@ -106,6 +106,9 @@ struct RankView {
   // Where the innermost frame of the user's own Python code was in quick succession:
   // "train.py:57 load_shard". For telling a loop from a wait.
   std::vector<std::string> places = {};
+  // The second look came in time. If not, what changes (CPU time, collectives) seems to stand
+  // still.
+  bool watched = false;
   bool recorded = false;  // the program told its collectives
   // How often its collectives were looked at, and in how many of these it was in one.
   int samples = 0;

@@ -36,6 +36,7 @@ bool is_idle(const Scene& scene) {
   for (const auto& [name, host] : scene.hosts) {
     for (const inspect::RankView& rank : host.ranks) {
       if (rank.processes.empty()) continue;
+      if (!rank.watched) return false;
       seen = true;
       if (advances(rank)) return false;
       if (!waits_in_collective(rank) && works(rank)) return false;

@@ -8,11 +8,11 @@
 namespace muster::run {
 namespace {
 
-constexpr double kLong = 1000;  // ranks that live until somebody ends them
+constexpr double kHangs = 1000;  // ranks that live until somebody ends them
 
 TEST(Silence, AStalledRunIsEndedWithAVerdict) {
   Scene scene(3);
-  scene.let_ranks_live(kLong);
+  scene.let_ranks_live(kHangs);
   scene.patience.stall_after_s = 30;
   const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.reason, Reason::kStalled);
@@ -25,7 +25,7 @@ TEST(Silence, AStalledRunIsEndedWithAVerdict) {
 
 TEST(Silence, AStalledRunIsEndedThoughOneHostDoesNotAnswer) {
   Scene scene(3);
-  scene.let_ranks_live(kLong);
+  scene.let_ranks_live(kHangs);
   scene.hosts[1].behaviour.ignores_inspections = true;
   scene.patience.stall_after_s = 30;
   const SceneEnd end = scene.play();
