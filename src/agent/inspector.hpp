@@ -16,6 +16,10 @@ namespace muster::agent {
 // In the run's folder: the sockets on which ranks tell of their collectives.
 constexpr const char* kRecorders = "/recorders";
 
+// For so long a rank that ended with a time-out keeps it from its engine, which would end the other
+// ranks: the launcher looks at what they do.
+constexpr std::chrono::milliseconds kEvidenceTakes{3500};
+
 // What is wanted of an inspection.
 struct Inspection {
   int number = 0;           // which one this is; its answer repeats it

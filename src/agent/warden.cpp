@@ -153,6 +153,8 @@ void Warden::obey(const Order& order) {
       return;
     case Order::Kind::kInspect:
       return begin_inspection(order.inspection);
+    case Order::Kind::kSeen:
+      return void(sys::write_file(folder_ + "/" + kSeenMark, "", 0600));
     case Order::Kind::kTaken:
       return spool_.forget(order.taken);
     case Order::Kind::kHello:

@@ -37,7 +37,7 @@ int latest_number(const std::string& run_folder) {
 
 }  // namespace
 
-why::Scene scene_of(const Record& record, const std::set<std::string>& asked,
+why::Scene scene_of(const Record& record, const std::set<std::string>& members,
                     const HostViews& views, const Moment& moment) {
   why::Scene scene{.started_ago_s = std::max(moment.now_s - record.started_s, 0.0),
                    .silent_s = moment.silent_s};
@@ -54,7 +54,7 @@ why::Scene scene_of(const Record& record, const std::set<std::string>& asked,
       return found == hosts.end() || found->second != name;
     });
   }
-  for (const std::string& host : asked) {
+  for (const std::string& host : members) {
     if (!views.contains(host)) scene.silent_hosts.push_back(host);
   }
   for (const std::string& host : record.lost_hosts) scene.silent_hosts.push_back(host);
