@@ -1,7 +1,6 @@
 #include "inspect/inspect.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <memory>
 #include <set>
@@ -14,6 +13,7 @@
 #include "inspect/connections.hpp"
 #include "inspect/crew.hpp"
 #include "inspect/host_look.hpp"
+#include "inspect/process_texts.hpp"
 #include "inspect/rank_watch.hpp"
 #include "sys/clock.hpp"
 
@@ -35,7 +35,7 @@ struct SocketsSeen {
   std::vector<std::vector<Connection>> of_ranks;
   std::set<int> listening;
   bool first_look_done = false;
-  std::vector<std::string> not_seen;
+  std::string not_seen = {};  // why the kernel told less of them; empty: it told all
 };
 
 struct HostSeen {
@@ -45,10 +45,7 @@ struct HostSeen {
 };
 
 std::string network_namespace(const std::string& process) {
-  std::array<char, 128> target{};
-  const ssize_t length =
-      ::readlink(("/proc/" + process + "/ns/net").c_str(), target.data(), target.size());
-  return length <= 0 ? "" : std::string(target.data(), static_cast<std::size_t>(length));
+  return link_target("/proc/" + process + "/ns/net");
 }
 
 // A rank in a container may have a network of its own.
@@ -72,8 +69,10 @@ SocketLooks sockets_for(const Result<SocketLooks>& all, const std::vector<pid_t>
   return looks;
 }
 
-std::vector<SocketLooks> sockets_of_ranks(const std::vector<RankProcesses>& ranks) {
+std::vector<SocketLooks> sockets_of_ranks(const std::vector<RankProcesses>& ranks,
+                                          std::string& not_seen) {
   const auto all = look_at_sockets();
+  if (!all) not_seen = "retransmissions: " + all.error().what;
   std::vector<SocketLooks> looks;
   for (const RankProcesses& rank : ranks) {
     const auto inodes = socket_inodes(rank.pids);
@@ -97,13 +96,14 @@ std::set<int> listening_ports(const std::vector<SocketLooks>& looks) {
 void watch_sockets(const std::vector<RankProcesses>& ranks, Deadline second_look,
                    Shared<SocketsSeen>& seen) {
   const auto begin = Clock::now();
-  const std::vector<SocketLooks> before = sockets_of_ranks(ranks);
+  std::string not_seen;
+  const std::vector<SocketLooks> before = sockets_of_ranks(ranks, not_seen);
   seen.change([&](SocketsSeen& all) {
     all.listening = listening_ports(before);
     all.first_look_done = true;
   });
   std::this_thread::sleep_until(second_look);
-  const std::vector<SocketLooks> after = sockets_of_ranks(ranks);
+  const std::vector<SocketLooks> after = sockets_of_ranks(ranks, not_seen);
   const double window_s = std::chrono::duration<double>(Clock::now() - begin).count();
   std::vector<std::vector<Connection>> connections;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -113,6 +113,7 @@ void watch_sockets(const std::vector<RankProcesses>& ranks, Deadline second_look
   }
   seen.change([&](SocketsSeen& all) {
     all.of_ranks = connections;
+    all.not_seen = not_seen;
     all.listening.merge(listening_ports(after));
   });
 }
@@ -215,6 +216,7 @@ void take_host_watch(const HostWatch& watch, HostView& view) {
   if (sockets.of_ranks.size() < view.ranks.size()) {
     view.not_seen.emplace_back("no connections: the host did not list them in time");
   }
+  if (!sockets.not_seen.empty()) view.not_seen.push_back(sockets.not_seen);
   view.listening.assign(sockets.listening.begin(), sockets.listening.end());
   const HostSeen host = watch.host->copy();
   view.addresses = host.addresses;

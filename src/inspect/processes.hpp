@@ -45,6 +45,9 @@ struct CallLook {
 };
 [[nodiscard]] CallLook look_at_call(pid_t pid);
 
+// Whether to stop the thread would make its call fail. Needs the permission that ptrace needs.
+[[nodiscard]] bool stop_would_break(pid_t pid, const SystemCall& call);
+
 // The call in words; without a call, what the place where the thread waits tells. Of a lock it
 // names the holder too.
 [[nodiscard]] std::string call_words(pid_t pid, const CallLook& look, std::string_view waits_in);

@@ -300,7 +300,7 @@ void RankWatch::read_native_stack() {
   }
   const CallLook look = look_at_call(pid);
   if (look.denied) return note("no native stack: " + with_reason(kPtraceDenied));
-  if (look.call && fails_after_stop(*look.call, kThisMachine)) {
+  if (look.call && stop_would_break(pid, *look.call)) {
     return note("no native stack: to take it would interrupt the system call of the process");
   }
   const auto stat = sys::read_process_stat(pid);

@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
 #include <semaphore>
 #include <string_view>
 #include <thread>
@@ -18,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/lower_case.hpp"
 #include "base/printable.hpp"
 #include "facts/pseudo_file.hpp"
 #include "inspect/process_texts.hpp"
@@ -163,13 +165,28 @@ bool wait_until(const Over& over, pid_t pid, int& status) {
   }
 }
 
+// Root's, or the one that most distributions make for each user, with the user's number. Asking who
+// else is a member could take long: a directory service may be away.
+bool is_own_group(gid_t group) {
+  return group == 0 || (group == ::getegid() && group == ::geteuid());
+}
+
 // A folder such as /tmp, where everybody may add files but not touch those of others, will do.
 bool only_we_change(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return false;
   if (status.st_uid != 0 && status.st_uid != ::geteuid()) return false;
-  if ((status.st_mode & S_IWOTH) == 0) return true;
+  const bool for_others = (status.st_mode & S_IWOTH) != 0 ||
+                          ((status.st_mode & S_IWGRP) != 0 && !is_own_group(status.st_gid));
+  if (!for_others) return true;
   return S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
+}
+
+bool only_we_change_all_of(const std::string& path) {
+  for (std::size_t end = path.size(); end > 0; end = path.rfind('/', end - 1)) {
+    if (!only_we_change(path.substr(0, end))) return false;
+  }
+  return true;
 }
 
 }  // namespace
@@ -223,8 +240,7 @@ std::string tool_failure(const std::string& tool, const ToolAnswer& answer) {
   if (!answer.started && answer.timed_out) return "no time was left for " + tool;
   if (!answer.started) return tool + " could not be started";
   if (answer.timed_out) return tool + " did not finish in time";
-  std::string lower = answer.err;
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string lower = lower_case(answer.err);
   if (lower.find("not permitted") != std::string::npos ||
       lower.find("permission denied") != std::string::npos) {
     return kPtraceDenied;
@@ -237,10 +253,9 @@ std::string tool_failure(const std::string& tool, const ToolAnswer& answer) {
 
 bool is_trusted_program(const std::string& path) {
   if (!path.starts_with('/') || !sys::is_program(path)) return false;
-  for (std::size_t end = path.size(); end > 0; end = path.rfind('/', end - 1)) {
-    if (!only_we_change(path.substr(0, end))) return false;
-  }
-  return true;
+  std::error_code error;
+  const std::string target = std::filesystem::canonical(path, error).string();
+  return !error && only_we_change_all_of(path) && only_we_change_all_of(target);
 }
 
 std::string find_pyspy(pid_t pid) {
@@ -252,11 +267,8 @@ std::string find_pyspy(pid_t pid) {
   const std::string cmdline = of_process("cmdline");
   const std::string program = cmdline.substr(0, cmdline.find('\0'));
   if (program.starts_with('/')) folders.push_back(program.substr(0, program.rfind('/')));
-  std::array<char, 4096> exe{};
-  const ssize_t length =
-      ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), exe.data(), exe.size());
-  const std::string_view target(exe.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-  if (target.starts_with('/')) folders.emplace_back(target.substr(0, target.rfind('/')));
+  const std::string target = link_target(fmt::format("/proc/{}/exe", pid));
+  if (target.starts_with('/')) folders.push_back(target.substr(0, target.rfind('/')));
   const std::string environment = of_process("environ");
   folders.push_back(variable_in(environment, "VIRTUAL_ENV") + "/bin");
   for (const std::string& one : sys::path_folders(variable_in(environment, "PATH"))) {

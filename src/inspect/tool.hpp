@@ -42,7 +42,8 @@ constexpr const char* kPtraceDenied = "ptrace is not permitted for this process"
 // trusted program counts. Empty: nowhere.
 [[nodiscard]] std::string find_pyspy(pid_t pid);
 
-// The program and all folders above it belong to us or to root, and not everybody can change them.
+// The program and all folders above it, also of what a link leads to, belong to us or to root, and
+// nobody else can change them.
 [[nodiscard]] bool is_trusted_program(const std::string& path);
 
 }  // namespace muster::inspect

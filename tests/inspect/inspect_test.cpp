@@ -13,6 +13,7 @@
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -244,6 +245,23 @@ TEST(Inspect, DoesNotInterruptACallThatWouldFail) {
   const RankView view = inspect_one({child.pid()}, {.window = 50ms, .deadline = 60s});
   EXPECT_FALSE(has_native_stack(view));
   EXPECT_FALSE(view.not_seen.empty());
+}
+
+TEST(Inspect, DoesNotInterruptAReceptionWithATimeLimit) {
+  for (const time_t limit_s : {0, 1000}) {
+    const Child child([&] {
+      int ends[2];
+      ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+      const timeval limit{.tv_sec = limit_s, .tv_usec = 0};
+      ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+      char byte = 0;
+      (void)!::recv(ends[0], &byte, 1, 0);
+    });
+    ASSERT_TRUE(becomes_true([&] { return waits_in_call(child.pid(), "read of a socket"); }));
+    const CallLook look = look_at_call(child.pid());
+    if (look.denied) GTEST_SKIP() << "ptrace is not permitted";
+    EXPECT_EQ(stop_would_break(child.pid(), *look.call), limit_s > 0);
+  }
 }
 
 TEST(Inspect, EndsAtItsDeadline) {

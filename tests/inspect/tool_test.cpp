@@ -142,10 +142,24 @@ TEST(Tool, IsTrustedOnlyIfNobodyElseCanChangeIt) {
   ::chmod(tool.c_str(), 0755);
   ::chmod(folder.c_str(), 0777);
   EXPECT_FALSE(is_trusted_program(tool));
+  ::chmod(folder.c_str(), 0755);
+  std::filesystem::create_directories(folder + "/others/bin");
+  std::ofstream(folder + "/others/bin/py-spy") << "#!/bin/sh\n";
+  ::chmod((folder + "/others/bin/py-spy").c_str(), 0755);
+  std::filesystem::create_symlink("others/bin", folder + "/link");
+  EXPECT_TRUE(is_trusted_program(folder + "/link/py-spy"));
+  ::chmod((folder + "/others").c_str(), 0777);  // only the link's target is below it
+  EXPECT_FALSE(is_trusted_program(folder + "/link/py-spy"));
   if (::geteuid() == 0) {
     ::chmod(folder.c_str(), 0755);
     ASSERT_EQ(::chown(tool.c_str(), 65534, 65534), 0);
     EXPECT_FALSE(is_trusted_program(tool));
+    ASSERT_EQ(::chown(tool.c_str(), 0, 65534), 0);
+    EXPECT_TRUE(is_trusted_program(tool));
+    ::chmod(tool.c_str(), 0775);
+    EXPECT_FALSE(is_trusted_program(tool));
+    ASSERT_EQ(::chown(tool.c_str(), 0, 0), 0);
+    EXPECT_TRUE(is_trusted_program(tool));
   }
   EXPECT_FALSE(is_trusted_program("py-spy"));
   std::filesystem::remove_all(folder);
