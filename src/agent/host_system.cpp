@@ -52,8 +52,12 @@ Inspector HostSystem::start_inspector(const std::string& run_id, const Inspectio
   return agent::start_inspector(run_id, what);
 }
 
-void HostSystem::end_inspector(pid_t pid) {
-  agent::end_inspector(pid);
+void HostSystem::signal_inspector(pid_t pid, int signal) {
+  agent::signal_inspector(pid, signal);
+}
+
+bool HostSystem::inspector_ended(pid_t pid) {
+  return agent::inspector_ended(pid);
 }
 
 std::optional<ProcessId> HostSystem::engine_of(const std::string& run_id) {

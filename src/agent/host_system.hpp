@@ -46,7 +46,8 @@ class HostSystem {
   [[nodiscard]] virtual bool is_alive(const ProcessId& process);
   [[nodiscard]] virtual Inspector start_inspector(const std::string& run_id,
                                                   const Inspection& what);
-  virtual void end_inspector(pid_t pid);
+  virtual void signal_inspector(pid_t pid, int signal);
+  [[nodiscard]] virtual bool inspector_ended(pid_t pid);
   [[nodiscard]] virtual std::optional<ProcessId> engine_of(const std::string& run_id);
   virtual void send_signal(const ProcessId& process, int signal);
   // To the group that this process leads.

@@ -1,7 +1,6 @@
 #include "agent/inspector.hpp"
 
 #include <array>
-#include <charconv>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -10,17 +9,20 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "agent/inbox.hpp"
 #include "agent/processes.hpp"
 #include "agent/record.hpp"
 #include "agent/run_files.hpp"
 #include "base/exit_code.hpp"
 #include "base/json_fields.hpp"
+#include "inspect/crew.hpp"
 #include "inspect/inspect.hpp"
 #include "inspect/inspection_fields.hpp"
+#include "inspect/tool.hpp"
 
 namespace muster::agent {
 namespace {
@@ -29,6 +31,7 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kStacksTake{3000};  // at most, after the window
 constexpr milliseconds kGlanceTakes{500};
+constexpr int kNiceOfGlance = 5;
 constexpr milliseconds kAnswerTakes{1000};  // on a host with more to do than processors
 
 milliseconds own_deadline(const Inspection& what) {
@@ -50,13 +53,22 @@ std::vector<RankStart> living_ranks(const std::string& folder) {
   return starts;
 }
 
-int whole_number(std::string_view text) {
-  int number = 0;
-  (void)std::from_chars(text.data(), text.data() + text.size(), number);
-  return std::max(number, 0);
+// Also when the warden has no time for us any more.
+void end_tools_on_sigterm() {
+  sigset_t term;
+  (void)::sigemptyset(&term);
+  (void)::sigaddset(&term, SIGTERM);
+  (void)::pthread_sigmask(SIG_BLOCK, &term, nullptr);
+  const bool started = inspect::Crew().start([term] {
+    int signal = 0;
+    (void)::sigwait(&term, &signal);
+    inspect::end_tools();
+    ::_exit(128 + SIGTERM);
+  });
+  if (!started) (void)::pthread_sigmask(SIG_UNBLOCK, &term, nullptr);
 }
 
-[[noreturn]] void become_inspector(const std::array<std::string, 7>& words, int out) {
+[[noreturn]] void become_inspector(const std::array<std::string, 5>& words, int out) {
   (void)::setsid();  // so that all that it starts can be ended with it
   (void)::signal(SIGPIPE, SIG_DFL);
   sigset_t none;
@@ -66,7 +78,7 @@ int whole_number(std::string_view text) {
   (void)::dup2(out, STDOUT_FILENO);
   (void)::dup2(STDIN_FILENO, STDERR_FILENO);
   (void)::close_range(STDERR_FILENO + 1, ~0U, 0);
-  std::array<char*, 8> argv{};
+  std::array<char*, 6> argv{};
   for (std::size_t i = 0; i < words.size(); ++i) argv[i] = const_cast<char*>(words[i].c_str());
   (void)::execv("/proc/self/exe", argv.data());
   ::_exit(kExitOwnFault);
@@ -79,13 +91,8 @@ milliseconds Inspection::takes_at_most() const {
 }
 
 Inspector start_inspector(const std::string& run_id, const Inspection& what) {
-  const std::array<std::string, 7> words = {"muster",
-                                            "agent",
-                                            "--inspect",
-                                            run_id,
-                                            std::to_string(what.window_ms),
-                                            std::to_string(what.sample_every_ms),
-                                            what.stacks ? "1" : "0"};
+  const std::array<std::string, 5> words = {"muster", "agent", "--inspect", run_id,
+                                            json_of_fields(what)};
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return {};
   Inspector inspector{.out = sys::Fd(ends[0])};
@@ -97,39 +104,65 @@ Inspector start_inspector(const std::string& run_id, const Inspection& what) {
   return inspector;
 }
 
-void end_inspector(pid_t pid) {
-  if (pid <= 0) return;
-  (void)::kill(-pid, SIGKILL);
-  (void)::kill(pid, SIGKILL);  // before it has its own session
-  // One that waits for a dead file system cannot be killed, and the warden must not wait for it.
-  constexpr int kTries = 40;
-  constexpr int kPauseMs = 5;
-  for (int i = 0; i < kTries && ::waitpid(pid, nullptr, WNOHANG) == 0; ++i) {
-    (void)::poll(nullptr, 0, kPauseMs);
+void signal_inspector(pid_t pid, int signal) {
+  if (signal == SIGKILL) (void)::kill(-pid, SIGKILL);
+  (void)::kill(pid, signal);
+}
+
+bool inspector_ended(pid_t pid) {
+  return ::waitpid(pid, nullptr, WNOHANG) != 0;
+}
+
+std::string line_within(inspect::HostView view, std::size_t most_bytes) {
+  const auto leave_out = [&](int step) {
+    for (inspect::RankView& rank : view.ranks) {
+      if (step == 0) rank.connections.clear();
+      for (inspect::Group& group : rank.groups) {
+        if (step == 1) std::erase_if(group.operations, [](const auto& one) { return one.done; });
+      }
+      if (step == 2) std::erase_if(rank.stacks, [](const auto& one) { return !one.python; });
+    }
+  };
+  constexpr std::array kLeftOut = {"connections", "operations that are done", "native stacks"};
+  std::string line = json_of_fields(view) + "\n";
+  for (int step = 0; step < std::ssize(kLeftOut) && line.size() > most_bytes; ++step) {
+    leave_out(step);
+    view.not_seen.push_back(std::string(kLeftOut.at(static_cast<std::size_t>(step))) +
+                            ": left out, because there was too much to report");
+    line = json_of_fields(view) + "\n";
   }
+  if (line.size() <= most_bytes) return line;
+  return json_of_fields(inspect::HostView{
+             .time_s = view.time_s, .not_seen = {"the inspection found too much to report"}}) +
+         "\n";
 }
 
 int inspect_main(int argc, char** argv) {
-  constexpr int kWords = 4;
+  constexpr int kWords = 2;
   if (argc != kWords) return kUsageCode;
+  end_tools_on_sigterm();
   const auto folder = run_folder(argv[0]);
-  if (!folder) return kExitOwnFault;
-  const Inspection what{.window_ms = whole_number(argv[1]),
-                        .sample_every_ms = whole_number(argv[2]),
-                        .stacks = std::string_view(argv[3]) == "1"};
+  const auto what = parse_fields<Inspection>(argv[1], "cannot read what is wanted");
+  if (!folder || !what) return kExitOwnFault;
+  // A glance is no reason to disturb ranks that use all processors.
+  if (!what->stacks) (void)::setpriority(PRIO_PROCESS, 0, kNiceOfGlance);
   const std::vector<RankStart> starts = living_ranks(*folder);
   inspect::Request request{.ranks = {},
                            .recorders = *folder + kRecorders,
-                           .window = milliseconds(what.window_ms),
-                           .sample_every = milliseconds(what.sample_every_ms),
-                           .stacks = what.stacks,
-                           .deadline = own_deadline(what)};
+                           .window = milliseconds(what->window_ms),
+                           .sample_every = milliseconds(what->sample_every_ms),
+                           .stacks = what->stacks,
+                           .ask_nccl = what->ask_nccl,
+                           .deadline = own_deadline(*what)};
   const auto trees = process_trees(starts);
   for (std::size_t i = 0; i < starts.size(); ++i) {
     request.ranks.push_back({.rank = starts[i].rank, .pids = trees[i]});
   }
-  const std::string line = json_of_fields(inspect::inspect(request)) + "\n";
-  return sys::write_all(STDOUT_FILENO, line) == line.size() ? 0 : kExitOwnFault;
+  const std::string line = line_within(inspect::inspect(request), kMaxLine / 2);
+  const bool was_told = sys::write_all(STDOUT_FILENO, line) == line.size();
+  inspect::end_tools();
+  // Threads that the kernel holds may still use what a normal exit would destroy.
+  ::_exit(was_told ? 0 : kExitOwnFault);
 }
 
 }  // namespace muster::agent

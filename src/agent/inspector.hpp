@@ -16,18 +16,29 @@ namespace muster::agent {
 // In the run's folder: the sockets on which ranks tell of their collectives.
 constexpr const char* kRecorders = "/recorders";
 
+// For so long a rank that ended with a time-out keeps it from its engine, which would end the other
+// ranks: the launcher looks at what they do.
+constexpr std::chrono::milliseconds kEvidenceTakes{3500};
+
 // What is wanted of an inspection.
 struct Inspection {
   int number = 0;           // which one this is; its answer repeats it
   int window_ms = 1000;     // how long the ranks are watched
   int sample_every_ms = 0;  // how often their recorders are read meanwhile; 0: not
   bool stacks = true;       // false: a glance that starts no other program
+  bool ask_nccl = false;    // about the whole job: one host is enough
 
   // Until the answer must be there.
   [[nodiscard]] std::chrono::milliseconds takes_at_most() const;
 
   friend bool operator==(const Inspection&, const Inspection&) = default;
 };
+
+template <class V>
+void fields(V& v, Inspection& i) {
+  v("number", i.number), v("window_ms", i.window_ms), v("sample_every_ms", i.sample_every_ms);
+  v("stacks", i.stacks), v("ask_nccl", i.ask_nccl);
+}
 
 // The process, and what it writes: one HostView as a line of JSON.
 struct Inspector {
@@ -37,10 +48,17 @@ struct Inspector {
 
 // No pid: it could not be started.
 [[nodiscard]] Inspector start_inspector(const std::string& run_id, const Inspection& what);
-// Ends it, and what it has started, if it has not ended yet.
-void end_inspector(pid_t pid);
+// SIGTERM: it ends what it has started, makes the ranks that this stopped continue, and ends.
+// SIGKILL: it ends at once, with what it has started.
+void signal_inspector(pid_t pid, int signal);
+// Whether it has ended; never waits. True once per inspector.
+[[nodiscard]] bool inspector_ended(pid_t pid);
 
-// What `muster agent --inspect RUN_ID WINDOW SAMPLE STACKS` does.
+// The view as a line of at most so many bytes: connections, operations that are done, and native
+// stacks are left out where there is too much, and then all else. Pure.
+[[nodiscard]] std::string line_within(inspect::HostView view, std::size_t most_bytes);
+
+// What `muster agent --inspect RUN_ID INSPECTION` does.
 [[nodiscard]] int inspect_main(int argc, char** argv);
 
 }  // namespace muster::agent

@@ -44,7 +44,7 @@ static auto texts_of(Order::Kind) {
                     std::pair(Kind::kEnd, "end"),         std::pair(Kind::kBye, "bye"),
                     std::pair(Kind::kInspect, "inspect"), std::pair(Kind::kTaken, "taken"),
                     std::pair(Kind::kListen, "listen"),   std::pair(Kind::kConnect, "connect"),
-                    std::pair(Kind::kClose, "close")};
+                    std::pair(Kind::kClose, "close"),     std::pair(Kind::kSeen, "seen")};
 }
 
 static auto texts_of(Report::Kind) {
@@ -65,12 +65,6 @@ static auto texts_of(Report::Kind) {
 template <class V>
 void fields(V& v, Taken& t) {
   v("rank", t.rank), v("out", t.out), v("err", t.err);
-}
-
-template <class V>
-void fields(V& v, Inspection& i) {
-  v("number", i.number), v("window_ms", i.window_ms), v("sample_every_ms", i.sample_every_ms);
-  v("stacks", i.stacks);
 }
 
 template <class V>
@@ -115,6 +109,7 @@ void fields(V& v, Order& o) {
       v("inspection", o.inspection);
       break;
     case Order::Kind::kClose:
+    case Order::Kind::kSeen:
     case Order::Kind::kBeat:
       break;
   }

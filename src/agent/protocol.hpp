@@ -23,6 +23,7 @@
 //   beat                     <->    every 2 s; before begin each is answered, for the clocks
 //   inspect                   ->    looks at what the ranks' processes are doing, for some seconds
 //                             <-    inspection
+//   seen                      ->    ranks that ended with a time-out may let their engine know
 //   end (grace)               ->    ends what is left of the ranks
 //                             <-    kernel log, if a rank failed and the kernel said why
 //                             <-    done, after the last event
@@ -95,6 +96,7 @@ struct Order {
     kEnd,
     kBye,
     kInspect,
+    kSeen,
     kTaken,
     kListen,
     kConnect,

@@ -16,6 +16,7 @@
 
 #include "agent/descendants.hpp"
 #include "agent/descriptors.hpp"
+#include "agent/inspector.hpp"
 #include "agent/output_reader.hpp"
 #include "agent/processes.hpp"
 #include "agent/store_server.hpp"
@@ -35,7 +36,6 @@ constexpr milliseconds kTell{10'000};      // for the last reports, once the fro
 constexpr milliseconds kOrphanEnds{2000};  // by itself, after SIGTERM
 constexpr milliseconds kLookAgain{1000};
 constexpr milliseconds kDescendantsEnd{2000};  // for killed descendants to go away
-constexpr milliseconds kEvidenceTakes{3500};   // of the other ranks, before the engine ends them
 constexpr milliseconds kFrontGone{500};        // for a program to end by itself, as in MPI_Abort
 
 double seconds(const timeval& time) {
@@ -223,7 +223,7 @@ void leave_time_for_evidence(const RunFiles& files, int front) {
   constexpr int kPauseMs = 50;
   bool closed = false;
   // A signal to a program that is gone: the engine ends the job already.
-  while (!closed && !files.over() && Clock::now() < until) {
+  while (!closed && !files.over() && !files.seen() && Clock::now() < until) {
     if (receive_note(front, closed)) return;
     (void)::poll(nullptr, 0, kPauseMs);
   }
@@ -304,7 +304,8 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
   end.timed_out = end.status != 0 && !end.by_engine && runner.mentions_time_out();
   voice.end(end);
   say_the_rest(voice, job.files, front);
-  if (end.timed_out && voice.listener() != 0) leave_time_for_evidence(job.files, front);
+  const bool has_others = job.rank.size > 1 && voice.listener() != 0;
+  if (end.timed_out && has_others) leave_time_for_evidence(job.files, front);
   if (is_orphan(voice, job.files)) {
     for (const ProcessId& engine : engine_daemons(job.files.run_id(), {&start, 1})) {
       send_signal(engine, SIGKILL);  // its launcher will not tell it to leave

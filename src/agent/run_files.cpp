@@ -65,6 +65,10 @@ bool RunFiles::over() const {
   return !folder_.empty() && sys::exists(folder_ + "/" + kOverMark);
 }
 
+bool RunFiles::seen() const {
+  return !folder_.empty() && sys::exists(folder_ + "/" + kSeenMark);
+}
+
 std::string RunFiles::record(int rank) const {
   return folder_.empty() ? std::string() : fmt::format("{}/rank.{}.jsonl", folder_, rank);
 }

@@ -15,6 +15,9 @@ namespace muster::agent {
 // In the run's folder once its warden ends it.
 constexpr const char* kOverMark = "over";
 
+// Likewise once the launcher has seen what the ranks do while one of them ended with a time-out.
+constexpr const char* kSeenMark = "seen";
+
 // For how many seconds the run goes on while nobody watches it, as its warden was told.
 constexpr const char* kOrphanAfterFile = "orphan_after_s";
 
@@ -35,6 +38,8 @@ class RunFiles {
   // The warden has begun to end the run: nothing more may start. A rank that was recorded before
   // this is asked is seen by the warden; any other sees this.
   [[nodiscard]] bool over() const;
+  // Nobody will look any more at what the ranks do.
+  [[nodiscard]] bool seen() const;
   // How long a rank goes on without a warden.
   [[nodiscard]] std::chrono::milliseconds orphan_after() const;
   // The file with the rank's start, for a clean-up after muster was killed.

@@ -10,8 +10,7 @@ namespace muster::agent {
 class ErrorTail {
  public:
   void add(std::string_view bytes);
-  // Words of c10d, Gloo, NCCL and muster's MPI backend for an operation that took too long. A
-  // program that fails for another time-out only ends a little later because of them.
+  // In the words of c10d, Gloo, NCCL's watchdog and muster's MPI backend.
   [[nodiscard]] bool mentions_time_out() const;
 
  private:

@@ -28,6 +28,7 @@ constexpr std::size_t kLauncherQueue = std::size_t{256} << 10;  // bytes waiting
 constexpr double kOwnGraceSeconds = 2;                          // if the launcher named none
 constexpr milliseconds kLookAgain{20};                          // while processes are being ended
 constexpr milliseconds kKillTakes{1000};      // at most, for a killed process to go away
+constexpr milliseconds kInspectorEnds{3000};  // by itself, after SIGTERM
 constexpr milliseconds kLastWordsTake{5000};  // at most, for the launcher to read them
 
 milliseconds ms(double seconds) {
@@ -93,6 +94,7 @@ Warden::Rest Warden::serve(Channel launcher, double orphan_after_s) {
       launcher_.send(to_line(Report{.kind = Report::Kind::kBeat, .clock_s = system_.unix_time()}));
       next_beat_ = system_.now() + ms(kBeatEverySeconds);
       memory_.look();
+      look_at_dismissed();
     }
     if (!ending_ && system_.now() - heard_ > ms(orphan_after_s_)) {
       launcher_.close();
@@ -101,7 +103,7 @@ Warden::Rest Warden::serve(Channel launcher, double orphan_after_s) {
     if (inspecting_) go_on_inspecting();
     if (ending_) go_on_ending();
   }
-  if (inspecting_) system_.end_inspector(inspecting_->inspector.pid);
+  dismiss_inspector();
   return {.starts = values(starts_), .keep = keep_};
 }
 
@@ -121,8 +123,9 @@ void Warden::wait() {
     watched.push_back({launcher_.in(), POLLIN, 0});
     if (launcher_.has_unsent()) watched.push_back({launcher_.out(), POLLOUT, 0});
   }
-  const milliseconds beat = duration_cast<milliseconds>(next_beat_ - system_.now());
-  const milliseconds time = ending_ ? kLookAgain : std::max(beat, milliseconds(0));
+  const auto next = inspecting_ ? std::min(next_beat_, inspecting_->give_up) : next_beat_;
+  const milliseconds left = duration_cast<milliseconds>(next - system_.now());
+  const milliseconds time = ending_ ? kLookAgain : std::max(left, milliseconds(0));
   system_.wait(watched, time + milliseconds(1));
   launcher_.flush();
 }
@@ -150,6 +153,8 @@ void Warden::obey(const Order& order) {
       return;
     case Order::Kind::kInspect:
       return begin_inspection(order.inspection);
+    case Order::Kind::kSeen:
+      return void(sys::write_file(folder_ + "/" + kSeenMark, "", 0600));
     case Order::Kind::kTaken:
       return spool_.forget(order.taken);
     case Order::Kind::kHello:
@@ -230,38 +235,65 @@ void Warden::send_kernel_log() {
 
 // A launcher that asks again does not wait for the earlier answer any more.
 void Warden::begin_inspection(const Inspection& what) {
-  if (inspecting_) system_.end_inspector(inspecting_->inspector.pid);
-  inspecting_.reset();
-  Inspector inspector = system_.start_inspector(run_id_, what);
-  if (inspector.pid == 0) return;
+  dismiss_inspector();
+  look_at_dismissed();
+  const bool hangs = std::any_of(dismissed_.begin(), dismissed_.end(),
+                                 [](const Dismissed& one) { return one.killed; });
+  Inspector inspector = hangs ? Inspector{} : system_.start_inspector(run_id_, what);
+  if (inspector.pid == 0) {
+    const std::string why = hangs ? "an earlier inspection of this host still hangs in the kernel"
+                                  : "the inspection of this host could not be started";
+    return answer_inspection(what.number, {.time_s = system_.unix_time(), .not_seen = {why}});
+  }
   inspecting_ = {.what = what,
                  .inspector = std::move(inspector),
                  .give_up = system_.now() + what.takes_at_most()};
 }
 
 void Warden::go_on_inspecting() {
+  std::string& said = inspecting_->said;
   char bytes[65536];
   ssize_t count = 0;
-  while ((count = ::read(inspecting_->inspector.out.get(), bytes, sizeof bytes)) > 0) {
-    inspecting_->said.append(bytes, static_cast<std::size_t>(count));
-    if (inspecting_->said.size() > kMaxLine / 2) break;
+  bool is_whole = false;
+  while (!is_whole && said.size() <= kMaxLine / 2 &&
+         (count = ::read(inspecting_->inspector.out.get(), bytes, sizeof bytes)) > 0) {
+    said.append(bytes, static_cast<std::size_t>(count));
+    is_whole = said.back() == '\n';
   }
   const bool ended = count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
-  const bool too_long = inspecting_->said.size() > kMaxLine / 2;
-  if (!ended && !too_long && system_.now() < inspecting_->give_up) return;
-  auto view = parse_fields<inspect::HostView>(inspecting_->said, "the inspection is unreadable");
-  const std::string why = too_long ? "the inspection found too much to report"
-                          : ended  ? "the inspection of this host failed"
-                                   : "the inspection of this host did not end in time";
+  const bool too_long = said.size() > kMaxLine / 2;
+  if (!is_whole && !ended && !too_long && system_.now() < inspecting_->give_up) return;
+  auto view = parse_fields<inspect::HostView>(said, "the inspection is unreadable");
+  const std::string why = is_whole || ended || too_long
+                              ? "the inspection of this host failed"
+                              : "the inspection of this host did not end in time";
   if (!view) view = inspect::HostView{.time_s = system_.unix_time(), .not_seen = {why}};
-  end_inspection(*view);
+  answer_inspection(inspecting_->what.number, *view);
+  dismiss_inspector();
 }
 
-void Warden::end_inspection(const inspect::HostView& view) {
-  system_.end_inspector(inspecting_->inspector.pid);
-  launcher_.send(to_line(Report{
-      .kind = Report::Kind::kInspection, .inspection = inspecting_->what.number, .view = view}));
+void Warden::answer_inspection(int number, const inspect::HostView& view) {
+  launcher_.send(
+      to_line(Report{.kind = Report::Kind::kInspection, .inspection = number, .view = view}));
+}
+
+// It may need a moment to let go of ranks, and we must not wait for it.
+void Warden::dismiss_inspector() {
+  if (!inspecting_) return;
+  const pid_t pid = inspecting_->inspector.pid;
   inspecting_.reset();
+  system_.signal_inspector(pid, SIGTERM);
+  dismissed_.push_back({.pid = pid, .kill_at = system_.now() + kInspectorEnds});
+}
+
+void Warden::look_at_dismissed() {
+  std::erase_if(dismissed_,
+                [this](const Dismissed& one) { return system_.inspector_ended(one.pid); });
+  for (Dismissed& one : dismissed_) {
+    if (one.killed || system_.now() < one.kill_at) continue;
+    system_.signal_inspector(one.pid, SIGKILL);
+    one.killed = true;
+  }
 }
 
 void Warden::start_ending(double grace_s) {

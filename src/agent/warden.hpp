@@ -52,7 +52,9 @@ class Warden {
   void send_kernel_log();
   void begin_inspection(const Inspection& what);
   void go_on_inspecting();
-  void end_inspection(const inspect::HostView& view);
+  void answer_inspection(int number, const inspect::HostView& view);
+  void dismiss_inspector();
+  void look_at_dismissed();
   void start_ending(double grace_s);
   void go_on_ending();
   void leave(bool keep);
@@ -86,6 +88,12 @@ class Warden {
     Clock::time_point give_up;
   };
   std::optional<Inspecting> inspecting_;
+  struct Dismissed {
+    pid_t pid = 0;
+    Clock::time_point kill_at;
+    bool killed = false;
+  };
+  std::vector<Dismissed> dismissed_;  // inspectors that were told to end and may not have yet
   bool rank_failed_ = false;
   std::vector<std::string> kernel_log_;  // what has been sent of it
   bool over_ = false;

@@ -277,12 +277,14 @@ std::unique_ptr<run::AskDesk> open_desk(sys::Loop& loop, run::Supervisor& superv
       what.window_ms = static_cast<int>(question.slow_s * 1000);
       what.sample_every_ms = kSampleEveryMs;
     }
-    supervisor.inspect(what, [folder, is_slow, answer](const why::Scene& scene) {
-      const why::Verdict verdict = is_slow ? why::judge_slow(scene) : why::judge(scene);
-      const auto kept = run::keep_inspection(folder, scene, verdict);
+    const auto tell = [folder, is_slow, answer](const Result<why::Scene>& seen) {
+      if (!seen) return answer({.error = seen.error().what});
+      const why::Verdict verdict = is_slow ? why::judge_slow(*seen) : why::judge(*seen);
+      const auto kept = run::keep_inspection(folder, *seen, verdict);
       if (kept) return answer({.folder = *kept});
       answer({.error = to_text(kept.error())});
-    });
+    };
+    supervisor.inspect(what, run::Urgency::kUser, tell);
   };
   auto desk = run::AskDesk::open(loop, folder, on_question);
   return desk ? *std::move(desk) : nullptr;

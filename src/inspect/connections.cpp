@@ -243,12 +243,7 @@ std::set<std::uint64_t> socket_inodes(std::span<const pid_t> pids) {
     std::vector<std::string> names = facts::names_in(folder);
     if (names.size() > kMostFiles) names.resize(kMostFiles);
     for (const std::string& name : names) {
-      std::array<char, 64> target{};
-      const ssize_t length =
-          ::readlink((folder + "/" + name).c_str(), target.data(), target.size());
-      if (length <= 0) continue;
-      const std::uint64_t inode =
-          socket_inode_of({target.data(), static_cast<std::size_t>(length)});
+      const std::uint64_t inode = socket_inode_of(link_target(folder + "/" + name));
       if (inode != 0) inodes.insert(inode);
     }
   }

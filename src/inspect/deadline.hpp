@@ -2,7 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+
+#include <poll.h>
 
 namespace muster::inspect {
 
@@ -17,6 +20,18 @@ using Deadline = Clock::time_point;
 
 [[nodiscard]] inline Deadline within(std::chrono::milliseconds most, Deadline no_later_than) {
   return std::min(Clock::now() + most, no_later_than);
+}
+
+// As poll(2) on one descriptor. False: the deadline has passed.
+[[nodiscard]] inline bool wait_for(int fd, short events, Deadline deadline) {
+  while (true) {
+    const auto left = time_left(deadline);
+    if (left.count() == 0) return false;
+    pollfd one{fd, events, 0};
+    const int ready = ::poll(&one, 1, static_cast<int>(left.count()));
+    if (ready > 0) return true;
+    if (ready < 0 && errno != EINTR) return false;
+  }
 }
 
 }  // namespace muster::inspect

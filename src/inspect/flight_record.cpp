@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json.hpp"
+#include "base/lower_case.hpp"
 #include "base/printable.hpp"
 #include "facts/pseudo_file.hpp"
 
@@ -74,9 +75,7 @@ std::string type_name(const std::string& name) {
   for (const auto& [torch_name, python_name] : kKnown) {
     if (name == torch_name) return python_name;
   }
-  std::string lower = name;
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return lower;
+  return lower_case(name);
 }
 
 std::string types_text(const Json& json) {
@@ -285,10 +284,6 @@ void set_before(std::vector<Group>& groups, std::span<const Group> before) {
 bool tells_unfinished(std::string_view record) {
   return record.find("\"retired\":false") != std::string_view::npos ||
          record.find("\"retired\": false") != std::string_view::npos;
-}
-
-bool in_collective(std::span<const Group> groups) {
-  return std::ranges::any_of(groups, [](const Group& one) { return one.begun > one.done; });
 }
 
 }  // namespace muster::inspect

@@ -28,6 +28,4 @@ void set_before(std::vector<Group>& groups, std::span<const Group> before);
 // A collective is under way. Looks for the word only, so that many samples cost little.
 [[nodiscard]] bool tells_unfinished(std::string_view record);
 
-[[nodiscard]] bool in_collective(std::span<const Group> groups);
-
 }  // namespace muster::inspect

@@ -10,7 +10,6 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -18,6 +17,7 @@
 #include "base/printable.hpp"
 #include "facts/netlink.hpp"
 #include "facts/pseudo_file.hpp"
+#include "inspect/process_texts.hpp"
 #include "sys/file.hpp"
 
 namespace muster::inspect {
@@ -64,27 +64,11 @@ std::string address_of_interface(const sockaddr* address) {
   return facts::ip_text(AF_INET6, {reinterpret_cast<const char*>(&v6->sin6_addr), 16});
 }
 
-std::string working_folder(pid_t pid) {
-  std::array<char, 4096> target{};
-  const ssize_t length =
-      ::readlink(fmt::format("/proc/{}/cwd", pid).c_str(), target.data(), target.size());
-  return length <= 0 ? "" : std::string(target.data(), static_cast<std::size_t>(length));
-}
-
 const Counter* same_counter(std::span<const Counter> counters, const Counter& wanted) {
   const auto found = std::ranges::find_if(counters, [&](const Counter& one) {
     return one.device == wanted.device && one.name == wanted.name;
   });
   return found == counters.end() ? nullptr : &*found;
-}
-
-bool wait_for_socket(int fd, short events, Deadline deadline) {
-  pollfd one{fd, events, 0};
-  int ready = -1;
-  do {
-    ready = ::poll(&one, 1, static_cast<int>(time_left(deadline).count()));
-  } while (ready < 0 && errno == EINTR);
-  return ready > 0;
 }
 
 sys::Fd connect_to_loopback(int port, Deadline deadline) {
@@ -96,7 +80,7 @@ sys::Fd connect_to_loopback(int port, Deadline deadline) {
   const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
   if (!fd.valid()) return {};
   if (::connect(fd.get(), generic, sizeof address) != 0 && errno != EINPROGRESS) return {};
-  if (!wait_for_socket(fd.get(), POLLOUT, deadline)) return {};
+  if (!wait_for(fd.get(), POLLOUT, deadline)) return {};
   return fd;
 }
 
@@ -136,7 +120,8 @@ std::string full_disk_text(const std::string& folder, std::uint64_t total_bytes,
 std::vector<std::string> full_disks(std::span<const pid_t> pids) {
   std::vector<std::string> folders = {"/", "/tmp", "/dev/shm"};
   for (const pid_t pid : pids) {
-    if (folders.size() < kMostFolders) folders.push_back(working_folder(pid));
+    if (folders.size() < kMostFolders)
+      folders.push_back(link_target(fmt::format("/proc/{}/cwd", pid)));
   }
   std::set<unsigned long> seen;  // one file system has many folders
   std::vector<std::string> full;
@@ -207,7 +192,7 @@ std::string ask_nccl(int port, Deadline deadline) {
   if (::send(fd.get(), kQuestion.data(), kQuestion.size(), MSG_NOSIGNAL) < 0) return {};
   std::string answer;
   std::array<char, 4096> buffer{};
-  while (answer.size() < kMostNcclBytes && wait_for_socket(fd.get(), POLLIN, deadline)) {
+  while (answer.size() < kMostNcclBytes && wait_for(fd.get(), POLLIN, deadline)) {
     const ssize_t got = ::recv(fd.get(), buffer.data(), buffer.size(), 0);
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (got <= 0) break;

@@ -1,7 +1,6 @@
 #include "inspect/inspect.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <memory>
 #include <set>
@@ -14,6 +13,7 @@
 #include "inspect/connections.hpp"
 #include "inspect/crew.hpp"
 #include "inspect/host_look.hpp"
+#include "inspect/process_texts.hpp"
 #include "inspect/rank_watch.hpp"
 #include "sys/clock.hpp"
 
@@ -23,8 +23,10 @@ namespace {
 using Milliseconds = std::chrono::milliseconds;
 using Watches = std::vector<std::shared_ptr<RankWatch>>;
 
-// Kept at the end for killing a tool and for the answer itself.
+// For killing a tool and making what it stopped run again; and then for the answer itself.
 constexpr auto kReserve = Milliseconds(250);
+constexpr int kMostPlaces = 4;
+constexpr auto kAfterWindow = Milliseconds(500);
 // For what comes after the second look but before the native stacks.
 constexpr auto kPatienceAfterWindow = Milliseconds(1500);
 constexpr auto kPatienceWithNccl = Milliseconds(2500);
@@ -33,7 +35,7 @@ struct SocketsSeen {
   std::vector<std::vector<Connection>> of_ranks;
   std::set<int> listening;
   bool first_look_done = false;
-  std::vector<std::string> not_seen;
+  std::string not_seen = {};  // why the kernel told less of them; empty: it told all
 };
 
 struct HostSeen {
@@ -43,10 +45,7 @@ struct HostSeen {
 };
 
 std::string network_namespace(const std::string& process) {
-  std::array<char, 128> target{};
-  const ssize_t length =
-      ::readlink(("/proc/" + process + "/ns/net").c_str(), target.data(), target.size());
-  return length <= 0 ? "" : std::string(target.data(), static_cast<std::size_t>(length));
+  return link_target("/proc/" + process + "/ns/net");
 }
 
 // A rank in a container may have a network of its own.
@@ -70,8 +69,10 @@ SocketLooks sockets_for(const Result<SocketLooks>& all, const std::vector<pid_t>
   return looks;
 }
 
-std::vector<SocketLooks> sockets_of_ranks(const std::vector<RankProcesses>& ranks) {
+std::vector<SocketLooks> sockets_of_ranks(const std::vector<RankProcesses>& ranks,
+                                          std::string& not_seen) {
   const auto all = look_at_sockets();
+  if (!all) not_seen = "retransmissions: " + all.error().what;
   std::vector<SocketLooks> looks;
   for (const RankProcesses& rank : ranks) {
     const auto inodes = socket_inodes(rank.pids);
@@ -95,13 +96,14 @@ std::set<int> listening_ports(const std::vector<SocketLooks>& looks) {
 void watch_sockets(const std::vector<RankProcesses>& ranks, Deadline second_look,
                    Shared<SocketsSeen>& seen) {
   const auto begin = Clock::now();
-  const std::vector<SocketLooks> before = sockets_of_ranks(ranks);
+  std::string not_seen;
+  const std::vector<SocketLooks> before = sockets_of_ranks(ranks, not_seen);
   seen.change([&](SocketsSeen& all) {
     all.listening = listening_ports(before);
     all.first_look_done = true;
   });
   std::this_thread::sleep_until(second_look);
-  const std::vector<SocketLooks> after = sockets_of_ranks(ranks);
+  const std::vector<SocketLooks> after = sockets_of_ranks(ranks, not_seen);
   const double window_s = std::chrono::duration<double>(Clock::now() - begin).count();
   std::vector<std::vector<Connection>> connections;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
@@ -111,6 +113,7 @@ void watch_sockets(const std::vector<RankProcesses>& ranks, Deadline second_look
   }
   seen.change([&](SocketsSeen& all) {
     all.of_ranks = connections;
+    all.not_seen = not_seen;
     all.listening.merge(listening_ports(after));
   });
 }
@@ -151,22 +154,28 @@ int processors() {
   return std::max(1, static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
+// Does it for all of them, in this order, with no more threads than processors.
+void start_for_all(Crew& crew, const std::shared_ptr<const Watches>& watches,
+                   void (RankWatch::*work)()) {
+  auto next = std::make_shared<std::atomic<std::size_t>>(0);
+  const int workers = std::min<int>(processors(), static_cast<int>(watches->size()));
+  for (int i = 0; i < workers; ++i) {
+    crew.start([watches, next, work] {
+      for (std::size_t at = (*next)++; at < watches->size(); at = (*next)++) {
+        ((*watches)[at].get()->*work)();
+      }
+    });
+  }
+}
+
 // What Python does not tell comes first: time may not be enough for all.
 void read_native_stacks(const Watches& watches, Deadline end) {
   auto order = std::make_shared<Watches>(watches);
   std::ranges::stable_sort(*order, {},
                            [](const auto& watch) { return watch->view().stacks.size(); });
-  auto next = std::make_shared<std::atomic<std::size_t>>(0);
   Crew crew;
-  const int workers = std::min<int>(processors(), static_cast<int>(watches.size()));
-  for (int i = 0; i < workers; ++i) {
-    crew.start([order, next] {
-      for (std::size_t at = (*next)++; at < order->size(); at = (*next)++) {
-        (*order)[at]->read_native_stack();
-      }
-    });
-  }
-  if (crew.wait(end)) return;
+  start_for_all(crew, order, &RankWatch::read_native_stack);
+  if (crew.wait(end + kReserve)) return;
   for (const auto& watch : *order) {
     const RankView view = watch->view();
     const bool has_one =
@@ -194,9 +203,11 @@ void start_host_watch(const Request& request, const Schedule& schedule, HostWatc
     watch_sockets(ranks, schedule.second_look, *seen);
   });
   watch.crew.start([schedule, seen = watch.host] { watch_host(schedule.second_look, *seen); });
-  watch.crew.start([schedule, sockets = watch.sockets, seen = watch.nccl] {
-    watch_nccl(sockets, schedule.end, *seen);
-  });
+  if (request.ask_nccl) {
+    watch.crew.start([schedule, sockets = watch.sockets, seen = watch.nccl] {
+      watch_nccl(sockets, schedule.end, *seen);
+    });
+  }
   watch.crew.start([pids = all_pids(request), seen = watch.disks] {
     const std::vector<std::string> full = full_disks(pids);
     seen->change([&](auto& disks) { disks = full; });
@@ -211,6 +222,7 @@ void take_host_watch(const HostWatch& watch, HostView& view) {
   if (sockets.of_ranks.size() < view.ranks.size()) {
     view.not_seen.emplace_back("no connections: the host did not list them in time");
   }
+  if (!sockets.not_seen.empty()) view.not_seen.push_back(sockets.not_seen);
   view.listening.assign(sockets.listening.begin(), sockets.listening.end());
   const HostSeen host = watch.host->copy();
   view.addresses = host.addresses;
@@ -225,13 +237,27 @@ void take_host_watch(const HostWatch& watch, HostView& view) {
   }
 }
 
+void leave_counts(HostView& view) {
+  for (RankView& rank : view.ranks) {
+    for (Group& group : rank.groups) {
+      group.operations.clear();
+      group.ranks.clear();
+    }
+  }
+}
+
 Schedule schedule_of(const Request& request, Clock::time_point begin) {
-  const Deadline end = begin + std::max(request.deadline - kReserve, request.deadline / 2);
-  const auto window = std::min(request.window, request.deadline * 3 / 4);
-  return {.second_look = std::min(begin + window, end),
-          .end = end,
+  const auto without = [&](Milliseconds reserve) {
+    return std::max(request.deadline - reserve, request.deadline / 2);
+  };
+  const int ranks = std::max(1, static_cast<int>(request.ranks.size()));
+  return {.second_look = begin + std::min(request.window, without(kAfterWindow)),
+          .tools_end = begin + without(2 * kReserve),
+          .end = begin + without(kReserve),
+          .places = std::clamp(2 * processors() / ranks, 1, kMostPlaces),
           .sample_every = request.sample_every,
-          .stacks = request.stacks};
+          .stacks = request.stacks,
+          .patience = request.patience};
 }
 
 }  // namespace
@@ -248,17 +274,25 @@ HostView inspect(const Request& request) {
     const bool started = crew.start([watch = watches.back()] { watch->watch(); });
     if (!started) watches.back()->note("nothing: no thread could be started to look at it");
   }
+  if (request.stacks) {
+    start_for_all(crew, std::make_shared<const Watches>(watches), &RankWatch::read_first_stack);
+  }
   HostWatch host;
-  start_host_watch(request, schedule, host);
-  const Deadline watched = std::min(schedule.second_look + kPatienceAfterWindow, schedule.end);
+  if (request.stacks) start_host_watch(request, schedule, host);
+  const Deadline watched =
+      std::min(schedule.second_look + request.patience * kPatienceAfterWindow, schedule.end);
   if (!crew.wait(watched)) {
     view.not_seen.emplace_back("parts of some ranks: the kernel was too slow to tell them");
   }
   view.window_s = std::chrono::duration<double>(schedule.second_look - begin).count();
   if (request.stacks) read_native_stacks(watches, schedule.end);
-  (void)host.crew.wait(std::min(schedule.end, Clock::now() + Milliseconds(500)));
+  (void)host.crew.wait(std::min(schedule.end, Clock::now() + request.patience * kAfterWindow));
   for (const auto& watch : watches) view.ranks.push_back(watch->view());
-  take_host_watch(host, view);
+  if (request.stacks) {
+    take_host_watch(host, view);
+  } else {
+    leave_counts(view);
+  }
   return view;
 }
 

@@ -92,8 +92,10 @@ struct Process {
   // "a file" if it is not told, "a socket", "a pipe" or "standard input (/dev/pts/3)". A lock may
   // be followed by its holder: "lock of /tmp/lock, held by process 1234".
   std::string call = {};
-  double cpu = 0;             // processors used during the inspection
-  std::int64_t io_bytes = 0;  // read and written during the inspection, as /proc/PID/io counts
+  double cpu = 0;  // processors used during the inspection
+  // Read and written during the inspection: through calls and disks, as /proc/PID/io counts, and a
+  // page for each page fault that had to wait for a file.
+  std::int64_t io_bytes = 0;
 
   friend bool operator==(const Process&, const Process&) = default;
 };
@@ -108,6 +110,9 @@ struct RankView {
   // Where the innermost frame of the user's own Python code was in quick succession:
   // "train.py:57 load_shard". For telling a loop from a wait.
   std::vector<std::string> places = {};
+  // The second look came in time. If not, what changes (CPU time, collectives) seems to stand
+  // still.
+  bool watched = false;
   bool recorded = false;  // the program told its collectives
   // How often its collectives were looked at, and in how many of these it was in one.
   int samples = 0;

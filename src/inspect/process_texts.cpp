@@ -1,6 +1,9 @@
 #include "inspect/process_texts.hpp"
 
 #include <algorithm>
+#include <array>
+
+#include <unistd.h>
 
 #include "base/printable.hpp"
 #include "facts/pseudo_file.hpp"
@@ -48,11 +51,20 @@ std::int64_t parse_io_bytes(std::string_view text) {
   std::int64_t sum = 0;
   for (const std::string_view line : facts::split(text, '\n')) {
     const auto columns = facts::words(line);
-    if (columns.size() != 2 || (columns[0] != "rchar:" && columns[0] != "wchar:")) continue;
+    constexpr std::string_view kCounted[] = {"rchar:", "wchar:", "read_bytes:", "write_bytes:"};
+    if (columns.size() != 2 || std::ranges::find(kCounted, columns[0]) == std::end(kCounted)) {
+      continue;
+    }
     const auto bytes = facts::number<std::int64_t>(columns[1]).value_or(0);
     sum = std::min(sum + std::clamp<std::int64_t>(bytes, 0, kMostBytes), kMostBytes);
   }
   return sum;
+}
+
+std::string link_target(const std::string& path) {
+  std::array<char, 4096> target{};
+  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
+  return length <= 0 ? "" : std::string(target.data(), static_cast<std::size_t>(length));
 }
 
 std::string shortened_command(std::string_view cmdline) {

@@ -1,4 +1,4 @@
-// What the kernel says about processes in small texts below /proc.
+// What the kernel says about processes in small texts and links below /proc.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace muster::inspect {
 
-// All bytes that the process read and wrote, from /proc/PID/io; page cache, pipes and sockets too.
+// All bytes that the process read and wrote, from /proc/PID/io: through calls (also of the page
+// cache and pipes, not by recv and send), and from and to disks (also through mapped files).
 [[nodiscard]] std::int64_t parse_io_bytes(std::string_view text);
 
 // "python train.py" from /proc/PID/cmdline, whose words end with NUL: printable, without the folder
@@ -21,6 +22,9 @@ namespace muster::inspect {
 
 // The value of a variable in /proc/PID/environ.
 [[nodiscard]] std::string variable_in(std::string_view environ, std::string_view name);
+
+// Where a symbolic link such as /proc/PID/exe points; empty: not told.
+[[nodiscard]] std::string link_target(const std::string& path);
 
 // The inode in "socket:[123]"; 0: no socket.
 [[nodiscard]] std::uint64_t socket_inode_of(std::string_view target);

@@ -6,6 +6,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/printable.hpp"
@@ -22,12 +25,6 @@ constexpr std::size_t kLongestPlace = 80;
 
 std::string proc_path(pid_t pid, const char* name) {
   return fmt::format("/proc/{}/{}", pid, name);
-}
-
-std::string link_target(const std::string& path) {
-  std::array<char, 4096> target{};
-  const ssize_t length = ::readlink(path.c_str(), target.data(), target.size());
-  return length <= 0 ? "" : std::string(target.data(), static_cast<std::size_t>(length));
 }
 
 double ticks_per_second() {
@@ -66,6 +63,12 @@ Process compare_looks(const ProcessLook& before, const ProcessLook& after) {
   if (before.io_bytes && after.io_bytes) {
     process.io_bytes = std::max<std::int64_t>(0, *after.io_bytes - *before.io_bytes);
   }
+  if (after.stat->major_faults > before.stat->major_faults) {
+    const auto faults = after.stat->major_faults - before.stat->major_faults;
+    constexpr std::uint64_t kMostFaults = std::uint64_t{1} << 40;
+    process.io_bytes += static_cast<std::int64_t>(std::min(faults, kMostFaults)) *
+                        static_cast<std::int64_t>(::sysconf(_SC_PAGESIZE));
+  }
   return process;
 }
 
@@ -92,6 +95,28 @@ bool uses_python(pid_t pid) {
   return maps && maps->find("/libpython") != std::string::npos;
 }
 
+std::string frozen_cgroup(pid_t pid) {
+  constexpr std::string_view kUnified = "0::";
+  constexpr std::string_view kFreezer = ":freezer:";
+  const auto groups = facts::read_start(proc_path(pid, "cgroup"), kMostLocks);
+  for (const std::string_view line : facts::split(groups.value_or(""), '\n')) {
+    const std::size_t freezer = line.find(kFreezer);
+    if (line.starts_with(kUnified)) {
+      const std::string path(line.substr(kUnified.size()));
+      for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
+        const auto events = facts::read_start(root + path + "/cgroup.events");
+        if (events && events->find("frozen 1") != std::string::npos) return printable(path);
+      }
+    } else if (freezer != std::string_view::npos) {
+      const std::string path(line.substr(freezer + kFreezer.size()));
+      const std::string state =
+          facts::first_line("/sys/fs/cgroup/freezer" + path + "/freezer.state");
+      if (!state.empty() && state != "THAWED") return printable(path);
+    }
+  }
+  return {};
+}
+
 std::string waiting_place(pid_t pid) {
   const std::string place = facts::first_line(proc_path(pid, "wchan"));
   return place == "0" ? "" : printable(std::string_view(place).substr(0, kLongestPlace));
@@ -104,6 +129,19 @@ CallLook look_at_call(pid_t pid) {
   const ssize_t got = ::read(fd.get(), text.data(), text.size());
   if (got < 0) return {.denied = errno == EACCES || errno == EPERM};
   return {.call = parse_system_call({text.data(), static_cast<std::size_t>(got)})};
+}
+
+bool stop_would_break(pid_t pid, const SystemCall& call) {
+  return fails_after_stop(call, kThisMachine, [pid](int fd, int option) {
+    if (!link_target(fmt::format("/proc/{}/fd/{}", pid, fd)).starts_with("socket:")) return false;
+    const sys::Fd process(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    const sys::Fd socket(static_cast<int>(::syscall(SYS_pidfd_getfd, process.get(), fd, 0)));
+    timeval limit{};
+    socklen_t size = sizeof limit;
+    // What cannot be asked, as in an old kernel, may have one.
+    return ::getsockopt(socket.get(), SOL_SOCKET, option, &limit, &size) != 0 ||
+           limit.tv_sec != 0 || limit.tv_usec != 0;
+  });
 }
 
 std::string call_words(pid_t pid, const CallLook& look, std::string_view waits_in) {

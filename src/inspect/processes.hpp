@@ -37,6 +37,8 @@ struct ProcessLook {
 [[nodiscard]] bool uses_python(pid_t pid);
 
 // The kernel's name for what the main thread waits in.
+// Empty if there is none, or if the process is not frozen.
+[[nodiscard]] std::string frozen_cgroup(pid_t pid);
 [[nodiscard]] std::string waiting_place(pid_t pid);
 
 struct CallLook {
@@ -44,6 +46,9 @@ struct CallLook {
   std::optional<SystemCall> call = std::nullopt;
 };
 [[nodiscard]] CallLook look_at_call(pid_t pid);
+
+// Whether to stop the thread would make its call fail. Needs the permission that ptrace needs.
+[[nodiscard]] bool stop_would_break(pid_t pid, const SystemCall& call);
 
 // The call in words; without a call, what the place where the thread waits tells. Of a lock it
 // names the holder too.

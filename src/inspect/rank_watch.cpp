@@ -1,7 +1,6 @@
 #include "inspect/rank_watch.hpp"
 
 #include <algorithm>
-#include <csignal>
 #include <thread>
 
 #include <fmt/format.h>
@@ -19,12 +18,14 @@ namespace {
 
 constexpr auto kPatienceWithRecorder = std::chrono::milliseconds(800);
 constexpr auto kPatienceWithTraceback = std::chrono::milliseconds(500);
+constexpr auto kPatienceWithLook = std::chrono::milliseconds(200);
 constexpr auto kPatienceWithSample = std::chrono::milliseconds(200);
 constexpr auto kPatienceWithPyspy = std::chrono::milliseconds(1000);
 constexpr auto kPatienceWithEuStack = std::chrono::milliseconds(2500);
 constexpr auto kShortestSample = std::chrono::milliseconds(20);
-constexpr auto kLeastForStack = std::chrono::milliseconds(200);
-constexpr int kPlacesInWindow = 4;
+constexpr auto kLeastForStack = std::chrono::milliseconds(1000);
+constexpr auto kLeastForFirstStack = std::chrono::milliseconds(500);
+constexpr auto kPatienceWithDebugger = std::chrono::milliseconds(500);
 constexpr int kMostFailedSamples = 2;
 
 // PyTorch's recorder for backends of CPUs, that of NCCL, and that of muster's own backends.
@@ -35,21 +36,6 @@ constexpr const char* kOnlyActive = "?onlyactive=true";
 
 bool has_ended(const std::string& state) {
   return state == "X" || state == "Z";
-}
-
-// eu-stack attaches as a debugger. If it is killed at the wrong moment, the signal that it used to
-// stop the process may still be there.
-void continue_if_left_stopped(pid_t pid, const sys::ProcessStat& before) {
-  if (before.state == 'T') return;
-  const Deadline deadline = Clock::now() + std::chrono::milliseconds(100);
-  while (true) {
-    const auto now = sys::read_process_stat(pid);
-    if (!now || now->start_ticks != before.start_ticks) return;
-    if (now->state != 'T' && now->state != 't') return;
-    if (time_left(deadline).count() == 0) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
-  ::kill(pid, SIGCONT);
 }
 
 // On many distributions only a process's ancestors may look into it.
@@ -91,7 +77,8 @@ void RankWatch::watch() {
   learn_names();
   sample();
   look_again();
-  take_last_answers();
+  const bool was_told = take_last_answers();
+  view_.change([&](RankView& view) { view.watched = was_told; });
   if (schedule_.stacks) read_python_stack();
 }
 
@@ -125,11 +112,12 @@ void RankWatch::look_first() {
 
 // What may have to wait for the process's memory, so after all that does not.
 void RankWatch::learn_names() {
+  if (!schedule_.stacks) return;
   for (std::size_t i = 0; i < pids_.size(); ++i) {
     const std::string command = command_of(pids_[i]);
     view_.change([&](RankView& view) { view.processes[i].command = command; });
   }
-  if (!schedule_.stacks || main_ == 0) return;
+  if (main_ == 0) return;
   is_python_ = uses_python(main_);
   if (!is_python_) return;
   pyspy_ = find_pyspy(main_);
@@ -137,14 +125,18 @@ void RankWatch::learn_names() {
 }
 
 void RankWatch::look_again() {
+  // A process with a debugger looks as if somebody had stopped it.
+  const std::unique_lock not_attached(attached_, kPatienceWithDebugger);
   for (std::size_t i = 0; i < pids_.size(); ++i) {
     const pid_t pid = pids_[i];
     Process process = compare_looks(first_[i], look_at_process(pid));
-    if (!has_ended(process.state)) {
+    if (schedule_.stacks && !has_ended(process.state)) {
       process.waits_in = waiting_place(pid);
+      const std::string frozen = process.state == "R" ? "" : frozen_cgroup(pid);
       const CallLook look = look_at_call(pid);
       process.call = call_words(pid, look, process.waits_in);
       if (look.denied) note("no system calls: " + with_reason(kPtraceDenied));
+      if (!frozen.empty()) process.waits_in = "freezer, for cgroup " + frozen;
     }
     view_.change([&](RankView& view) {
       process.command = view.processes[i].command;
@@ -156,7 +148,7 @@ void RankWatch::look_again() {
 
 RankWatch::Answers RankWatch::ask_recorders() const {
   Answers answers;
-  const Deadline deadline = within(kPatienceWithRecorder, schedule_.end);
+  const Deadline deadline = within(schedule_.patience * kPatienceWithRecorder, schedule_.end);
   for (const Recorder& recorder : recorders_) {
     for (const char* handler : kRecordHandlers) {
       const RecorderAnswer answer = all_recorders_->ask(recorder.name, handler, deadline);
@@ -190,15 +182,18 @@ void RankWatch::take_first_answers() {
   if (!answers.bad.empty()) note("no collectives: the recorder's answer is " + answers.bad);
 }
 
-void RankWatch::take_last_answers() {
-  if (handlers_.empty() || is_stopped()) return;
+// False: what the rank did meanwhile is not known.
+bool RankWatch::take_last_answers() {
+  if (handlers_.empty() || is_stopped()) return true;
   const Answers answers = ask_recorders();
   if (answers.records.empty()) {
-    return note("collectives only as of the beginning: the recorder did not answer again");
+    note("collectives only as of the beginning: the recorder did not answer again");
+    return false;
   }
   std::vector<Group> groups = merge_groups(answers.records);
   set_before(groups, groups_before_);
   view_.change([&](RankView& view) { view.groups = std::move(groups); });
+  return true;
 }
 
 // Until the second look.
@@ -206,12 +201,12 @@ void RankWatch::sample() {
   const auto every = schedule_.sample_every.count() > 0
                          ? std::max(schedule_.sample_every, kShortestSample)
                          : std::chrono::milliseconds(0);
-  const auto between_places = time_left(schedule_.second_look) / kPlacesInWindow;
+  const auto between_places = time_left(schedule_.second_look) / schedule_.places;
   Deadline next_place = Clock::now();
   Deadline next_sample = Clock::now();
   while (Clock::now() < schedule_.second_look) {
     Deadline next = schedule_.second_look;
-    if (is_python_) {
+    if (is_python_ && !pyspy_is_slow_) {
       if (Clock::now() >= next_place) sample_place();
       while (next_place <= Clock::now()) next_place += std::max(between_places, kShortestSample);
       next = std::min(next, next_place);
@@ -228,7 +223,7 @@ void RankWatch::sample() {
 void RankWatch::sample_collectives() {
   bool was_told = false;
   bool is_in_one = false;
-  const Deadline deadline = within(kPatienceWithSample, schedule_.second_look);
+  const Deadline deadline = within(schedule_.patience * kPatienceWithSample, schedule_.second_look);
   for (const Recorder& recorder : recorders_) {
     for (const std::string& handler : handlers_) {
       const RecorderAnswer answer =
@@ -250,15 +245,15 @@ void RankWatch::sample_collectives() {
 
 void RankWatch::sample_place() {
   std::string source;
-  const std::string place = users_place(python_frames(source));
+  const std::string place = users_place(python_frames(source, schedule_.second_look));
   if (!place.empty()) view_.change([&](RankView& view) { view.places.push_back(place); });
 }
 
-std::vector<Frame> RankWatch::python_frames(std::string& source) {
+std::vector<Frame> RankWatch::python_frames(std::string& source, Deadline deadline) {
   if (!pyspy_.empty()) {
     const ToolAnswer answer =
         run_tool({pyspy_, "dump", "--nonblocking", "--json", "--pid", std::to_string(main_)},
-                 within(kPatienceWithPyspy, schedule_.end));
+                 schedule_.patience * kPatienceWithPyspy, deadline);
     std::vector<Frame> frames = parse_pyspy(answer.out, main_);
     if (!frames.empty()) {
       source = "py-spy";
@@ -266,18 +261,20 @@ std::vector<Frame> RankWatch::python_frames(std::string& source) {
     }
     why_no_pyspy_ = with_reason(tool_failure("py-spy", answer));
     // While a process starts or runs, one reading may fail and the next succeed; a denial stays.
-    if (answer.timed_out || why_no_pyspy_.starts_with(kPtraceDenied)) pyspy_.clear();
+    if (why_no_pyspy_.starts_with(kPtraceDenied)) pyspy_.clear();
+    pyspy_is_slow_ = answer.timed_out;
   }
   source = "dump_traceback";
-  return traceback_frames();
+  return traceback_frames(deadline);
 }
 
-std::vector<Frame> RankWatch::traceback_frames() {
+std::vector<Frame> RankWatch::traceback_frames(Deadline deadline) {
   if (!has_traceback_ || is_stopped()) return {};
   const auto recorder = std::ranges::find(recorders_, main_, &Recorder::pid);
   if (recorder == recorders_.end()) return {};
-  const RecorderAnswer answer = all_recorders_->ask(recorder->name, "dump_traceback",
-                                                    within(kPatienceWithTraceback, schedule_.end));
+  const RecorderAnswer answer =
+      all_recorders_->ask(recorder->name, "dump_traceback",
+                          within(schedule_.patience * kPatienceWithTraceback, deadline));
   // It waits for the GIL. A second one would keep another thread of the process waiting.
   if (answer.answered != Answered::kYes) has_traceback_ = false;
   return parse_faulthandler(answer.body);
@@ -286,7 +283,7 @@ std::vector<Frame> RankWatch::traceback_frames() {
 void RankWatch::read_python_stack() {
   if (!is_python_ || view_.copy().pid == 0) return;
   Stack stack{.python = true};
-  stack.frames = python_frames(stack.source);
+  stack.frames = python_frames(stack.source, schedule_.tools_end);
   if (stack.frames.empty()) {
     return note(fmt::format("no Python stack: {}{}", why_no_pyspy_,
                             recorders_.empty() ? "" : ", and the process did not tell its own"));
@@ -298,30 +295,47 @@ void RankWatch::read_python_stack() {
   });
 }
 
+void RankWatch::read_first_stack() {
+  if (!recorders_.empty()) return;
+  const Deadline known = within(kPatienceWithLook, schedule_.second_look);
+  while (view_.copy().pid == 0 && time_left(known).count() > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  const pid_t pid = view_.copy().pid;
+  if (pid == 0 || uses_python(pid)) return;
+  const NativeStack stack = take_native_stack(pid, kLeastForFirstStack, schedule_.second_look);
+  view_.change([&](RankView& view) { view.first_frames = stack.frames; });
+}
+
 void RankWatch::read_native_stack() {
   const pid_t pid = view_.copy().pid;
-  const auto before = sys::read_process_stat(pid);
-  if (!before || before->ended()) return;
-  const std::string program = find_eu_stack();
-  if (program.empty()) {
-    return note("no native stack: eu-stack (package elfutils) is not installed");
-  }
-  if (time_left(schedule_.end) < kLeastForStack) {
-    return note("no native stack: no time was left for it");
-  }
-  const CallLook look = look_at_call(pid);
-  if (look.denied) return note("no native stack: " + with_reason(kPtraceDenied));
-  if (look.call && fails_after_stop(*look.call, kThisMachine)) {
-    return note("no native stack: to take it would interrupt the system call of the process");
-  }
-  const ToolAnswer answer = run_tool({program, "-1", "-n", "48", "-p", std::to_string(pid)},
-                                     within(kPatienceWithEuStack, schedule_.end));
-  if (answer.timed_out) continue_if_left_stopped(pid, *before);
-  Stack stack{.source = "eu-stack", .frames = parse_eu_stack(answer.out)};
-  if (stack.frames.empty()) {
-    return note("no native stack: " + with_reason(tool_failure("eu-stack", answer)));
-  }
+  if (pid == 0) return;
+  const NativeStack taken = take_native_stack(pid, kLeastForStack, schedule_.tools_end);
+  if (!taken.why_none.empty()) note("no native stack: " + taken.why_none);
+  if (taken.frames.empty()) return;
+  const Stack stack{.source = "eu-stack", .frames = taken.frames};
   view_.change([&](RankView& view) { view.stacks.push_back(stack); });
+}
+
+RankWatch::NativeStack RankWatch::take_native_stack(pid_t pid, std::chrono::milliseconds least,
+                                                    Deadline deadline) {
+  const std::string program = find_eu_stack();
+  if (program.empty()) return {.why_none = "eu-stack (package elfutils) is not installed"};
+  if (time_left(deadline) < least) return {.why_none = "no time was left for it"};
+  const CallLook look = look_at_call(pid);
+  if (look.denied) return {.why_none = with_reason(kPtraceDenied)};
+  if (look.call && stop_would_break(pid, *look.call)) {
+    return {.why_none = "to take it would interrupt the system call of the process"};
+  }
+  const auto stat = sys::read_process_stat(pid);
+  if (!stat || stat->ended()) return {};
+  if (stat->state == 'D') return {.why_none = "a debugger cannot stop a process in state D"};
+  const std::lock_guard attached(attached_);
+  const ToolAnswer answer = run_attached({program, "-1", "-n", "48", "-p", std::to_string(pid)},
+                                         pid, schedule_.patience * kPatienceWithEuStack, deadline);
+  NativeStack stack{.frames = parse_eu_stack(answer.out)};
+  if (stack.frames.empty()) stack.why_none = with_reason(tool_failure("eu-stack", answer));
+  return stack;
 }
 
 }  // namespace muster::inspect

@@ -7,10 +7,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/lower_case.hpp"
 #include "facts/pseudo_file.hpp"
 #include "inspect/flight_record.hpp"
 #include "sys/local_address.hpp"
@@ -39,17 +39,6 @@ pid_t peer_of_ours(int socket) {
   return peer.uid == ::geteuid() ? peer.pid : 0;
 }
 
-bool wait_for(int fd, short events, Deadline deadline) {
-  while (true) {
-    const auto left = time_left(deadline);
-    if (left.count() == 0) return false;
-    pollfd one{fd, events, 0};
-    const int ready = ::poll(&one, 1, static_cast<int>(left.count()));
-    if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) return false;
-  }
-}
-
 bool send_request(int fd, std::string_view request, Deadline deadline) {
   while (!request.empty()) {
     if (!wait_for(fd, POLLOUT, deadline)) return false;
@@ -63,8 +52,7 @@ bool send_request(int fd, std::string_view request, Deadline deadline) {
 
 std::size_t announced_length(std::string_view headers) {
   for (const std::string_view line : facts::split(headers, '\n')) {
-    std::string name(line.substr(0, line.find(':')));
-    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    const std::string name = lower_case(line.substr(0, line.find(':')));
     if (name != "content-length" || name.size() == line.size()) continue;
     return facts::number<std::size_t>(facts::trimmed(line.substr(name.size() + 1)))
         .value_or(SIZE_MAX);
@@ -83,7 +71,6 @@ std::optional<RecorderAnswer> parse_http(std::string_view text, bool has_ended) 
   }
   const auto status = facts::words(text.substr(0, text.find('\r')));
   if (status.size() < 2 || !status[0].starts_with("HTTP/")) return RecorderAnswer{};
-  if (status[1] == "404") return RecorderAnswer{.answered = Answered::kNoSuchHandler};
   if (status[1] != "200") return RecorderAnswer{};
   const std::string_view body = text.substr(end + kHeadersEnd.size());
   const std::size_t announced = announced_length(text.substr(0, end));

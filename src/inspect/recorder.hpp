@@ -15,7 +15,7 @@
 
 namespace muster::inspect {
 
-enum class Answered { kYes, kNoSuchHandler, kNotInTime, kNo };
+enum class Answered { kYes, kNotInTime, kNo };
 
 struct RecorderAnswer {
   Answered answered = Answered::kNo;

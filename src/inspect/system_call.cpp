@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <sys/socket.h>
 
 #include "base/printable.hpp"
 #include "facts/pseudo_file.hpp"
@@ -232,9 +233,15 @@ std::string describe_place(std::string_view waits_in) {
   return {};
 }
 
-bool fails_after_stop(const SystemCall& call, Machine machine) {
+bool fails_after_stop(const SystemCall& call, Machine machine, const HasTimeLimit& has_time_limit) {
   const KnownCall* const known = known_call(call.number, machine);
-  return known != nullptr && known->fails_after_stop;
+  if (known == nullptr || known->fails_after_stop) return known != nullptr;
+  const std::string_view words = known->words;
+  const bool receives = known->kind == CallKind::kRead || words == "accept";
+  const bool sends = known->kind == CallKind::kWrite || words == "connect";
+  if (!receives && !sends) return false;
+  if (words == "recvmmsg" && call.arguments[4] != 0) return true;  // a time limit of its own
+  return has_time_limit(static_cast<int>(call.arguments[0]), receives ? SO_RCVTIMEO : SO_SNDTIMEO);
 }
 
 }  // namespace muster::inspect

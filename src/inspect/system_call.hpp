@@ -40,8 +40,12 @@ using TargetOf = std::function<std::string(int fd)>;
 // the place does not tell.
 [[nodiscard]] std::string describe_place(std::string_view waits_in);
 
+// Whether a socket has a time limit: SO_RCVTIMEO or SO_SNDTIMEO. False for what is no socket.
+using HasTimeLimit = std::function<bool(int fd, int option)>;
+
 // True: the call fails with EINTR after a debugger stopped the thread, where others are restarted
 // by the kernel without the program's notice. See signal(7).
-[[nodiscard]] bool fails_after_stop(const SystemCall& call, Machine machine);
+[[nodiscard]] bool fails_after_stop(const SystemCall& call, Machine machine,
+                                    const HasTimeLimit& has_time_limit);
 
 }  // namespace muster::inspect

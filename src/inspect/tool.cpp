@@ -1,9 +1,13 @@
 #include "inspect/tool.hpp"
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <semaphore>
 #include <string_view>
 #include <thread>
 
@@ -15,11 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/lower_case.hpp"
 #include "base/printable.hpp"
 #include "facts/pseudo_file.hpp"
 #include "inspect/process_texts.hpp"
 #include "sys/file.hpp"
 #include "sys/path_search.hpp"
+#include "sys/process_stat.hpp"
 
 namespace muster::inspect {
 namespace {
@@ -29,6 +35,39 @@ constexpr std::size_t kMostErrors = std::size_t{4} << 10;
 constexpr std::size_t kMostShownOfTool = 160;
 constexpr std::size_t kMostOfEnvironment = std::size_t{1} << 20;
 constexpr auto kGrace = std::chrono::milliseconds(200);
+constexpr auto kEndingTakes = std::chrono::milliseconds(500);
+constexpr auto kLookWhetherToEnd = std::chrono::milliseconds(20);
+
+std::atomic<bool> tools_must_end = false;
+std::atomic<int> attached_tools = 0;
+
+bool is_over(Deadline deadline) {
+  return tools_must_end || time_left(deadline).count() == 0;
+}
+
+// The right to run one of the tools that run at the same time.
+class Turn {
+ public:
+  explicit Turn(Deadline deadline) {
+    while (!is_over(deadline) && !has_it_) has_it_ = turns().try_acquire_for(kLookWhetherToEnd);
+  }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    if (has_it_) turns().release();
+  }
+  [[nodiscard]] bool has_come() const { return has_it_; }
+
+ private:
+  static std::counting_semaphore<>& turns() {
+    // Never destroyed: threads that are left behind may use it at the end of the process.
+    static auto* const all =
+        new std::counting_semaphore<>(std::max(1L, ::sysconf(_SC_NPROCESSORS_ONLN)));
+    return *all;
+  }
+
+  bool has_it_ = false;
+};
 
 struct Pipe {
   sys::Fd reader;
@@ -103,9 +142,9 @@ bool collect_output(const Pipe& out, const Pipe& err, Deadline deadline, ToolAns
   std::array<pollfd, 2> streams = {pollfd{out.reader.get(), POLLIN, 0},
                                    pollfd{err.reader.get(), POLLIN, 0}};
   while (streams[0].fd >= 0 || streams[1].fd >= 0) {
-    const auto left = time_left(deadline);
-    if (left.count() == 0) return false;
-    if (::poll(streams.data(), streams.size(), static_cast<int>(left.count())) <= 0) continue;
+    if (is_over(deadline)) return false;
+    const auto wait = std::min(time_left(deadline), kLookWhetherToEnd);
+    if (::poll(streams.data(), streams.size(), static_cast<int>(wait.count())) <= 0) continue;
     if (streams[0].revents != 0 && !take_output(streams[0].fd, answer.out, kMostOutput)) {
       streams[0].fd = -1;
     }
@@ -116,13 +155,20 @@ bool collect_output(const Pipe& out, const Pipe& err, Deadline deadline, ToolAns
   return true;
 }
 
-bool wait_until(pid_t pid, Deadline deadline, int& status) {
+template <class Over>
+bool wait_until(const Over& over, pid_t pid, int& status) {
   while (true) {
     const pid_t ended = ::waitpid(pid, &status, WNOHANG);
     if (ended == pid || (ended < 0 && errno != EINTR)) return true;
-    if (time_left(deadline).count() == 0) return false;
+    if (over()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+}
+
+// Root's, or the one that most distributions make for each user, with the user's number. Asking who
+// else is a member could take long: a directory service may be away.
+bool is_own_group(gid_t group) {
+  return group == 0 || (group == ::getegid() && group == ::geteuid());
 }
 
 // A folder such as /tmp, where everybody may add files but not touch those of others, will do.
@@ -130,14 +176,27 @@ bool only_we_change(const std::string& path) {
   struct stat status{};
   if (::stat(path.c_str(), &status) != 0) return false;
   if (status.st_uid != 0 && status.st_uid != ::geteuid()) return false;
-  if ((status.st_mode & S_IWOTH) == 0) return true;
+  const bool for_others = (status.st_mode & S_IWOTH) != 0 ||
+                          ((status.st_mode & S_IWGRP) != 0 && !is_own_group(status.st_gid));
+  if (!for_others) return true;
   return S_ISDIR(status.st_mode) && (status.st_mode & S_ISVTX) != 0;
+}
+
+bool only_we_change_all_of(const std::string& path) {
+  for (std::size_t end = path.size(); end > 0; end = path.rfind('/', end - 1)) {
+    if (!only_we_change(path.substr(0, end))) return false;
+  }
+  return true;
 }
 
 }  // namespace
 
-ToolAnswer run_tool(const std::vector<std::string>& argv, Deadline deadline) {
+ToolAnswer run_tool(const std::vector<std::string>& argv, std::chrono::milliseconds most,
+                    Deadline deadline) {
   ToolAnswer answer;
+  const Turn turn(deadline);
+  if (!turn.has_come()) return {.timed_out = true};
+  deadline = within(most, deadline);
   Pipe out;
   Pipe err;
   if (argv.empty() || !make_pipe(out) || !make_pipe(err)) return answer;
@@ -147,18 +206,41 @@ ToolAnswer run_tool(const std::vector<std::string>& argv, Deadline deadline) {
   out.writer = sys::Fd();
   err.writer = sys::Fd();
   const bool is_whole = collect_output(out, err, deadline, answer);
-  if (is_whole && wait_until(pid, deadline, answer.status)) return answer;
+  if (is_whole && wait_until([&] { return is_over(deadline); }, pid, answer.status)) return answer;
   answer.timed_out = true;
   ::kill(pid, SIGKILL);
-  (void)wait_until(pid, Clock::now() + kGrace, answer.status);
+  const Deadline grace = Clock::now() + kGrace;
+  (void)wait_until([&] { return time_left(grace).count() == 0; }, pid, answer.status);
   return answer;
 }
 
+ToolAnswer run_attached(const std::vector<std::string>& argv, pid_t pid,
+                        std::chrono::milliseconds most, Deadline deadline) {
+  ++attached_tools;  // before end_tools is looked at in run_tool
+  const auto before = sys::read_process_stat(pid);
+  const ToolAnswer answer = run_tool(argv, most, deadline);
+  const bool failed = answer.timed_out || answer.status != 0;
+  const auto now = sys::read_process_stat(pid);
+  const bool is_same = before && now && before->start_ticks == now->start_ticks;
+  // SIGCONT also takes back a stop signal that has not reached the process yet.
+  if (answer.started && failed && is_same && before->state != 'T') ::kill(pid, SIGCONT);
+  --attached_tools;
+  return answer;
+}
+
+void end_tools() {
+  tools_must_end = true;
+  const Deadline end = Clock::now() + kEndingTakes;
+  while (attached_tools > 0 && time_left(end).count() > 0) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
 std::string tool_failure(const std::string& tool, const ToolAnswer& answer) {
+  if (!answer.started && answer.timed_out) return "no time was left for " + tool;
   if (!answer.started) return tool + " could not be started";
   if (answer.timed_out) return tool + " did not finish in time";
-  std::string lower = answer.err;
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string lower = lower_case(answer.err);
   if (lower.find("not permitted") != std::string::npos ||
       lower.find("permission denied") != std::string::npos) {
     return kPtraceDenied;
@@ -171,10 +253,9 @@ std::string tool_failure(const std::string& tool, const ToolAnswer& answer) {
 
 bool is_trusted_program(const std::string& path) {
   if (!path.starts_with('/') || !sys::is_program(path)) return false;
-  for (std::size_t end = path.size(); end > 0; end = path.rfind('/', end - 1)) {
-    if (!only_we_change(path.substr(0, end))) return false;
-  }
-  return true;
+  std::error_code error;
+  const std::string target = std::filesystem::canonical(path, error).string();
+  return !error && only_we_change_all_of(path) && only_we_change_all_of(target);
 }
 
 std::string find_pyspy(pid_t pid) {
@@ -186,11 +267,8 @@ std::string find_pyspy(pid_t pid) {
   const std::string cmdline = of_process("cmdline");
   const std::string program = cmdline.substr(0, cmdline.find('\0'));
   if (program.starts_with('/')) folders.push_back(program.substr(0, program.rfind('/')));
-  std::array<char, 4096> exe{};
-  const ssize_t length =
-      ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), exe.data(), exe.size());
-  const std::string_view target(exe.data(), static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
-  if (target.starts_with('/')) folders.emplace_back(target.substr(0, target.rfind('/')));
+  const std::string target = link_target(fmt::format("/proc/{}/exe", pid));
+  if (target.starts_with('/')) folders.push_back(target.substr(0, target.rfind('/')));
   const std::string environment = of_process("environ");
   folders.push_back(variable_in(environment, "VIRTUAL_ENV") + "/bin");
   for (const std::string& one : sys::path_folders(variable_in(environment, "PATH"))) {

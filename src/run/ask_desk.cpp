@@ -1,9 +1,11 @@
 #include "run/ask_desk.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -20,7 +22,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* kSocket = "/ask";
 constexpr std::size_t kMostCallers = 16;
-constexpr double kLongestLook = 600;          // seconds
+constexpr double kLongestLook = 600;  // seconds
+constexpr milliseconds kPause{1000};
 constexpr milliseconds kAnswerTakes{15'000};  // beyond the time that was asked for
 
 bool is_own(int connection) {
@@ -54,23 +57,34 @@ AskDesk::AskDesk(sys::Loop& loop, std::string path, sys::Fd listener, OnQuestion
     : loop_(loop),
       path_(std::move(path)),
       listener_(std::move(listener)),
-      on_question_(std::move(on_question)),
-      watch_(loop.watch(listener_.get(), [this] { admit(); })) {}
+      on_question_(std::move(on_question)) {
+  listen();
+}
 
 AskDesk::~AskDesk() {
   watch_ = nullptr;
   (void)::unlink(path_.c_str());
 }
 
+void AskDesk::listen() {
+  watch_ = loop_.watch(listener_.get(), [this] { admit(); });
+}
+
 void AskDesk::admit() {
   const int number = ::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+  if (number < 0 && (errno == EMFILE || errno == ENFILE)) {  // the caller stays in the queue
+    watch_ = nullptr;
+    pause_ = loop_.timer(kPause, {}, [this] { listen(); });
+  }
   if (number < 0) return;
   sys::Fd connection(number);
   std::erase_if(callers_, [](const auto& one) { return !one->channel.open(); });
   if (!is_own(number) || callers_.size() >= kMostCallers) return;
   auto caller = std::make_shared<Caller>();
+  caller->watched = sys::Fd(::fcntl(number, F_DUPFD_CLOEXEC, 0));
+  if (!caller->watched.valid()) return;
   caller->channel = agent::Channel(std::move(connection));
-  caller->watch = loop_.watch(number, [this, weak = std::weak_ptr(caller)] {
+  caller->watch = loop_.watch(caller->watched.get(), [this, weak = std::weak_ptr(caller)] {
     if (const auto known = weak.lock()) listen_to(known);
   });
   callers_.push_back(std::move(caller));

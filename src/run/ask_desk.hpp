@@ -38,11 +38,13 @@ class AskDesk {
  private:
   struct Caller {
     agent::Channel channel;
+    sys::Fd watched = {};  // a copy: the channel may close its own while that is still watched
     std::shared_ptr<sys::Watch> watch = {};
     bool asked = false;
   };
 
   AskDesk(sys::Loop& loop, std::string path, sys::Fd listener, OnQuestion on_question);
+  void listen();
   void admit();
   void listen_to(const std::shared_ptr<Caller>& caller);
 
@@ -52,6 +54,7 @@ class AskDesk {
   OnQuestion on_question_;
   std::list<std::shared_ptr<Caller>> callers_;
   std::shared_ptr<sys::Watch> watch_;
+  std::shared_ptr<sys::Timer> pause_;  // while no more files can be opened
 };
 
 // Asks the process that looks after the run with this folder, and waits for the answer.

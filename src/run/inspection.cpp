@@ -1,6 +1,9 @@
 #include "run/inspection.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <filesystem>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -9,7 +12,7 @@
 namespace muster::run {
 namespace {
 
-constexpr int kMostKept = 1000;  // inspections of one attempt
+constexpr std::size_t kMostKept = 100;  // inspections of one attempt; the oldest go first
 
 why::RankState state_of(const Record& record, const RankRecord& rank, const Moment& moment) {
   why::RankState state{.rank = rank.rank, .host = rank.host};
@@ -29,15 +32,26 @@ std::string folder_of(const std::string& run_folder, int number) {
   return fmt::format("{}/why-{}", run_folder, number);
 }
 
-int latest_number(const std::string& run_folder) {
-  int number = 0;
-  while (number < kMostKept && sys::exists(folder_of(run_folder, number + 1))) ++number;
-  return number;
+// Of all inspections that are kept, lowest first.
+std::vector<int> kept_numbers(const std::string& run_folder) {
+  std::vector<int> numbers;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(run_folder, error)) {
+    const std::string name = entry.path().filename().string();
+    constexpr std::string_view kStart = "why-";
+    int number = 0;
+    if (!name.starts_with(kStart)) continue;
+    const char* const end = name.data() + name.size();
+    const auto [rest, bad] = std::from_chars(name.data() + kStart.size(), end, number);
+    if (bad == std::errc() && rest == end && number > 0) numbers.push_back(number);
+  }
+  std::ranges::sort(numbers);
+  return numbers;
 }
 
 }  // namespace
 
-why::Scene scene_of(const Record& record, const std::set<std::string>& asked,
+why::Scene scene_of(const Record& record, const std::set<std::string>& members,
                     const HostViews& views, const Moment& moment) {
   why::Scene scene{.started_ago_s = std::max(moment.now_s - record.started_s, 0.0),
                    .silent_s = moment.silent_s};
@@ -54,7 +68,7 @@ why::Scene scene_of(const Record& record, const std::set<std::string>& asked,
       return found == hosts.end() || found->second != name;
     });
   }
-  for (const std::string& host : asked) {
+  for (const std::string& host : members) {
     if (!views.contains(host)) scene.silent_hosts.push_back(host);
   }
   for (const std::string& host : record.lost_hosts) scene.silent_hosts.push_back(host);
@@ -63,7 +77,12 @@ why::Scene scene_of(const Record& record, const std::set<std::string>& asked,
 
 Result<std::string> keep_inspection(const std::string& folder, const why::Scene& scene,
                                     const why::Verdict& verdict) {
-  const std::string kept = folder_of(folder, latest_number(folder) + 1);
+  const std::vector<int> earlier = kept_numbers(folder);
+  for (std::size_t i = 0; i + kMostKept <= earlier.size(); ++i) {
+    std::error_code error;
+    std::filesystem::remove_all(folder_of(folder, earlier[i]), error);
+  }
+  const std::string kept = folder_of(folder, earlier.empty() ? 1 : earlier.back() + 1);
   MUSTER_CHECK(sys::make_private_folder(kept));
   const std::string text = verdict_text(verdict) + evidence_text(scene, verdict);
   MUSTER_CHECK(sys::write_file(kept + "/scene.json", to_json(scene) + "\n", 0600));
@@ -74,8 +93,8 @@ Result<std::string> keep_inspection(const std::string& folder, const why::Scene&
 }
 
 std::string newest_inspection(const std::string& folder) {
-  const int number = latest_number(folder);
-  return number == 0 ? std::string() : folder_of(folder, number);
+  const std::vector<int> numbers = kept_numbers(folder);
+  return numbers.empty() ? std::string() : folder_of(folder, numbers.back());
 }
 
 }  // namespace muster::run

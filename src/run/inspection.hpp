@@ -18,8 +18,9 @@ struct Moment {
   double silent_s = 0;
 };
 
-// A host speaks only for the ranks that it runs. Pure.
-[[nodiscard]] why::Scene scene_of(const Record& record, const std::set<std::string>& asked,
+// `members`: the hosts that should have answered. A host speaks only for the ranks that it runs.
+// Pure.
+[[nodiscard]] why::Scene scene_of(const Record& record, const std::set<std::string>& members,
                                   const HostViews& views, const Moment& moment);
 
 // Writes FOLDER/why-N with the texts that people read (why.txt), the verdict (verdict.json) and all

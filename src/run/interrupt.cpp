@@ -14,6 +14,8 @@ void Supervisor::heed_signals() {
 }
 
 void Supervisor::interrupt(int signal) {
+  // Once the engine has ended, muster may only be looking at ranks that wait for a dead one.
+  if (ending_ || engine_over_) inquiry_.cancel(Urgency::kTimeOut, "the run was interrupted");
   if (ending_) return end_at_once();
   if (signal == SIGINT && !engine_over_) {
     output_.say("muster: ending the run; press Ctrl-C again to kill it at once\n");

@@ -122,15 +122,21 @@ const RankRecord* kept_waiting(const Record& record, const RankRecord& waiter) {
   return found;
 }
 
+std::string waits_hint(const Record& record) {
+  if (record.time_out_was_seen) {
+    return "to see what it did while the others waited: muster why " + record.id;
+  }
+  return "to see what the rank does while the others wait, pass --stall-after with a shorter time "
+         "than the timeout";
+}
+
 Verdict gave_up_waiting(const Record& record, const RankRecord& waiter, const RankRecord& cause) {
   return {.code = code_of(end_of(waiter).status),
           .text = fmt::format(
               "rank {} on {} kept the other ranks waiting until they timed out (first failure: {})",
               cause.rank, cause.host, describe_failure(waiter)),
-          .hint = fmt::format("to see the rank's output: muster logs {} --rank {}; to see what the "
-                              "rank does while the others "
-                              "wait, pass --stall-after with a shorter time than the timeout",
-                              record.id, cause.rank),
+          .hint = fmt::format("to see the rank's output: muster logs {} --rank {}; {}", record.id,
+                              cause.rank, waits_hint(record)),
           .first_failed_rank = waiter.rank,
           .failed_host = waiter.host};
 }

@@ -55,10 +55,11 @@ struct Record {
   double started_s = 0;        // Unix time
   double ended_s = 0;          // 0: not yet
   Reason reason = Reason::kEngineEnded;
-  int signal = 0;            // the one that interrupted
-  double timeout_s = 0;      // the one that passed
-  double stalled_s = 0;      // how long nothing was said
-  std::string stalled = {};  // what the ranks were doing then, in words
+  int signal = 0;                  // the one that interrupted
+  double timeout_s = 0;            // the one that passed
+  double stalled_s = 0;            // how long nothing was said
+  std::string stalled = {};        // what the ranks were doing then, in words
+  bool time_out_was_seen = false;  // what the ranks did while one ended with a time-out
   int engine_code = 0;
   int engine_signal = 0;
   std::string failure = {};  // of the agent

@@ -20,14 +20,21 @@ constexpr agent::Inspection kLastLook{.window_ms = 200};
 
 }  // namespace
 
-void Supervisor::inspect(const agent::Inspection& what,
-                         const std::function<void(const why::Scene&)>& then) {
-  inquiry_.begin(what, [this, then](const std::set<std::string>& asked, const HostViews& views) {
-    why::Scene scene = scene_of(record_, asked, views,
-                                {.now_s = loop_.unix_time(), .silent_s = seconds_since(said_)});
-    scene.master_address = master_address_;
-    scene.master_port = master_port_;
-    then(scene);
+void Supervisor::inspect(const agent::Inspection& what, Urgency urgency, const Then& then) {
+  inquiry_.begin(what, urgency, [this, then](Result<HostViews> views) {
+    if (views) {
+      std::set<std::string> members;
+      for (const Host& host : hosts_) {
+        if (!host.done && !host.lost) members.insert(host.name);
+      }
+      why::Scene scene = scene_of(record_, members, *views,
+                                  {.now_s = loop_.unix_time(), .silent_s = seconds_since(said_)});
+      scene.master_address = master_address_;
+      scene.master_port = master_port_;
+      then(scene);
+    } else {
+      then(unexpected(views.error()));
+    }
     check_over();
   });
 }
@@ -35,24 +42,49 @@ void Supervisor::inspect(const agent::Inspection& what,
 // Returns the hosts that can answer.
 std::set<std::string> Supervisor::ask_hosts(const agent::Inspection& what) {
   std::set<std::string> asked;
+  agent::Order order{.kind = agent::Order::Kind::kInspect, .inspection = what};
+  bool nccl_was_asked = !what.stacks;
   for (std::size_t i = 0; i < hosts_.size(); ++i) {
-    if (hosts_[i].done || hosts_[i].lost) continue;
-    crew_.send(i, {.kind = agent::Order::Kind::kInspect, .inspection = what});
+    if (hosts_[i].done || hosts_[i].lost || !crew_.connected(i)) continue;
+    order.inspection.ask_nccl = !nccl_was_asked && runs_ranks(hosts_[i].name);
+    nccl_was_asked = nccl_was_asked || order.inspection.ask_nccl;
+    crew_.send(i, order);
     asked.insert(hosts_[i].name);
   }
   return asked;
 }
 
 void Supervisor::look_whether_stalled() {
-  if (ending_ || engine_over_ || nothing_to_wait_for() || inquiry_.under_way()) return;
+  if (ending_ || engine_over_ || nothing_to_wait_for()) return;
   const double silent_s = seconds_since(said_);
   if (patience_.stall_after_s > 0 && silent_s >= patience_.stall_after_s) {
-    return inspect(kWholeLook, [this](const why::Scene& scene) { end_if_stalled(scene); });
+    return inspect(kWholeLook, Urgency::kSilence, [this](const auto& seen) {
+      if (seen) end_if_stalled(*seen);
+    });
   }
   if (patience_.idle_after_s <= 0) return;
   const double pause_s = std::clamp(patience_.idle_after_s / 4, kShortestGlance, kLongestGlance);
   if (silent_s < pause_s || seconds_since(glanced_) < pause_s) return;
-  inspect(kGlance, [this](const why::Scene& scene) { take_glance(scene); });
+  inspect(kGlance, Urgency::kGlance, [this](const auto& seen) {
+    if (seen) take_glance(*seen);
+  });
+}
+
+// Every rank that runs on a host which is not lost was seen twice, and did nothing.
+bool Supervisor::is_idle(const why::Scene& scene) const {
+  const auto is_seen = [&](const why::RankState& rank) {
+    const auto host = scene.hosts.find(rank.host);
+    if (host == scene.hosts.end()) return false;
+    return std::ranges::any_of(host->second.ranks, [&](const inspect::RankView& view) {
+      return view.rank == rank.rank && !view.processes.empty();
+    });
+  };
+  const auto& lost = record_.lost_hosts;
+  const bool all_seen = std::ranges::all_of(scene.ranks, [&](const why::RankState& rank) {
+    return rank.life != why::RankState::Life::kRunning || is_seen(rank) ||
+           std::ranges::find(lost, rank.host) != lost.end();
+  });
+  return all_seen && why::is_idle(scene);
 }
 
 // Some output, or a restart, may have come while the hosts were asked.
@@ -70,7 +102,7 @@ void Supervisor::end_stalled(const std::string& headline) {
 
 void Supervisor::take_glance(const why::Scene& scene) {
   glanced_ = loop_.now();
-  if (!why::is_idle(scene)) {
+  if (!is_idle(scene)) {
     idle_since_ = glanced_;
     idle_was_shown_ = false;
     return;
@@ -78,11 +110,17 @@ void Supervisor::take_glance(const why::Scene& scene) {
   const auto since = std::max(idle_since_, said_);
   if (idle_was_shown_ || seconds_since(since) < patience_.idle_after_s) return;
   idle_was_shown_ = true;
-  inspect(kWholeLook, [this, since](const why::Scene& seen) {
-    if (ending_ || engine_over_ || std::max(idle_since_, said_) != since) return;
-    const std::string headline =
-        show_verdict(seen, fmt::format("no rank has printed, communicated or computed for {:.0f} s",
-                                       seconds_since(since)));
+  inspect(kWholeLook, Urgency::kSilence, [this, since](const auto& seen) {
+    if (ending_ || engine_over_) return;
+    const bool still_idle = seen && is_idle(*seen) && std::max(idle_since_, said_) == since;
+    if (!still_idle) {
+      if (seen) idle_since_ = loop_.now();
+      idle_was_shown_ = false;
+      return;
+    }
+    const std::string headline = show_verdict(
+        *seen, fmt::format("no rank has printed, communicated or computed for {:.0f} s",
+                           seconds_since(since)));
     if (patience_.end_if_idle) end_stalled(headline);
   });
 }
@@ -90,9 +128,19 @@ void Supervisor::take_glance(const why::Scene& scene) {
 // Once per attempt: what follows are consequences.
 void Supervisor::look_at_time_out(int rank) {
   if (std::exchange(looked_at_time_out_, true)) return;
-  inspect(kLastLook, [this, rank](const why::Scene& scene) {
-    (void)show_verdict(scene, fmt::format("rank {} has given up waiting for the others", rank));
+  if (running_ranks_ == 0) return release_timed_out();
+  inspect(kLastLook, Urgency::kTimeOut, [this, rank](const auto& seen) {
+    if (seen) {
+      (void)show_verdict(*seen, fmt::format("rank {} ended with a time-out", rank));
+      record_.time_out_was_seen = true;
+    }
+    release_timed_out();
   });
+}
+
+// Ranks that ended with a time-out keep it from their engine until muster has seen the others.
+void Supervisor::release_timed_out() {
+  crew_.send_all({.kind = agent::Order::Kind::kSeen});
 }
 
 // Keeps the inspection and shows its verdict; returns the headline.

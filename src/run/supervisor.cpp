@@ -32,6 +32,8 @@ constexpr double kSpeaksAtMost = 600;     // after the end of the run
 constexpr std::size_t kStartsPerRank = 1000;                   // restarts included
 constexpr std::size_t kConfirmBytes = std::size_t{128} << 10;  // of output per confirmation
 
+constexpr const char* kRunEnds = "the run ended while it was being inspected";
+
 }  // namespace
 
 Supervisor::Supervisor(sys::Loop& loop, Crew& crew, std::vector<std::string> hosts,
@@ -305,7 +307,7 @@ void Supervisor::rank_ended(const Host& host, const agent::RankEnd& end) {
   if (nothing_to_wait_for()) {
     end_if_stuck();
   } else if (rank->end->status != 0 && !patience_.engine_restarts) {
-    a_rank_failed();
+    a_rank_failed(end.timed_out ? duration<double>(agent::kEvidenceTakes).count() : 0);
   }
 }
 
@@ -340,10 +342,11 @@ bool Supervisor::has_failure() const {
                      [](const RankRecord& rank) { return rank.end && rank.end->status != 0; });
 }
 
-void Supervisor::a_rank_failed() {
+// The engine may hear of it only after `hold_s`.
+void Supervisor::a_rank_failed(double hold_s) {
   if (std::exchange(rank_failed_, true)) return;
   output_.a_rank_failed();
-  timers_.push_back(after(kFailedRankEndsSeconds, [this] {
+  timers_.push_back(after(kFailedRankEndsSeconds + hold_s, [this] {
     if (has_failure()) end_run(Reason::kRankFailed);
   }));
 }
@@ -454,7 +457,7 @@ void Supervisor::command_ended(const std::string& host, int code, int signal) {
     record_.engine_signal = signal;
   }
   if (engines_.empty() && cut_off_hosts_.empty()) return engine_ended();
-  if (failed && !ending_) a_rank_failed();  // the other hosts may never hear of it
+  if (failed && !ending_) a_rank_failed(0);  // the other hosts may never hear of it
 }
 
 // Whether ranks on this host have started and not all have ended.
@@ -465,6 +468,7 @@ bool Supervisor::runs_ranks(const std::string& host) const {
 
 void Supervisor::engine_ended() {
   engine_over_ = true;
+  inquiry_.cancel(Urgency::kSilence, kRunEnds);
   if (!ending_) record_.reason = Reason::kEngineEnded;
   if (!ending_ && !nothing_to_wait_for()) {
     // MPICH's engine ends while a rank is still in MPI_Abort; how that rank ends is the cause.
@@ -481,6 +485,7 @@ void Supervisor::engine_ended() {
 void Supervisor::end_run(Reason reason) {
   if (ending_ || engine_over_) return;
   ending_ = true;
+  inquiry_.cancel(Urgency::kSilence, kRunEnds);
   record_.reason = reason;
   cut_off_hosts_.clear();  // the hosts' wardens end those engines
   end_engine();
@@ -544,7 +549,7 @@ void Supervisor::leave_hosts() {
 
 void Supervisor::check_over() {
   // What a rank was waiting for when it gave up is worth a moment.
-  const bool is_looking = looked_at_time_out_ && inquiry_.under_way();
+  const bool is_looking = inquiry_.under_way() == Urgency::kTimeOut;
   if (engine_over_ && unfinished_ == 0 && !is_looking) loop_.stop();
 }
 

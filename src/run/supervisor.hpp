@@ -55,7 +55,8 @@ class Supervisor {
   }
 
   // Looks at what the ranks are doing, and calls back with what was seen.
-  void inspect(const agent::Inspection& what, const std::function<void(const why::Scene&)>& then);
+  using Then = std::function<void(const Result<why::Scene>& seen)>;
+  void inspect(const agent::Inspection& what, Urgency urgency, const Then& then);
 
   // Tells the wardens that the run is over.
   void dismiss();
@@ -80,7 +81,7 @@ class Supervisor {
   Result<void> start_command(const launch::Command& command, const launch::Plan& plan);
   void command_ended(const std::string& host, int code, int signal);
   void engine_ended();
-  void a_rank_failed();
+  void a_rank_failed(double hold_s);
   [[nodiscard]] bool has_failure() const;
   void on_report(std::size_t index, const agent::Report& report);
   void take_output(std::size_t index, const agent::Piece& piece);
@@ -105,10 +106,12 @@ class Supervisor {
   void on_beat();
   void look_whether_stalled();
   [[nodiscard]] std::set<std::string> ask_hosts(const agent::Inspection& what);
+  [[nodiscard]] bool is_idle(const why::Scene& scene) const;
   void end_if_stalled(const why::Scene& scene);
   void end_stalled(const std::string& headline);
   void take_glance(const why::Scene& scene);
   void look_at_time_out(int rank);
+  void release_timed_out();
   std::string show_verdict(const why::Scene& scene, const std::string& occasion);
   void look_after(std::size_t index, bool is_alone);
   void reach_again(std::size_t index);

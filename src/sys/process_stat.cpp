@@ -18,6 +18,7 @@ namespace {
 constexpr int kState = 3;
 constexpr int kParent = 4;
 constexpr int kFlags = 9;
+constexpr int kMajorFaults = 12;
 constexpr int kUserTime = 14;
 constexpr int kSystemTime = 15;
 constexpr int kStartTime = 22;
@@ -48,6 +49,7 @@ std::optional<ProcessStat> parse_process_stat(std::string_view text) {
     if (field == kState && good) stat.state = value.front();
     if (field == kParent) good = parse_number(value, stat.parent);
     if (field == kFlags) good = parse_number(value, flags);
+    if (field == kMajorFaults) good = parse_number(value, stat.major_faults);
     if (field == kUserTime) good = parse_number(value, user);
     if (field == kSystemTime) good = parse_number(value, system);
     if (field == kStartTime) good = parse_number(value, stat.start_ticks);

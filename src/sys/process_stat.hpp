@@ -12,7 +12,8 @@ namespace muster::sys {
 struct ProcessStat {
   char state = 'X';  // as in proc(5): 'R' running, 'S' sleeping, 'Z' zombie, ...
   pid_t parent = 0;
-  bool exiting = false;           // it has begun to exit; its descriptors may be closed already
+  bool exiting = false;            // it has begun to exit; its descriptors may be closed already
+  std::uint64_t major_faults = 0;  // page faults that had to wait for a file or swap
   std::uint64_t cpu_ticks = 0;    // CPU time in user and kernel mode; sysconf(_SC_CLK_TCK) a second
   std::uint64_t start_ticks = 0;  // since boot; tells the process from a later one with its number
 

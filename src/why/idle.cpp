@@ -43,7 +43,8 @@ bool reads_or_writes(const inspect::RankView& rank) {
 }
 
 bool stands_still(const inspect::RankView& rank) {
-  if (rank.processes.empty() || advances(rank) || reads_or_writes(rank)) return false;
+  if (!rank.watched || rank.processes.empty() || advances(rank) || reads_or_writes(rank))
+    return false;
   return !computes(rank) || spins_in_collective(rank);
 }
 

@@ -205,7 +205,8 @@ RankReading read_rank(const RankState& state, const RankView* view, const HostVi
     reading.main = nullptr;
   } else {
     reading.activity = activity_of(reading);
-    reading.still = reading.cpu < kStillCpu && !places_differ(*view) && !reading.advanced;
+    reading.still =
+        view->watched && reading.cpu < kStillCpu && !places_differ(*view) && !reading.advanced;
     reading.stays = reading.stack.spins && stays_in_call(reading);
     reading.elsewhere = is_elsewhere(reading);
   }

@@ -77,7 +77,8 @@ class FakeHostSystem : public HostSystem {
   // What the inspector says before it ends, and whether it ends; empty: it cannot be started.
   std::optional<std::string> inspector_says = {};
   bool inspector_ends = true;
-  std::vector<pid_t> ended_inspectors = {};
+  bool inspector_hangs = false;  // in the kernel: no signal ends it
+  std::vector<int> inspector_signals = {};
 
   [[nodiscard]] Inspector start_inspector(const std::string& /*run_id*/,
                                           const Inspection& /*what*/) override {
@@ -88,7 +89,8 @@ class FakeHostSystem : public HostSystem {
     if (inspector_ends) inspector_writes_ = sys::Fd();
     return {.pid = kInspector, .out = sys::Fd(ends[0])};
   }
-  void end_inspector(pid_t pid) override { ended_inspectors.push_back(pid); }
+  void signal_inspector(pid_t /*pid*/, int signal) override { inspector_signals.push_back(signal); }
+  [[nodiscard]] bool inspector_ended(pid_t /*pid*/) override { return !inspector_hangs; }
   static constexpr pid_t kInspector = 900;
   [[nodiscard]] std::optional<ProcessId> engine_of(const std::string& /*run_id*/) override {
     return engine;

@@ -426,7 +426,18 @@ TEST_F(InspectedWarden, PassesOnWhatWasSeen) {
   EXPECT_EQ(answer.number, 5);
   EXPECT_EQ(answer.ranks, 1U);
   EXPECT_EQ(answer.not_seen, std::vector<std::string>{"nothing"});
-  EXPECT_EQ(system_.ended_inspectors.size(), 1U);
+  EXPECT_EQ(system_.inspector_signals, std::vector<int>{SIGTERM});
+}
+
+TEST_F(InspectedWarden, AnswersAsSoonAsTheLineIsThere) {
+  system_.inspector_says = json_of_fields(inspect::HostView{}) + "\n";
+  system_.inspector_ends = false;  // threads of it are held by the kernel
+  EXPECT_TRUE(inspect().not_seen.empty());
+}
+
+TEST_F(InspectedWarden, SaysAtOnceThatAnInspectorCouldNotBeStarted) {
+  EXPECT_EQ(inspect().not_seen,
+            std::vector<std::string>{"the inspection of this host could not be started"});
 }
 
 TEST_F(InspectedWarden, SaysThatAnInspectorFailed) {
@@ -439,7 +450,25 @@ TEST_F(InspectedWarden, EndsAnInspectorThatTakesTooLong) {
   system_.inspector_ends = false;
   EXPECT_EQ(inspect().not_seen,
             std::vector<std::string>{"the inspection of this host did not end in time"});
-  EXPECT_EQ(system_.ended_inspectors.size(), 1U);
+  EXPECT_EQ(system_.inspector_signals, std::vector<int>{SIGTERM});
+}
+
+TEST_F(WardenTest, NoInspectorIsStartedWhileAnEarlierOneHangs) {
+  system_.inspector_says = "{";
+  system_.inspector_ends = false;
+  system_.inspector_hangs = true;
+  system_.at(1, [&] { say({.kind = Order::Kind::kInspect, .inspection = {.number = 1}}); });
+  system_.at(20, [&] { say({.kind = Order::Kind::kInspect, .inspection = {.number = 2}}); });
+  bye_at(30);
+  serve();
+  EXPECT_EQ(system_.inspector_signals, (std::vector<int>{SIGTERM, SIGKILL}));
+  ASSERT_EQ(count(Report::Kind::kInspection), 2);
+  for (const Report& one : reports_) {
+    if (one.inspection != 2) continue;
+    EXPECT_EQ(one.view.not_seen,
+              std::vector<std::string>{"an earlier inspection of this host still hangs in the "
+                                       "kernel"});
+  }
 }
 
 TEST_F(WardenTest, AnInspectionThatTheRunDoesNotOutliveIsEnded) {
@@ -448,7 +477,7 @@ TEST_F(WardenTest, AnInspectionThatTheRunDoesNotOutliveIsEnded) {
   system_.at(1, [&] { say({.kind = Order::Kind::kInspect}); });
   bye_at(2);
   serve();
-  EXPECT_EQ(system_.ended_inspectors.size(), 1U);
+  EXPECT_EQ(system_.inspector_signals, std::vector<int>{SIGTERM});
 }
 
 TEST_F(WardenTest, OfAFailureTheKernelsLogIsSentBeforeTheEnd) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -11,6 +12,8 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,13 +71,14 @@ char state_of(pid_t pid) {
 
 RankView inspect_one(std::vector<pid_t> pids, Request request) {
   request.ranks = {{.rank = 5, .pids = std::move(pids)}};
+  request.patience = 20;  // other work of the machine must not fail a test
   const HostView view = inspect(request);
   EXPECT_EQ(view.ranks.size(), 1U);
   return view.ranks.at(0);
 }
 
-RankView glance_at(std::vector<pid_t> pids) {
-  return inspect_one(std::move(pids), {.window = 100ms, .stacks = false, .deadline = 60s});
+RankView look_at(std::vector<pid_t> pids) {
+  return inspect_one(std::move(pids), {.window = 100ms, .deadline = 60s});
 }
 
 class InspectFolder : public testing::Test {
@@ -96,7 +100,7 @@ TEST_F(InspectFolder, TellsWhoHasALock) {
     ::flock(own, LOCK_EX);
   });
   if (!becomes_true([&] { return waits_in_call(child.pid(), "lock of "); })) FAIL();
-  const RankView view = glance_at({child.pid()});
+  const RankView view = look_at({child.pid()});
   EXPECT_EQ(view.rank, 5);
   EXPECT_EQ(view.pid, child.pid());
   ASSERT_EQ(view.processes.size(), 1U);
@@ -108,7 +112,7 @@ TEST_F(InspectFolder, TellsWhoHasALock) {
               "lock of " + file + ", held by process " + std::to_string(::getpid()));
   }
   EXPECT_FALSE(view.recorded);
-  EXPECT_TRUE(view.stacks.empty());
+  EXPECT_TRUE(view.watched);
 }
 
 TEST_F(InspectFolder, TellsAReadOfAFifo) {
@@ -120,7 +124,7 @@ TEST_F(InspectFolder, TellsAReadOfAFifo) {
     (void)!::read(own, &byte, 1);
   });
   if (!becomes_true([&] { return waits_in_call(child.pid(), "read of "); })) FAIL();
-  const RankView view = glance_at({child.pid()});
+  const RankView view = look_at({child.pid()});
   ASSERT_EQ(view.processes.size(), 1U);
   EXPECT_TRUE(view.processes[0].call.starts_with("read of ")) << view.processes[0].call;
   if (!look_at_call(child.pid()).denied) EXPECT_EQ(view.processes[0].call, "read of " + fifo);
@@ -150,18 +154,16 @@ TEST(Inspect, TellsStatesOfAllProcesses) {
   EXPECT_EQ(view.processes[1].cpu, 0);
   EXPECT_EQ(view.processes[2].state, "R");
   EXPECT_GT(view.processes[2].cpu, 0);
-  EXPECT_LT(view.processes[2].cpu, 1.5);
-  EXPECT_EQ(view.processes[2].call, "");
   EXPECT_EQ(view.processes[3].state, "T");
   EXPECT_EQ(view.processes[4].state, "X");
   EXPECT_EQ(state_of(stopped.pid()), 'T');  // still
 }
 
 TEST(Inspect, TellsOfARankThatIsGone) {
-  const RankView view = glance_at({1 << 30});
+  const RankView view = look_at({1 << 30});
   EXPECT_EQ(view.pid, 0);
   EXPECT_EQ(view.processes.at(0).state, "X");
-  EXPECT_TRUE(glance_at({}).processes.empty());
+  EXPECT_TRUE(look_at({}).processes.empty());
 }
 
 bool has_native_stack(const RankView& view) {
@@ -196,6 +198,41 @@ TEST(Inspect, LeavesAProcessAsItWas) {
   ::munmap(count, 4096);
 }
 
+// The parent of a vfork waits in state D for the child's exec or end.
+TEST(Inspect, DoesNotStopAProcessInStateD) {
+  const Child child([] {
+    if (::vfork() == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      while (true) ::pause();
+    }
+  });
+  ASSERT_TRUE(becomes_true([&] { return state_of(child.pid()) == 'D'; }));
+  const RankView view = look_at({child.pid()});
+  EXPECT_FALSE(has_native_stack(view));
+  EXPECT_TRUE(std::ranges::any_of(
+      view.not_seen, [](const std::string& text) { return text.starts_with("no native stack"); }));
+  const std::string status = "/proc/" + std::to_string(child.pid()) + "/status";
+  std::ifstream lines(status);
+  for (std::string line; std::getline(lines, line);) {  // SIGSTOP is signal 19
+    if (line.starts_with("ShdPnd:")) EXPECT_EQ(line, "ShdPnd:\t0000000000000000");
+    if (line.starts_with("SigPnd:")) EXPECT_EQ(line, "SigPnd:\t0000000000000000");
+  }
+}
+
+TEST(Inspect, AGlanceStartsNoProgramAndSendsOnlyCounts) {
+  const Child child([] { sleep_for_ever(); });
+  Request request{.window = 10ms, .stacks = false, .deadline = 60s};
+  request.ranks = {{.rank = 0, .pids = {child.pid()}}};
+  request.patience = 20;
+  const HostView view = inspect(request);
+  EXPECT_TRUE(view.ranks.at(0).watched);
+  EXPECT_EQ(view.ranks.at(0).processes.at(0).state, "S");
+  EXPECT_EQ(view.ranks.at(0).processes.at(0).call, "");
+  EXPECT_TRUE(view.ranks.at(0).stacks.empty());
+  EXPECT_TRUE(view.addresses.empty());
+  EXPECT_TRUE(view.not_seen.empty());
+}
+
 TEST(Inspect, DoesNotInterruptACallThatWouldFail) {
   const Child child([] {
     sigset_t none;
@@ -208,6 +245,23 @@ TEST(Inspect, DoesNotInterruptACallThatWouldFail) {
   const RankView view = inspect_one({child.pid()}, {.window = 50ms, .deadline = 60s});
   EXPECT_FALSE(has_native_stack(view));
   EXPECT_FALSE(view.not_seen.empty());
+}
+
+TEST(Inspect, DoesNotInterruptAReceptionWithATimeLimit) {
+  for (const time_t limit_s : {0, 1000}) {
+    const Child child([&] {
+      int ends[2];
+      ::socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+      const timeval limit{.tv_sec = limit_s, .tv_usec = 0};
+      ::setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+      char byte = 0;
+      (void)!::recv(ends[0], &byte, 1, 0);
+    });
+    ASSERT_TRUE(becomes_true([&] { return waits_in_call(child.pid(), "read of a socket"); }));
+    const CallLook look = look_at_call(child.pid());
+    if (look.denied) GTEST_SKIP() << "ptrace is not permitted";
+    EXPECT_EQ(stop_would_break(child.pid(), *look.call), limit_s > 0);
+  }
 }
 
 TEST(Inspect, EndsAtItsDeadline) {

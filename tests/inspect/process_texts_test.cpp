@@ -10,7 +10,7 @@ using namespace std::string_literals;
 TEST(ProcessTexts, AddWhatWasReadAndWritten) {
   EXPECT_EQ(parse_io_bytes("rchar: 23904502\nwchar: 33739\nsyscr: 2394\nsyscw: 206\n"
                            "read_bytes: 10280960\nwrite_bytes: 16384\ncancelled_write_bytes: 0\n"),
-            23904502 + 33739);
+            23904502 + 33739 + 10280960 + 16384);
   EXPECT_EQ(parse_io_bytes("rchar: -5\nwchar: x\n"), 0);
   EXPECT_EQ(parse_io_bytes("rchar: 9223372036854775807\nwchar: 9223372036854775807\n"),
             std::int64_t{1} << 61);

@@ -1,6 +1,7 @@
 #include "inspect/system_call.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 namespace muster::inspect {
 namespace {
@@ -82,10 +83,29 @@ TEST(SystemCall, IsGuessedFromThePlaceWithoutPtrace) {
 }
 
 TEST(SystemCall, TellsWhichCallsAStopInterrupts) {
-  EXPECT_TRUE(fails_after_stop({.number = 232}, Machine::kX86));
-  EXPECT_TRUE(fails_after_stop({.number = 22}, Machine::kArm));
-  EXPECT_FALSE(fails_after_stop({.number = 202}, Machine::kX86));
-  EXPECT_FALSE(fails_after_stop({.number = 9999}, Machine::kX86));
+  const auto no_limit = [](int, int) { return false; };
+  EXPECT_TRUE(fails_after_stop({.number = 232}, Machine::kX86, no_limit));
+  EXPECT_TRUE(fails_after_stop({.number = 22}, Machine::kArm, no_limit));
+  EXPECT_FALSE(fails_after_stop({.number = 202}, Machine::kX86, no_limit));
+  EXPECT_FALSE(fails_after_stop({.number = 9999}, Machine::kX86, no_limit));
+}
+
+TEST(SystemCall, OnASocketWithATimeLimitAStopInterrupts) {
+  const auto receives = [](int fd, int option) { return fd == 7 && option == SO_RCVTIMEO; };
+  const auto sends = [](int fd, int option) { return fd == 7 && option == SO_SNDTIMEO; };
+  constexpr int kReceiving[] = {0, 19, 43, 45, 47, 288, 299};  // on x86
+  for (const int number : kReceiving) {
+    EXPECT_TRUE(fails_after_stop({.number = number, .arguments = {7}}, Machine::kX86, receives));
+    EXPECT_FALSE(fails_after_stop({.number = number, .arguments = {7}}, Machine::kX86, sends));
+    EXPECT_FALSE(fails_after_stop({.number = number, .arguments = {8}}, Machine::kX86, receives));
+  }
+  constexpr int kSending[] = {1, 20, 42, 44, 46, 307};
+  for (const int number : kSending) {
+    EXPECT_TRUE(fails_after_stop({.number = number, .arguments = {7}}, Machine::kX86, sends));
+    EXPECT_FALSE(fails_after_stop({.number = number, .arguments = {7}}, Machine::kX86, receives));
+  }
+  const SystemCall limited{.number = 299, .arguments = {8, 0, 0, 0, 1}};
+  EXPECT_TRUE(fails_after_stop(limited, Machine::kX86, receives));
 }
 
 }  // namespace

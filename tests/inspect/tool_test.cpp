@@ -1,23 +1,61 @@
 #include "inspect/tool.hpp"
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sys/process_stat.hpp"
+
 namespace muster::inspect {
 namespace {
 
-Deadline in_a_minute() {
-  return Clock::now() + std::chrono::minutes(1);
+constexpr std::chrono::minutes kMinute(1);
+
+ToolAnswer run_patiently(const std::vector<std::string>& argv) {
+  return run_tool(argv, kMinute, Clock::now() + kMinute);
 }
 
+// A shell that a debugger as eu-stack may leave behind: it stops the process, and does not end.
+std::vector<std::string> stops_and_hangs(pid_t pid) {
+  return {"/bin/sh", "-c", "kill -STOP " + std::to_string(pid) + "; exec sleep 1000"};
+}
+
+char state_of_process(pid_t pid) {
+  const auto stat = sys::read_process_stat(pid);
+  return stat ? stat->state : 'X';
+}
+
+// Only a hang takes so long.
+bool comes_to_state(pid_t pid, char state) {
+  for (int i = 0; i < 30000 && state_of_process(pid) != state; ++i) ::usleep(2000);
+  return state_of_process(pid) == state;
+}
+
+class Waiting {
+ public:
+  Waiting() : pid_(::fork()) {
+    while (pid_ == 0) ::pause();
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  [[nodiscard]] pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
 TEST(Tool, GivesItsOutput) {
-  const ToolAnswer answer =
-      run_tool({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, in_a_minute());
+  const ToolAnswer answer = run_patiently({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"});
   EXPECT_TRUE(answer.started);
   EXPECT_FALSE(answer.timed_out);
   EXPECT_EQ(WEXITSTATUS(answer.status), 3);
@@ -28,20 +66,55 @@ TEST(Tool, GivesItsOutput) {
 TEST(Tool, IsKilledAtTheDeadline) {
   const auto begin = Clock::now();
   const ToolAnswer answer = run_tool({"/bin/sh", "-c", "echo $$; exec sleep 1000"},
-                                     begin + std::chrono::milliseconds(300));
+                                     std::chrono::milliseconds(300), begin + kMinute);
   EXPECT_TRUE(answer.timed_out);
   EXPECT_LT(Clock::now() - begin, std::chrono::seconds(100));
   if (!answer.out.empty()) EXPECT_NE(::kill(std::stoi(answer.out), 0), 0);
 }
 
+TEST(Tool, ThatIsKilledLeavesNoProcessStopped) {
+  const Waiting rank;
+  const auto soon = std::chrono::milliseconds(500);
+  const ToolAnswer answer =
+      run_attached(stops_and_hangs(rank.pid()), rank.pid(), soon, Clock::now() + kMinute);
+  EXPECT_TRUE(answer.timed_out);
+  EXPECT_TRUE(comes_to_state(rank.pid(), 'S'));
+}
+
+TEST(Tool, ThatFailsLeavesAStoppedProcessStopped) {
+  const Waiting rank;
+  ::kill(rank.pid(), SIGSTOP);
+  ASSERT_TRUE(comes_to_state(rank.pid(), 'T'));
+  (void)run_attached({"/bin/sh", "-c", "exit 1"}, rank.pid(), kMinute, Clock::now() + kMinute);
+  EXPECT_EQ(state_of_process(rank.pid()), 'T');
+}
+
+TEST(Tool, TheEndOfAllMakesTheirProcessesContinue) {
+  const Waiting rank;
+  const pid_t inspector = ::fork();  // the end is for the whole process
+  if (inspector == 0) {
+    std::thread([&] {
+      (void)run_attached(stops_and_hangs(rank.pid()), rank.pid(), kMinute, Clock::now() + kMinute);
+    }).detach();
+    const bool was_stopped = comes_to_state(rank.pid(), 'T');
+    end_tools();
+    const bool starts_no_more = !run_patiently({"/bin/true"}).started;
+    ::_exit(was_stopped && starts_no_more ? 0 : 1);
+  }
+  int status = -1;
+  ::waitpid(inspector, &status, 0);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(comes_to_state(rank.pid(), 'S'));
+}
+
 TEST(Tool, IsBoundedInItsOutput) {
-  const ToolAnswer answer = run_tool({"/bin/sh", "-c", "head -c 3000000 /dev/zero"}, in_a_minute());
+  const ToolAnswer answer = run_patiently({"/bin/sh", "-c", "head -c 3000000 /dev/zero"});
   EXPECT_FALSE(answer.timed_out);
   EXPECT_EQ(answer.out.size(), std::size_t{1} << 20);
 }
 
 TEST(Tool, FailuresAreExplained) {
-  EXPECT_EQ(tool_failure("eu-stack", run_tool({"/nonexistent"}, in_a_minute())),
+  EXPECT_EQ(tool_failure("eu-stack", run_patiently({"/nonexistent"})),
             "eu-stack could not be started");
   EXPECT_EQ(tool_failure("eu-stack", {.started = true, .timed_out = true}),
             "eu-stack did not finish in time");
@@ -51,6 +124,7 @@ TEST(Tool, FailuresAreExplained) {
             kPtraceDenied);
   EXPECT_EQ(tool_failure("eu-stack", {.started = true, .err = " a\x1b[1m\nb"}), "eu-stack: a?[1m");
   EXPECT_EQ(tool_failure("eu-stack", {.started = true}), "eu-stack printed none");
+  EXPECT_EQ(tool_failure("py-spy", {.timed_out = true}), "no time was left for py-spy");
 }
 
 TEST(Tool, IsTrustedOnlyIfNobodyElseCanChangeIt) {
@@ -68,10 +142,24 @@ TEST(Tool, IsTrustedOnlyIfNobodyElseCanChangeIt) {
   ::chmod(tool.c_str(), 0755);
   ::chmod(folder.c_str(), 0777);
   EXPECT_FALSE(is_trusted_program(tool));
+  ::chmod(folder.c_str(), 0755);
+  std::filesystem::create_directories(folder + "/others/bin");
+  std::ofstream(folder + "/others/bin/py-spy") << "#!/bin/sh\n";
+  ::chmod((folder + "/others/bin/py-spy").c_str(), 0755);
+  std::filesystem::create_symlink("others/bin", folder + "/link");
+  EXPECT_TRUE(is_trusted_program(folder + "/link/py-spy"));
+  ::chmod((folder + "/others").c_str(), 0777);  // only the link's target is below it
+  EXPECT_FALSE(is_trusted_program(folder + "/link/py-spy"));
   if (::geteuid() == 0) {
     ::chmod(folder.c_str(), 0755);
     ASSERT_EQ(::chown(tool.c_str(), 65534, 65534), 0);
     EXPECT_FALSE(is_trusted_program(tool));
+    ASSERT_EQ(::chown(tool.c_str(), 0, 65534), 0);
+    EXPECT_TRUE(is_trusted_program(tool));
+    ::chmod(tool.c_str(), 0775);
+    EXPECT_FALSE(is_trusted_program(tool));
+    ASSERT_EQ(::chown(tool.c_str(), 0, 0), 0);
+    EXPECT_TRUE(is_trusted_program(tool));
   }
   EXPECT_FALSE(is_trusted_program("py-spy"));
   std::filesystem::remove_all(folder);

@@ -96,6 +96,8 @@ void FakeHost::receive(FakeSession& session, const std::string& bytes) {
       if (said) send(*said);
     } else if (kind == "end") {
       if (reach(Point::kEnd)) this->end(agent::parse_order(line).value().grace_s);
+    } else if (kind == "inspect") {
+      be_inspected(agent::parse_order(line).value().inspection);
     } else {
       obey(session, kind);
     }
@@ -122,13 +124,6 @@ void FakeHost::obey(FakeSession& session, const std::string& kind) {
     (void)reach(Point::kPlace);
   } else if (kind == "begin") {
     if (reach(Point::kBegin)) begin();
-  } else if (kind == "inspect") {
-    agent::Report found{.kind = agent::Report::Kind::kInspection, .inspection = ++inspections_};
-    for (const int rank : ranks) {
-      found.view.ranks.push_back({.rank = rank, .pid = 1, .processes = {{.pid = 1}}});
-      if (behaviour.computes) found.view.ranks.back().processes.front().cpu = 1;
-    }
-    if (running() && !behaviour.ignores_inspections) send(found);
   } else if (kind == "beat" && !warden_) {
     send({.kind = agent::Report::Kind::kBeat, .clock_s = all_.loop().unix_time()});
   } else if (kind == "bye") {
@@ -137,6 +132,21 @@ void FakeHost::obey(FakeSession& session, const std::string& kind) {
     warden_ = false;
     session.end({.ended = sys::Ended{}});
   }
+}
+
+void FakeHost::be_inspected(const agent::Inspection& what) {
+  if (!running() || behaviour.ignores_inspections) return;
+  const bool computes = behaviour.computes || (what.stacks && behaviour.computes_in_whole_looks);
+  agent::Report found{.kind = agent::Report::Kind::kInspection, .inspection = what.number};
+  for (const int rank : ranks) {
+    found.view.ranks.push_back({.rank = rank,
+                                .pid = 1,
+                                .processes = {{.pid = 1, .cpu = computes ? 1.0 : 0.0}},
+                                .watched = !behaviour.not_watched});
+  }
+  all_.loop().after(what.window_ms / 1e3, [this, found] {
+    if (running()) send(found);
+  });
 }
 
 void FakeHost::begin() {
@@ -189,12 +199,14 @@ void FakeHost::end_ranks(int status, bool by_engine) {
   ranks_ended_ = true;
   for (const int rank : ranks) {
     const auto bytes = static_cast<std::uint64_t>(behaviour.output.size());
-    events_.push_back(to_line(event_of({.start = {},
-                                        .end = agent::RankEnd{.rank = rank,
-                                                              .status = status,
-                                                              .time_s = all_.loop().unix_time(),
-                                                              .out_bytes = bytes,
-                                                              .by_engine = by_engine}})));
+    events_.push_back(
+        to_line(event_of({.start = {},
+                          .end = agent::RankEnd{.rank = rank,
+                                                .status = status,
+                                                .time_s = all_.loop().unix_time(),
+                                                .out_bytes = bytes,
+                                                .by_engine = by_engine,
+                                                .timed_out = behaviour.timed_out && !by_engine}})));
     if (!behaviour.leaves_out.contains(Point::kRanks)) send(events_.back());
   }
   (void)reach(Point::kRanks);

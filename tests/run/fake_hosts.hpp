@@ -56,6 +56,9 @@ struct Behaviour {
   int shell_code = 0;  // with which the line that starts the agent ends; 0: it is started
   bool ignores_inspections = false;
   bool computes = false;  // its ranks use processors
+  bool computes_in_whole_looks = false;
+  bool not_watched = false;  // no second look at its ranks comes in time
+  bool timed_out = false;    // that is why its ranks end
   // What it says to an order that has to do with the connection test; empty: nothing.
   std::function<std::optional<agent::Report>(const agent::Order&)> answer = {};
 };
@@ -91,6 +94,7 @@ class FakeHost {
   std::shared_ptr<FakeSession> open(remote::SessionPlan plan);
   void receive(FakeSession& session, const std::string& bytes);
   void obey(FakeSession& session, const std::string& kind);
+  void be_inspected(const agent::Inspection& what);
   void hello(bool with_request);
   void begin();
   void beat(int number);
@@ -110,7 +114,6 @@ class FakeHost {
   std::string orders_;
   int sessions_ = 0;
   int beats_ = 0;
-  int inspections_ = 0;
   bool gone_ = false;
   Gone how_ = Gone::kSilent;
   bool warden_ = false;

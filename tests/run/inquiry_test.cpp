@@ -16,14 +16,16 @@ class InquiryTest : public testing::Test {
                      asked_.push_back(what.number);
                      return hosts_;
                    }};
-  std::vector<std::size_t> answers_ = {};  // hosts in each
+  std::vector<std::string> answers_ = {};  // hosts in each, or the Error
 
-  void begin() {
-    inquiry_.begin({}, [this](const std::set<std::string>& /*asked*/, const HostViews& views) {
-      answers_.push_back(views.size());
+  void begin(Urgency urgency = Urgency::kUser) {
+    inquiry_.begin({}, urgency, [this](const Result<HostViews>& views) {
+      answers_.push_back(views ? std::to_string(views->size()) : views.error().what);
     });
   }
 };
+
+using Answers = std::vector<std::string>;
 
 TEST_F(InquiryTest, EndsWhenAllHostsHaveAnswered) {
   begin();
@@ -31,7 +33,7 @@ TEST_F(InquiryTest, EndsWhenAllHostsHaveAnswered) {
   EXPECT_TRUE(inquiry_.under_way());
   inquiry_.take("n2", asked_.back(), {});
   EXPECT_FALSE(inquiry_.under_way());
-  EXPECT_EQ(answers_, std::vector<std::size_t>{2});
+  EXPECT_EQ(answers_, Answers{"2"});
   EXPECT_LT(loop_.elapsed(), 0.1);
 }
 
@@ -39,7 +41,7 @@ TEST_F(InquiryTest, EndsWithoutAHostThatDoesNotAnswer) {
   begin();
   inquiry_.take("n2", asked_.back(), {});
   loop_.run();
-  EXPECT_EQ(answers_, std::vector<std::size_t>{1});
+  EXPECT_EQ(answers_, Answers{"1"});
   EXPECT_LT(loop_.elapsed(), 10);
 }
 
@@ -51,23 +53,49 @@ TEST_F(InquiryTest, TakesNoAnswerToAnEarlierQuestionAndNoneOfAStranger) {
   inquiry_.take("n1", first, {});
   inquiry_.take("n3", asked_.back(), {});
   loop_.run();
-  EXPECT_EQ(answers_, (std::vector<std::size_t>{0, 0}));
+  EXPECT_EQ(answers_, (Answers{"0", "0"}));
 }
 
-TEST_F(InquiryTest, TheNextOneWaits) {
+TEST_F(InquiryTest, TheLaterOneOfEqualsIsToldToComeBack) {
   begin();
   begin();
   EXPECT_EQ(asked_.size(), 1U);
+  ASSERT_EQ(answers_.size(), 1U);
+  EXPECT_TRUE(answers_[0].starts_with("another inspection of this run is under way; it takes up"));
   loop_.run();
-  EXPECT_EQ(asked_.size(), 2U);
   EXPECT_EQ(answers_.size(), 2U);
+  EXPECT_EQ(answers_[1], "0");
+}
+
+TEST_F(InquiryTest, AMoreUrgentOneTakesItsPlace) {
+  begin(Urgency::kGlance);
+  begin(Urgency::kTimeOut);
+  EXPECT_EQ(asked_.size(), 2U);
+  EXPECT_EQ(answers_.size(), 1U);
+  EXPECT_EQ(inquiry_.under_way(), Urgency::kTimeOut);
+  begin(Urgency::kSilence);
+  EXPECT_EQ(asked_.size(), 2U);
+  inquiry_.take("n1", asked_.back(), {});
+  inquiry_.take("n2", asked_.back(), {});
+  EXPECT_EQ(answers_.back(), "2");
+}
+
+TEST_F(InquiryTest, IsCancelledUnlessItIsMoreUrgent) {
+  begin(Urgency::kTimeOut);
+  inquiry_.cancel(Urgency::kSilence, "over");
+  EXPECT_TRUE(inquiry_.under_way());
+  inquiry_.cancel(Urgency::kTimeOut, "over");
+  EXPECT_FALSE(inquiry_.under_way());
+  EXPECT_EQ(answers_, Answers{"over"});
+  loop_.run();
+  EXPECT_EQ(answers_.size(), 1U);
 }
 
 TEST_F(InquiryTest, EndsAtOnceWhenNobodyCanBeAsked) {
   hosts_.clear();
   begin();
   loop_.run();
-  EXPECT_EQ(answers_, std::vector<std::size_t>{0});
+  EXPECT_EQ(answers_, Answers{"0"});
   EXPECT_LT(loop_.elapsed(), 0.1);
 }
 

@@ -189,6 +189,12 @@ TEST(Verdict, TheRankForWhichOthersWaitedInVainIsNamed) {
       "rank 4 on n3 kept the other ranks waiting until they timed out (first failure: rank "))
       << verdict.text;
   EXPECT_NE(verdict.hint.find("muster logs r1 --rank 4"), std::string::npos) << verdict.hint;
+  EXPECT_NE(verdict.hint.find("--stall-after"), std::string::npos) << verdict.hint;
+  Record seen = one_sleeps();
+  seen.time_out_was_seen = true;
+  const std::string hint = judge(seen).hint;
+  EXPECT_NE(hint.find("muster why r1"), std::string::npos) << hint;
+  EXPECT_EQ(hint.find("--stall-after"), std::string::npos) << hint;
 }
 
 TEST(Verdict, NobodyIsBlamedForATimeOutWhereSeveralCouldBe) {

@@ -44,6 +44,10 @@ void Scene::later(double seconds, std::function<void()> call) {
   later_.emplace_back(seconds, std::move(call));
 }
 
+void Scene::ask(double seconds, std::function<void(Supervisor&)> call) {
+  later(seconds, [this, call = std::move(call)] { call(*supervisor_); });
+}
+
 bool Scene::start(const std::shared_ptr<FakeProcess>& process) {
   if (process->program().argv.at(0) != kEngine) {
     keepers_.push_back(process);
@@ -136,6 +140,7 @@ void Scene::supervise(Crew& all, SceneEnd& ending) {
     all.send(i, {.kind = agent::Order::Kind::kPlace, .placement = {}, .variables = {}});
   }
   Supervisor supervisor(loop, all, hosts.names(), patience, ending.record, **output);
+  supervisor_ = &supervisor;
   supervisor.run(plan(), [&] {
     ending.started = true;
     for (auto& [seconds, call] : later_) loop.after(seconds, std::move(call));

@@ -56,6 +56,8 @@ class Scene {
   void let_ranks_live(double seconds);
   // Calls back this many seconds after the start of the engine.
   void later(double seconds, std::function<void()> call);
+  // Calls with the Supervisor this many seconds after the start of the engine.
+  void ask(double seconds, std::function<void(Supervisor&)> call);
   // As if that process of the engine ended: the one of this host, or ("") the only one.
   void end_engine(const std::string& host, int code);
   [[nodiscard]] SceneEnd play();
@@ -72,6 +74,7 @@ class Scene {
 
   std::string folder_;
   std::vector<std::pair<double, std::function<void()>>> later_;
+  Supervisor* supervisor_ = nullptr;                             // while it runs
   std::map<std::string, std::shared_ptr<FakeProcess>> engines_;  // by host; "": of all
   std::vector<std::shared_ptr<FakeProcess>> keepers_;
   std::size_t hosts_ended_ = 0;

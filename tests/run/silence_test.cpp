@@ -1,4 +1,5 @@
 // Runs that print nothing: what is done about them, and what is not.
+#include <functional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -8,11 +9,11 @@
 namespace muster::run {
 namespace {
 
-constexpr double kLong = 1000;  // ranks that live until somebody ends them
+constexpr double kHangs = 1000;  // ranks that live until somebody ends them
 
 TEST(Silence, AStalledRunIsEndedWithAVerdict) {
   Scene scene(3);
-  scene.let_ranks_live(kLong);
+  scene.let_ranks_live(kHangs);
   scene.patience.stall_after_s = 30;
   const SceneEnd end = scene.play();
   EXPECT_EQ(end.record.reason, Reason::kStalled);
@@ -25,7 +26,7 @@ TEST(Silence, AStalledRunIsEndedWithAVerdict) {
 
 TEST(Silence, AStalledRunIsEndedThoughOneHostDoesNotAnswer) {
   Scene scene(3);
-  scene.let_ranks_live(kLong);
+  scene.let_ranks_live(kHangs);
   scene.hosts[1].behaviour.ignores_inspections = true;
   scene.patience.stall_after_s = 30;
   const SceneEnd end = scene.play();
@@ -64,6 +65,112 @@ TEST(Silence, ARunThatComputesInSilenceIsNotIdle) {
   const SceneEnd end = scene.play();
   EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
   EXPECT_FALSE(says(end.said, "communicated")) << end.said;
+}
+
+TEST(Silence, ARunThatWorksAgainWhenItIsLookedAtIsNotEnded) {
+  Scene scene(2);
+  scene.let_ranks_live(600);
+  scene.patience.idle_after_s = 100;
+  scene.patience.end_if_idle = true;
+  scene.hosts[1].behaviour.computes_in_whole_looks = true;
+  const SceneEnd end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+  EXPECT_FALSE(says(end.said, "communicated")) << end.said;
+}
+
+TEST(Silence, ARunIsNotIdleThatWasNotSeenWhole) {
+  for (const bool answers : {true, false}) {
+    Scene scene(2);
+    scene.let_ranks_live(600);
+    scene.patience.idle_after_s = 100;
+    scene.patience.end_if_idle = true;
+    scene.hosts[1].behaviour.not_watched = answers;
+    scene.hosts[1].behaviour.ignores_inspections = !answers;
+    const SceneEnd end = scene.play();
+    EXPECT_EQ(end.verdict.code, 0) << end.verdict.text;
+    EXPECT_FALSE(says(end.said, "communicated")) << end.said;
+  }
+}
+
+// As by `muster why --slow --for 10m`.
+constexpr agent::Inspection kLongLook{.window_ms = 600'000};
+
+struct Asked {
+  int answers = 0;
+  std::string error = {};
+};
+
+std::function<void(Supervisor&)> ask_long(Asked& asked) {
+  return [&asked](Supervisor& supervisor) {
+    supervisor.inspect(kLongLook, Urgency::kUser, [&asked](const auto& seen) {
+      ++asked.answers;
+      if (!seen) asked.error = seen.error().what;
+    });
+  };
+}
+
+TEST(Silence, AUserWhoWatchesTheRunDoesNotKeepItFromBeingEnded) {
+  Scene scene(2);
+  scene.let_ranks_live(kHangs);
+  scene.patience.stall_after_s = 30;
+  Asked asked;
+  scene.ask(10, ask_long(asked));
+  const SceneEnd end = scene.play();
+  EXPECT_EQ(end.record.reason, Reason::kStalled);
+  EXPECT_LT(end.took_s, 42);
+  EXPECT_EQ(asked.answers, 1);
+  EXPECT_TRUE(says(asked.error, "muster itself had to inspect")) << asked.error;
+}
+
+TEST(Silence, AUserWhoWatchesTheRunLearnsAtOnceThatItEnded) {
+  Scene scene(2);
+  scene.let_ranks_live(20);
+  Asked asked;
+  scene.ask(10, ask_long(asked));
+  const SceneEnd end = scene.play();
+  EXPECT_EQ(end.verdict.code, 0);
+  EXPECT_LT(end.took_s, 30);
+  EXPECT_EQ(asked.answers, 1);
+  EXPECT_TRUE(says(asked.error, "the run ended")) << asked.error;
+}
+
+TEST(Silence, TheSecondUserIsToldToWait) {
+  Scene scene(2);
+  scene.let_ranks_live(20);
+  Asked first;
+  Asked second;
+  scene.ask(10, ask_long(first));
+  scene.ask(11, ask_long(second));
+  (void)scene.play();
+  EXPECT_TRUE(says(second.error, "another inspection of this run is under way")) << second.error;
+}
+
+TEST(Silence, ATimeOutIsLookedAtBeforeTheEngineEndsTheOthers) {
+  Scene scene(2);
+  scene.let_ranks_live(kHangs);
+  scene.hosts[0].behaviour.ranks_live_s = 20;
+  scene.hosts[0].behaviour.status = 1 << 8;
+  scene.hosts[0].behaviour.timed_out = true;
+  scene.engine.ends_the_others = false;
+  Asked asked;
+  scene.ask(10, ask_long(asked));
+  const SceneEnd end = scene.play();
+  EXPECT_TRUE(says(end.said, "rank 0 ended with a time-out")) << end.said;
+  EXPECT_TRUE(end.record.time_out_was_seen);
+  EXPECT_TRUE(says(scene.hosts[0].orders(), "seen "));
+  EXPECT_EQ(asked.answers, 1);
+  EXPECT_GT(end.took_s, 28);  // the engine hears of it only when the look is over
+  EXPECT_LT(end.took_s, 40);
+}
+
+TEST(Silence, NothingIsLookedAtWhenTheLastRankEndsWithATimeOut) {
+  Scene scene(1);
+  scene.let_ranks_live(20);
+  scene.hosts[0].behaviour.status = 1 << 8;
+  scene.hosts[0].behaviour.timed_out = true;
+  const SceneEnd end = scene.play();
+  EXPECT_FALSE(says(scene.hosts[0].orders(), "inspect ")) << scene.hosts[0].orders();
+  EXPECT_TRUE(says(scene.hosts[0].orders(), "seen "));
 }
 
 TEST(Silence, NothingIsReportedOfAnIdleRunIfNobodyWantsIt) {

@@ -24,6 +24,7 @@ class SceneBuilder {
       view.ranks.push_back({.rank = rank,
                             .pid = pid,
                             .processes = {{.pid = pid, .command = "python train.py", .state = "S"}},
+                            .watched = true,
                             .recorded = true});
     }
     scene_.silent_s = scene_.started_ago_s = 600;
