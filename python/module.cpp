@@ -3,6 +3,7 @@
 
 #include "mpi/runtime.hpp"
 #include "muster/mpi.hpp"
+#include "recorder/server.hpp"
 
 namespace muster::mpi {
 namespace {
@@ -50,6 +51,8 @@ PYBIND11_MODULE(_backend, module) {
   module.def("look_also_in", &look_also_in);
   module.def("find", &found);
   module.def("begin", &begun);
+  module.def("serve_records", &recorder::serve_records);
+  module.def("stop_serving", &recorder::stop_serving, py::call_guard<py::gil_scoped_release>());
   module.def("settle", &settle, py::call_guard<py::gil_scoped_release>());
   module.def(
       "world", [](double timeout) { return backend(with_timeout(timeout)); },

@@ -16,6 +16,7 @@ def enable(replace: bool = False) -> bool:
     """Makes "mpi" muster's. A PyTorch with an MPI of its own keeps that, unless `replace`. Whether it is muster's now."""
     from . import _c10d
 
+    _c10d.serve_records()
     return _c10d.enable(replace)
 
 

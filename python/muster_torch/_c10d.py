@@ -4,6 +4,7 @@ PyTorch treats "mpi" unlike every other backend: rank and size come from MPI, an
 backend is. Before, a class ProcessGroupMPI makes the groups, and register_backend refuses the name: there, this class is given to it.
 """
 import atexit
+import contextlib
 import functools
 import os
 import sys
@@ -60,6 +61,16 @@ def backend_module():
 def find() -> dict:
     """The MPI that would be used: library, why, abi, tried. Loads it, and does not initialise it."""
     return backend_module().find()
+
+
+def serve_records() -> None:
+    """What this process records of its collectives, for `muster why`, on a socket in the folder MUSTER_RECORDERS. Nothing where that cannot be."""
+    if not os.environ.get("MUSTER_RECORDERS"):
+        return
+    with contextlib.suppress(Exception):  # no job is to fail because of it
+        module = backend_module()
+        if module.serve_records():
+            atexit.register(module.stop_serving)  # a request may need the interpreter
 
 
 @functools.lru_cache(None)

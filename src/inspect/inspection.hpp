@@ -103,6 +103,8 @@ struct RankView {
   pid_t pid = 0;                        // the main process: not a shell around it; 0: none is left
   std::vector<Process> processes = {};  // all of the rank, parents first
   std::vector<Stack> stacks = {};       // of the main process; Python before native
+  // Of its native stack when the inspection began; empty: not taken, as for Python.
+  std::vector<Frame> first_frames = {};
   // Where the innermost frame of the user's own Python code was in quick succession:
   // "train.py:57 load_shard". For telling a loop from a wait.
   std::vector<std::string> places = {};

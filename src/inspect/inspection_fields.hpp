@@ -45,7 +45,8 @@ void fields(V& v, Process& p) {
 
 template <class V>
 void fields(V& v, RankView& r) {
-  v("rank", r.rank), v("pid", r.pid), v("processes", r.processes), v("stacks", r.stacks);
+  v("rank", r.rank), v("pid", r.pid), v("processes", r.processes), v("stacks", r.stacks),
+      v("first_frames", r.first_frames);
   v("places", r.places), v("recorded", r.recorded);
   v("samples", r.samples), v("samples_in_collectives", r.samples_in_collectives);
   v("groups", r.groups);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "mpi/call.hpp"
+#include "mpi/recording.hpp"
 #include "mpi/runtime.hpp"
 
 namespace muster::mpi {
@@ -185,7 +186,8 @@ MpiBackend::MpiBackend(Progress& progress, std::shared_ptr<Group> group,
     : Backend(group->rank, group->size()),
       progress_(progress),
       group_(std::move(group)),
-      options_(options) {}
+      options_(options),
+      record_(new_record(*group_)) {}
 
 c10::intrusive_ptr<c10d::Backend::Options> MpiBackend::getBackendOptions() {
   return c10::make_intrusive<Backend::Options>("mpi", options_.timeout);
@@ -220,6 +222,7 @@ MpiBackend::WorkPtr MpiBackend::allreduce_coalesced(Tensors& tensors,
   constexpr const char* kName = "all_reduce_coalesced";
   TORCH_CHECK_VALUE(!tensors.empty(), "MPI: ", kName, " takes at least one tensor");
   Call call(*this, kName, OpType::ALLREDUCE_COALESCED, tensors.front(), opts.timeout, opts.asyncOp);
+  call.inputs(tensors);
   std::vector<std::function<int(Library&, Comm, Requests&)>> posts;
   for (const auto& tensor : tensors) {
     const at::Tensor memory = call.write(tensor);
@@ -284,6 +287,7 @@ MpiBackend::WorkPtr MpiBackend::allgather_into_tensor_coalesced(
   constexpr const char* kName = "all_gather_into_tensor";
   check_pairs(kName, outputs, inputs);
   Call call(*this, kName, OpType::_ALLGATHER_BASE, inputs.front(), opts.timeout, opts.asyncOp);
+  call.inputs(inputs);
   Tensors from;
   Tensors to;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -311,6 +315,7 @@ MpiBackend::WorkPtr MpiBackend::allgather_coalesced(std::vector<Tensors>& output
     flat_outputs.push_back(flat(list));
   }
   Call call(*this, kName, OpType::ALLGATHER_COALESCED, inputs.front(), opts.timeout, opts.asyncOp);
+  call.inputs(inputs);
   Tensors from;
   for (const auto& input : inputs) from.push_back(call.read(input));
   for (const auto& of_rank : outputs) call.copies(of_rank);
@@ -380,6 +385,7 @@ MpiBackend::WorkPtr MpiBackend::reduce_scatter(Tensors& outputs, std::vector<Ten
   TORCH_CHECK_VALUE(inputs.size() == 1, "MPI: reduce_scatter takes one list of inputs");
   check_alike("reduce_scatter", output, inputs.front(), size_);
   Call call(*this, "reduce_scatter", OpType::REDUCE_SCATTER, output, opts.timeout, opts.asyncOp);
+  call.inputs(inputs.front());
   call.copies(inputs.front());
   const at::Tensor from = flat(inputs.front());
   copy_in(from, inputs.front());
@@ -400,6 +406,7 @@ MpiBackend::WorkPtr MpiBackend::reduce_scatter_tensor_coalesced(
   for (std::size_t i = 0; i < inputs.size(); ++i) check_base(kName, inputs[i], outputs[i], size_);
   Call call(*this, kName, OpType::_REDUCE_SCATTER_BASE, outputs.front(), opts.timeout,
             opts.asyncOp);
+  call.inputs(inputs);
   const bool scales = opts.reduceOp == c10d::ReduceOp::PREMUL_SUM;
   Tensors from;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -478,6 +485,7 @@ MpiBackend::WorkPtr MpiBackend::alltoall(Tensors& outputs, Tensors& inputs,
                         "MPI: all_to_all: tensors of ", c10::toString(tensor.scalar_type()),
                         " and of ", c10::toString(inputs.front().scalar_type()));
   Call call(*this, "all_to_all", OpType::ALLTOALL, inputs.front(), opts.timeout, opts.asyncOp);
+  call.inputs(inputs);
   call.copies(inputs);
   call.copies(outputs);
   const at::Tensor from = call.read(flat(inputs));

@@ -1,6 +1,7 @@
 // c10d's Backend over MPI. The public way to one is include/muster/mpi.hpp.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 
 #include "mpi/progress.hpp"
 #include "muster/mpi.hpp"
+#include "recorder/operations.hpp"
 
 namespace muster::mpi {
 
@@ -25,6 +27,7 @@ class MpiBackend final : public c10d::Backend {
   c10::intrusive_ptr<Backend::Options> getBackendOptions() override;
   void setTimeout(std::chrono::milliseconds timeout) override { options_.timeout = timeout; }
   bool supportsSplitting() const override { return true; }
+  void setGroupUid(const std::string& pg_uid) override;
 
   WorkPtr broadcast(Tensors& tensors, const c10d::BroadcastOptions& opts) override;
   WorkPtr allreduce(Tensors& tensors, const c10d::AllreduceOptions& opts) override;
@@ -72,6 +75,7 @@ class MpiBackend final : public c10d::Backend {
  private:
   friend class Call;
 
+  const std::shared_ptr<recorder::GroupRecord>& record();
   WorkPtr reduce_scatter_into(Call& call, const Tensors& outputs, const Tensors& inputs,
                               const c10d::ReduceOp& reduce_op);
   WorkPtr exchange(Call& call, const Tensors& outputs, const at::Tensor& to,
@@ -83,6 +87,8 @@ class MpiBackend final : public c10d::Backend {
   Progress& progress_;
   std::shared_ptr<Group> group_;
   mpi::Options options_;
+  std::shared_ptr<recorder::GroupRecord> record_;  // null: none
+  std::atomic<bool> is_described_ = false;
 };
 
 }  // namespace muster::mpi

@@ -46,6 +46,8 @@ class TensorOperation final : public Operation {
 
   [[nodiscard]] const char* name() const { return name_; }
 
+  std::shared_ptr<recorder::GroupRecord> record;  // null: none
+  recorder::Begun recorded;
   std::vector<at::Tensor> outputs;
   std::vector<at::Tensor> kept;  // what MPI reads and writes
   std::vector<std::function<void()>> steps;
@@ -68,7 +70,16 @@ class TensorOperation final : public Operation {
         c10::DistBackendError({__func__, __FILE__, static_cast<uint32_t>(__LINE__)}, what));
   }
 
+  void begun(std::uint64_t number, bool collective) override {
+    if (!record) return;
+    recorded.name = name_;
+    recorded.number = number;
+    recorded.is_message = !collective;
+    ticket_ = record->begin(recorded);
+  }
+
   void finish() override {
+    if (record) record->end(ticket_);
     // On whichever thread, and whether or not the tensors are of inference mode.
     const at::AutoDispatchBelowADInplaceOrView guard;
     while (!steps.empty()) {
@@ -98,6 +109,7 @@ class TensorOperation final : public Operation {
       future_->markCompleted(c10::IValue(outputs));
   }
 
+  recorder::Ticket ticket_;
   std::mutex mutex_;
   bool has_ended_ = false;
   c10::intrusive_ptr<c10::ivalue::Future> future_;  // set once
@@ -206,7 +218,18 @@ Call::Call(MpiBackend& backend, const char* name, c10d::OpType type, const at::T
       type_(type),
       how_{.group = backend.group_,
            .timeout = timeout == c10d::kUnsetTimeout ? backend.options_.timeout : timeout,
-           .wait = !async} {}
+           .wait = !async} {
+  operation_->record = backend.record();
+  operation_->recorded.timeout = how_.timeout;
+  inputs(example);
+}
+
+void Call::inputs(at::TensorList list) {
+  recorder::Inputs& recorded = operation_->recorded.inputs;
+  recorded = {};
+  for (const auto& tensor : list)
+    if (tensor.defined()) recorded.add(c10::toString(tensor.scalar_type()), tensor.sizes());
+}
 
 at::Tensor Call::reach(const at::Tensor& tensor, bool& is_copy) {
   const char* name = operation_->name();

@@ -24,6 +24,8 @@ class Call {
   Call(MpiBackend& backend, const char* name, c10d::OpType type, const at::Tensor& example,
        std::chrono::milliseconds timeout, bool async);
 
+  // What is recorded instead of `example`.
+  void inputs(at::TensorList list);
   // The memory that MPI reads or writes: the tensor's own, or a copy on the host.
   at::Tensor read(const at::Tensor& tensor);
   at::Tensor write(const at::Tensor& tensor);

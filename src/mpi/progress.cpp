@@ -103,6 +103,7 @@ void Progress::submit(const std::shared_ptr<Operation>& operation, const Submiss
       std::rethrow_exception(op.failure("MPI: " + op.text() + " cannot start: " + why));
     }
     op.sequence_ = op.collective_ ? ++op.group_->posted : ++messages_;
+    op.begun(op.sequence_, op.collective_);
     const int error = post(*library_, op.group_->comm, op.requests_);
     if (error != 0) op.mpi_error_ = library_->error_text(error);
     // What is small is over before anything else would be worth its time.

@@ -58,6 +58,9 @@ class Operation {
   [[nodiscard]] virtual std::exception_ptr failure(const std::string& what) const {
     return std::make_exception_ptr(std::runtime_error(what));
   }
+  // Right before MPI is given it. `number`: of a collective, in its group, from 1; else of a
+  // message. Other operations wait meanwhile.
+  virtual void begun(std::uint64_t /*number*/, bool /*collective*/) {}
   // MPI's part is over: puts results into their place. May throw. On any thread.
   virtual void finish() {}
   // Once, after everything; error() is known.

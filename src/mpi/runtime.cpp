@@ -10,6 +10,8 @@
 
 #include <unistd.h>
 
+#include "recorder/server.hpp"
+
 namespace muster::mpi {
 namespace {
 
@@ -105,6 +107,7 @@ ThreadLevel process_thread_level() {
 }
 
 Progress& process_progress() {
+  recorder::serve_records();  // before MPI is initialised, which may hang
   // Once, whatever comes of it: a second try would find MPI begun, and blame the program.
   static const auto [progress, error] = []() -> std::pair<Progress*, std::exception_ptr> {
     try {

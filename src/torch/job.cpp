@@ -7,6 +7,7 @@
 #include "base/endpoint.hpp"
 #include "base/environment.hpp"
 #include "rankenv/rank.hpp"
+#include "recorder/server.hpp"
 
 namespace muster {
 namespace {
@@ -68,6 +69,7 @@ Job join() {
   const auto rank = rankenv::read(environment);
   if (!rank) throw std::runtime_error(to_text(rank.error()));
   const int attempt = whole_number(value_of(environment, "TORCHELASTIC_RESTART_COUNT")).value_or(0);
+  recorder::serve_records();
   const bool by_pod = rank->told_by == "PET" || rank->told_by == "RANK";
   return Job{
       .rank = rank->rank,

@@ -2,18 +2,27 @@
 #include <algorithm>
 #include <array>
 #include <set>
+#include <tuple>
 
 #include <fmt/format.h>
 
+#include "base/size_text.hpp"
 #include "why/rules.hpp"
 #include "why/words.hpp"
 
 namespace muster::why {
 namespace {
 
-constexpr double kEndedFor = 2;       // seconds: the engine may be about to end the others
-constexpr double kInputFor = 5;       // of a pipe, which may still bring something
-constexpr double kDiskFor = 10;       // in state D
+constexpr double kEndedFor = 2;    // seconds: the engine may be about to end the others
+constexpr double kTogether = 1;    // seconds between the ends of ranks that ended for one reason
+constexpr double kLongWait = 10;   // seconds
+constexpr double kInputFor = 5;    // of a pipe, which may still bring something
+constexpr double kSlowDisk = 120;  // written data may take long to reach a disk
+constexpr double kLoopFor = 120;
+constexpr double kComputing = 0.1;  // of a processor
+constexpr double kComputesFor = 600;
+constexpr double kGapsOfComputing = 10;  // times the longest pause before
+constexpr std::size_t kMostOthers = 4;
 constexpr double kSilentHostFor = 5;  // with connections that confirm it
 
 // Of all that are waited for, or keep an operation from its end that they have begun.
@@ -34,15 +43,43 @@ Ranks suspects_of(const Case& the) {
   return suspects;
 }
 
+// Of parts of a job that wait for different ranks, the one that has waited for long.
+bool matters_less(const Gathering& a, const Gathering& b) {
+  const auto weight = [](const Gathering& gathering) {
+    return std::tuple(gathering.age_s > kLongWait, gathering.waiting.size(), gathering.age_s);
+  };
+  return weight(a) < weight(b);
+}
+
 const Gathering* gathering_of(const Case& the, const Ranks& ranks) {
   const Gathering* most = nullptr;
   for (const RankReading* rank : ranks) {
     const Gathering* gathering = main_gathering(the.waits, *rank);
     if (gathering == nullptr) continue;
-    if (most == nullptr || gathering->waiting.size() > most->waiting.size()) most = gathering;
+    if (most == nullptr || matters_less(*most, *gathering)) most = gathering;
   }
   if (most == nullptr && !the.waits.gatherings.empty()) return &the.waits.gatherings.front();
   return most;
+}
+
+// Those that are missing there, if any of them is.
+Ranks missing_in(const Gathering* gathering, const Ranks& ranks) {
+  if (gathering == nullptr) return ranks;
+  Ranks missing;
+  for (const RankReading* rank : ranks) {
+    const auto& all = gathering->missing;
+    if (std::find(all.begin(), all.end(), rank) != all.end()) missing.push_back(rank);
+  }
+  return missing.empty() ? ranks : missing;
+}
+
+bool gave_up(const RankReading& rank) {
+  return rank.activity == Activity::kEnded && rank.state->timed_out;
+}
+
+bool has_failed(const RankReading& rank) {
+  return rank.activity == Activity::kEnded && !rank.state->end.empty() &&
+         rank.state->end != "exit code 0";
 }
 
 std::string end_text(const RankReading& rank) {
@@ -70,14 +107,13 @@ Wording wording_for(Activity activity, const Ranks& ranks, const Gathering* gath
       return {Kind::kWaitsForInput, verb(n, "waits for input", "wait for input")};
     case Activity::kUninterruptible:
       return {Kind::kUninterruptible,
-              std::string(verb(n, "hangs", "hang")) +
-                  " in a call of the kernel that does not return (state D)"};
+              std::string(verb(n, "is", "are")) + " blocked in a system call (state D)"};
     case Activity::kLock:
-      return {Kind::kWaitsForLock, verb(n, "waits for a lock", "wait for a lock")};
+      return {Kind::kWaitsForLock,
+              verb(n, "waits for a lock or another thread", "wait for a lock or another thread")};
     case Activity::kLoops:
       return {Kind::kLoops,
-              fmt::format("{} in one place, {}: an endless loop, or a computation that takes much "
-                          "longer than any before",
+              fmt::format("{} in one place, {}: an endless loop, or a very long computation",
                           verb(n, "runs", "run"),
                           first.stack.place.empty() ? "unknown" : first.stack.place)};
     default:
@@ -88,7 +124,8 @@ Wording wording_for(Activity activity, const Ranks& ranks, const Gathering* gath
   const bool sure = gathering != nullptr && gathering->recorded;
   const bool message = gathering != nullptr && gathering->what == Gathering::What::kPointToPoint;
   if (message) {
-    return {Kind::kNotEntered, fmt::format("{} no part in {}", verb(n, "takes", "take"), what)};
+    return {Kind::kNotEntered, fmt::format("neither {} nor {}", verb(n, "sends", "send"),
+                                           verb(n, "receives", "receive"))};
   }
   return {Kind::kNotEntered,
           fmt::format("{} entered {}", sure ? "never" : verb(n, "has not", "have not"), what)};
@@ -102,25 +139,32 @@ bool at_terminal(const Ranks& ranks) {
   });
 }
 
+// A slow read brings some bytes, but what was written may be on its way to the disk for long, and
+// so may the page of a file that is mapped into memory.
+bool may_be_slow_disk(const RankReading& rank) {
+  if (rank.io_bytes > 0) return true;
+  const std::string call = rank.subject == nullptr ? std::string() : rank.subject->call;
+  return call.empty() || call.starts_with("write of") || call.starts_with("close of") ||
+         call.find("sync") != std::string::npos;
+}
+
 // Seconds from which on the ranks are accused.
-double limit_for(Activity activity, const Ranks& ranks, const Patience& patience) {
+double limit_for(Activity activity, const Ranks& ranks, const Gathering& gathering,
+                 const Patience& patience) {
   switch (activity) {
     case Activity::kStopped:
       return 0;
     case Activity::kEnded:
-      return std::min(kEndedFor, patience.limit_s);
+      return has_failed(*ranks.front()) ? std::min(kEndedFor, patience.limit_s) : patience.limit_s;
     case Activity::kInput:
       return at_terminal(ranks) ? 0 : kInputFor;
-    case Activity::kUninterruptible: {
-      // Written data may take long to reach a disk, and a slow read brings some bytes.
-      const bool slow = std::any_of(ranks.begin(), ranks.end(), [](const RankReading* rank) {
-        return rank->io_bytes > 0 ||
-               (rank->subject != nullptr &&
-                rank->subject->call.find("sync") != std::string::npos) ||
-               (rank->subject != nullptr && rank->subject->call.starts_with("write of"));
-      });
-      return patience.at_most || slow ? patience.limit_s : kDiskFor;
-    }
+    case Activity::kUninterruptible:
+      return std::any_of(ranks.begin(), ranks.end(),
+                         [](const RankReading* rank) { return may_be_slow_disk(*rank); })
+                 ? std::max(kSlowDisk, patience.limit_s)
+                 : patience.limit_s;
+    case Activity::kLoops:
+      return std::max({kLoopFor, patience.limit_s, kGapsOfComputing * gathering.longest_gap_s});
     default:
       return patience.limit_s;
   }
@@ -136,13 +180,22 @@ Verdict not_yet(const Case& the, const Ranks& ranks, const Gathering& gathering)
 
 Verdict works(const Case& the, const Ranks& ranks, const Gathering* gathering) {
   const RankReading& first = *ranks.front();
-  std::string how = fmt::format("{} of a processor", percent_text(first.cpu));
-  if (!first.stack.place.empty()) how += ", at " + first.stack.place;
+  const bool computes = first.cpu >= kComputing;
+  std::string how = computes ? percent_text(first.cpu) + " of a processor"
+                             : size_text(first.io_bytes) + " read or written";
+  const std::string place = place_of(first);
+  if (!place.empty()) how += ", at " + place;
   Verdict verdict{.kind = Kind::kWorking};
-  verdict.headline =
-      fmt::format("{} {} ({})", rank_names(ranks), verb(ranks.size(), "works", "work"), how);
+  verdict.headline = fmt::format(
+      "{} {} ({})", rank_names(ranks),
+      computes ? verb(ranks.size(), "computes", "compute") : verb(ranks.size(), "works", "work"),
+      how);
   if (gathering != nullptr) verdict.headline += "; " + waits_clause(the, *gathering, ranks.size());
-  verdict.headline += ". Nothing looks stuck";
+  const bool in_place = std::any_of(ranks.begin(), ranks.end(), [](const RankReading* rank) {
+    return rank->activity == Activity::kLoops;
+  });
+  verdict.headline +=
+      in_place ? "; that is a long computation or an endless loop" : "; nothing looks stuck";
   return about(the, std::move(verdict), ranks);
 }
 
@@ -159,6 +212,20 @@ std::string waits_in_it(const Case& the, const Gathering& gathering) {
                      time);
 }
 
+// Others that are missing in the same operation for another reason.
+void add_others(const Case& the, const Ranks& accused, const Gathering& gathering,
+                Verdict& verdict) {
+  std::size_t shown = 0;
+  for (const RankReading* rank : gathering.missing) {
+    const auto& waiting = the.waits.waiting;
+    if (std::find(accused.begin(), accused.end(), rank) != accused.end()) continue;
+    if (std::find(waiting.begin(), waiting.end(), rank) != waiting.end()) continue;
+    if (++shown > kMostOthers) return;
+    verdict.details.push_back(
+        fmt::format("{} is missing, too: {}", rank_names({rank}), whereabouts(*rank)));
+  }
+}
+
 Verdict accuse(const Case& the, Activity activity, const Ranks& ranks, const Gathering* gathering) {
   Wording wording = wording_for(activity, ranks, gathering);
   Verdict verdict{.kind = wording.kind, .hang = true};
@@ -168,9 +235,7 @@ Verdict accuse(const Case& the, Activity activity, const Ranks& ranks, const Gat
     verdict.headline += wording.kind == Kind::kNotEntered
                             ? waits_in_it(the, *gathering)
                             : waits_clause(the, *gathering, ranks.size());
-  }
-  if (activity == Activity::kUnseen) {
-    verdict.details.push_back("muster cannot see what it does: the inspection did not reach it");
+    add_others(the, ranks, *gathering, verdict);
   }
   return about(the, std::move(verdict), ranks);
 }
@@ -182,10 +247,11 @@ Ranks with(const Ranks& suspects, Activity activity) {
   return found;
 }
 
-std::optional<Verdict> judge_silent_hosts(const Case& the, const Ranks& unseen) {
+std::optional<Verdict> judge_silent_hosts(const Case& the) {
   Ranks silent;
   const auto& hosts = the.scene.silent_hosts;
-  std::copy_if(unseen.begin(), unseen.end(), std::back_inserter(silent), [&](const auto* rank) {
+  const auto& unclear = the.waits.unclear;
+  std::copy_if(unclear.begin(), unclear.end(), std::back_inserter(silent), [&](const auto* rank) {
     return std::find(hosts.begin(), hosts.end(), rank->host) != hosts.end();
   });
   const Gathering* gathering = silent.empty() ? nullptr : gathering_of(the, silent);
@@ -202,30 +268,74 @@ std::optional<Verdict> judge_silent_hosts(const Case& the, const Ranks& unseen) 
   return about(the, std::move(verdict), silent);
 }
 
-bool gave_up(const RankReading& rank) {
-  return rank.activity == Activity::kEnded && rank.state->timed_out;
+// The first to end is the cause, and those that ended in the same way at the same time.
+Ranks first_to_end(const Ranks& ended) {
+  const RankReading* first =
+      *std::max_element(ended.begin(), ended.end(), [](const RankReading* a, const RankReading* b) {
+        return std::pair(has_failed(*a), a->state->ended_ago_s) <
+               std::pair(has_failed(*b), b->state->ended_ago_s);
+      });
+  Ranks together;
+  std::copy_if(ended.begin(), ended.end(), std::back_inserter(together), [&](const auto* rank) {
+    return rank->state->end == first->state->end &&
+           first->state->ended_ago_s - rank->state->ended_ago_s <= kTogether;
+  });
+  return together;
+}
+
+std::optional<Verdict> judge_ended(const Case& the, const Ranks& suspects) {
+  const Ranks ended = with(suspects, Activity::kEnded);
+  if (ended.empty()) return std::nullopt;
+  const Ranks ranks = first_to_end(ended);
+  const Gathering* gathering = gathering_of(the, ranks);
+  // One that ended as it should takes no part any more in what a program does in smaller groups,
+  // and only a recorder knows the groups.
+  if (gathering == nullptr || (!gathering->recorded && !has_failed(*ranks.front()))) {
+    return std::nullopt;
+  }
+  Patience patience = patience_of(the.scene, *gathering);
+  // Ranks end one after the other.
+  if (gathering->what == Gathering::What::kTeardown && patience.waited_s < patience.limit_s) {
+    return std::nullopt;
+  }
+  patience.waited_s = std::max(patience.waited_s, ranks.front()->state->ended_ago_s);
+  if (patience.waited_s < std::min(kEndedFor, patience.limit_s)) return std::nullopt;
+  return accuse(the, Activity::kEnded, ranks, gathering);
 }
 
 std::optional<Verdict> judge_proven(const Case& the, const Ranks& suspects) {
-  for (const Activity activity : {Activity::kStopped, Activity::kEnded, Activity::kInput}) {
-    const Ranks ranks = with(suspects, activity);
-    if (ranks.empty()) continue;
-    const Gathering* gathering = gathering_of(the, ranks);
-    if (activity != Activity::kStopped && gathering == nullptr) continue;
-    if (gathering == nullptr) return accuse(the, activity, ranks, nullptr);
-    Patience patience = patience_of(the.scene, *gathering);
-    // Ranks end one after the other.
-    if (activity == Activity::kEnded && gathering->what == Gathering::What::kTeardown &&
-        patience.waited_s < patience.limit_s) {
-      continue;
-    }
-    const double ended = ranks.front()->state->ended_ago_s;
-    if (activity == Activity::kEnded) patience.waited_s = std::max(patience.waited_s, ended);
-    if (patience.waited_s >= limit_for(activity, ranks, patience)) {
-      return accuse(the, activity, ranks, gathering);
-    }
+  const Ranks stopped = with(suspects, Activity::kStopped);
+  if (!stopped.empty()) {
+    return accuse(the, Activity::kStopped, stopped, gathering_of(the, stopped));
   }
-  return judge_silent_hosts(the, with(suspects, Activity::kUnseen));
+  if (auto verdict = judge_ended(the, suspects)) return verdict;
+  const Ranks ranks = with(suspects, Activity::kInput);
+  const Gathering* gathering = ranks.empty() ? nullptr : gathering_of(the, ranks);
+  if (gathering == nullptr) return std::nullopt;
+  const Patience patience = patience_of(the.scene, *gathering);
+  const double limit = limit_for(Activity::kInput, ranks, *gathering, patience);
+  if (patience.waited_s < limit) return std::nullopt;
+  return accuse(the, Activity::kInput, ranks, gathering);
+}
+
+bool all_still(const Ranks& ranks) {
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [](const RankReading* rank) { return rank->still || rank->main == nullptr; });
+}
+
+// What computes for much longer than anything before is worth a look, whatever it computes.
+std::optional<Verdict> judge_long_computation(const Case& the, const Ranks& working,
+                                              const Gathering* gathering) {
+  if (gathering == nullptr || !gathering->recorded) return std::nullopt;
+  const double limit = std::max(kComputesFor, kGapsOfComputing * gathering->longest_gap_s);
+  if (gathering->age_s < limit) return std::nullopt;
+  Verdict verdict = works(the, working, gathering);
+  verdict.kind = Kind::kLoops;
+  verdict.hang = true;
+  verdict.details.push_back(fmt::format("the longest pause between two collectives before was {}",
+                                        seconds_text(gathering->longest_gap_s)));
+  verdict.next = advice_for(Kind::kLoops);
+  return verdict;
 }
 
 }  // namespace
@@ -265,26 +375,51 @@ std::optional<Verdict> judge_culprits(const Case& the, bool proven) {
   const Ranks suspects = suspects_of(the);
   if (suspects.empty()) return std::nullopt;
   if (proven) return judge_proven(the, suspects);
-  const Ranks working = with(suspects, Activity::kWorks);
+  Ranks working = with(suspects, Activity::kWorks);
   constexpr auto kOrder = std::to_array<Activity>(
-      {Activity::kEnded, Activity::kInput, Activity::kUninterruptible, Activity::kLock,
-       Activity::kLoops, Activity::kIdle, Activity::kNotStarted, Activity::kUnseen});
+      {Activity::kInput, Activity::kUninterruptible, Activity::kLock, Activity::kLoops,
+       Activity::kIdle, Activity::kEnded, Activity::kNotStarted});
   for (const Activity activity : kOrder) {
-    const Ranks ranks = with(suspects, activity);
+    Ranks ranks = with(suspects, activity);
     const Gathering* gathering = ranks.empty() ? nullptr : gathering_of(the, ranks);
     if (gathering == nullptr) continue;
-    const bool disk = activity == Activity::kUninterruptible;
+    ranks = missing_in(gathering, ranks);
     // The others may wait for the one that works, in ways that muster does not see.
-    if (!working.empty() && !disk && activity != Activity::kEnded) break;
+    if (!working.empty() && activity != Activity::kUninterruptible) break;
     const Patience patience = patience_of(the.scene, *gathering);
-    double limit = limit_for(activity, ranks, patience);
-    if (!working.empty()) limit = patience.limit_s;
-    if (patience.waited_s >= limit && patience.quiet)
-      return accuse(the, activity, ranks, gathering);
-    if (working.empty()) return not_yet(the, ranks, *gathering);
+    const double limit = limit_for(activity, ranks, *gathering, patience);
+    const bool quiet =
+        patience.quiet && (gathering->recorded || activity == Activity::kLoops || all_still(ranks));
+    if (patience.waited_s >= limit && quiet) return accuse(the, activity, ranks, gathering);
+    if (activity == Activity::kLoops) {
+      working.insert(working.end(), ranks.begin(), ranks.end());
+    } else if (working.empty()) {
+      return not_yet(the, ranks, *gathering);
+    }
   }
   if (working.empty()) return std::nullopt;
-  return works(the, working, gathering_of(the, working));
+  const Gathering* gathering = gathering_of(the, working);
+  if (auto verdict = judge_long_computation(the, working, gathering)) return verdict;
+  return works(the, working, gathering);
+}
+
+std::optional<Verdict> judge_unclear(const Case& the) {
+  if (auto verdict = judge_silent_hosts(the)) return verdict;
+  const Ranks& ranks = the.waits.unclear;
+  const Gathering* gathering = nullptr;
+  for (const Gathering& one : the.waits.gatherings) {
+    if (gathering == nullptr && !one.unclear.empty()) gathering = &one;
+  }
+  if (gathering == nullptr || ranks.empty()) return std::nullopt;
+  const Patience patience = patience_of(the.scene, *gathering);
+  if (patience.waited_s < patience.limit_s || !patience.quiet || !all_still(ranks)) {
+    return not_yet(the, ranks, *gathering);
+  }
+  Verdict verdict{.kind = Kind::kNotEntered, .hang = true};
+  verdict.headline = fmt::format("{} may or may not be in {}: too little could be seen of {}; {}",
+                                 rank_names(ranks), name_of(*gathering),
+                                 ranks.size() == 1 ? "it" : "them", waits_in_it(the, *gathering));
+  return about(the, std::move(verdict), ranks);
 }
 
 }  // namespace muster::why

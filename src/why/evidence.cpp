@@ -15,7 +15,8 @@ namespace muster::why {
 namespace {
 
 constexpr std::size_t kMostGroups = 8;   // of stacks, of process groups, of anything
-constexpr std::size_t kMostFrames = 12;  // per stack
+constexpr std::size_t kMostFrames = 14;  // per stack
+constexpr std::size_t kInnermost = 4;    // of these
 constexpr std::size_t kLongestLine = 160;
 constexpr std::size_t kTextWidth = 80;
 
@@ -125,11 +126,14 @@ std::string stacks_text(const inspect::RankView& view) {
     text +=
         fmt::format("    {} ({}):\n", stack.python ? "Python" : "native", printable(stack.source));
     const std::vector<std::string> lines = frame_lines(stack);
-    for (std::size_t i = 0; i < std::min(lines.size(), kMostFrames); ++i) {
+    // The user's own code is outermost.
+    const std::size_t left_out = lines.size() - std::min(lines.size(), kMostFrames);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      if (i == kInnermost && left_out > 1) {
+        text += fmt::format("      ({} left out)\n", frames_text(left_out));
+        i += left_out;
+      }
       text += line_of("      " + lines[i]);
-    }
-    if (lines.size() > kMostFrames) {
-      text += fmt::format("      and {} more frames\n", lines.size() - kMostFrames);
     }
   }
   return text;

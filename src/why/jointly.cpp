@@ -1,5 +1,6 @@
 // Verdicts on what no single rank is to blame for.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fmt/format.h>
@@ -15,7 +16,7 @@ using What = Gathering::What;
 
 constexpr double kProvenFor = 3;  // seconds: a view of several ranks is not of one moment
 constexpr double kTransportFor = 5;
-constexpr double kPollingCircleFor = 120;  // ranks that poll and advance may look like one
+constexpr double kPollingFor = 300;
 constexpr std::size_t kMostSides = 6;
 constexpr std::size_t kMostSteps = 8;
 
@@ -66,11 +67,18 @@ std::vector<const Gathering*> gatherings_of(const Case& the, const std::vector<S
   return found;
 }
 
+bool is_message(const Gathering* gathering) {
+  return gathering->what == What::kPointToPoint;
+}
+
+bool all_messages(const std::vector<const Gathering*>& gatherings) {
+  return std::all_of(gatherings.begin(), gatherings.end(), is_message);
+}
+
 // Without numbers the operations are all that shows that ranks have parted.
 bool are_different_operations(const std::vector<const Gathering*>& gatherings) {
   if (gatherings.size() < 2) return false;
-  const auto is_message = [](const Gathering* g) { return g->what == What::kPointToPoint; };
-  if (std::all_of(gatherings.begin(), gatherings.end(), is_message)) return false;
+  if (all_messages(gatherings)) return false;
   return std::any_of(gatherings.begin(), gatherings.end(), [](const Gathering* g) {
     return !g->recorded || g->what == What::kPointToPoint;
   });
@@ -108,15 +116,83 @@ CircleTime time_of(const Case& the, const std::vector<const Gathering*>& gatheri
     const Patience patience = patience_of(the.scene, *gathering);
     time.waited_s = std::min(time.waited_s, patience.waited_s);
     time.quiet = time.quiet && patience.quiet;
-    if (gathering->recorded) {
-      time.limit_s = std::max(time.limit_s, kProvenFor);
-    } else {
-      const bool polls = std::any_of(gathering->waiting.begin(), gathering->waiting.end(),
-                                     [](const RankReading* rank) { return !rank->still; });
-      time.limit_s = std::max(time.limit_s, polls ? kPollingCircleFor : patience.limit_s);
-    }
+    // Nobody is left who could end the wait of ranks that all stand still.
+    const bool still =
+        std::all_of(gathering->waiting.begin(), gathering->waiting.end(),
+                    [](const RankReading* rank) { return rank->still && !rank->polls; });
+    const bool proven = gathering->recorded || (still && !moves_data(gathering->waiting));
+    time.limit_s = std::max(time.limit_s, proven ? kProvenFor : patience.limit_s);
   }
   return time;
+}
+
+// Of one that has the same name on all ranks.
+std::string operation_name(const Mismatch& mismatch) {
+  for (const auto& group : mismatch.sides.front().second.front()->view->groups) {
+    const bool same = is_default(group) ? mismatch.group.empty() : group.name == mismatch.group;
+    for (const auto& operation : group.operations) {
+      if (same && operation.number == mismatch.number) return operation.name;
+    }
+  }
+  return "collective";
+}
+
+Verdict in_circle(const Case& the, const std::vector<Step>& circle, const CircleTime& time) {
+  Verdict verdict{.kind = Kind::kEverybodyWaits, .hang = true};
+  Ranks ranks;
+  std::vector<std::string> steps;
+  for (std::size_t i = 0; i < circle.size(); ++i) {
+    ranks.push_back(circle[i].rank);
+    steps.push_back(step_text(circle[i], *circle[(i + 1) % circle.size()].rank));
+  }
+  verdict.headline =
+      fmt::format("ranks wait for each other in a circle: {}", listed(steps, kMostSteps));
+  verdict.headline +=
+      fmt::format("; for {}{}", circle.front().gathering->recorded ? "" : "at most ",
+                  seconds_text(time.waited_s));
+  return about(the, std::move(verdict), ranks);
+}
+
+// Of messages no stack tells the peer.
+Verdict all_in_messages(const Case& the, const std::vector<const Gathering*>& gatherings,
+                        const CircleTime& time) {
+  Verdict verdict{.kind = Kind::kEverybodyWaits, .hang = true};
+  Ranks ranks;
+  std::vector<std::string> parts;
+  for (const Gathering* gathering : gatherings) {
+    ranks.insert(ranks.end(), gathering->waiting.begin(), gathering->waiting.end());
+    parts.push_back(fmt::format("{} {} in {}", rank_names(gathering->waiting),
+                                verb(gathering->waiting.size(), "is", "are"), name_of(*gathering)));
+  }
+  verdict.headline = fmt::format(
+      "ranks wait for each other's messages: {}, and nobody is left who could end it; "
+      "for at most {}",
+      listed(parts, kMostSides), seconds_text(time.waited_s));
+  return about(the, std::move(verdict), ranks);
+}
+
+// Ranks in calls of the same name at several places of the program.
+std::optional<Verdict> at_several_places(const Case& the, const Gathering& gathering) {
+  std::map<std::string, Ranks> places;
+  for (const RankReading* rank : gathering.waiting) {
+    if (rank->stack.place.empty()) return std::nullopt;
+    places[rank->stack.place].push_back(rank);
+  }
+  if (places.size() < 2) return std::nullopt;
+  std::vector<std::pair<std::string, Ranks>> sides(places.begin(), places.end());
+  std::stable_sort(sides.begin(), sides.end(),
+                   [](const auto& a, const auto& b) { return a.second.size() < b.second.size(); });
+  std::vector<std::string> parts;
+  for (const auto& [place, ranks] : sides) {
+    parts.push_back(
+        fmt::format("{} {} at {}", rank_names(ranks), verb(ranks.size(), "is", "are"), place));
+  }
+  const bool has_few = sides.front().second.size() < sides.back().second.size();
+  Verdict verdict{.kind = has_few ? Kind::kDifferentCollectives : Kind::kEverybodyWaits,
+                  .hang = true};
+  verdict.headline = fmt::format("ranks wait for each other in {} at different places: {}",
+                                 name_of(gathering), listed(parts, kMostSides));
+  return about(the, std::move(verdict), has_few ? sides.front().second : gathering.waiting);
 }
 
 }  // namespace
@@ -128,6 +204,12 @@ std::optional<Verdict> judge_progress(const Case& the) {
   const std::size_t culprits = advanced_among(the.waits.culprits);
   const std::size_t advanced = advanced_among(the.waits.waiting) + culprits;
   if (involved > 0 && culprits == 0 && 2 * advanced <= involved) return std::nullopt;
+  // A part of the job may stand still for long while another one goes on.
+  for (const Gathering& gathering : the.waits.gatherings) {
+    if (!gathering.recorded || advanced_among(gathering.waiting) > 0) continue;
+    if (gathering.age_s < patience_of(the.scene, gathering).limit_s) continue;
+    if (advanced_among(gathering.missing) == 0) return std::nullopt;
+  }
   const inspect::Group& group = *advance.group;
   std::string name = "collectives";
   for (const auto& operation : group.operations) {
@@ -154,15 +236,7 @@ std::optional<Verdict> judge_mismatch(const Case& the) {
         mismatch->names ? verb(n, "is in", "are in") : verb(n, "passes", "pass"), side->first));
   }
   const std::string group = mismatch->group.empty() ? "" : " of group " + mismatch->group;
-  const std::string name = mismatch->names ? "collective" : [&] {
-    const Ranks& some = mismatch->sides.front().second;
-    for (const auto& g : some.front()->view->groups) {
-      for (const auto& operation : g.operations) {
-        if (operation.number == mismatch->number) return operation.name;
-      }
-    }
-    return std::string("collective");
-  }();
+  const std::string name = mismatch->names ? "collective" : operation_name(*mismatch);
   verdict.headline = fmt::format(
       "{} #{}{} {} ranks: {}; they have waited for {}", name, mismatch->number, group,
       mismatch->names ? "is not the same on all" : "has different sizes or types on different",
@@ -217,35 +291,32 @@ std::optional<Verdict> judge_transport(const Case& the) {
 std::optional<Verdict> judge_circle(const Case& the) {
   const std::vector<Step> circle = find_circle(the.waits);
   if (circle.empty()) return std::nullopt;
-  std::vector<const Gathering*> gatherings = gatherings_of(the, circle);
+  const std::vector<const Gathering*> gatherings = gatherings_of(the, circle);
   const CircleTime time = time_of(the, gatherings);
-  if (time.waited_s < time.limit_s || !time.quiet) {
-    Verdict verdict{.kind = Kind::kWaiting};
-    verdict.headline = "ranks wait for each other, but not for long, or they moved meanwhile";
-    return about(the, std::move(verdict), {});
-  }
-  if (are_different_operations(gatherings)) return parted(the, gatherings);
-  Verdict verdict{.kind = Kind::kEverybodyWaits, .hang = true};
-  Ranks ranks;
-  std::vector<std::string> steps;
-  for (std::size_t i = 0; i < circle.size(); ++i) {
-    ranks.push_back(circle[i].rank);
-    steps.push_back(step_text(circle[i], *circle[(i + 1) % circle.size()].rank));
-  }
-  verdict.headline =
-      fmt::format("ranks wait for each other in a circle: {}", listed(steps, kMostSteps));
-  verdict.headline +=
-      fmt::format("; for {}{}", circle.front().gathering->recorded ? "" : "at most ",
-                  seconds_text(time.waited_s));
-  return about(the, std::move(verdict), ranks);
+  Verdict verdict = are_different_operations(gatherings) ? parted(the, gatherings)
+                    : all_messages(gatherings) && !gatherings.front()->recorded
+                        ? all_in_messages(the, gatherings, time)
+                        : in_circle(the, circle, time);
+  if (time.waited_s >= time.limit_s && time.quiet) return verdict;
+  verdict.kind = Kind::kWaiting;
+  verdict.hang = false;
+  verdict.headline += "; that may be normal, since it has not lasted long or ranks moved meanwhile";
+  verdict.next = advice_for(verdict.kind);
+  return verdict;
 }
 
 std::optional<Verdict> judge_stuck(const Case& the) {
-  const auto found = std::find_if(the.waits.gatherings.begin(), the.waits.gatherings.end(),
-                                  [](const Gathering& g) { return g.missing.empty(); });
+  const auto found =
+      std::find_if(the.waits.gatherings.begin(), the.waits.gatherings.end(),
+                   [](const Gathering& g) { return g.missing.empty() && g.unclear.empty(); });
   if (found == the.waits.gatherings.end()) return std::nullopt;
   const Patience patience = patience_of(the.scene, *found);
   const std::size_t n = found->waiting.size();
+  // In a program that mostly communicates, all ranks are often in the same call.
+  const bool polls = std::any_of(found->waiting.begin(), found->waiting.end(),
+                                 [](const RankReading* rank) { return rank->polls; });
+  const double limit =
+      !found->recorded && polls ? std::max(kPollingFor, patience.limit_s) : patience.limit_s;
   const std::string who =
       fmt::format("{} {} in {}", count_of_ranks(n), verb(n, "is", "are"), name_of(*found));
   const std::string how_long =
@@ -254,15 +325,21 @@ std::optional<Verdict> judge_stuck(const Case& the) {
   if (moves_data(found->waiting)) {
     verdict.kind = Kind::kWorking;
     verdict.headline =
-        fmt::format("{}, {}, and data still moves. Nothing looks stuck", who, how_long);
-  } else if (patience.waited_s < patience.limit_s || !patience.quiet ||
-             found->what == What::kTeardown) {
+        fmt::format("{}, {}, and data still moves; nothing looks stuck", who, how_long);
+  } else if (patience.waited_s < limit || !patience.quiet) {
     verdict.headline = fmt::format("{}, {}; that may be normal", who, how_long);
   } else {
+    if (!found->recorded) {
+      if (auto parted = at_several_places(the, *found)) return parted;
+    }
     verdict.kind = Kind::kUnknown;
     verdict.hang = true;
     verdict.headline = fmt::format(
-        "{}, {}: nobody is missing, no data moves, and no connection shows why", who, how_long);
+        "{}, {}: no rank is missing, no data moves, and no connection shows why", who, how_long);
+    if (!found->recorded) {
+      verdict.details.push_back(
+          "without a recorder muster knows neither their groups nor their sizes: see muster-torch");
+    }
   }
   return about(the, std::move(verdict), verdict.hang ? found->waiting : Ranks());
 }

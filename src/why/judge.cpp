@@ -10,19 +10,16 @@
 namespace muster::why {
 namespace {
 
-constexpr double kPatience = 30;         // seconds, at least
-constexpr double kPollingPatience = 60;  // for ranks that poll: they look alike when they advance
-constexpr double kGaps = 3;              // times the longest pause before
-constexpr double kPollingCpu = 0.3;
+constexpr double kPatience = 30;  // seconds, at least
+// Ranks that poll look alike when they advance; two stacks, both in the same call, are a sign.
+constexpr double kPollingPatience = 60;
+constexpr double kLongPollingPatience = 300;
+constexpr double kGaps = 3;  // times the longest pause before
 constexpr std::size_t kMostPlaceLines = 6;
 constexpr std::size_t kMostSignals = 4;
 constexpr std::size_t kMostSignalHosts = 6;  // in the line of one
 constexpr std::size_t kMostConnections = 4;
 constexpr double kOverload = 1.5;  // runnable processes per processor
-
-bool polls(const RankReading& rank) {
-  return rank.cpu >= kPollingCpu && rank.stack.native && rank.view->places.empty();
-}
 
 // "it finished all_reduce #1841 and has begun no collective since".
 std::string last_operation(const RankReading& rank) {
@@ -79,6 +76,13 @@ void add_signals(const Case& the, const std::vector<std::string>& accused, Verdi
                          signals.begin() + static_cast<std::ptrdiff_t>(shown));
 }
 
+bool is_told_by(const std::string& headline, const std::string& whereabouts,
+                const RankReading& rank) {
+  const std::string place = place_of(rank);
+  return headline.find(whereabouts) != std::string::npos ||
+         (!place.empty() && headline.find(place) != std::string::npos);
+}
+
 }  // namespace
 
 Patience patience_of(const Scene& scene, const Gathering& gathering) {
@@ -94,8 +98,10 @@ Patience patience_of(const Scene& scene, const Gathering& gathering) {
   if (scene.started_ago_s > 0) patience.waited_s = std::min(patience.waited_s, scene.started_ago_s);
   patience.quiet = true;
   for (const RankReading* rank : gathering.waiting) {
-    if (polls(*rank)) {
-      patience.limit_s = kPollingPatience;
+    if (rank->polls) {
+      patience.limit_s =
+          std::max(patience.limit_s, rank->stays ? kPollingPatience : kLongPollingPatience);
+      patience.quiet = patience.quiet && (rank->stays || rank->view->first_frames.empty());
     } else if (!rank->still) {
       patience.quiet = false;
     }
@@ -137,6 +143,7 @@ Verdict about(const Case& the, Verdict verdict, const Ranks& ranks) {
   }
   for (std::size_t i = 0; i < std::min(places.size(), kMostPlaceLines); ++i) {
     const auto& [place, who] = places[i];
+    if (is_told_by(verdict.headline, place, *who.front())) continue;
     verdict.details.push_back(
         fmt::format("{} {} {}", rank_names(who), verb(who.size(), "is", "are"), place));
   }
@@ -186,7 +193,8 @@ std::string advice_for(Kind kind) {
     case Kind::kStopped:
       return "continue it with kill -CONT, or end the run";
     case Kind::kUninterruptible:
-      return "look at the disk or the file server; such a process ends only when its call returns";
+      return "look at what it waits for, such as a disk or a file server; such a process ends only "
+             "when its call returns";
     case Kind::kWaitsForLock:
       return "find who holds the lock, or end the run";
     case Kind::kWaitsForInput:
@@ -225,6 +233,7 @@ Verdict judge(const Scene& scene) {
   if (auto verdict = judge_rendezvous(the)) return *verdict;
   if (auto verdict = judge_transport(the)) return *verdict;
   if (auto verdict = judge_culprits(the, false)) return *verdict;
+  if (auto verdict = judge_unclear(the)) return *verdict;
   if (auto verdict = judge_circle(the)) return *verdict;
   if (auto verdict = judge_stuck(the)) return *verdict;
   return judge_quiet(the);

@@ -35,9 +35,9 @@ bool is_stopped(const Process& process) {
          contains(process.waits_in, "ptrace_stop") || contains(process.waits_in, "do_signal_stop");
 }
 
-bool reads_input(const Process& process) {
-  return process.call.starts_with("read of standard input") || contains(process.call, "/dev/tty") ||
-         contains(process.call, "/dev/pts/");
+bool reads_terminal(const Process& process) {
+  return process.call.starts_with("read of ") &&
+         (contains(process.call, "/dev/tty") || contains(process.call, "/dev/pts/"));
 }
 
 bool waits_for_file_lock(const Process& process) {
@@ -84,6 +84,14 @@ bool loops(const RankReading& reading) {
          lines.size() <= kMostLoopLines;
 }
 
+// On a host with more to do than processors a rank that works gets less of one.
+double working_cpu(const HostView* host) {
+  if (host == nullptr || host->processors < 1 || !(host->load > host->processors)) {
+    return kWorkingCpu;
+  }
+  return std::max(kWorkingCpu * host->processors / host->load, kChangingCpu);
+}
+
 template <class Test>
 const Process* find_among(const std::vector<const Process*>& processes, Test test) {
   const auto found = std::find_if(processes.begin(), processes.end(),
@@ -112,12 +120,19 @@ Activity activity_of(RankReading& reading) {
     reading.subject = &main;
     return Activity::kLoops;
   }
-  const bool works = reading.cpu >= kWorkingCpu || reading.io_bytes > kWorkingIo ||
+  const bool works = reading.cpu >= working_cpu(reading.host_view) ||
+                     reading.io_bytes > kWorkingIo ||
                      (reading.cpu >= kChangingCpu && places_differ(*reading.view));
   if (!works && explains([](const Process& process) { return process.state == "D"; })) {
     return Activity::kUninterruptible;
   }
-  if (!works && (explains(reads_input) || reading.stack.input)) return Activity::kInput;
+  if (!works && (explains(reads_terminal) || reading.stack.input)) return Activity::kInput;
+  // A process that a rank started may well wait for what the rank has to say; the rank itself has
+  // nobody who says anything.
+  if (!works && main.call.starts_with("read of standard input")) {
+    reading.subject = &main;
+    return Activity::kInput;
+  }
   if (works) return Activity::kWorks;
   if (explains(waits_for_file_lock) || reading.stack.lock) return Activity::kLock;
   // A process that runs all the time says more than one that sleeps.
@@ -153,6 +168,20 @@ void read_processes(RankReading& reading) {
   read_backward(reading);
 }
 
+bool polls(const RankReading& reading) {
+  const std::string& operation = reading.stack.operation;
+  return reading.stack.native && (operation.starts_with("MPI_") || operation.starts_with("nccl"));
+}
+
+bool stays_in_call(const RankReading& reading) {
+  const std::vector<inspect::Frame>& first = reading.view->first_frames;
+  if (first.empty() || reading.advanced) return false;
+  const inspect::Stack stack{.frames = first};
+  const StackReading before = read_stacks({&stack, 1});
+  return before.in == reading.stack.in && before.operation == reading.stack.operation &&
+         before.place == reading.stack.place;
+}
+
 bool is_elsewhere(const RankReading& reading) {
   const Activity activity = reading.activity;
   if (activity == Activity::kStopped || activity == Activity::kUninterruptible) return true;
@@ -176,13 +205,14 @@ RankReading read_rank(const RankState& state, const RankView* view, const HostVi
   } else if (view == nullptr) {
     reading.activity = Activity::kUnseen;
   } else if (reading.main == nullptr || is_gone(*reading.main)) {
-    // Without processes but with reasons why not: the inspection could not look.
-    const bool blind = view->processes.empty() && !view->not_seen.empty();
-    reading.activity = blind ? Activity::kUnseen : Activity::kEnded;
+    // Without any process the inspection could not look: one that is gone is seen as gone.
+    reading.activity = view->processes.empty() ? Activity::kUnseen : Activity::kEnded;
     reading.main = nullptr;
   } else {
     reading.activity = activity_of(reading);
     reading.still = reading.cpu < kStillCpu && !places_differ(*view) && !reading.advanced;
+    reading.polls = polls(reading);
+    reading.stays = reading.polls && stays_in_call(reading);
     reading.elsewhere = is_elsewhere(reading);
   }
   return reading;

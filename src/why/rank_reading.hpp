@@ -41,6 +41,10 @@ struct RankReading {
   bool advanced = false;      // it finished collectives during the inspection
   // Nothing moved while it was watched: hardly any CPU time, and always the same place.
   bool still = false;
+  // It waits for others as MPI and NCCL do: with a processor of its own.
+  bool polls = false;
+  // Such a rank was in the same call, from the same place, at the beginning and at the end.
+  bool stays = false;
   // It does something that is no part of waiting for other ranks, even if an operation is pending:
   // an asynchronous one may be.
   bool elsewhere = false;

@@ -52,6 +52,8 @@ void add_connections(const Case& the, Verdict& verdict);
 [[nodiscard]] std::optional<Verdict> judge_progress(const Case& the);
 // Ranks that others wait for, by what they do; `proven`: only what no healthy rank does.
 [[nodiscard]] std::optional<Verdict> judge_culprits(const Case& the, bool proven);
+// Ranks of which too little was seen, and their hosts.
+[[nodiscard]] std::optional<Verdict> judge_unclear(const Case& the);
 [[nodiscard]] std::optional<Verdict> judge_mismatch(const Case& the);
 [[nodiscard]] std::optional<Verdict> judge_transport(const Case& the);
 [[nodiscard]] std::optional<Verdict> judge_circle(const Case& the);

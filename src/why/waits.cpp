@@ -114,11 +114,23 @@ bool has_groups(const RankReading& rank) {
   return rank.view != nullptr && !rank.view->groups.empty();
 }
 
-// Whether a rank without records may be in the operation all the same.
+// Whether a rank without records is in an operation all the same.
 bool may_have_begun(const RankReading& rank) {
   return rank.view != nullptr && !rank.view->recorded && !rank.elsewhere &&
-         (rank.stack.in == In::kOperation || rank.main == nullptr) &&
-         rank.activity != Activity::kEnded && rank.activity != Activity::kUnseen;
+         rank.stack.in == In::kOperation;
+}
+
+// Python does not show the wait of a request, and without any stack a rank that waits for others
+// looks like one that waits for something else.
+bool is_unclear(const RankReading& rank) {
+  if (rank.activity == Activity::kUnseen) return true;
+  if (rank.main == nullptr || rank.elsewhere || rank.stack.native) return false;
+  if (rank.activity != Activity::kIdle) return false;
+  return rank.stack.in == In::kUnknown || rank.main->call.starts_with("futex");
+}
+
+bool gave_up(const RankReading& rank) {
+  return rank.activity == Activity::kEnded && rank.state->timed_out;
 }
 
 class Finder {
@@ -183,9 +195,16 @@ class Finder {
       const auto begun = state.begun.find(member);
       // A rank that has ended takes part in nothing, whatever it has begun.
       const bool ended = rank->second->activity == Activity::kEnded;
+      if (gave_up(*rank->second)) continue;
       if (begun != state.begun.end() && begun->second >= gathering.number && !ended) continue;
-      if (begun == state.begun.end() && may_have_begun(*rank->second)) continue;
-      gathering.missing.push_back(rank->second);
+      const bool told = begun != state.begun.end() ||
+                        (rank->second->view != nullptr && rank->second->view->recorded);
+      if (!told && may_have_begun(*rank->second)) continue;
+      if (!told && is_unclear(*rank->second)) {
+        gathering.unclear.push_back(rank->second);
+      } else {
+        gathering.missing.push_back(rank->second);
+      }
     }
   }
 
@@ -255,7 +274,14 @@ class Finder {
       if (here.contains(&rank)) continue;
       if (gathering.what == What::kRendezvous && has_passed_rendezvous(rank)) continue;
       if (gathering.what == What::kTeardown && rank.activity == Activity::kEnded) continue;
-      (waiting_.contains(&rank) ? busy_elsewhere : gathering.missing).push_back(&rank);
+      if (gave_up(rank)) continue;
+      if (waiting_.contains(&rank)) {
+        busy_elsewhere.push_back(&rank);
+      } else {
+        // Who is not seen at the rendezvous may be on the way to it.
+        const bool may_be_here = gathering.what != What::kRendezvous && is_unclear(rank);
+        (may_be_here ? gathering.unclear : gathering.missing).push_back(&rank);
+      }
     }
     // Somebody who does not wait may be the one that a message comes from; if all wait, it is one
     // of them, and for two ranks that receive, the other one.
@@ -277,12 +303,19 @@ class Finder {
 
   void find_culprits(Waits& waits) const {
     std::set<int> culprits;
+    std::set<int> unclear;
     for (const Gathering& gathering : waits.gatherings) {
       for (const RankReading* rank : gathering.missing) {
         if (!waiting_.contains(rank)) culprits.insert(rank->rank);
       }
+      for (const RankReading* rank : gathering.unclear) {
+        if (!waiting_.contains(rank)) unclear.insert(rank->rank);
+      }
     }
     for (const int rank : culprits) waits.culprits.push_back(by_number_.at(rank));
+    for (const int rank : unclear) {
+      if (!culprits.contains(rank)) waits.unclear.push_back(by_number_.at(rank));
+    }
     for (const RankReading& rank : ranks_) {
       if (waiting_.contains(&rank)) waits.waiting.push_back(&rank);
     }
@@ -387,11 +420,13 @@ bool is_default(const Group& group) {
 }
 
 std::string key_of(const Group& group) {
-  if (is_default(group)) return {};
+  // A group may have one backend for CPUs and one for GPUs, each of which counts for itself.
+  if (is_default(group)) return group.backend;
   std::vector<int> members = group.ranks;
   std::sort(members.begin(), members.end());
   // Ranks that do not know the members would be alone with a key that names them.
-  return group.name + (members.empty() ? "" : " " + ranks_text(members));
+  return fmt::format("{} {} {}", group.backend, group.name,
+                     members.empty() ? "" : ranks_text(members));
 }
 
 }  // namespace muster::why

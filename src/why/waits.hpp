@@ -23,6 +23,7 @@ struct Gathering {
   Ranks waiting = {};
   Ranks begun_elsewhere = {};  // have begun it, but do something else
   Ranks missing = {};          // have not begun it
+  Ranks unclear = {};          // may be in it or not: too little was seen of them
   double age_s = 0;            // how long most of the waiting ranks have waited; for recorded ones
   double longest_gap_s = 0;    // between two collectives before
 };
@@ -31,6 +32,7 @@ struct Waits {
   std::vector<Gathering> gatherings = {};  // those with most waiting ranks first
   Ranks waiting = {};                      // in any of them
   Ranks culprits = {};                     // waited for, and do not wait for anybody themselves
+  Ranks unclear = {};                      // of any gathering, unless they wait in another
 };
 
 // One step of a circle: the rank waits in the gathering for the rank of the next step.
@@ -52,7 +54,7 @@ struct Step {
 
 [[nodiscard]] bool is_default(const inspect::Group& group);
 
-// Groups of this name and these members are the same one on all ranks.
+// Groups of this name, backend and members are the same one on all ranks.
 [[nodiscard]] std::string key_of(const inspect::Group& group);
 
 }  // namespace muster::why

@@ -96,6 +96,13 @@ std::string rank_names(const std::vector<const RankReading*>& ranks) {
   return text + fmt::format(" ({})", fmt::join(hosts, ", "));
 }
 
+std::string place_of(const RankReading& rank) {
+  if (!rank.stack.place.empty() || rank.view == nullptr || rank.view->places.empty()) {
+    return rank.stack.place;
+  }
+  return rank.view->places.back() + "()";
+}
+
 std::string whereabouts(const RankReading& rank) {
   switch (rank.activity) {
     case Activity::kNotStarted:
@@ -111,10 +118,7 @@ std::string whereabouts(const RankReading& rank) {
       break;
   }
   std::vector<std::string> parts;
-  std::string place = rank.stack.place;
-  if (place.empty() && rank.view != nullptr && !rank.view->places.empty()) {
-    place = rank.view->places.back();
-  }
+  const std::string place = place_of(rank);
   if (!place.empty()) parts.push_back("at " + place);
   if (rank.subject != nullptr || rank.main != nullptr) {
     RankReading of = rank;

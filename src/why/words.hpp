@@ -32,6 +32,8 @@ namespace muster::why {
 
 // What the rank is doing, to follow "rank 3 is": "at train.py:57 load_shard(), reading /data/x
 // (state D)". Never empty.
+// "train.py:57 load_shard()"; empty: unknown.
+[[nodiscard]] std::string place_of(const RankReading& rank);
 [[nodiscard]] std::string whereabouts(const RankReading& rank);
 
 // "a, b and 3 more".

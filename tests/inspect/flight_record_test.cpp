@@ -94,6 +94,46 @@ TEST(FlightRecord, TakesTheMembersFromAnotherRecord) {
   EXPECT_EQ(groups[3].ranks, std::vector<int>{1});
 }
 
+// tests/recorder/operations_test.cpp has the same text, without the times.
+TEST(FlightRecord, TellsTheGroupsOfOurOwnBackend) {
+  const auto groups = parse_flight_record(
+      R"({"entries":[)"
+      R"({"collective_seq_id":1,"p2p_seq_id":0,"input_dtypes":["Float"],"input_sizes":[[2,3]],)"
+      R"("is_p2p":false,"pg_id":0,"process_group":["0","default_pg"],)"
+      R"("profiling_name":"mpi:broadcast","retired":true,"state":"completed",)"
+      R"("time_created_ns":1795070902000000000,"timeout_ms":600000},)"
+      R"({"collective_seq_id":2,"p2p_seq_id":0,"input_dtypes":["Float","Half"],)"
+      R"("input_sizes":[[],[4]],"is_p2p":false,"pg_id":0,"process_group":["0","default_pg"],)"
+      R"("profiling_name":"mpi:all_gather","retired":false,"state":"started",)"
+      R"("time_created_ns":1795070903000000000,"timeout_ms":600000},)"
+      R"({"collective_seq_id":1,"p2p_seq_id":1,"input_dtypes":[],"input_sizes":[],"is_p2p":true,)"
+      R"("pg_id":0,"process_group":["0","default_pg"],"profiling_name":"mpi:send","retired":true,)"
+      R"("state":"completed","time_created_ns":1795070902500000000,"timeout_ms":0}],)"
+      R"("pg_config":{"mpi/2":{"desc":"undefined","name":"mpi/2","ranks":"[3, 1]"},)"
+      R"("0":{"desc":"default_pg","name":"0","ranks":"[0, 1]"}},)"
+      R"("pg_status":{"1":{"last_completed_collective":"0","last_enqueued_collective":"0"},)"
+      R"("0":{"last_completed_collective":"1","last_enqueued_collective":"2"}}})",
+      kNow);
+  ASSERT_TRUE(groups) << groups.error().what;
+  ASSERT_EQ(groups->size(), 2U);
+  const Group& all = groups->at(0);
+  EXPECT_EQ(all.name + " " + all.description + " " + all.backend, "0 default_pg mpi");
+  EXPECT_EQ(all.ranks, (std::vector<int>{0, 1}));
+  EXPECT_EQ(all.begun, 2);
+  EXPECT_EQ(all.done, 1);
+  ASSERT_EQ(all.operations.size(), 2U);
+  const Operation& last = all.operations[1];
+  EXPECT_EQ(last.name, "all_gather");
+  EXPECT_EQ(last.sizes, "[[], [4]]");
+  EXPECT_EQ(last.types, "float32, float16");
+  EXPECT_EQ(last.age_s, 9);
+  EXPECT_EQ(last.timeout_s, 600);
+  EXPECT_FALSE(last.done);
+  EXPECT_EQ(groups->at(1).name, "mpi/2");
+  EXPECT_EQ(groups->at(1).ranks, (std::vector<int>{3, 1}));
+  EXPECT_EQ(groups->at(1).begun, 0);
+}
+
 std::string entry(int number, bool retired, const char* more = "") {
   return R"({"process_group":["0","d"],"profiling_name":"nccl:all_reduce","pg_id":4,)"
          R"("collective_seq_id":)" +

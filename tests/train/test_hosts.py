@@ -1,11 +1,13 @@
 """`muster train` on three hosts, two ranks each: it learns, under MPI and under torchrun."""
 import json
+import re
 
 import pytest
 from tests.run.conftest import Cluster
 from tests.run.launchers import ACTIVATE_TORCH, LAUNCHERS
 from tests.staging import staged
 from tests.train.conftest import Output
+from tests.waiting import until
 
 pytestmark = pytest.mark.lab
 USED = [launcher for launcher in LAUNCHERS if launcher.name in ("openmpi5", "torchrun")]
@@ -75,6 +77,28 @@ def test_another_trainer(hosts, programs):
     """--trainer is muster's own: the program that it names gets the rest."""
     run = hosts.launch([str(programs / "muster"), "train", "resnet18", "-H", "n2", "--trainer", "/bin/echo", "--dataset-dir", "/data", "--threads", "2"], USED[0])
     assert run.end(60) == 0 and "[n2:0] resnet18 --dataset-dir /data" in run.out, run.said()
+
+
+def test_why_knows_the_collectives(hosts, programs, digits):
+    """A job that advances; then a rank that is stopped, and in which collective the others wait for it, by the records of their own backend."""
+    run = train(hosts, programs, USED[0], "--dataset-dir", digits / "mnist", "--output-dir", "/tmp/asked", "--epochs", "100000", "--batch-size", "60")
+    run.wait_for("epoch", within=120)
+
+    def verdict(kind):
+        asked = hosts.muster("why", "--json", run.id)
+        assert asked.returncode == 0, asked.stderr
+        said = json.loads(asked.stdout)
+        return said if said["kind"] == kind else None
+
+    assert re.match(r"the job advances: \w+ #\d+ -> #\d+ in ", until("progress", lambda: verdict("progress"), 30)["headline"])
+    program = json.loads(hosts.lab.shell("n2", f"head -n 1 /tmp/muster-{hosts.lab.uid}/runs/{run.id}/rank.3.jsonl"))["program"]["pid"]
+    hosts.lab.shell("n2", f"kill -STOP {program}")
+    stopped = until("the verdict", lambda: verdict("stopped"), 30)
+    assert stopped["ranks"] == [3] and re.search(r"5 ranks have waited for it in \w+ #\d+ for ", stopped["headline"]), stopped
+    hosts.lab.shell("n2", f"kill -CONT {program}")
+    assert until("progress", lambda: verdict("progress"), 30)
+    assert hosts.muster("stop", run.id).returncode == 0
+    run.end(60)
 
 
 def test_results_stay_where_folders_are_not_shared(hosts, programs, digits):

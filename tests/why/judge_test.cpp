@@ -41,7 +41,7 @@ TEST(Judge, NamesRanksThatOthersWaitFor) {
        Kind::kWorking,
        false,
        {},
-       "Nothing looks stuck"},
+       "nothing looks stuck"},
       {"computes in a library",
        [] {
          return places(missing(400)
@@ -64,7 +64,7 @@ TEST(Judge, NamesRanksThatOthersWaitFor) {
        {}},
       {"loops",
        [] {
-         return places(missing().doing(3, "R", "", 1).python(3, {"train.py:57 spin"}), 3,
+         return places(missing(200).doing(3, "R", "", 1).python(3, {"train.py:57 spin"}), 3,
                        {"train.py:57 spin", "train.py:58 spin", "train.py:57 spin"});
        },
        Kind::kLoops,
@@ -87,7 +87,7 @@ TEST(Judge, NamesRanksThatOthersWaitFor) {
        true,
        {2}},
       {"state D",
-       [] { return missing(20).doing(3, "D", "read of /data/shard-19"); },
+       [] { return missing(40).doing(3, "D", "read of /data/shard-19"); },
        Kind::kUninterruptible,
        true,
        {3},

@@ -1,0 +1,90 @@
+"""Compares what `muster why` said about a case with the truth, as far as a program can decide it. README.md has the rules."""
+import re
+from pathlib import Path
+
+# The tool's kinds that have another name in the cases, or that mean the same as one.
+KINDS = {"different-sizes": "different-sizes-or-types", "host-silent": "no-transport-progress"}
+
+
+def layout(case):
+    """[(host, its ranks)], in blocks."""
+    each, more = divmod(case["ranks"], case["hosts"])
+    blocks, first = [], 0
+    for number in range(case["hosts"]):
+        count = each + (number < more)
+        blocks.append((f"n{number + 1}", list(range(first, first + count))))
+        first += count
+    return blocks
+
+
+def as_list(value):
+    return value if isinstance(value, list) else [value]
+
+
+def names_of_all(ranks):
+    """No single rank is guilty: several may be named, one must not."""
+    return len(ranks) != 1
+
+
+def right_rank(case, verdict):
+    truth, ranks, hosts = case["truth"], set(verdict["ranks"]), set(verdict["hosts"])
+    for field in ("rank", "also_right_rank"):
+        if field not in truth:
+            continue
+        if truth[field] == "all":
+            if names_of_all(ranks):
+                return True
+        elif ranks and ranks <= set(as_list(truth[field])):
+            return True
+    of_host = dict(layout(case))
+    for places in ([truth["host"]] if "host" in truth else [], truth.get("link", [])):
+        there = {rank for host in places for rank in of_host[host]}
+        if places and (ranks == there or (not ranks and hosts == set(places))):
+            return True
+    return False
+
+
+def right_kind(case, verdict):
+    kind = KINDS.get(verdict["kind"], verdict["kind"])
+    return kind in [case["truth"]["kind"], *case["truth"].get("also_right", [])]
+
+
+def where_seen(case, verdict, screen):
+    """"verdict" or "evidence": in which part of the text the function or the line is; "no"; "" if there is no such truth.
+
+    "?": not there, but a compiler may have put the function into its caller; a reader must decide."""
+    where = case.get("truth", {}).get("where")
+    if not where:
+        return ""
+    name = re.escape(Path(where["file"]).name)
+    place = re.compile(rf"\b{re.escape(where['function'])}\b|{name}:{where['line']}\b")
+    said = "\n".join([verdict["headline"], *verdict["details"]])
+    return "verdict" if place.search(said) else "evidence" if place.search(screen) else "no" if case["language"] == "python" else "?"
+
+
+def judge(case, verdict, code):
+    """("right" or "wrong", why): the case took place. `code`: how the run ended, of a healthy one."""
+    if "truth" not in case:
+        wrong = (["it accuses somebody"] if verdict["hang"] else []) + ([f"the run ended with exit code {code}"] if code != 0 else [])
+    elif not verdict["hang"]:
+        wrong = ["it accuses nobody"]
+    else:
+        wrong = ([] if right_rank(case, verdict) else ["rank"]) + ([] if right_kind(case, verdict) else ["kind"])
+    return ("wrong" if wrong else "right"), ", ".join(wrong)
+
+
+def truth_text(case):
+    truth = case.get("truth")
+    if truth is None:
+        return "healthy"
+    names = [f"rank {truth['rank']}"] if "rank" in truth else []
+    names += [f"host {truth['host']}"] if "host" in truth else []
+    names += [f"link {'-'.join(truth['link'])}"] if "link" in truth else []
+    return f"{truth['kind']}, {' '.join(names)}"
+
+
+def verdict_text(verdict):
+    if verdict is None:
+        return "-"
+    named = f"ranks {verdict['ranks']}" if verdict["ranks"] else f"hosts {verdict['hosts']}" if verdict["hosts"] else "nobody"
+    return f"{verdict['kind']}, {named}{'' if verdict['hang'] else ' (no hang)'}"
