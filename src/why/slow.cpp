@@ -15,11 +15,11 @@ constexpr int kFewestSamples = 5;
 // A straggler is in collectives less than the others by this share of all time, and by this factor.
 constexpr double kClearlyLess = 0.15;
 constexpr double kAtMostOfOthers = 0.6;
-constexpr double kMuchTime = 0.5;         // in collectives: the network is worth a look
-constexpr double kLinkFactor = 2;         // a slow link against the median of the others
-constexpr double kSlowRoundTrip = 0.001;  // seconds; below, differences do not matter
-constexpr double kHungry = 0.9;           // of a processor
-constexpr std::size_t kFewestPlaces = 3;  // samples that show that it computes in one place
+constexpr double kMuchTime = 0.5;             // in collectives: the network is worth a look
+constexpr double kLinkFactor = 2;             // a slow link against the median of the others
+constexpr double kSlowRoundTrip = 0.001;      // seconds; below, differences do not matter
+constexpr double kHungry = 0.9;               // of a processor
+constexpr std::size_t kFewestSamePlaces = 3;  // samples that show that it computes in one place
 
 struct Share {
   const RankReading* rank = nullptr;
@@ -100,7 +100,7 @@ std::string most_frequent_place(const RankReading& rank) {
 
 bool stays_in_one_place(const RankReading& rank) {
   const std::vector<std::string>& places = rank.view->places;
-  if (places.size() < kFewestPlaces) return false;
+  if (places.size() < kFewestSamePlaces) return false;
   return std::all_of(places.begin(), places.end(), [&](const std::string& place) {
     return without_line(place) == without_line(places.front());
   });

@@ -79,7 +79,12 @@ TEST(Rendezvous, IsPatientWithRanksThatMayBeOnTheirWay) {
        true,
        {2}},
       {"has ended",
-       [] { return at_rendezvous_but(2, 10).doing(2, "X", ""); },
+       [] {
+         Builder scene = at_rendezvous_but(2, 10);
+         scene.state(2) = {
+             .rank = 2, .host = "n3", .life = RankState::Life::kEnded, .end = "exit code 1"};
+         return scene;
+       },
        Kind::kEnded,
        true,
        {2}},
