@@ -73,10 +73,6 @@ Ranks missing_in(const Gathering* gathering, const Ranks& ranks) {
   return missing.empty() ? ranks : missing;
 }
 
-bool gave_up(const RankReading& rank) {
-  return rank.activity == Activity::kEnded && rank.state->timed_out;
-}
-
 bool has_failed(const RankReading& rank) {
   return rank.activity == Activity::kEnded && !rank.state->end.empty() &&
          rank.state->end != "exit code 0";

@@ -126,17 +126,6 @@ CircleTime time_of(const Case& the, const std::vector<const Gathering*>& gatheri
   return time;
 }
 
-// Of one that has the same name on all ranks.
-std::string operation_name(const Mismatch& mismatch) {
-  for (const auto& group : mismatch.sides.front().second.front()->view->groups) {
-    const bool same = is_default(group) ? mismatch.group.empty() : group.name == mismatch.group;
-    for (const auto& operation : group.operations) {
-      if (same && operation.number == mismatch.number) return operation.name;
-    }
-  }
-  return "collective";
-}
-
 Verdict in_circle(const Case& the, const std::vector<Step>& circle, const CircleTime& time) {
   Verdict verdict{.kind = Kind::kEverybodyWaits, .hang = true};
   Ranks ranks;
@@ -231,12 +220,12 @@ std::optional<Verdict> judge_mismatch(const Case& the) {
   // The few first: they are the ones to look at.
   for (auto side = mismatch->sides.rbegin(); side != mismatch->sides.rend(); ++side) {
     const std::size_t n = side->second.size();
-    parts.push_back(fmt::format(
-        "{} {} {}", rank_names(side->second),
-        mismatch->names ? verb(n, "is in", "are in") : verb(n, "passes", "pass"), side->first));
+    parts.push_back(fmt::format("{} {} {}", rank_names(side->second),
+                                mismatch->names ? "called" : verb(n, "passes", "pass"),
+                                side->first));
   }
   const std::string group = mismatch->group.empty() ? "" : " of group " + mismatch->group;
-  const std::string name = mismatch->names ? "collective" : operation_name(*mismatch);
+  const std::string name = mismatch->names ? "collective" : mismatch->operation;
   verdict.headline = fmt::format(
       "{} #{}{} {} ranks: {}; they have waited for {}", name, mismatch->number, group,
       mismatch->names ? "is not the same on all" : "has different sizes or types on different",
@@ -334,6 +323,7 @@ std::optional<Verdict> judge_stuck(const Case& the) {
     }
     verdict.kind = Kind::kUnknown;
     verdict.hang = true;
+    verdict.next = "test the network between the hosts: muster check, muster bench";
     verdict.headline = fmt::format(
         "{}, {}: no rank is missing, no data moves, and no connection shows why", who, how_long);
     if (!found->recorded) {

@@ -4,6 +4,8 @@
 #include <map>
 #include <set>
 
+#include "why/numbers.hpp"
+
 namespace muster::why {
 namespace {
 
@@ -12,6 +14,7 @@ using inspect::Process;
 using inspect::RankView;
 using In = StackReading::In;
 
+constexpr double kMostCpu = 1e6;
 constexpr double kWorkingCpu = 0.5;   // of a processor: more than polling with pauses takes
 constexpr double kLoopingCpu = 0.6;   // likewise, of one thread
 constexpr double kChangingCpu = 0.1;  // enough if the places change, too
@@ -160,7 +163,7 @@ void read_processes(RankReading& reading) {
   reading.main = main_of(view);
   for (const Process& process : view.processes) {
     if (is_gone(process)) continue;
-    reading.cpu += std::max(process.cpu, 0.0);
+    reading.cpu += limited(process.cpu, 0, kMostCpu);
     reading.io_bytes += std::clamp<std::int64_t>(process.io_bytes, 0, std::int64_t{1} << 50);
   }
   reading.stack = read_stacks(view.stacks);
@@ -214,6 +217,10 @@ RankReading read_rank(const RankState& state, const RankView* view, const HostVi
 }
 
 }  // namespace
+
+bool gave_up(const RankReading& rank) {
+  return rank.activity == Activity::kEnded && rank.state->timed_out;
+}
 
 bool may_wait_for_ranks(const std::string& call) {
   if (call.empty()) return true;

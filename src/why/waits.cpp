@@ -129,10 +129,6 @@ bool is_unclear(const RankReading& rank) {
   return rank.stack.in == In::kUnknown || rank.main->call.starts_with("futex");
 }
 
-bool gave_up(const RankReading& rank) {
-  return rank.activity == Activity::kEnded && rank.state->timed_out;
-}
-
 class Finder {
  public:
   explicit Finder(const std::vector<RankReading>& ranks)

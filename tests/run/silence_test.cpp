@@ -93,7 +93,7 @@ TEST(Silence, ARunIsNotIdleThatWasNotSeenWhole) {
 }
 
 // As by `muster why --slow --for 10m`.
-constexpr agent::Inspection kLongLook{.window_ms = 600'000};
+constexpr agent::Inspection kTenMinutes{.window_ms = 600'000};
 
 struct Asked {
   int answers = 0;
@@ -102,7 +102,7 @@ struct Asked {
 
 std::function<void(Supervisor&)> ask_long(Asked& asked) {
   return [&asked](Supervisor& supervisor) {
-    supervisor.inspect(kLongLook, Urgency::kUser, [&asked](const auto& seen) {
+    supervisor.inspect(kTenMinutes, Urgency::kUser, [&asked](const auto& seen) {
       ++asked.answers;
       if (!seen) asked.error = seen.error().what;
     });
