@@ -10,6 +10,7 @@
 
 #include "agent/channel.hpp"
 #include "agent/rank_links.hpp"
+#include "sys/local_socket.hpp"
 
 namespace muster::agent {
 namespace {
@@ -64,10 +65,8 @@ class ToWarden : public RankVoice {
     return alone_since_;
   }
   [[nodiscard]] pid_t listener() const override {
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    const bool known = ::getsockopt(warden_.in(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
-    return known ? peer.pid : 0;
+    const auto peer = sys::peer_of(warden_.in());
+    return peer ? peer->pid : 0;
   }
   [[nodiscard]] bool finish(milliseconds patience) override {
     const auto give_up = Clock::now() + patience;

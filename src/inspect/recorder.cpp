@@ -14,6 +14,7 @@
 #include "facts/pseudo_file.hpp"
 #include "inspect/flight_record.hpp"
 #include "sys/local_address.hpp"
+#include "sys/local_socket.hpp"
 
 namespace muster::inspect {
 namespace {
@@ -33,10 +34,8 @@ sys::Fd connect_in(int folder, const std::string& name) {
 
 // Who listens there, if it runs as the same user; 0: somebody else.
 pid_t peer_of_ours(int socket) {
-  ucred peer{};
-  socklen_t length = sizeof peer;
-  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return 0;
-  return peer.uid == ::geteuid() ? peer.pid : 0;
+  const auto peer = sys::peer_of(socket);
+  return peer && peer->uid == ::geteuid() ? peer->pid : 0;
 }
 
 bool send_request(int fd, std::string_view request, Deadline deadline) {

@@ -27,10 +27,8 @@ constexpr milliseconds kPause{1000};
 constexpr milliseconds kAnswerTakes{15'000};  // beyond the time that was asked for
 
 bool is_own(int connection) {
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-  return peer.uid == ::geteuid() || peer.uid == 0;
+  const auto peer = sys::peer_of(connection);
+  return peer && (peer->uid == ::geteuid() || peer->uid == 0);
 }
 
 }  // namespace

@@ -48,6 +48,13 @@ Fd connect_locally(const std::string& path) {
   return connection;
 }
 
+std::optional<ucred> peer_of(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer;
+}
+
 void send_descriptors(int socket, std::span<const int> descriptors) {
   char line = '\n';
   iovec part{.iov_base = &line, .iov_len = 1};

@@ -1,9 +1,12 @@
 // Sockets between processes of one host, and descriptors that they pass to each other.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
+
+#include <sys/socket.h>
 
 #include "base/error.hpp"
 #include "sys/file.hpp"
@@ -15,6 +18,9 @@ namespace muster::sys {
 
 // Invalid if nobody listens there.
 [[nodiscard]] Fd connect_locally(const std::string& path);
+
+// The process at the other end, as it was when it connected or began to listen; nothing: not told.
+[[nodiscard]] std::optional<ucred> peer_of(int socket);
 
 // Gives the process at the other end copies of these descriptors, with an empty line.
 void send_descriptors(int socket, std::span<const int> descriptors);
