@@ -101,6 +101,11 @@ class Running:
             raise RuntimeError(f"muster why ended with exit code {done.returncode}: {(done.stdout + done.stderr)[-1000:]}")
         return json.loads(done.stdout), seconds
 
+    def scene(self):
+        """All the evidence of the last inspection, from which muster can judge again."""
+        newest = 'cat "$(ls -td .local/state/muster/runs/*/why-*/scene.json | head -n 1)"'
+        return subprocess.run(self.words(["sh", "-c", newest]), stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60).stdout
+
     def wait(self, within):
         """The exit code of `muster run`."""
         code = self.process.wait(timeout=within)
