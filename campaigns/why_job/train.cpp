@@ -1,7 +1,5 @@
 // What train.py does with --steps and --until, with libmuster:
 //   muster run -n 2 ./train BACKEND PAUSE_MS STEPS|FILE
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +8,7 @@
 #include <thread>
 
 #include <torch/torch.h>
+#include <unistd.h>
 
 #include "muster/job.hpp"
 
@@ -55,9 +54,9 @@ void train(const std::string& backend, int pause_ms, const std::string& until) {
   const muster::Job job = muster::join();
   const auto group = job.group(backend);
   torch::manual_seed(1);
-  torch::nn::Sequential model(torch::nn::Linear(64, 256), torch::nn::ReLU(), torch::nn::Dropout(0.1),
-                              torch::nn::Linear(256, 256), torch::nn::ReLU(),
-                              torch::nn::Linear(256, 10));
+  torch::nn::Sequential model(torch::nn::Linear(64, 256), torch::nn::ReLU(),
+                              torch::nn::Dropout(0.1), torch::nn::Linear(256, 256),
+                              torch::nn::ReLU(), torch::nn::Linear(256, 10));
   torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(0.01).momentum(0.9));
   torch::manual_seed(static_cast<std::uint64_t>(100 + job.rank));
   int steps = 0;
