@@ -26,7 +26,7 @@ constexpr auto kShortestSample = std::chrono::milliseconds(20);
 constexpr auto kLeastForStack = std::chrono::milliseconds(1000);
 constexpr auto kLeastForFirstStack = std::chrono::milliseconds(500);
 constexpr auto kPatienceWithDebugger = std::chrono::milliseconds(500);
-constexpr int kMostFailedSamples = 2;
+constexpr int kMostFailedSamples = 50;  // each adds to the queue of the recorder
 
 // PyTorch's recorder for backends of CPUs, that of NCCL, and that of muster's own backends.
 constexpr const char* kRecordHandlers[] = {"fr_trace_json", "dump_nccl_trace_json",

@@ -60,14 +60,24 @@ bool takes_part(const RankReading& rank, const std::map<std::string, std::int64_
       });
 }
 
+// A rank that gets no processor cannot answer either, and it is in no collective then: all are
+// measured by the one that answered most often.
+int most_samples(const Case& the) {
+  int most = kFewestSamples;
+  for (const RankReading& rank : the.ranks) {
+    if (rank.view != nullptr) most = std::max(most, rank.view->samples);
+  }
+  return most;
+}
+
 std::vector<Share> shares_of(const Case& the) {
   std::vector<Share> shares;
+  const int samples = most_samples(the);
   const std::map<std::string, std::int64_t> begun = most_begun(the);
   for (const RankReading& rank : the.ranks) {
     if (rank.view == nullptr || rank.view->samples < kFewestSamples) continue;
     if (!takes_part(rank, begun)) continue;
-    const double share =
-        static_cast<double>(rank.view->samples_in_collectives) / rank.view->samples;
+    const double share = static_cast<double>(rank.view->samples_in_collectives) / samples;
     shares.push_back({.rank = &rank, .in_collectives = limited(share, 0, 1)});
   }
   std::stable_sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) {

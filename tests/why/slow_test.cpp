@@ -17,6 +17,18 @@ Builder with_straggler() {
   return scene;
 }
 
+TEST(JudgeSlow, CountsTheTimesAtWhichAStarvedRankDidNotAnswer) {
+  Builder scene(4);
+  for (const int rank : {0, 1, 2, 3}) {
+    scene.did(rank, "all_reduce", 12);
+    scene.rank(rank).samples = rank == 1 ? 62 : 119;
+    scene.rank(rank).samples_in_collectives = rank == 1 ? 35 : 103;
+  }
+  const Verdict verdict = judge_slow(scene);
+  EXPECT_EQ(name_of(verdict.kind), "straggler") << verdict.headline;
+  EXPECT_EQ(verdict.ranks, std::vector{1});
+}
+
 TEST(JudgeSlow, NamesTheRankThatOthersWaitFor) {
   Builder scene = with_straggler();
   scene.rank(2).places = {"train.py:80 augment", "train.py:80 augment", "train.py:9 f"};
