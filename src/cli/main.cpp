@@ -132,8 +132,7 @@ void describe(CLI::App& app) {
   app.set_version_flag("--version", "muster " MUSTER_VERSION, "Show the version");
   app.require_subcommand(1);
   app.footer(
-      "muster COMMAND --help shows a command's flags and examples.\n\n"
-      "Examples:\n"
+      "Examples (muster COMMAND --help shows a command's flags, and more examples):\n"
       "  muster run -n 2 train.py --epochs 3             # on this machine\n"
       "  muster setup -H node1,node2                     # once\n"
       "  muster run -H node1,node2 train.py --epochs 3   # on both");
