@@ -132,10 +132,11 @@ void describe(CLI::App& app) {
   app.set_version_flag("--version", "muster " MUSTER_VERSION, "Show the version");
   app.require_subcommand(1);
   app.footer(
-      "Examples (muster COMMAND --help shows a command's flags, and more examples):\n"
+      "Examples:\n"
       "  muster run -n 2 train.py --epochs 3             # on this machine\n"
       "  muster setup -H node1,node2                     # once\n"
-      "  muster run -H node1,node2 train.py --epochs 3   # on both");
+      "  muster run -H node1,node2 train.py --epochs 3   # on both\n"
+      "  muster run --help                               # a command's flags");
 }
 
 int run(int argc, char** argv) {
