@@ -82,7 +82,7 @@ class Runner {
   [[nodiscard]] bool by_engine() const { return by_engine_; }
   [[nodiscard]] std::uint64_t out_bytes() const { return out_.bytes(); }
   [[nodiscard]] std::uint64_t err_bytes() const { return err_.bytes(); }
-  [[nodiscard]] bool mentions_time_out() const { return errors_.mentions_time_out(); }
+  [[nodiscard]] const ErrorTail& errors() const { return errors_; }
 
  private:
   void step();
@@ -217,7 +217,8 @@ void say_the_rest(RankVoice& voice, const RunFiles& files, int front) {
 }
 
 // The engine ends the other ranks as soon as this process ends. Meanwhile muster looks at what they
-// do: one of them is why this rank gave up.
+// do: one of them is why this rank gave up, or why another one did, to which this one had a
+// connection. The launcher says at once if there is nothing to look at.
 void leave_time_for_evidence(const RunFiles& files, int front) {
   const auto until = Clock::now() + kEvidenceTakes;
   constexpr int kPauseMs = 50;
@@ -301,11 +302,13 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
   end.out_bytes = runner.out_bytes();
   end.err_bytes = runner.err_bytes();
   end.by_engine = runner.by_engine() && end.status != 0;
-  end.timed_out = end.status != 0 && !end.by_engine && runner.mentions_time_out();
+  const bool failed = end.status != 0 && !end.by_engine;
+  end.timed_out = failed && runner.errors().mentions_time_out();
+  end.cut_off = failed && !end.timed_out && runner.errors().mentions_cut_off();
   voice.end(end);
   say_the_rest(voice, job.files, front);
   const bool has_others = job.rank.size > 1 && voice.listener() != 0;
-  if (end.timed_out && has_others) leave_time_for_evidence(job.files, front);
+  if ((end.timed_out || end.cut_off) && has_others) leave_time_for_evidence(job.files, front);
   if (is_orphan(voice, job.files)) {
     for (const ProcessId& engine : engine_daemons(job.files.run_id(), {&start, 1})) {
       send_signal(engine, SIGKILL);  // its launcher will not tell it to leave

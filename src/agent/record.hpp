@@ -56,6 +56,7 @@ struct RankEnd {
   int left_over = 0;            // descendants killed after the end
   bool by_engine = false;       // ended by the engine or muster because of another rank
   bool timed_out = false;       // it gave up because others did not come, by its last words
+  bool cut_off = false;         // likewise: the connection to another rank broke
   bool memory_ran_out = false;  // the kernel had just killed a process on the host for that
 };
 

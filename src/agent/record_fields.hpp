@@ -30,7 +30,7 @@ void fields(V& v, RankEnd& e) {
   v("rank", e.rank), v("status", e.status), v("failure", e.failure), v("time_s", e.time_s);
   v("user_s", e.user_s), v("system_s", e.system_s), v("max_rss_kb", e.max_rss_kb);
   v("out_bytes", e.out_bytes), v("err_bytes", e.err_bytes), v("left_over", e.left_over);
-  v("by_engine", e.by_engine), v("timed_out", e.timed_out);
+  v("by_engine", e.by_engine), v("timed_out", e.timed_out), v("cut_off", e.cut_off);
   v("memory_ran_out", e.memory_ran_out);
 }
 

@@ -25,6 +25,11 @@ namespace {
 Result<run::Ending> start_job(const RunOptions& options, const launch::Words& words,
                               const Program& program, const run::Turn& turn) {
   if (program.empty()) return unexpected(no_program("muster run -H n[1-3] train.py"));
+  if (options.patience.end_if_idle && options.patience.idle_after_s <= 0) {
+    return unexpected(Error{.code = ErrorCode::kUsage,
+                            .what = "--end-if-idle has no effect with --idle-after 0",
+                            .hint = "--idle-after 300 calls a job idle after 5 minutes"});
+  }
   if (needs_allocation(options.job.job)) {
     MUSTER_TRY(const bool there, in_allocation());
     if (!there && turn.number > 0) {

@@ -22,14 +22,14 @@ constexpr RunRow kRunFlags[] = {
     {{.names = "--idle-after",
       .value = "SECONDS",
       .group = kBreaksGroup,
-      .help = "Say why, like muster why, if no rank has printed, communicated or computed for this "
-              "long; 0: never"},
+      .help = "Inspect the job, as muster why does, if no rank has printed, communicated or "
+              "computed for this long; 0: never"},
      [](const Adder& flag, RunOptions& to) {
        return flag.duration(to.patience.idle_after_s, 0)->capture_default_str();
      }},
     {{.names = "--end-if-idle",
       .group = kBreaksGroup,
-      .help = "End the run then, so that --max-restarts can start it again"},
+      .help = "End such an idle run, so that --max-restarts can start it again"},
      [](const Adder& flag, RunOptions& to) { return flag.on(to.patience.end_if_idle); }},
     {{.names = "--lost-after",
       .value = "SECONDS",

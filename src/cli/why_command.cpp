@@ -79,14 +79,14 @@ Result<int> explain_why(const WhyOptions& options) {
     return unexpected(Error{
         .code = ErrorCode::kUsage, .what = "this run never started", .where = {.file = folder}});
   }
-  const bool is_alive = run::living_owner(folder) != 0;
   MUSTER_TRY(const std::string kept, inspected(folder, options));
   if (options.json) return show_json(kept);
   MUSTER_TRY(const std::string text,
              sys::read_file(fmt::format("{}/{}", kept, run::kWhyText), kMostText));
   sys::write_out(text);
   sys::print_out("\nevidence  {}\n", kept);
-  if (is_alive) sys::print_out("next      muster stop {}, or wait\n", run::id_of(folder));
+  if (run::living_owner(folder) != 0)
+    sys::print_out("next      muster stop {}, or wait\n", run::id_of(folder));
   return 0;
 }
 
@@ -94,10 +94,11 @@ Result<int> explain_why(const WhyOptions& options) {
 
 void add_why(CLI::App& app, Action& action) {
   auto [why, options] = add_verb<WhyOptions>(
-      app, action, "why", "Say why a running job hangs: which rank, where, and why", explain_why);
+      app, action, "why", "Say which rank a hanging job waits for, and what that rank does",
+      explain_why);
   why->footer(
       "Looks at all ranks of the run without ending it: at the collectives that they are in, at "
-      "their stacks, connections and open files. Of a run that has ended, shows the last "
+      "their stacks, connections and open files. For a run that has ended, it shows the last "
       "inspection that was kept.\n\n"
       "Examples:\n  muster why\n  muster why lr3\n  muster why --slow --for 30s");
   take_run(why, options->run);

@@ -27,6 +27,7 @@ constexpr std::size_t kMostSocketBytes = std::size_t{32} << 20;
 constexpr std::size_t kMostTableBytes = std::size_t{8} << 20;
 constexpr std::size_t kMostFiles = 65536;
 constexpr std::size_t kMostLooks = 262144;
+constexpr std::uint64_t kMostMoved = std::uint64_t{1} << 50;
 
 // As in the kernel's net/tcp_states.h; the first has number 1.
 constexpr const char* kStates[] = {"established", "syn-sent",  "syn-received", "fin-wait-1",
@@ -62,6 +63,7 @@ void take_tcp_info(std::string_view bytes, SocketLook& look) {
   look.connection.since_ack_s = info.tcpi_last_ack_recv / 1e3;
   look.connection.round_trip_s = info.tcpi_rtt / 1e6;
   look.retransmitted = info.tcpi_total_retrans;
+  look.moved = info.tcpi_bytes_acked + info.tcpi_bytes_received;
   look.busy_us = static_cast<std::int64_t>(
       std::min<std::uint64_t>(info.tcpi_busy_time, static_cast<std::uint64_t>(INT64_MAX)));
 }
@@ -138,6 +140,7 @@ int interest(const Connection& one) {
   if (one.state != state_name(kEstablished)) return 3;
   if (one.retransmits > 0 || one.retransmitted > 0) return 3;
   if (one.unsent > 0) return 2;
+  if (one.moved > 0) return 1;
   return one.unread > 0 ? 1 : 0;
 }
 
@@ -208,6 +211,8 @@ std::vector<Connection> compare_sockets(const std::set<std::uint64_t>& inodes,
     if (earlier != before.end()) {
       one.retransmitted =
           std::max<std::int64_t>(0, now->second.retransmitted - earlier->second.retransmitted);
+      one.moved = static_cast<std::int64_t>(std::min(
+          now->second.moved - std::min(now->second.moved, earlier->second.moved), kMostMoved));
       const auto busy_s = static_cast<double>(now->second.busy_us - earlier->second.busy_us) / 1e6;
       one.busy = window_s > 0 ? std::clamp(busy_s / window_s, 0.0, 1.0) : 0;
     }

@@ -24,6 +24,7 @@ struct SocketLook {
   Connection connection = {};  // without what only two looks tell
   bool listens = false;
   std::int64_t retransmitted = 0;  // segments, since the connection began
+  std::uint64_t moved = 0;         // bytes received or acknowledged, since the connection began
   std::int64_t busy_us = 0;        // with unacknowledged data, since the connection began
 
   friend bool operator==(const SocketLook&, const SocketLook&) = default;

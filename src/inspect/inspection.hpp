@@ -72,6 +72,7 @@ struct Connection {
   int retransmits = 0;             // of the same data, so far in vain
   std::int64_t retransmitted = 0;  // segments, during the inspection
   double since_ack_s = 0;          // since the last acknowledgement; 0: unknown
+  std::int64_t moved = 0;          // bytes that came or were acknowledged during the inspection
   double busy = 0;                 // share of the inspection with unacknowledged data
   double round_trip_s = 0;
 

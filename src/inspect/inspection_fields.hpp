@@ -34,7 +34,8 @@ void fields(V& v, Connection& c) {
   v("local", c.local), v("local_port", c.local_port), v("peer", c.peer);
   v("peer_port", c.peer_port), v("state", c.state), v("unsent", c.unsent), v("unread", c.unread);
   v("retransmits", c.retransmits), v("retransmitted", c.retransmitted);
-  v("since_ack_s", c.since_ack_s), v("busy", c.busy), v("round_trip_s", c.round_trip_s);
+  v("since_ack_s", c.since_ack_s), v("moved", c.moved), v("busy", c.busy),
+      v("round_trip_s", c.round_trip_s);
 }
 
 template <class V>

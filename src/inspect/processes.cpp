@@ -31,10 +31,20 @@ double ticks_per_second() {
   return static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-std::string state_text(char state) {
-  if (state == 't') return "T";  // stopped by a debugger
+std::string state_text(pid_t pid, char state) {
+  if (state == 't') return was_stopped(pid, state) ? "T" : "S";
   if (state == 'x') return "X";
   return {state};
+}
+
+bool has_controller(std::string_view list, std::string_view controller) {
+  const auto controllers = facts::split(list, ',');
+  return std::ranges::find(controllers, controller) != controllers.end();
+}
+
+// The part of the file system in which the cgroups of a host are; others are not seen from here.
+bool is_below_root(std::string_view path) {
+  return path.starts_with('/') && path.find("/..") == std::string_view::npos;
 }
 
 }  // namespace
@@ -54,7 +64,7 @@ Process compare_looks(const ProcessLook& before, const ProcessLook& after) {
       before.stat && after.stat && before.stat->start_ticks == after.stat->start_ticks;
   if (!is_same) return process;
   process.parent = after.stat->parent;
-  process.state = state_text(after.stat->state);
+  process.state = state_text(after.pid, after.stat->state);
   const double seconds = std::chrono::duration<double>(after.time - before.time).count();
   if (seconds > 0 && after.stat->cpu_ticks >= before.stat->cpu_ticks) {
     const auto ticks = static_cast<double>(after.stat->cpu_ticks - before.stat->cpu_ticks);
@@ -95,20 +105,34 @@ bool uses_python(pid_t pid) {
   return maps && maps->find("/libpython") != std::string::npos;
 }
 
+pid_t tracer_of(pid_t pid) {
+  const auto status = facts::read_start(proc_path(pid, "status"));
+  constexpr std::string_view kKey = "TracerPid:";
+  for (const std::string_view line : facts::split(status.value_or(""), '\n')) {
+    if (!line.starts_with(kKey)) continue;
+    return facts::number<pid_t>(facts::trimmed(line.substr(kKey.size()))).value_or(0);
+  }
+  return 0;
+}
+
+bool was_stopped(pid_t pid, char state) {
+  if (state == 'T') return true;
+  return state == 't' && facts::first_line(proc_path(tracer_of(pid), "comm")) != "eu-stack";
+}
+
 std::string frozen_cgroup(pid_t pid) {
-  constexpr std::string_view kUnified = "0::";
-  constexpr std::string_view kFreezer = ":freezer:";
   const auto groups = facts::read_start(proc_path(pid, "cgroup"), kMostLocks);
   for (const std::string_view line : facts::split(groups.value_or(""), '\n')) {
-    const std::size_t freezer = line.find(kFreezer);
-    if (line.starts_with(kUnified)) {
-      const std::string path(line.substr(kUnified.size()));
+    // "0::/user.slice", "5:freezer,cpu:/job"
+    const auto parts = facts::split(line, ':');
+    if (parts.size() != 3 || !is_below_root(parts[2])) continue;
+    const std::string path(parts[2]);
+    if (parts[1].empty()) {
       for (const char* root : {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"}) {
         const auto events = facts::read_start(root + path + "/cgroup.events");
         if (events && events->find("frozen 1") != std::string::npos) return printable(path);
       }
-    } else if (freezer != std::string_view::npos) {
-      const std::string path(line.substr(freezer + kFreezer.size()));
+    } else if (has_controller(parts[1], "freezer")) {
       const std::string state =
           facts::first_line("/sys/fs/cgroup/freezer" + path + "/freezer.state");
       if (!state.empty() && state != "THAWED") return printable(path);

@@ -37,9 +37,13 @@ struct ProcessLook {
 [[nodiscard]] bool uses_python(pid_t pid);
 
 // The kernel's name for what the main thread waits in.
-// Empty if there is none, or if the process is not frozen.
-[[nodiscard]] std::string frozen_cgroup(pid_t pid);
+// The debugger of a process; 0: none.
+[[nodiscard]] pid_t tracer_of(pid_t pid);
+// In state T or t, and not just because a tool of ours reads its stack.
+[[nodiscard]] bool was_stopped(pid_t pid, char state);
 [[nodiscard]] std::string waiting_place(pid_t pid);
+// The cgroup of a process, if it is frozen; else empty.
+[[nodiscard]] std::string frozen_cgroup(pid_t pid);
 
 struct CallLook {
   bool denied = false;  // ptrace is not permitted

@@ -92,7 +92,7 @@ void RankWatch::note(const std::string& not_seen) {
 
 bool RankWatch::is_stopped() const {
   const auto stat = sys::read_process_stat(main_);
-  return stat && (stat->state == 'T' || stat->state == 't');
+  return stat && was_stopped(main_, stat->state);
 }
 
 void RankWatch::look_first() {
@@ -330,6 +330,7 @@ RankWatch::NativeStack RankWatch::take_native_stack(pid_t pid, std::chrono::mill
   const auto stat = sys::read_process_stat(pid);
   if (!stat || stat->ended()) return {};
   if (stat->state == 'D') return {.why_none = "a debugger cannot stop a process in state D"};
+  if (tracer_of(pid) != 0) return {.why_none = "another debugger is attached"};
   const std::lock_guard attached(attached_);
   const ToolAnswer answer = run_attached({program, "-1", "-n", "48", "-p", std::to_string(pid)},
                                          pid, schedule_.patience * kPatienceWithEuStack, deadline);

@@ -191,8 +191,8 @@ bool only_we_change_all_of(const std::string& path) {
 
 }  // namespace
 
-ToolAnswer run_tool(const std::vector<std::string>& argv, std::chrono::milliseconds most,
-                    Deadline deadline) {
+static ToolAnswer run(const std::vector<std::string>& argv, std::chrono::milliseconds most,
+                      Deadline deadline, pid_t attached_to) {
   ToolAnswer answer;
   const Turn turn(deadline);
   if (!turn.has_come()) return {.timed_out = true};
@@ -209,21 +209,28 @@ ToolAnswer run_tool(const std::vector<std::string>& argv, std::chrono::milliseco
   if (is_whole && wait_until([&] { return is_over(deadline); }, pid, answer.status)) return answer;
   answer.timed_out = true;
   ::kill(pid, SIGKILL);
+  if (attached_to > 0) ::kill(attached_to, SIGCONT);  // our own end may come before the tool's
   const Deadline grace = Clock::now() + kGrace;
   (void)wait_until([&] { return time_left(grace).count() == 0; }, pid, answer.status);
   return answer;
+}
+
+ToolAnswer run_tool(const std::vector<std::string>& argv, std::chrono::milliseconds most,
+                    Deadline deadline) {
+  return run(argv, most, deadline, 0);
 }
 
 ToolAnswer run_attached(const std::vector<std::string>& argv, pid_t pid,
                         std::chrono::milliseconds most, Deadline deadline) {
   ++attached_tools;  // before end_tools is looked at in run_tool
   const auto before = sys::read_process_stat(pid);
-  const ToolAnswer answer = run_tool(argv, most, deadline);
+  const pid_t stoppable = before && before->state != 'T' ? pid : 0;
+  const ToolAnswer answer = run(argv, most, deadline, stoppable);
   const bool failed = answer.timed_out || answer.status != 0;
   const auto now = sys::read_process_stat(pid);
   const bool is_same = before && now && before->start_ticks == now->start_ticks;
   // SIGCONT also takes back a stop signal that has not reached the process yet.
-  if (answer.started && failed && is_same && before->state != 'T') ::kill(pid, SIGCONT);
+  if (answer.started && failed && is_same && stoppable > 0) ::kill(pid, SIGCONT);
   --attached_tools;
   return answer;
 }

@@ -97,8 +97,10 @@ class OnOneProcessor {
  public:
   OnOneProcessor() {
     changed_ = sched_getaffinity(0, sizeof(before_), &before_) == 0;
-    for (int i = CPU_SETSIZE - 1; changed_ && i >= 0; --i) {
-      if (!CPU_ISSET(i, &before_)) continue;
+    // Not all ranks of a host on the same one.
+    int left = changed_ ? getpid() % std::max(CPU_COUNT(&before_), 1) : 0;
+    for (int i = 0; changed_ && i < CPU_SETSIZE; ++i) {
+      if (!CPU_ISSET(i, &before_) || left-- > 0) continue;
       cpu_set_t one;
       CPU_ZERO(&one);
       CPU_SET(i, &one);

@@ -39,6 +39,11 @@ void Inquiry::take(const std::string& host, int number, inspect::HostView view) 
   if (views_.size() == asked_.size()) finish(std::move(views_));
 }
 
+void Inquiry::leave_out(const std::string& host) {
+  if (!then_ || views_.contains(host) || asked_.erase(host) == 0) return;
+  if (views_.size() == asked_.size()) finish(std::move(views_));
+}
+
 void Inquiry::cancel(Urgency most, const std::string& why) {
   if (then_ && urgency_ <= most) finish(unexpected(Error{.what = why}));
 }

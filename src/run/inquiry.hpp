@@ -38,6 +38,8 @@ class Inquiry {
   // time: the less urgent one of two, and the later one of equals, is called back at once.
   void begin(const agent::Inspection& what, Urgency urgency, Then then);
   void take(const std::string& host, int number, inspect::HostView view);
+  // It answers nothing any more.
+  void leave_out(const std::string& host);
   // What is not more urgent than this is called back at once.
   void cancel(Urgency most, const std::string& why);
   [[nodiscard]] std::optional<Urgency> under_way() const;

@@ -25,6 +25,7 @@ why::RankState state_of(const Record& record, const RankRecord& rank, const Mome
   state.end = describe_status(rank.end->status);
   state.ended_ago_s = std::max(moment.now_s - ended_s, 0.0);
   state.timed_out = rank.end->timed_out;
+  state.cut_off = rank.end->cut_off;
   return state;
 }
 

@@ -7,20 +7,12 @@
 
 #include <sys/wait.h>
 
+#include "agent/time_out.hpp"
 #include "engines/kind.hpp"
 #include "run/record.hpp"
 
 namespace muster::run {
 namespace {
-
-// Of the libraries that ranks use under every engine.
-constexpr std::array kCutOff = {
-    std::string_view("Connection closed by peer"),         // Gloo
-    std::string_view("Connection reset by peer"),          // Gloo, Open MPI, libfabric
-    std::string_view("Connection closed by remote peer"),  // NCCL
-    std::string_view("remote process exited or there was a network error"),  // NCCL
-    std::string_view("Connection was likely closed"),                        // c10d's store
-};
 
 constexpr std::array kTimeOuts = {
     std::string_view("Timed out waiting"),                             // Gloo
@@ -124,7 +116,7 @@ std::vector<std::string> report_on(const engines::Messages& messages,
 
 bool says_cut_off(std::string_view errors) {
   const auto& kinds = engines::all();
-  return has_any(errors, kCutOff) ||
+  return agent::says_cut_off(errors) ||
          std::any_of(kinds.begin(), kinds.end(), [&](const engines::Kind& kind) {
            return has_any(errors, kind.messages.cut_off);
          });

@@ -17,6 +17,7 @@ constexpr agent::Inspection kGlance{.stacks = false};
 constexpr agent::Inspection kWholeLook{};
 // A rank has given up waiting, and the engine is about to end the others.
 constexpr agent::Inspection kLastLook{.window_ms = 200};
+constexpr double kTimeOutIsTold = 0.7;  // seconds
 
 }  // namespace
 
@@ -138,7 +139,19 @@ void Supervisor::look_at_time_out(int rank) {
   });
 }
 
-// Ranks that ended with a time-out keep it from their engine until muster has seen the others.
+// A rank whose time-out closes its connections may be told of after those that it cut off.
+void Supervisor::look_at_failure(const agent::RankEnd& end) {
+  if (end.status == 0) return;
+  if (end.timed_out) return look_at_time_out(end.rank);
+  if (!end.cut_off) return release_timed_out_unless_looked_at();
+  timers_.push_back(after(kTimeOutIsTold, [this] { release_timed_out_unless_looked_at(); }));
+}
+
+void Supervisor::release_timed_out_unless_looked_at() {
+  if (!looked_at_time_out_) release_timed_out();
+}
+
+// Ranks that ended with a time-out, or were cut off, keep it from their engine until then.
 void Supervisor::release_timed_out() {
   crew_.send_all({.kind = agent::Order::Kind::kSeen});
 }

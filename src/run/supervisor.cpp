@@ -187,6 +187,7 @@ void Supervisor::agent_failed(Host& host, const std::string& why) {
 void Supervisor::finish(Host& host, bool Host::* flag) {
   if (!host.done && !host.lost) --unfinished_;
   host.*flag = true;
+  inquiry_.leave_out(host.name);
 }
 
 void Supervisor::take_output(std::size_t index, const agent::Piece& piece) {
@@ -303,11 +304,12 @@ void Supervisor::rank_ended(const Host& host, const agent::RankEnd& end) {
   rank->end = end;
   ++ranks_ended_;
   if (engine_over_ || ending_) return;
-  if (end.timed_out) look_at_time_out(end.rank);
+  look_at_failure(end);
   if (nothing_to_wait_for()) {
     end_if_stuck();
   } else if (rank->end->status != 0 && !patience_.engine_restarts) {
-    a_rank_failed(end.timed_out ? duration<double>(agent::kEvidenceTakes).count() : 0);
+    a_rank_failed(end.timed_out || end.cut_off ? duration<double>(agent::kEvidenceTakes).count()
+                                               : 0);
   }
 }
 

@@ -110,7 +110,9 @@ class Supervisor {
   void end_if_stalled(const why::Scene& scene);
   void end_stalled(const std::string& headline);
   void take_glance(const why::Scene& scene);
+  void look_at_failure(const agent::RankEnd& end);
   void look_at_time_out(int rank);
+  void release_timed_out_unless_looked_at();
   void release_timed_out();
   std::string show_verdict(const why::Scene& scene, const std::string& occasion);
   void look_after(std::size_t index, bool is_alone);

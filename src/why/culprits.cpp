@@ -339,14 +339,21 @@ std::optional<Verdict> judge_long_computation(const Case& the, const Ranks& work
 std::optional<Verdict> judge_time_out(const Case& the) {
   Ranks impatient;
   for (const RankReading& rank : the.ranks) {
-    if (gave_up(rank)) impatient.push_back(&rank);
+    if (rank.activity == Activity::kEnded && rank.state->timed_out) impatient.push_back(&rank);
   }
   if (impatient.empty()) return std::nullopt;
+  double first_ago_s = 0;  // the first time-out
+  for (const RankReading* rank : impatient) {
+    first_ago_s = std::max(first_ago_s, rank->state->ended_ago_s);
+  }
   Ranks suspects;
   for (const RankReading& rank : the.ranks) {
     const auto& waiting = the.waits.waiting;
     const bool waits = std::find(waiting.begin(), waiting.end(), &rank) != waiting.end();
-    if (!waits && !gave_up(rank)) suspects.push_back(&rank);
+    // What has ended since then is a consequence.
+    const bool ended_since =
+        rank.activity == Activity::kEnded && rank.state->ended_ago_s <= first_ago_s;
+    if (!waits && !gave_up(rank) && !ended_since) suspects.push_back(&rank);
   }
   if (suspects.empty()) return std::nullopt;
   const Activity activity = suspects.front()->activity;

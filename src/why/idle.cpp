@@ -39,6 +39,9 @@ bool reads_or_writes(const inspect::RankView& rank) {
   for (const inspect::Process& process : rank.processes) {
     bytes += std::clamp<std::int64_t>(process.io_bytes, 0, kReadsOrWrites);
   }
+  for (const inspect::Connection& connection : rank.connections) {
+    bytes += std::clamp<std::int64_t>(connection.moved, 0, kReadsOrWrites);
+  }
   return bytes >= kReadsOrWrites;
 }
 

@@ -15,6 +15,7 @@ using inspect::RankView;
 using In = StackReading::In;
 
 constexpr double kMostCpu = 1e6;
+constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 constexpr double kWorkingCpu = 0.5;   // of a processor: more than polling with pauses takes
 constexpr double kLoopingCpu = 0.6;   // likewise, of one thread
 constexpr double kChangingCpu = 0.1;  // enough if the places change, too
@@ -164,7 +165,10 @@ void read_processes(RankReading& reading) {
   for (const Process& process : view.processes) {
     if (is_gone(process)) continue;
     reading.cpu += limited(process.cpu, 0, kMostCpu);
-    reading.io_bytes += std::clamp<std::int64_t>(process.io_bytes, 0, std::int64_t{1} << 50);
+    reading.io_bytes += std::clamp<std::int64_t>(process.io_bytes, 0, kMostBytes);
+  }
+  for (const inspect::Connection& connection : view.connections) {
+    reading.io_bytes += std::clamp<std::int64_t>(connection.moved, 0, kMostBytes);
   }
   reading.stack = read_stacks(view.stacks);
   reading.advanced = has_advanced(view);
@@ -219,7 +223,7 @@ RankReading read_rank(const RankState& state, const RankView* view, const HostVi
 }  // namespace
 
 bool gave_up(const RankReading& rank) {
-  return rank.activity == Activity::kEnded && rank.state->timed_out;
+  return rank.activity == Activity::kEnded && (rank.state->timed_out || rank.state->cut_off);
 }
 
 bool may_wait_for_ranks(const std::string& call) {

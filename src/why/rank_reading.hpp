@@ -52,7 +52,7 @@ struct RankReading {
 // One per rank of the scene, in the order of their numbers.
 [[nodiscard]] std::vector<RankReading> read_ranks(const Scene& scene);
 
-// It ended because the others did not come in time.
+// It ended because the others did not come in time, or because one of them was gone.
 [[nodiscard]] bool gave_up(const RankReading& rank);
 
 // A call in which a thread may wait for another rank as well as for anything else.

@@ -64,6 +64,7 @@ template <class V>
 void fields(V& v, RankState& r) {
   v("rank", r.rank), v("host", r.host), v("life", r.life), v("end", r.end);
   v("ended_ago_s", r.ended_ago_s), v("timed_out", r.timed_out);
+  v("cut_off", r.cut_off);
 }
 
 template <class V>

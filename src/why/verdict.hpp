@@ -19,6 +19,7 @@ struct RankState {
   std::string end = {};    // of an ended one: "exit code 0", "signal 9 (Killed)"
   double ended_ago_s = 0;  // likewise
   bool timed_out = false;  // likewise: it had waited for others, and given up
+  bool cut_off = false;    // likewise: its connection to another rank broke
 };
 
 struct Scene {

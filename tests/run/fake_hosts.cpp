@@ -206,7 +206,8 @@ void FakeHost::end_ranks(int status, bool by_engine) {
                                                 .time_s = all_.loop().unix_time(),
                                                 .out_bytes = bytes,
                                                 .by_engine = by_engine,
-                                                .timed_out = behaviour.timed_out && !by_engine}})));
+                                                .timed_out = behaviour.timed_out && !by_engine,
+                                                .cut_off = behaviour.cut_off && !by_engine}})));
     if (!behaviour.leaves_out.contains(Point::kRanks)) send(events_.back());
   }
   (void)reach(Point::kRanks);

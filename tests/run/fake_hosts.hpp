@@ -59,6 +59,7 @@ struct Behaviour {
   bool computes_in_whole_looks = false;
   bool not_watched = false;  // no second look at its ranks comes in time
   bool timed_out = false;    // that is why its ranks end
+  bool cut_off = false;      // likewise: the connection to another rank broke
   // What it says to an order that has to do with the connection test; empty: nothing.
   std::function<std::optional<agent::Report>(const agent::Order&)> answer = {};
 };

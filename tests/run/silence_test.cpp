@@ -163,6 +163,34 @@ TEST(Silence, ATimeOutIsLookedAtBeforeTheEngineEndsTheOthers) {
   EXPECT_LT(end.took_s, 40);
 }
 
+Scene two_hosts_fail(bool timed_out) {
+  Scene scene(3);
+  scene.let_ranks_live(kHangs);
+  scene.hosts[0].behaviour.ranks_live_s = 20;
+  scene.hosts[0].behaviour.status = 1 << 8;
+  scene.hosts[0].behaviour.cut_off = true;
+  scene.hosts[1].behaviour.ranks_live_s = 20.3;
+  scene.hosts[1].behaviour.status = 1 << 8;
+  scene.hosts[1].behaviour.timed_out = timed_out;
+  scene.engine.ends_the_others = false;
+  return scene;
+}
+
+TEST(Silence, RanksThatATimeOutCutOffAreHeldUntilMusterHasLooked) {
+  Scene scene = two_hosts_fail(true);
+  const SceneEnd end = scene.play();
+  EXPECT_TRUE(says(end.said, "rank 1 ended with a time-out")) << end.said;
+  const std::string orders = scene.hosts[0].orders();
+  EXPECT_LT(orders.find("inspect "), orders.find("seen ")) << orders;
+}
+
+TEST(Silence, RanksThatAFailureCutOffAreNotHeld) {
+  Scene scene = two_hosts_fail(false);
+  (void)scene.play();
+  EXPECT_FALSE(says(scene.hosts[0].orders(), "inspect ")) << scene.hosts[0].orders();
+  EXPECT_TRUE(says(scene.hosts[0].orders(), "seen "));
+}
+
 TEST(Silence, NothingIsLookedAtWhenTheLastRankEndsWithATimeOut) {
   Scene scene(1);
   scene.let_ranks_live(20);

