@@ -163,8 +163,7 @@ TEST(Silence, ATimeOutIsLookedAtBeforeTheEngineEndsTheOthers) {
   EXPECT_LT(end.took_s, 40);
 }
 
-Scene two_hosts_fail(bool timed_out) {
-  Scene scene(3);
+void let_two_hosts_fail(Scene& scene, bool timed_out) {
   scene.let_ranks_live(kHangs);
   scene.hosts[0].behaviour.ranks_live_s = 20;
   scene.hosts[0].behaviour.status = 1 << 8;
@@ -173,11 +172,11 @@ Scene two_hosts_fail(bool timed_out) {
   scene.hosts[1].behaviour.status = 1 << 8;
   scene.hosts[1].behaviour.timed_out = timed_out;
   scene.engine.ends_the_others = false;
-  return scene;
 }
 
 TEST(Silence, RanksThatATimeOutCutOffAreHeldUntilMusterHasLooked) {
-  Scene scene = two_hosts_fail(true);
+  Scene scene(3);
+  let_two_hosts_fail(scene, true);
   const SceneEnd end = scene.play();
   EXPECT_TRUE(says(end.said, "rank 1 ended with a time-out")) << end.said;
   const std::string orders = scene.hosts[0].orders();
@@ -185,7 +184,8 @@ TEST(Silence, RanksThatATimeOutCutOffAreHeldUntilMusterHasLooked) {
 }
 
 TEST(Silence, RanksThatAFailureCutOffAreNotHeld) {
-  Scene scene = two_hosts_fail(false);
+  Scene scene(3);
+  let_two_hosts_fail(scene, false);
   (void)scene.play();
   EXPECT_FALSE(says(scene.hosts[0].orders(), "inspect ")) << scene.hosts[0].orders();
   EXPECT_TRUE(says(scene.hosts[0].orders(), "seen "));
