@@ -82,6 +82,8 @@ def test_a_rank_that_does_not_come(cluster, hanging):
         assert run.end(60) == 0, run.said()
     finally:
         cluster.lab.shell("n2", "rm /tmp/shard-19")
+    for host in cluster.lab.hosts:
+        until(f"nothing looks at ranks on {host} any more", lambda host=host: cluster.lab.exec(host, "pgrep", "-f", "muster agent --inspec[t]").returncode == 1, 10)
     after = cluster.muster("why", run.id)
     assert after.returncode == 0 and after.stdout.startswith("rank 1 (n2) ") and "has ended" in after.stderr, after
 
