@@ -93,7 +93,7 @@ def test_who_was_missing_when_a_time_out_ended_the_job(cluster, hanging):
     run = start_hanging(cluster, hanging, 8, "--nproc-per-node", "2", ranks=4)
     assert run.end(90) != 0, run.said()
     said = re.sub(r"\nmuster: +", " ", run.errors)
-    assert re.search(r"muster: rank \d ended with a time-out rank 1 \(n1\) has not entered the collective of the others; ranks? [\d,-]+ \(n\d(, n\d)?\) waited until ", said), run.said()
+    assert re.search(r"rank \d ended with a time-out rank 1 \(n1\) has not entered the collective of the others; ranks? [\d,-]+ \(n\d(, n\d)?\) waited until ", said), run.said()
     if PATIENCE == 1:  # there is little time for a stack
         assert hanging[1] in said, run.said()
 
