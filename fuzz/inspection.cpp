@@ -87,7 +87,9 @@ void check_system_call(std::string_view text) {
     for (const auto machine : {inspect::Machine::kX86, inspect::Machine::kArm}) {
       const std::string words = inspect::describe(*call, machine, target, text);
       require(!words.empty() && is_printable(words), "a call is shown");
-      (void)inspect::fails_after_stop(*call, machine);
+      for (const bool limited : {false, true}) {
+        (void)inspect::fails_after_stop(*call, machine, [limited](int, int) { return limited; });
+      }
     }
   }
   require(is_printable(inspect::describe_place(text)), "printable");
