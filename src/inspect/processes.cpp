@@ -106,9 +106,9 @@ bool uses_python(pid_t pid) {
 }
 
 pid_t tracer_of(pid_t pid) {
-  const auto status = facts::read_start(proc_path(pid, "status"));
+  const std::string status = facts::read_start(proc_path(pid, "status")).value_or("");
   constexpr std::string_view kKey = "TracerPid:";
-  for (const std::string_view line : facts::split(status.value_or(""), '\n')) {
+  for (const std::string_view line : facts::split(status, '\n')) {
     if (!line.starts_with(kKey)) continue;
     return facts::number<pid_t>(facts::trimmed(line.substr(kKey.size()))).value_or(0);
   }
@@ -121,8 +121,8 @@ bool was_stopped(pid_t pid, char state) {
 }
 
 std::string frozen_cgroup(pid_t pid) {
-  const auto groups = facts::read_start(proc_path(pid, "cgroup"), kMostLocks);
-  for (const std::string_view line : facts::split(groups.value_or(""), '\n')) {
+  const std::string groups = facts::read_start(proc_path(pid, "cgroup"), kMostLocks).value_or("");
+  for (const std::string_view line : facts::split(groups, '\n')) {
     // "0::/user.slice", "5:freezer,cpu:/job"
     const auto parts = facts::split(line, ':');
     if (parts.size() != 3 || !is_below_root(parts[2])) continue;
