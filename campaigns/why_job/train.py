@@ -18,7 +18,7 @@ BLOCK = 20  # steps between two looks at the clock
 def parse_args():
     parser = argparse.ArgumentParser()
     parser.add_argument("--backend", default="gloo")
-    parser.add_argument("--steps", type=int, default=0, help="train for so many steps; a multiple of %d" % BLOCK)
+    parser.add_argument("--steps", type=int, default=0, help="number of steps; a multiple of %d" % BLOCK)
     parser.add_argument("--until", default="", help="train until this file exists on rank 0's host")
     parser.add_argument("--pause", type=float, default=0, help="seconds of other work per step")
     parser.add_argument("--width", type=int, default=256, help="of the hidden layers")

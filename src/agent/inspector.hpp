@@ -54,8 +54,8 @@ void signal_inspector(pid_t pid, int signal);
 // Whether it has ended; never waits. True once per inspector.
 [[nodiscard]] bool inspector_ended(pid_t pid);
 
-// The view as a line of at most so many bytes: connections, operations that are done, and native
-// stacks are left out where there is too much, and then all else. Pure.
+// The view as a line of at most `most_bytes`. If there is too much, leaves out connections, then
+// operations that are done, then native stacks, and in the end everything. Pure.
 [[nodiscard]] std::string line_within(inspect::HostView view, std::size_t most_bytes);
 
 // What `muster agent --inspect RUN_ID INSPECTION` does.

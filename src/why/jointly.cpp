@@ -193,7 +193,7 @@ std::optional<Verdict> judge_progress(const Case& the) {
   const std::size_t culprits = advanced_among(the.waits.culprits);
   const std::size_t advanced = advanced_among(the.waits.waiting) + culprits;
   if (involved > 0 && culprits == 0 && 2 * advanced <= involved) return std::nullopt;
-  // A part of the job may stand still for long while another one goes on.
+  // One part of the job may hang while another part advances.
   for (const Gathering& gathering : the.waits.gatherings) {
     if (!gathering.recorded || advanced_among(gathering.waiting) > 0) continue;
     if (gathering.age_s < patience_of(the.scene, gathering).limit_s) continue;

@@ -27,15 +27,12 @@ struct Histories {
   bool waits = false;
 };
 
-// Each backend of a group numbers its own collectives.
-using HistoryKey = std::pair<std::string, std::string>;  // of the group, and its backend
-
-std::map<HistoryKey, Histories> read_histories(const std::vector<RankReading>& ranks) {
-  std::map<HistoryKey, Histories> all;
+std::map<std::string, Histories> read_histories(const std::vector<RankReading>& ranks) {
+  std::map<std::string, Histories> all;
   for (const RankReading& rank : ranks) {
     if (rank.view == nullptr) continue;
     for (const Group& group : rank.view->groups) {
-      Histories& histories = all[{key_of(group), group.backend}];
+      Histories& histories = all[key_of(group)];
       histories.backend = group.backend;
       if (!is_default(group)) histories.group = group.name;
       for (const Operation& operation : group.operations) {

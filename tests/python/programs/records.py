@@ -1,4 +1,4 @@
-"""What `muster why` is told: usage: records.py late FOLDER | records.py once FOLDER."""
+"""Ranks that `muster why` can ask for their collectives. usage: records.py late FOLDER | records.py once FOLDER."""
 import os
 import sys
 import time
