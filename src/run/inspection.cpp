@@ -69,10 +69,11 @@ why::Scene scene_of(const Record& record, const std::set<std::string>& members,
       return found == hosts.end() || found->second != name;
     });
   }
+  std::set<std::string> silent(record.lost_hosts.begin(), record.lost_hosts.end());
   for (const std::string& host : members) {
-    if (!views.contains(host)) scene.silent_hosts.push_back(host);
+    if (!views.contains(host)) silent.insert(host);
   }
-  for (const std::string& host : record.lost_hosts) scene.silent_hosts.push_back(host);
+  scene.silent_hosts.assign(silent.begin(), silent.end());
   return scene;
 }
 

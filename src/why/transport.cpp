@@ -41,6 +41,20 @@ bool is_bad(const Connection& c) {
   return c.since_ack_s > kSilentAck || (c.since_ack_s <= 0 && c.retransmits >= kManyRetransmits);
 }
 
+// A host that does not answer has told no addresses. If it is the only one, the only address that
+// nobody told is its own.
+void name_silent_host(const Scene& scene, std::vector<BadConnection>& connections) {
+  if (scene.silent_hosts.size() != 1) return;
+  std::set<std::string> unknown;
+  for (const BadConnection& bad : connections) {
+    if (bad.to.empty()) unknown.insert(bad.connection->peer);
+  }
+  if (unknown.size() != 1) return;
+  for (BadConnection& bad : connections) {
+    if (bad.to.empty()) bad.to = scene.silent_hosts.front();
+  }
+}
+
 std::vector<std::string> shared_hosts(const std::vector<BadConnection>& connections) {
   std::set<std::set<std::string>> pairs;
   for (const BadConnection& bad : connections) {
@@ -94,6 +108,7 @@ BadLinks find_bad_links(const Scene& scene, const std::vector<RankReading>& rank
       links.connections.push_back(std::move(bad));
     }
   }
+  name_silent_host(scene, links.connections);
   links.hosts = shared_hosts(links.connections);
   return links;
 }

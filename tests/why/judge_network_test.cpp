@@ -121,6 +121,18 @@ TEST(Judge, SeesThatDataDoesNotArrive) {
        true,
        {2},
        "to and from n3"},
+      {"to the only host that does not answer",
+       [] {
+         Builder scene(4);
+         scene.others_in(-1, "all_reduce", 12, 12).connect(0, lost("10.0.0.1", "10.0.0.4"));
+         scene.scene().hosts.erase("n4");
+         scene.scene().silent_hosts = {"n4"};
+         return scene;
+       },
+       Kind::kNoTransportProgress,
+       true,
+       {0},
+       "between n1 and n4"},
       {"to a server outside",
        [] {
          return Builder(4)
