@@ -75,10 +75,29 @@ bool all_messages(const std::vector<const Gathering*>& gatherings) {
   return std::all_of(gatherings.begin(), gatherings.end(), is_message);
 }
 
+std::set<int> members_of(const Gathering& gathering) {
+  std::set<int> members;
+  for (const Ranks* part :
+       {&gathering.waiting, &gathering.begun_elsewhere, &gathering.missing, &gathering.unclear}) {
+    for (const RankReading* rank : *part) members.insert(rank->rank);
+  }
+  return members;
+}
+
+// Of two groups of the same ranks, most ranks wait in one and few in the other: the few have left
+// the path of the others.
+bool few_have_left(const std::vector<const Gathering*>& gatherings) {
+  if (gatherings.size() != 2) return false;
+  const Gathering& most = *gatherings.front();
+  const Gathering& few = *gatherings.back();
+  return few.waiting.size() < most.waiting.size() && members_of(most) == members_of(few);
+}
+
 // Without numbers the operations are all that shows that ranks have parted.
 bool are_different_operations(const std::vector<const Gathering*>& gatherings) {
   if (gatherings.size() < 2) return false;
   if (all_messages(gatherings)) return false;
+  if (few_have_left(gatherings)) return true;
   return std::any_of(gatherings.begin(), gatherings.end(), [](const Gathering* g) {
     return !g->recorded || g->what == What::kPointToPoint;
   });

@@ -178,6 +178,17 @@ TEST(Judge, FollowsWaitsToTheirBeginning) {
        Kind::kEverybodyWaits,
        true,
        {0, 1}},
+      {"one rank is in a second group of the same ranks",
+       [] {
+         Builder scene(4);
+         scene.others_in(3, "all_reduce", 25, 50).did(3, "all_reduce", 24);
+         for (const int rank : {0, 1, 2}) scene.group(rank, "1", {0, 1, 2, 3});
+         return scene.in(3, "barrier", 1, 50, "1", {0, 1, 2, 3});
+       },
+       Kind::kDifferentCollectives,
+       true,
+       {3},
+       "rank 3 (n4) in barrier #1 of group 1"},
       {"messages",
        [] {
          Builder scene(2);
