@@ -1,7 +1,9 @@
 // Verdicts on what no single rank is to blame for.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -103,6 +105,16 @@ bool are_different_operations(const std::vector<const Gathering*>& gatherings) {
   });
 }
 
+// A rank may leave these before the others have entered them, or even although the others use
+// another root: whoever went on need not be wrong.
+bool may_be_left_early(const Gathering& gathering) {
+  constexpr auto kNames = std::to_array<std::string_view>(
+      {"broadcast", "reduce", "gather", "scatter", "broadcast_object_list", "gather_object",
+       "scatter_object_list", "MPI_Bcast", "MPI_Reduce", "MPI_Gather", "MPI_Gatherv", "MPI_Scatter",
+       "MPI_Scatterv"});
+  return std::find(kNames.begin(), kNames.end(), gathering.operation) != kNames.end();
+}
+
 Verdict parted(const Case& the, const std::vector<const Gathering*>& gatherings) {
   const Gathering& few = *gatherings.back();
   const Gathering& most = *gatherings.front();
@@ -117,8 +129,14 @@ Verdict parted(const Case& the, const std::vector<const Gathering*>& gatherings)
         fmt::format("ranks are in different operations: {} in {}, {} in {}", rank_names(ranks),
                     name_of(few), rank_names(most.waiting), name_of(most));
   }
-  if (most.waiting.size() == few.waiting.size() && few.what != What::kTeardown) {
+  const bool few_may_be_right = !most.recorded && may_be_left_early(most);
+  if (few.what != What::kTeardown &&
+      (few_may_be_right || most.waiting.size() == few.waiting.size())) {
     ranks.insert(ranks.end(), most.waiting.begin(), most.waiting.end());
+  }
+  if (few_may_be_right) {
+    verdict.details.push_back(
+        fmt::format("a rank may leave {} early: do all ranks use the same root?", name_of(most)));
   }
   return about(the, std::move(verdict), ranks);
 }

@@ -184,6 +184,17 @@ TEST(Judge, IsSlowToAccuseRanksThatPoll) {
        Kind::kDifferentCollectives,
        true,
        {2}},
+      {"a call that one rank may have left early",
+       [] {
+         Builder scene = polling(4, 2, "Bcast").native(2, {"PMPI_Barrier", "finish", "main"});
+         scene.doing(2, "R", "", 0.2).rank(2).first_frames = scene.rank(2).stacks[0].frames;
+         scene.scene().silent_s = 90;
+         return scene;
+       },
+       Kind::kDifferentCollectives,
+       true,
+       {0, 1, 2, 3},
+       "do all ranks use the same root?"},
       {"different calls for a moment",
        [] {
          Builder scene = polling(4, 2, "Allreduce").native(2, {"PMPI_Barrier", "finish", "main"});
