@@ -21,7 +21,7 @@ def must(*words, **options):
     subprocess.run([*map(str, words)], check=True, stdin=subprocess.DEVNULL, stdout=sys.stderr, **options)
 
 
-def compile_mpi(program, engine, folder):
+def compile_mpi(program, engine, folder, debug):
     """heat or minimize, with the MPI of this engine."""
     where = MPI[engine]
     made = folder / "bin" / engine / program
@@ -29,10 +29,10 @@ def compile_mpi(program, engine, folder):
     sources = {"heat": ["mpicxx", "-std=c++17", "heat.cpp"], "minimize": ["mpicc", "minimize.c", "-lm"]}
     compiler, *words = sources[program]
     words = [HERE / "programs/cpp" / word if word.startswith(program) else word for word in words]
-    must(where / "bin" / compiler, "-g", "-O1", *words, "-o", made, f"-Wl,-rpath,{where}/lib", env={**os.environ, "I_MPI_ROOT": str(where)})
+    must(where / "bin" / compiler, *debug, "-O1", *words, "-o", made, f"-Wl,-rpath,{where}/lib", env={**os.environ, "I_MPI_ROOT": str(where)})
 
 
-def compile_with_libmuster(source, folder):
+def compile_with_libmuster(source, folder, debug):
     """Into bin; raises FileNotFoundError if muster was built without libmuster."""
     build = MUSTER.parent.parent
     if not list(build.glob("**/libmuster.so*")):
@@ -42,7 +42,7 @@ def compile_with_libmuster(source, folder):
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "muster"], check=True, capture_output=True, text=True,
                            env={**os.environ, "PKG_CONFIG_PATH": str(packages)}).stdout
     (folder / "bin").mkdir(exist_ok=True)
-    must("g++", "-g", "-O1", "-std=c++20", source, "-o", folder / "bin" / source.stem, *shlex.split(flags))
+    must("g++", *debug, "-O1", "-std=c++20", source, "-o", folder / "bin" / source.stem, *shlex.split(flags))
 
 
 def sources_of_wheel():
@@ -87,8 +87,9 @@ def make_environment(has_muster_torch, has_pyspy):
 class Project:
     """Everything in a folder that lab hosts see. What could not be made is in `missing`, by program."""
 
-    def __init__(self, folder, has_pyspy):
+    def __init__(self, folder, has_pyspy, has_debug_info):
         self.folder, self.has_pyspy, self.missing, self.venvs = folder, has_pyspy, {}, {}
+        self.debug = ["-g"] if has_debug_info else []
         shutil.copytree(HERE / "programs", folder / "programs")
 
     def make(self, case, engine):
@@ -100,11 +101,11 @@ class Project:
         elif program == "train_net":
             if program not in self.missing and not (self.folder / "bin/train_net").exists():
                 try:
-                    compile_with_libmuster(HERE / "programs/cpp/train_net.cpp", self.folder)
+                    compile_with_libmuster(HERE / "programs/cpp/train_net.cpp", self.folder, self.debug)
                 except FileNotFoundError as missing:
                     self.missing[program] = str(missing)
         elif not (self.folder / "bin" / engine / program).exists():
-            compile_mpi(program, engine, self.folder)
+            compile_mpi(program, engine, self.folder, self.debug)
 
     def flags_and_words(self, case, engine):
         """What stands before and after `--` on the line of `muster run`."""
