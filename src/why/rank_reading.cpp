@@ -20,6 +20,7 @@ constexpr double kWorkingCpu = 0.5;   // of a processor: more than polling with 
 constexpr double kLoopingCpu = 0.6;   // likewise, of one thread
 constexpr double kChangingCpu = 0.1;  // enough if the places change, too
 constexpr double kStillCpu = 0.1;     // at most
+constexpr double kPollingCpu = 0.3;   // at most, of polling with pauses in a call that Python names
 constexpr std::int64_t kWorkingIo = 1'000'000;  // bytes during the inspection
 constexpr std::size_t kFewestPlaces = 3;        // samples that show a loop
 constexpr std::size_t kMostLoopLines = 3;
@@ -212,8 +213,11 @@ RankReading read_rank(const RankState& state, const RankView* view, const HostVi
     reading.main = nullptr;
   } else {
     reading.activity = activity_of(reading);
-    reading.still =
-        view->watched && reading.cpu < kStillCpu && !places_differ(*view) && !reading.advanced;
+    const bool sampled = reading.stack.told_by_python && view->places.size() >= kFewestPlaces;
+    reading.still = view->watched && reading.cpu < (sampled ? kPollingCpu : kStillCpu) &&
+                    !places_differ(*view) && !reading.advanced;
+    // Python shows that the rank stays in the call, whatever function its polling was seen in.
+    if (sampled && reading.still) reading.stack.spins = false;
     reading.stays = reading.stack.spins && stays_in_call(reading);
     reading.elsewhere = is_elsewhere(reading);
   }

@@ -459,7 +459,10 @@ StackReading read_stacks(std::span<const Stack> stacks) {
     if (!stack.python && !native) native = read_native(stack);
   }
   StackReading all = native.value_or(StackReading{});
-  if (python) all = native ? combined(*python, *native) : *python;
+  if (python) {
+    all = native ? combined(*python, *native) : *python;
+    all.told_by_python = says_operation(*python);
+  }
   all.native = native.has_value();
   return all;
 }

@@ -19,13 +19,14 @@ struct StackReading {
     kTeardown,    // leaves the job together with the others
   };
   In in = In::kUnknown;
-  std::string operation = {};  // "all_reduce"; kUnnamedOperation: its name is not in the stack
-  std::string place = {};      // "train.py:57 load_shard() <- train.py:90 main()"; empty: unknown
-  bool lock = false;           // waits for a lock or for another thread's message
-  bool input = false;          // reads from a person
-  bool child = false;          // waits for a child process
-  bool data_workers = false;   // waits for the worker processes of a data loader
-  bool backward = false;       // computes gradients, in which DDP may wait for the others
+  std::string operation = {};   // "all_reduce"; kUnnamedOperation: its name is not in the stack
+  bool told_by_python = false;  // PyTorch's function in the Python stack told it
+  std::string place = {};       // "train.py:57 load_shard() <- train.py:90 main()"; empty: unknown
+  bool lock = false;            // waits for a lock or for another thread's message
+  bool input = false;           // reads from a person
+  bool child = false;           // waits for a child process
+  bool data_workers = false;    // waits for the worker processes of a data loader
+  bool backward = false;        // computes gradients, in which DDP may wait for the others
   // The innermost frame belongs to the user's own code or to a small function of the standard
   // library, not to a library that computes.
   bool own_code_innermost = false;

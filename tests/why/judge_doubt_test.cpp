@@ -184,6 +184,22 @@ TEST(Judge, IsSlowToAccuseRanksThatPoll) {
        Kind::kDifferentCollectives,
        true,
        {2}},
+      {"messages that Python waits for, one of them seen while the backend asks MPI",
+       [] {
+         Builder scene(3);
+         scene.in(0, "all_reduce", 1, 66).doing(0, "R", "", 0.1);
+         for (const int rank : {1, 2}) {
+           scene.python(rank, {kC10d + "recv", "pipeline.py:31 receive"});
+           scene.doing(rank, "S", "sleep", 0.12);
+           scene.rank(rank).places.assign(5, "pipeline.py:31 receive");
+         }
+         scene.native(1, {"poll", "opal_progress", "PMPI_Test", "?"});
+         scene.scene().silent_s = 66;
+         return scene;
+       },
+       Kind::kDifferentCollectives,
+       true,
+       {0}},
       {"a call that one rank may have left early",
        [] {
          Builder scene = polling(4, 2, "Bcast").native(2, {"PMPI_Barrier", "finish", "main"});
