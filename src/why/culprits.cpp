@@ -15,6 +15,7 @@ namespace {
 
 constexpr double kEndedFor = 2;    // seconds: the engine may be about to end the others
 constexpr double kTogether = 1;    // seconds between the ends of ranks that ended for one reason
+constexpr double kLeavingFor = 5;  // seconds
 constexpr double kLongWait = 10;   // seconds
 constexpr double kInputFor = 5;    // of a pipe, which may still bring something
 constexpr double kSlowDisk = 120;  // written data may take long to reach a disk
@@ -99,6 +100,8 @@ Wording wording_for(Activity activity, const Ranks& ranks, const Gathering* gath
     case Activity::kEnded:
       return {Kind::kEnded, std::string(verb(n, "has", "have")) + " ended" +
                                 (n == 1 ? end_text(first) : std::string())};
+    case Activity::kLeaving:
+      return {Kind::kEnded, verb(n, "is leaving its program", "are leaving their program")};
     case Activity::kInput:
       return {Kind::kWaitsForInput, verb(n, "waits for input", "wait for input")};
     case Activity::kUninterruptible:
@@ -299,12 +302,24 @@ std::optional<Verdict> judge_ended(const Case& the, const Ranks& suspects) {
   return accuse(the, Activity::kEnded, ranks, gathering);
 }
 
+// One that leaves will not enter a collective any more that a recorder says it is missing in.
+std::optional<Verdict> judge_leaving(const Case& the, const Ranks& suspects) {
+  const Ranks leaving = with(suspects, Activity::kLeaving);
+  const Gathering* gathering = leaving.empty() ? nullptr : gathering_of(the, leaving);
+  if (gathering == nullptr || !gathering->recorded ||
+      gathering->what != Gathering::What::kCollective || gathering->age_s < kLeavingFor) {
+    return std::nullopt;
+  }
+  return accuse(the, Activity::kLeaving, leaving, gathering);
+}
+
 std::optional<Verdict> judge_proven(const Case& the, const Ranks& suspects) {
   const Ranks stopped = with(suspects, Activity::kStopped);
   if (!stopped.empty()) {
     return accuse(the, Activity::kStopped, stopped, gathering_of(the, stopped));
   }
   if (auto verdict = judge_ended(the, suspects)) return verdict;
+  if (auto verdict = judge_leaving(the, suspects)) return verdict;
   const Ranks ranks = with(suspects, Activity::kInput);
   const Gathering* gathering = ranks.empty() ? nullptr : gathering_of(the, ranks);
   if (gathering == nullptr) return std::nullopt;
@@ -380,8 +395,8 @@ std::optional<Verdict> judge_culprits(const Case& the, bool proven) {
   if (proven) return judge_proven(the, suspects);
   Ranks working = with(suspects, Activity::kWorks);
   constexpr auto kOrder = std::to_array<Activity>(
-      {Activity::kInput, Activity::kUninterruptible, Activity::kLock, Activity::kLoops,
-       Activity::kIdle, Activity::kEnded, Activity::kNotStarted});
+      {Activity::kLeaving, Activity::kInput, Activity::kUninterruptible, Activity::kLock,
+       Activity::kLoops, Activity::kIdle, Activity::kEnded, Activity::kNotStarted});
   for (const Activity activity : kOrder) {
     Ranks ranks = with(suspects, activity);
     const Gathering* gathering = ranks.empty() ? nullptr : gathering_of(the, ranks);

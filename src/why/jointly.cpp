@@ -121,7 +121,7 @@ Verdict parted(const Case& the, const std::vector<const Gathering*>& gatherings)
   Verdict verdict{.kind = Kind::kDifferentCollectives, .hang = true};
   Ranks ranks = few.waiting;
   if (few.what == What::kTeardown) {
-    verdict.kind = Kind::kNotEntered;
+    verdict.kind = Kind::kEnded;
     verdict.headline = fmt::format("{} never entered {}, but {} already in {}", rank_names(ranks),
                                    name_of(most), verb(ranks.size(), "is", "are"), name_of(few));
   } else {

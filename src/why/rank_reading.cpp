@@ -121,6 +121,11 @@ Activity activity_of(RankReading& reading) {
     return reading.subject != nullptr;
   };
   if (explains(is_stopped)) return Activity::kStopped;
+  if (reading.stack.leaves &&
+      (reading.stack.in == In::kElsewhere || reading.stack.in == In::kUnknown)) {
+    reading.subject = &main;
+    return Activity::kLeaving;
+  }
   if (loops(reading)) {
     reading.subject = &main;
     return Activity::kLoops;

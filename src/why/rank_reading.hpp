@@ -16,6 +16,7 @@ enum class Activity {
   kEnded,
   kUnseen,  // nothing is known: its host did not answer, or the inspection did not find the rank
   kStopped,
+  kLeaving,  // its program has ended, but not its process
   kUninterruptible,
   kInput,
   kLock,

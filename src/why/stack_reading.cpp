@@ -119,6 +119,11 @@ void read_python_frame(const Frame& frame, StackReading& reading) {
   const std::string_view name = base_name(file);
   if (has(file, "torch/autograd/") && function == "_engine_run_backward") reading.backward = true;
   if (has(file, "torch/utils/data/")) reading.data_workers = true;
+  // What the interpreter runs after the program.
+  if ((name == "threading.py" && function == "_shutdown") || function == "_exit_function" ||
+      function == "_python_exit") {
+    reading.leaves = true;
+  }
   if (name == "subprocess.py" || name == "popen_fork.py") reading.child = true;
   if (name == "pdb.py" || name == "bdb.py") reading.input = true;
   if (name == "file_baton.py" || has(file, "filelock/") || name == "synchronize.py") {
@@ -378,6 +383,9 @@ void read_native_frame(const std::string& function, StackReading& reading) {
   }
   if (may_spin(function)) reading.spins = true;
   if (is_lock_function(function)) reading.lock = true;
+  if (function == "exit" || function == "__run_exit_handlers" || function == "Py_FinalizeEx") {
+    reading.leaves = true;
+  }
   if (function == "waitpid" || function == "wait4" || function == "__wait4") reading.child = true;
   if (function.starts_with("PyOS_Readline") || function == "readline" || function == "rl_getc" ||
       has(function, "builtin_input")) {
@@ -399,6 +407,8 @@ StackReading read_native(const Stack& stack) {
     }
     // What a frame of the program itself called, not what called the program.
     read_native_frame(function, reading);
+    // What MPI or NCCL calls is no place in the user's program, whatever library it belongs to.
+    if (!operation_of_call(function).empty()) own.clear();
     const bool library = is_native_library(function);
     if (own.empty() && !library && &frame == stack.frames.data()) reading.own_code_innermost = true;
     if (!library && own.size() < kMostPlaces) own.push_back(function);
@@ -440,6 +450,7 @@ StackReading combined(const StackReading& python, const StackReading& native) {
   }
   if (all.place.empty()) all.place = native.place;
   all.lock = python.lock || (native.lock && !python.data_workers && !says_operation(all));
+  all.leaves = python.leaves || native.leaves;
   all.input = python.input || native.input;
   all.child = python.child || native.child;
   all.own_code_innermost = python.own_code_innermost && native.own_code_innermost;

@@ -24,6 +24,7 @@ struct StackReading {
   std::string place = {};       // "train.py:57 load_shard() <- train.py:90 main()"; empty: unknown
   bool lock = false;            // waits for a lock or for another thread's message
   bool input = false;           // reads from a person
+  bool leaves = false;          // its program has ended, and code that runs at the exit keeps it
   bool child = false;           // waits for a child process
   bool data_workers = false;    // waits for the worker processes of a data loader
   bool backward = false;        // computes gradients, in which DDP may wait for the others

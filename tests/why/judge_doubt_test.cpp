@@ -200,6 +200,23 @@ TEST(Judge, IsSlowToAccuseRanksThatPoll) {
        Kind::kDifferentCollectives,
        true,
        {0}},
+      {"one waits for a lock, and the others poll in what MPI calls",
+       [] {
+         Builder scene(3);
+         for (const int rank : {0, 1}) {
+           scene.native(rank, {"clock_gettime", "evutil_gettime", "event_base_loop",
+                               "opal_progress", "PMPI_Barrier", "main"});
+           scene.doing(rank, "R", "", 0.2);
+           scene.rank(rank).first_frames = {
+               {.function = "event_base_loop"}, {.function = "PMPI_Barrier"}, {.function = "main"}};
+         }
+         scene.native(2, {"lockf", "main"}).doing(2, "S", "lock of /tmp/x, held by process 86");
+         scene.scene().silent_s = 67;
+         return scene.without_recorder();
+       },
+       Kind::kWaitsForLock,
+       true,
+       {2}},
       {"a call that one rank may have left early",
        [] {
          Builder scene = polling(4, 2, "Bcast").native(2, {"PMPI_Barrier", "finish", "main"});

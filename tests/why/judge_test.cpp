@@ -156,6 +156,46 @@ TEST(Judge, NamesRanksThatOthersWaitFor) {
   });
 }
 
+TEST(Judge, KnowsRanksThatLeaveTheirProgram) {
+  expect_verdicts({
+      {"at the exit of C",
+       [] {
+         return missing(12)
+             .native(3, {"clock_nanosleep", "?", "__run_exit_handlers", "exit", "Py_Exit"})
+             .doing(3, "R", "", 0.15);
+       },
+       Kind::kEnded,
+       true,
+       {3},
+       "rank 3 (n4) is leaving its program; 3 ranks have waited for it in all_reduce #12 for 12 s"},
+      {"Python waits for a thread",
+       [] {
+         return missing(12)
+             .python(3, {"/usr/lib/python3.11/threading.py:1583 _shutdown"})
+             .doing(3, "S", "futex");
+       },
+       Kind::kEnded,
+       true,
+       {3}},
+      {"for a moment",
+       [] { return missing(2).native(3, {"close", "__run_exit_handlers", "exit", "main"}); },
+       Kind::kWaiting,
+       false,
+       {}},
+      {"MPI_Finalize",
+       [] {
+         Builder scene(3);
+         for (const int rank : {0, 1}) scene.native(rank, {"poll", "PMPI_Barrier", "main"});
+         scene.native(2, {"read", "PMPI_Finalize", "main"});
+         return scene.without_recorder();
+       },
+       Kind::kEnded,
+       true,
+       {2},
+       "rank 2 (n3) never entered MPI_Barrier, but is already in MPI_Finalize"},
+  });
+}
+
 TEST(Judge, FollowsWaitsToTheirBeginning) {
   expect_verdicts({
       {"a rank waits elsewhere for the culprit",
