@@ -115,28 +115,52 @@ bool may_be_left_early(const Gathering& gathering) {
   return std::find(kNames.begin(), kNames.end(), gathering.operation) != kNames.end();
 }
 
+// Ranks that have come equally far, and what they wait in.
+struct Side {
+  const Gathering* gathering = nullptr;
+  Ranks ranks = {};
+  std::string name = {};
+};
+
+// Groups that do the same side by side, such as the columns of a grid, are on one side.
+Side side_of(const Case& the, const Gathering& as) {
+  Side side{.gathering = &as, .name = name_of(as)};
+  std::size_t groups = 0;
+  for (const Gathering& gathering : the.waits.gatherings) {
+    if (gathering.what != as.what || gathering.operation != as.operation ||
+        gathering.number != as.number) {
+      continue;
+    }
+    side.ranks.insert(side.ranks.end(), gathering.waiting.begin(), gathering.waiting.end());
+    ++groups;
+  }
+  if (groups > 1)
+    side.name += fmt::format(" and {} more {}", groups - 1, verb(groups - 1, "group", "groups"));
+  return side;
+}
+
 Verdict parted(const Case& the, const std::vector<const Gathering*>& gatherings) {
-  const Gathering& few = *gatherings.back();
-  const Gathering& most = *gatherings.front();
+  Side few = side_of(the, *gatherings.back());
+  Side most = side_of(the, *gatherings.front());
+  const bool leaves = few.gathering->what == What::kTeardown;
+  if (!leaves && few.ranks.size() > most.ranks.size()) std::swap(few, most);
   Verdict verdict{.kind = Kind::kDifferentCollectives, .hang = true};
-  Ranks ranks = few.waiting;
-  if (few.what == What::kTeardown) {
+  Ranks ranks = few.ranks;
+  if (leaves) {
     verdict.kind = Kind::kEnded;
     verdict.headline = fmt::format("{} never entered {}, but {} already in {}", rank_names(ranks),
-                                   name_of(most), verb(ranks.size(), "is", "are"), name_of(few));
+                                   most.name, verb(ranks.size(), "is", "are"), few.name);
   } else {
-    verdict.headline =
-        fmt::format("ranks are in different operations: {} in {}, {} in {}", rank_names(ranks),
-                    name_of(few), rank_names(most.waiting), name_of(most));
+    verdict.headline = fmt::format("ranks are in different operations: {} in {}, {} in {}",
+                                   rank_names(ranks), few.name, rank_names(most.ranks), most.name);
   }
-  const bool few_may_be_right = !most.recorded && may_be_left_early(most);
-  if (few.what != What::kTeardown &&
-      (few_may_be_right || most.waiting.size() == few.waiting.size())) {
-    ranks.insert(ranks.end(), most.waiting.begin(), most.waiting.end());
+  const bool few_may_be_right = !most.gathering->recorded && may_be_left_early(*most.gathering);
+  if (!leaves && (few_may_be_right || most.ranks.size() == few.ranks.size())) {
+    ranks.insert(ranks.end(), most.ranks.begin(), most.ranks.end());
   }
   if (few_may_be_right) {
     verdict.details.push_back(
-        fmt::format("a rank may leave {} early: do all ranks use the same root?", name_of(most)));
+        fmt::format("a rank may leave {} early: do all ranks use the same root?", most.name));
   }
   return about(the, std::move(verdict), ranks);
 }

@@ -218,6 +218,23 @@ TEST(Judge, FollowsWaitsToTheirBeginning) {
        Kind::kEverybodyWaits,
        true,
        {0, 1}},
+      {"two columns of a grid wait for two ranks that make a group",
+       [] {
+         Builder scene(4);
+         for (const int rank : {0, 1}) {
+           const std::string column = std::to_string(rank);
+           scene.in(rank + 2, "all_reduce", 13, 50, column, {rank, rank + 2});
+           scene.did(rank, "all_reduce", 12, column, {rank, rank + 2});
+           scene.python(rank, {kC10d + "new_group", "train.py:52 metrics_group"});
+           scene.rank(rank).places.assign(5, "train.py:52 metrics_group");
+           scene.doing(rank, "S", "poll");
+         }
+         return scene;
+       },
+       Kind::kDifferentCollectives,
+       true,
+       {0, 1, 2, 3},
+       "ranks 2-3 (n3, n4) in all_reduce #13"},
       {"one rank is in a second group of the same ranks",
        [] {
          Builder scene(4);
