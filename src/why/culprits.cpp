@@ -179,7 +179,7 @@ Verdict not_yet(const Case& the, const Ranks& ranks, const Gathering& gathering)
 
 Verdict works(const Case& the, const Ranks& ranks, const Gathering* gathering) {
   const RankReading& first = *ranks.front();
-  const bool computes = first.cpu >= kComputing;
+  const bool computes = first.cpu >= kComputing || first.io_bytes == 0;
   std::string how = computes ? percent_text(first.cpu) + " of a processor"
                              : size_text(first.io_bytes) + " read or written";
   const std::string place = place_of(first);

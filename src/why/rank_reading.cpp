@@ -19,6 +19,7 @@ constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
 constexpr double kWorkingCpu = 0.5;   // of a processor: more than polling with pauses takes
 constexpr double kLoopingCpu = 0.6;   // likewise, of one thread
 constexpr double kChangingCpu = 0.1;  // enough if the places change, too
+constexpr double kScarceCpu = 0.02;   // of one that wants to run
 constexpr double kStillCpu = 0.1;     // at most
 constexpr double kPollingCpu = 0.3;   // at most, of polling with pauses in a call that Python names
 constexpr std::int64_t kWorkingIo = 1'000'000;  // bytes during the inspection
@@ -89,12 +90,19 @@ bool loops(const RankReading& reading) {
          lines.size() <= kMostLoopLines;
 }
 
+bool is_crowded(const HostView* host) {
+  return host != nullptr && host->processors >= 1 && host->load > host->processors;
+}
+
 // On a host with more to do than processors a rank that works gets less of one.
 double working_cpu(const HostView* host) {
-  if (host == nullptr || host->processors < 1 || !(host->load > host->processors)) {
-    return kWorkingCpu;
-  }
+  if (!is_crowded(host)) return kWorkingCpu;
   return std::max(kWorkingCpu * host->processors / host->load, kChangingCpu);
+}
+
+// It wants to run, and others take nearly all of the processors.
+bool waits_for_processor(const RankReading& reading) {
+  return is_crowded(reading.host_view) && reading.main->state == "R" && reading.cpu >= kScarceCpu;
 }
 
 template <class Test>
@@ -131,7 +139,7 @@ Activity activity_of(RankReading& reading) {
     return Activity::kLoops;
   }
   const bool works = reading.cpu >= working_cpu(reading.host_view) ||
-                     reading.io_bytes > kWorkingIo ||
+                     reading.io_bytes > kWorkingIo || waits_for_processor(reading) ||
                      (reading.cpu >= kChangingCpu && places_differ(*reading.view));
   if (!works && explains([](const Process& process) { return process.state == "D"; })) {
     return Activity::kUninterruptible;

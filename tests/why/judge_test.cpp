@@ -102,6 +102,18 @@ TEST(Judge, NamesRanksThatOthersWaitFor) {
        Kind::kWaiting,
        false,
        {}},
+      {"wants to run on a crowded host",
+       [] {
+         Builder scene = missing(34).doing(3, "R", "", 0.0996);
+         inspect::HostView& host = scene.scene().hosts["n4"];
+         host.processors = 2;
+         host.load = 13;
+         return scene;
+       },
+       Kind::kWorking,
+       false,
+       {},
+       "rank 3 (n4) computes (10 % of a processor"},
       {"file lock",
        [] { return missing(40).doing(3, "S", "lock of /tmp/lock"); },
        Kind::kWaitsForLock,
