@@ -46,9 +46,7 @@ struct RankEnd {
   int rank = 0;
   int status = 0;  // raw wait status of the program
   std::string failure =
-      // Why the program could not be started; empty if it was. If not empty, `status` is exit code
-      // 126 or 127.
-      {};
+      {};  // why the program could not be started; then `status` is exit 126 or 127
   double time_s = 0;
   double user_s = 0;  // rusage of the program and its children
   double system_s = 0;
