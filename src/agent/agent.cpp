@@ -191,7 +191,7 @@ Result<void> serve(Channel& launcher, const Order& hello) {
     handout.activated = tell_facts(launcher, hello);
   }
   MUSTER_TRY(const auto next, await_decision(launcher, folder, handout));
-  // `muster check` needs nothing more.
+  // Only `muster check` has no folder, and it needs nothing more.
   if (folder.empty()) return {};
   if (!next || next->kind != Order::Kind::kBegin) {
     // The run was rejected, or (`keep`) the user will start it by hand.

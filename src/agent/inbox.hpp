@@ -1,7 +1,6 @@
 // Splits the bytes of a connection into messages. A message is a line, which may announce a payload
-// that follows it: "\x1e5 LINE
-// HELLO". A host's shell may print text before the first message, but nothing that begins with this
-// byte. Pure.
+// that follows it: "\x1e5 LINE\nHELLO". A host's shell may print text before the first message, but
+// nothing that begins with this byte. Pure.
 #pragma once
 
 #include <cstddef>

@@ -50,7 +50,7 @@ void dismiss_warden(const std::string& folder) {
 
 Result<void> end_one(const std::string& run_id) {
   MUSTER_TRY(const std::string folder, run_folder(run_id));
-  if (!sys::exists(folder)) return {};  // its warden removed it, so nothing is left
+  if (!sys::exists(folder)) return {};  // the run's warden removed it, so nothing is left
   (void)sys::write_file(folder + "/" + kOverMark, "", 0600);
   dismiss_warden(folder);
   const auto starts = recorded_starts(folder);

@@ -44,7 +44,7 @@ pid_t parent_of(pid_t pid) {
 bool is_in_exec(pid_t pid) {
   char first = 0;
   const bool has_program = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), &first, 1) > 0;
-  return has_program && read_proc(pid, "cmdline").empty();  // else a zombie or a kernel thread
+  return has_program && read_proc(pid, "cmdline").empty();  // false for a zombie or a kernel thread
 }
 
 // A process in the middle of exec shows no variables yet, so this waits until exec is done. On a

@@ -20,8 +20,9 @@ struct Launch {
   int out;
   int err;
   const SignalGuard& signals;
-  // This process and its children may read the program's stack even where the kernel allows that
-  // only to a parent (ptrace_scope 1 of the Yama module). 0: no process gets this permission.
+  // PID of a process that may, like its children, read the program's stack even where the kernel
+  // allows that only to a parent (ptrace_scope 1 of the Yama module). 0: no process gets this
+  // permission.
   pid_t inspector = 0;
 };
 

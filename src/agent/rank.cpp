@@ -233,7 +233,7 @@ int Front::run() {
     if (watched[0].revents != 0) handle_signals();
     if (!socket_.valid()) look_after_runner();
   }
-  (void)::waitpid(runner_, nullptr, 0);  // it exits right after sending the status
+  (void)::waitpid(runner_, nullptr, 0);  // the runner exits right after sending the status
   return *status_;
 }
 

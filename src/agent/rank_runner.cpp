@@ -296,7 +296,8 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
                 signals.get(), std::move(out.our_end), std::move(err.our_end));
   runner.run();
   rusage usage{};
-  (void)send_note(front, {.kind = Note::Kind::kProgram, .value = 0});  // its PID may now be reused
+  // The program's PID may now be reused.
+  (void)send_note(front, {.kind = Note::Kind::kProgram, .value = 0});
   if (::wait4(launched.pid, &end.status, 0, &usage) < 0) {
     return unexpected(system_error("cannot learn how the program ended"));
   }
@@ -318,7 +319,7 @@ Result<int> run_rank(const RankJob& job, const SignalGuard& guard, RankVoice& vo
   if ((end.timed_out || end.cut_off) && has_others) leave_time_for_evidence(job.files, front);
   if (is_orphan(voice, job.files)) {
     for (const ProcessId& engine : engine_daemons(job.files.run_id(), {&start, 1})) {
-      send_signal(engine, SIGKILL);  // its launcher cannot tell it to exit
+      send_signal(engine, SIGKILL);  // the engine's launcher cannot tell it to exit
     }
   }
   return end.status;

@@ -40,7 +40,7 @@ bool is_by_network(int error) {
 // The result of a call that never connected, from its last error; 0 means that no reply came.
 Reached verdict_on(int error) {
   if (error == 0 || error == ETIMEDOUT) return Reached::kTimedOut;
-  // Else this host lacks a resource.
+  // Other errors mean that this host lacks a resource.
   return is_by_network(error) ? Reached::kNoRoute : Reached::kUntried;
 }
 

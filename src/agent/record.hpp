@@ -56,7 +56,7 @@ struct RankEnd {
   int left_over = 0;       // descendants that were killed after the program's end
   bool by_engine = false;  // ended by the engine or muster because of another rank
   bool timed_out = false;  // gave up waiting for other ranks, by its last output
-  bool cut_off = false;    // its connection to another rank broke, by its last output
+  bool cut_off = false;    // lost its connection to another rank, by its last output
   // The kernel had just killed a process on this host because memory ran out.
   bool memory_ran_out = false;
 };

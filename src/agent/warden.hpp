@@ -78,7 +78,7 @@ class Warden {
   Clock::time_point next_beat_;
   double orphan_after_s_ = 60;
   bool ending_ = false;
-  // We told the ranks to end.
+  // Whether the warden has told the ranks to end.
   bool told_to_end_ = false;
   int had_to_end_ = 0;
   Clock::time_point kill_at_;

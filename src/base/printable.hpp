@@ -11,10 +11,7 @@ namespace muster {
 // every byte that is not UTF-8.
 [[nodiscard]] std::string printable(std::string_view text);
 
-// The same for several lines: keeps '
-// ', and turns "\r
-// " into '
-// '.
+// Like printable, for text of several lines: keeps '\n', and turns "\r\n" into '\n'.
 [[nodiscard]] std::string printable_lines(std::string_view text);
 
 }  // namespace muster

@@ -9,7 +9,7 @@ namespace muster {
 // For messages, whose sizes are powers of two: "8 B", "1 KiB", "1.5 MiB". At most four digits.
 [[nodiscard]] std::string size_text(std::int64_t bytes);
 
-// The same in short, for the axis of a chart: "8", "1K", "1.5M".
+// Like size_text, in a short form for the axis of a chart: "8", "1K", "1.5M".
 [[nodiscard]] std::string short_size(std::int64_t bytes);
 
 // For a host's memory: "512 MiB", "15.6 GiB".

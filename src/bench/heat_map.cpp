@@ -139,7 +139,8 @@ std::string values_of(const Grid& grid) {
 std::string names_of(const Grid& grid, const std::vector<bool>& suspect) {
   const auto shown = [&](int i, double apart, double cell) {
     const int each = std::max(1, static_cast<int>(std::ceil(apart / cell)));
-    if (suspect[i]) return true;  // its neighbours make room below
+    // Suspects' names are always shown, and their neighbours' left out below.
+    if (suspect[i]) return true;
     const int from = std::max(0, i - each + 1), to = std::min(grid.count, i + each);
     return i % each == 0 &&
            std::find(suspect.begin() + from, suspect.begin() + to, true) == suspect.begin() + to;
@@ -152,7 +153,7 @@ std::string names_of(const Grid& grid, const std::vector<bool>& suspect) {
       svg += fmt::format("<text{} x=\"{:.5g}\" y=\"{:.5g}\" text-anchor=\"end\">{}</text>\n", look,
                          grid.left - 8, grid.y(i) + grid.height / 2 + 4.5, name);
     }
-    if (!shown(i, 22, grid.width)) continue;  // these names are drawn at an angle
+    if (!shown(i, 22, grid.width)) continue;  // names of columns are drawn at an angle
     const double x = grid.x(i) + grid.width / 2 + 4, y = grid.top - 8;
     svg += fmt::format(
         "<text{0} x=\"{1:.5g}\" y=\"{2:.5g}\" transform=\"rotate(-45 {1:.5g} {2:.5g})\">"

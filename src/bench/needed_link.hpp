@@ -13,7 +13,7 @@ namespace muster::bench {
 struct NeededLink {
   // On `hosts` hosts: the all-reduce of the gradients must be hidden behind the backward pass.
   double replicated = 0;
-  double replicated_many = 0;  // the same in the limit of many hosts
+  double replicated_many = 0;  // like `replicated`, in the limit of many hosts
   // With ZeRO-3 or FSDP: parameters are gathered twice and gradients scattered once.
   double sharded = 0;
   double sharded_many = 0;

@@ -396,7 +396,8 @@ that of iterations one behind the other, which may overlap. 1 Gbit/s is 125,000,
 
 std::string page_html(const Results& results) {
   const std::string title = "muster bench: " + results.kind;
-  // This policy keeps the browser from loading or running anything, even if a text were not
+  // The content security policy keeps the browser from loading or running anything, even if a text
+  // were not escaped.
   // escaped.
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -113,7 +113,7 @@ struct HostFacts {
   std::string os = {};
   std::string kernel = {};
   std::string cpu = {};
-  int cores = 0;  // that ranks may use
+  int cores = 0;  // how many cores ranks may use
   std::int64_t memory_bytes = 0;
   int ranks = 0;
   std::string interface = {};
@@ -125,7 +125,7 @@ struct HostFacts {
 
 struct Results {
   std::string kind;          // "collectives", "pairs", "ddp"
-  std::string muster;        // its version
+  std::string muster;        // version of muster
   std::string when;          // UTC, "2026-11-15T21:43:19Z"
   std::string command;       // as the user typed it
   std::string engine;        // "Open MPI 5.0.11"; of several starts, the first

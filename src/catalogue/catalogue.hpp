@@ -11,8 +11,8 @@
 namespace muster::catalogue {
 
 enum class Kind {
-  kCause,        // its lines name a root cause
-  kConsequence,  // its lines follow from another failure
+  kCause,        // a line that matches names a root cause
+  kConsequence,  // a line that matches follows from another failure
   kBenign,       // healthy jobs print it too
 };
 

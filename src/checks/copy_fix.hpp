@@ -11,7 +11,8 @@ namespace muster::checks {
 // '/' and for a file of the system, advises installing it instead.
 [[nodiscard]] std::string copy_fix(const Scene& scene, const std::string& file);
 
-// The same for a file that this machine has and other hosts lack, perhaps because `run --sync` did
+// Like copy_fix, for a file that this machine has and other hosts lack, perhaps because `run
+// --sync` did not copy it.
 // not copy it.
 [[nodiscard]] std::string missing_fix(const Scene& scene, const std::string& file);
 

@@ -32,7 +32,7 @@ bool has_rdma_device(const facts::Facts& host, std::string_view name) {
 // Whether the host has the interface or device to which this entry of the variable refers.
 bool is_there(const facts::Facts& host, std::string_view variable, std::string_view name) {
   if (variable == "UCX_NET_DEVICES") {
-    // Without the port of "mlx5_0:1".
+    // Removes the port, as in "mlx5_0:1".
     const std::string_view device = name.substr(0, name.find(':'));
     return name == "all" || has_device(host, device, false) || has_rdma_device(host, device);
   }

@@ -74,7 +74,7 @@ Finding raised_limit(std::string_view id, const Participant& host, const std::st
   return {
       .id = std::string(id),
       .hosts = {host.name()},
-      // With -O stop and unlike with -O exit, a run that is using the connection keeps it.
+      // A run that uses the connection keeps it after -O stop, but would lose it after -O exit.
       .fix = fmt::format("{}\nthe new limit applies to new logins; muster's open connection to a "
                          "host keeps the old limit until you close it, with one command per "
                          "host:\n  ssh -o ControlPath=~/.ssh/muster/cm/%C -O stop HOST",

@@ -19,7 +19,7 @@ struct Participant {
   [[nodiscard]] const std::string& name() const { return placement->host; }
 };
 
-// In the cluster's order. Cost: linear in hosts.
+// Returns the participants in the cluster's order. Cost: linear in hosts.
 [[nodiscard]] std::vector<Participant> participants(const Scene& scene);
 
 using SurveysByName = std::unordered_map<std::string_view, const facts::Survey*>;

@@ -114,7 +114,7 @@ Findings find_program(const Scene& scene) {
   // Find_script compares the script itself.
   const bool is_script = script && script->word == word_of(scene);
   const std::vector<Participant> hosts = participants(scene);
-  const auto other_python = hosts_of_other_python(hosts);  // these are reported by find_software
+  const auto other_python = hosts_of_other_python(hosts);  // find_software reports these
   for (const Participant& host : hosts) {
     if (!host.facts->program) continue;
     const facts::Program& program = *host.facts->program;

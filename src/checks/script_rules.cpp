@@ -111,7 +111,7 @@ std::string content_of(const Script& script) {
   return sys::hash_text(text);
 }
 
-// For a script that the launcher does not have. Compares the hosts with each other.
+// Compares the hosts' copies of the script with each other, because the launcher does not have it.
 Findings copies_that_differ(const Scene& scene, const PythonCode& code, const Copies& copies) {
   HostGroups contents;
   std::map<std::string, const Script*> examples;  // by content

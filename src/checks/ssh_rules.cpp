@@ -70,7 +70,7 @@ std::string fix_on_host(const facts::FileMode& file, const Participant& host,
   return owner_fix(*host.facts, file, bundle_owner, worker_folder(host.name()));
 }
 
-// For one file. The caller sets `hosts`.
+// Makes a finding about one file. The caller sets `hosts`.
 Finding refused_file(const facts::FileMode& file) {
   return {
       .id = std::string(is_server_side(file.path) ? kSshStrictModes : kSshKeyMode),
@@ -92,7 +92,7 @@ Findings find_unreachable(const Scene& scene) {
     const bool is_known = found != by_name.end();
     const Error& error = is_known ? found->second->facts.error() : untold;
     const std::string id = is_known ? found->second->failure_id : std::string();
-    // Without the hint, which may contain the host's name, as in "try: ssh n2 true".
+    // Leave out the hint, which may contain the host's name, as in "try: ssh n2 true".
     groups.add(fmt::format("{}\n{}", id, error.what), placement.host);
     if (groups.all().size() > first.size()) first.emplace_back(id, &error);
   }

@@ -517,7 +517,7 @@ Result<Line> read_bench_line(const Words& words, const Flags& own) {
                             "muster bench all-reduce|all|pairs|ddp FLAGS"));
   }
   const std::string what = arguments == 0 ? "" : words[1];
-  // These two only read files, so flags of other launchers make no sense here.
+  // `compare` and `show` only read files, so flags of other launchers make no sense here.
   if (what == "compare" || what == "show") return split_at_dashes(words);
   return in_own_words_after(arguments, words, own);
 }

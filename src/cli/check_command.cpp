@@ -21,7 +21,7 @@ struct CheckOptions {
   JobOptions job;
   bool json = false;
   bool save = false;
-  bool force = false;  // also save hosts that have errors
+  bool force = false;  // save the state of hosts that have errors, too
 };
 
 // What was decided and why, one line per decision.

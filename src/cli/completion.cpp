@@ -174,7 +174,7 @@ class LineReader {
     const std::string word =
         option.get_positional() ? option.get_name(true) : trainflags::value_word(option);
     const CLI::App* parent = command_->get_parent();
-    // These take the lab's hosts, not the user's.
+    // Commands of `muster lab` take the lab's hosts, not the user's.
     const bool in_lab = parent != nullptr && parent->get_parent() != nullptr;
     for (const ValueKind& kind : kValueKinds) {
       const bool fits = kind.word == word && !(in_lab && kind.wanted == Wanted::kHosts);

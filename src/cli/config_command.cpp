@@ -66,7 +66,7 @@ void add_values(const CLI::App& command, const hosts::Config& config, Effects& e
   }
 }
 
-// Where each variable comes from. Leaves out those that muster always passes.
+// Finds out where each variable comes from. Leaves out those that muster always passes.
 std::unordered_map<std::string, std::string> variable_origins(const JobOptions& options) {
   std::unordered_map<std::string, std::string> origins;
   for (const hosts::Variable& one : options.cluster.file->variables) {

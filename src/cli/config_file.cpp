@@ -60,7 +60,8 @@ std::string beside(const std::string& file, const std::string& path) {
   return std::filesystem::path(file).parent_path() / path;
 }
 
-// These files must be as trustworthy as muster.yaml, because a variable such as LD_PRELOAD can run
+// Files with variables must be as trustworthy as muster.yaml, because a variable such as LD_PRELOAD
+// can run code.
 // code.
 Result<void> add_files(const std::string& file, const hosts::Setting& setting,
                        std::vector<hosts::Variable>& variables) {

@@ -16,10 +16,10 @@ namespace muster::cli {
 struct Flag {
   std::string_view names;             // the spellings that --help shows: "-H,--hosts,--host,-w"
   std::string_view value = {};        // what --help calls its value; empty if it takes none
-  std::string_view group = {};        // its heading in --help; empty: "Other flags"
+  std::string_view group = {};        // heading in --help; empty: "Other flags"
   std::string_view foreign = {};      // spellings of other launchers, separated by blanks
   std::string_view if_left_out = {};  // the value if the flag is given without one
-  bool secret = false;                // its value is NAME=SECRET; muster stores only NAME
+  bool secret = false;                // the value is NAME=SECRET; muster stores only NAME
   bool kept = true;                   // stored with the run, for --again
   bool in_slurm_job = true;           // passed on to the `muster run` inside the Slurm job
   bool beside_again = false;          // may be combined with --again, and replaces the stored flag

@@ -61,7 +61,7 @@ using ReadLine = Result<Line>(const Words& words, const Flags& own);
 // Fails if a flag is unknown or asks for something that muster cannot do.
 [[nodiscard]] Result<Line> in_own_words(const Words& words, const Flags& own);
 
-// The same for a command with `arguments` words before its flags.
+// Like in_own_words, for a command with `arguments` words before its flags.
 [[nodiscard]] Result<Line> in_own_words_after(std::size_t arguments, const Words& words,
                                               const Flags& own);
 
@@ -70,10 +70,11 @@ using ReadLine = Result<Line>(const Words& words, const Flags& own);
 
 [[nodiscard]] bool asks_for_help(const Words& words);  // right after the command's name
 
-// The same split for a command that accepts no flags of other launchers.
+// Splits words and program like in_own_words, for a command that accepts no flags of other
+// launchers.
 [[nodiscard]] Line split_program(const Words& words, const Flags& own);
 
-// For a command whose program can only follow "--".
+// Splits words and program at "--", for a command whose program can only follow "--".
 [[nodiscard]] Line split_at_dashes(const Words& words);
 
 }  // namespace muster::cli

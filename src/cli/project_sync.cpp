@@ -27,7 +27,7 @@ std::string newer_text(const std::vector<std::string>& names) {
   return fmt::format("; kept because the host's copy is newer: {}{}", fmt::join(first, ", "), more);
 }
 
-// Empty if there is nothing worth a line.
+// Describes the outcome in one line. Empty if it is not worth a line.
 std::string outcome_text(const remote::Outcome& outcome, bool also_unchanged) {
   if (remote::is_shared(outcome))
     return also_unchanged ? "same directory as on this machine; nothing copied" : "";

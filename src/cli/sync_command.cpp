@@ -96,7 +96,7 @@ void print_changes(bool dry_run, std::span<const remote::Outcome> outcomes) {
 int conclude(bool dry_run, std::vector<remote::Outcome> outcomes) {
   print_changes(dry_run, outcomes);
   for (remote::Outcome& outcome : outcomes) {
-    // Not an error, because another host has the file.
+    // No failure, because another host has the file.
     if (remote::has_nothing(outcome)) outcome.ended->code = 0;
   }
   sys::write_err(remote::failures_text(outcomes));

@@ -51,7 +51,7 @@ Result<void> check(std::string_view flag, std::string_view value, const Refusal&
   return refused(flag, value, *refusal);
 }
 
-// The same for a flag that is optional.
+// Like check, for a flag that is optional.
 Result<void> check_given(std::string_view flag, std::string_view value,
                          Refusal (*refuse)(std::string_view)) {
   if (value.empty()) return {};

@@ -76,9 +76,9 @@ struct Kind {
   // Its launcher starts the ranks of every MPI with the same `pmi`. Otherwise only those of its own
   // major version.
   bool fits_all_versions = false;
-  // Of an MPI: how its ranks talk to a resource manager that starts them.
+  // For an MPI: how its ranks talk to a resource manager that starts them.
   std::string_view pmi = {};
-  // The flag with which a resource manager that can start ranks of any MPI takes a `pmi`.
+  // For a resource manager that can start ranks of any MPI: its flag that takes a `pmi`.
   std::string_view pmi_flag = {};
 
   bool comes_with_pytorch = false;  // every host has its own, of the same version as PyTorch

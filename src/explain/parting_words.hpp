@@ -45,7 +45,7 @@ class PartingWordsOfRanks {
 
  private:
   struct Seen {
-    PartingWords last;  // its text is empty if there is no line yet
+    PartingWords last;  // has an empty text if there is no line yet
     bool is_explained = false;
     bool is_over = false;  // ignore further lines
   };

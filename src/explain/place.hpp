@@ -8,7 +8,7 @@ namespace muster::explain {
 
 struct Place {
   std::string file;  // as the user named it
-  // From 1. 0 if unknown, because earlier lines were not counted.
+  // Counted from 1. 0 if unknown, because earlier lines were not counted.
   std::uint64_t line = 0;
 };
 

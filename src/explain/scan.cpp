@@ -61,7 +61,7 @@ std::string shown(std::string_view text) {
   return printable(plain) + (text.size() > kLongestShown ? "..." : "");
 }
 
-// The same text for all lines that differ only in numbers.
+// Replaces each number by '#', so that lines that differ only in numbers give the same text.
 std::string shape_of(std::string_view text) {
   constexpr std::size_t kLongest = 200;
   std::string shape;
@@ -225,7 +225,7 @@ class Scan::State {
       }
     }
     if (is_abort) return parting_words_.take_abort(origin, aborted);
-    if (in_paragraph && matches.empty()) return;  // its lines were taken one by one already
+    if (in_paragraph && matches.empty()) return;  // the lines of the paragraph were taken already
     parting_words_.take(origin, text, meaning, place_of(line_), evidence_.lines);
   }
 
@@ -238,7 +238,7 @@ class Scan::State {
     SeenFailure& seen = evidence_.failures[found->second];
     const auto same = std::find_if(seen.first.begin(), seen.first.end(),
                                    [&](const auto& one) { return one.origin == origin; });
-    if (in_paragraph) {  // its lines were counted already, but the whole may have more values
+    if (in_paragraph) {  // the lines were counted already, but together they may show more values
       if (same != seen.first.end()) same->values.merge(matcher_.values_of(match, text));
       if (!is_new) return;
     }
@@ -295,8 +295,8 @@ class Scan::State {
               [](const Oddity& a, const Oddity& b) { return a.order < b.order; });
   }
 
-  // If an exception that is only a consequence was raised while another one was handled, adds that
-  // one too.
+  // Adds the exception. If it is only a consequence, and was raised while another exception was
+  // handled, adds that other exception too.
   void add(const Exception& exception) {
     const Match match = telling_match(exception.said);
     if (exception.first && match.failure != nullptr &&

@@ -68,7 +68,7 @@ int count_cores(const std::string& root) {
   std::set<std::string> cores;
   for (const std::string& name : names_in(root + "/cpu")) {
     if (!name.starts_with("cpu") || !number<int>(std::string_view(name).substr(3))) continue;
-    // The same list for all threads of a core.
+    // This list is the same for all threads of a core.
     std::string threads = first_line(root + "/cpu/" + name + "/topology/thread_siblings_list");
     if (!threads.empty()) cores.insert(std::move(threads));
   }

@@ -17,8 +17,9 @@ namespace muster::facts {
 // Restrictions on an IPv6 address, as the kernel reports them.
 // A privacy address that is replaced soon.
 inline constexpr std::string_view kTemporary = "temporary";
-inline constexpr std::string_view kDeprecated = "deprecated";  // its network is going away
-inline constexpr std::string_view kTentative = "tentative";    // cannot be used yet
+// The network of the address is going away.
+inline constexpr std::string_view kDeprecated = "deprecated";
+inline constexpr std::string_view kTentative = "tentative";  // cannot be used yet
 // Cannot be used, because another host has it.
 inline constexpr std::string_view kDuplicate = "duplicate";
 
@@ -155,7 +156,8 @@ struct Torch {
   std::string version;   // "2.13.0+cpu", of the torch beside it; empty: not found
   // OpenMP threads that torch would use: OMP_NUM_THREADS, or else the cores that it may use.
   int threads = 0;
-  // These describe the torch that the program imports, or else the one beside torchrun.
+  // `uses_gpus` to `backends` describe the torch that the program imports, or else the one beside
+  // torchrun.
   std::optional<bool> uses_gpus = std::nullopt;  // whether it was built for CUDA or ROCm
   // Version for which it was built: "12.4"; empty: none.
   std::string cuda = {};
@@ -163,7 +165,7 @@ struct Torch {
   std::string xpu = {};   // for Intel's GPUs: "20250101"
   // In addition to PyTorch's usual ones: "ccl", "xccl".
   std::vector<std::string> backends = {};
-  // These are only read on hosts with GPUs.
+  // `nccl` and `ofi_plugin` are only read on hosts with GPUs.
   std::string nccl = {};        // version of NCCL or RCCL
   std::string ofi_plugin = {};  // version of NCCL's libfabric plugin, or its path
 };
@@ -227,7 +229,7 @@ struct NotSeen {
 
 struct Environment {
   bool activated = false;    // an activation was requested and succeeded
-  std::string failure = {};  // its output if it failed
+  std::string failure = {};  // the activation's output if it failed
   std::map<std::string, std::string>
       seen;  // values of the variables that name folders: PATH, LD_LIBRARY_PATH, ...
   std::map<std::string, std::string>

@@ -76,7 +76,7 @@ struct GpuDrivers {
   std::string rocm = {};
   std::string intel = {};  // "i915" or "xe"
   int nvswitches = 0;
-  // Whether it runs; nothing: unknown or not needed.
+  // Whether the fabric manager of NVSwitches runs; nothing if unknown or not needed.
   std::optional<bool> fabric_manager = std::nullopt;
 };
 

@@ -22,7 +22,7 @@ struct GpuSources {
   std::chrono::milliseconds deadline = std::chrono::seconds(6);
 };
 
-// For this host, using PATH from the environment.
+// The sources of this host, using PATH from the environment.
 [[nodiscard]] GpuSources gpu_sources(std::chrono::milliseconds deadline);
 
 struct GpuReport {

@@ -82,7 +82,7 @@ std::vector<std::string> parse_ahosts(std::string_view text) {
 }
 
 bool locks_without_limit(std::string_view status, std::string_view uid_map) {
-  constexpr unsigned kIpcLock = 14;  // its bit number in a set of capabilities
+  constexpr unsigned kIpcLock = 14;  // number of the bit in a set of capabilities
   constexpr std::string_view kEffective = "CapEff:";
   const auto map = words(uid_map);
   if (map.size() != 3 || map[0] != "0" || map[1] != "0" || map[2] != "4294967295") return false;

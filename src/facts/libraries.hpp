@@ -21,7 +21,7 @@ struct LoadedLibrary {
 
 struct Libraries {
   std::vector<LoadedLibrary> loaded = {};  // without the loader, and without the vDSO
-  std::string libmpi = {};                 // its path; empty if none is loaded
+  std::string libmpi = {};                 // path of the libmpi; empty if none is loaded
   std::vector<std::string> missing = {};   // names
 };
 

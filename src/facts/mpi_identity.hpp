@@ -17,7 +17,7 @@ struct MpiIdentity {
 // MPICH.
 [[nodiscard]] MpiIdentity identify_mpi(std::string_view constants);
 
-// The same for a file. Not recognised if it cannot be read or is not an ELF file.
+// Like identify_mpi, for a file. Not recognised if the file cannot be read or is not an ELF file.
 [[nodiscard]] MpiIdentity identify_mpi_file(const std::string& path);
 
 // Takes the output of `mpirun --version`.

@@ -148,7 +148,7 @@ void add_untaken(const GpuSources& sources, const std::vector<PciDevice>& device
   }
 }
 
-// Nothing if that cannot be seen.
+// Whether the fabric manager of NVSwitches runs; nothing if that cannot be seen.
 std::optional<bool> fabric_manager_runs(const GpuSources& sources) {
   for (const std::string& name : names_in(sources.proc)) {
     if (!number<int>(name)) continue;

@@ -12,7 +12,7 @@
 namespace muster::hosts {
 
 struct Allocation {
-  std::string job;          // its number, as text
+  std::string job;          // number of the Slurm job, as text
   std::vector<Host> hosts;  // in Slurm's order; slots are the requested tasks
 };
 

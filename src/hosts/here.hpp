@@ -8,7 +8,7 @@
 namespace muster::hosts {
 
 struct Here {
-  std::string name;                         // its hostname, with or without domain
+  std::string name;                         // hostname of this machine, with or without domain
   std::vector<std::string> addresses = {};  // of its interfaces
 };
 

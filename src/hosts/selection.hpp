@@ -22,7 +22,8 @@ struct Selection {
 // since that is most likely a typing mistake.
 [[nodiscard]] Result<std::vector<Host>> include(std::vector<Host> hosts, const Selection& wanted);
 
-// The same for hosts to leave out. Fails if no host is left.
+// Removes the selected hosts. An Error names a selected host that does not exist. Fails if no host
+// is left.
 [[nodiscard]] Result<std::vector<Host>> exclude(std::vector<Host> hosts, const Selection& unwanted);
 
 }  // namespace muster::hosts

@@ -27,7 +27,7 @@ struct YamlEntry {
   std::vector<YamlEntry> entries = {};  // only if is_map
 };
 
-// In the order of the file. Keys in a map are unique. Does not throw.
+// Returns the entries in the order of the file. Keys in a map are unique. Does not throw.
 [[nodiscard]] Result<std::vector<YamlEntry>> parse_yaml_map(const Source& source);
 
 }  // namespace muster::hosts

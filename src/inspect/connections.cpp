@@ -159,7 +159,7 @@ Result<sys::Fd> ask_for_sockets(std::uint8_t family) {
   question.body.sdiag_family = family;
   question.body.sdiag_protocol = IPPROTO_TCP;
   question.body.idiag_ext = 1U << (INET_DIAG_INFO - 1);
-  question.body.idiag_states = ~(1U << kTimeWait);  // these belong to no process
+  question.body.idiag_states = ~(1U << kTimeWait);  // sockets in this state belong to no process
   if (::send(fd.get(), &question, sizeof question, 0) < 0) {
     return unexpected(system_error("cannot ask the kernel for its sockets"));
   }

@@ -12,7 +12,7 @@ namespace muster::inspect {
 using Clock = std::chrono::steady_clock;
 using Deadline = Clock::time_point;
 
-// Never negative.
+// The time until the deadline, never negative.
 [[nodiscard]] inline std::chrono::milliseconds time_left(Deadline deadline) {
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now());
   return std::max(left, std::chrono::milliseconds(0));

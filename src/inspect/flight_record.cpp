@@ -125,7 +125,7 @@ double seconds_of_ns(const Json& json) {
 
 struct Parsed {
   std::map<GroupKey, Recorded> groups;
-  // By the number that PyTorch gives the group in this process.
+  // Keys of the groups, by the number that PyTorch gives a group in this process.
   std::map<std::int64_t, GroupKey> keys;
 };
 

@@ -128,7 +128,7 @@ std::vector<std::string> full_disks(std::span<const pid_t> pids) {
   for (const std::string& folder : folders) {
     struct statvfs status{};
     if (folder.empty() || ::statvfs(folder.c_str(), &status) != 0) continue;
-    if ((status.f_flag & ST_RDONLY) != 0) continue;  // these are always full
+    if ((status.f_flag & ST_RDONLY) != 0) continue;  // read-only file systems are always full
     if (status.f_fsid != 0 && !seen.insert(status.f_fsid).second) continue;
     const bool is_root = ::geteuid() == 0;  // root may use the reserved space too
     const std::uint64_t blocks = is_root ? status.f_bfree : status.f_bavail;

@@ -44,13 +44,13 @@ struct Operation {
 
 // A process group, as this rank knows it.
 struct Group {
-  std::string name;              // the same on all members
+  std::string name;              // equal on all members of the group
   std::string description = {};  // "default_pg"
   std::string backend = {};      // "gloo", "mpi", "nccl"
   std::vector<int> ranks = {};   // global ranks of its members; empty: unknown
   std::int64_t begun = 0;        // number of collectives that have begun
   std::int64_t done = 0;
-  std::int64_t begun_before = 0;  // the same at the start of the inspection
+  std::int64_t begun_before = 0;  // like `begun`, at the start of the inspection
   std::int64_t done_before = 0;
   double longest_gap_s = 0;  // between the starts of two consecutive collectives
   // The latest ones, the oldest first: at most kMostOperations, plus all that are not completed.

@@ -13,7 +13,7 @@
 
 namespace muster::inspect {
 
-// The times at which things happen. The same for all ranks.
+// The times at which things happen. They are the same for all ranks.
 struct Schedule {
   Deadline second_look = {};
   Deadline tools_end = {};  // then py-spy and eu-stack are killed
@@ -79,7 +79,7 @@ class RankWatch {
   std::string why_no_pyspy_;    // end of a sentence
   bool has_traceback_ = false;  // false once the recorder failed to give one
   std::vector<Group> groups_before_;
-  std::vector<std::string> handlers_;  // those that have answered
+  std::vector<std::string> handlers_;  // the handlers that have answered
   int failed_samples_ = 0;
 };
 

@@ -91,7 +91,7 @@ Recorders::Recorders(const std::string& folder, std::span<const pid_t> ours) {
   if (names.size() > kMostSockets) names.resize(kMostSockets);
   for (const std::string& name : names) {
     const sys::Fd fd = connect_in(folder_.get(), name);
-    if (!fd.valid()) continue;  // its process has ended
+    if (!fd.valid()) continue;  // the process has ended
     const pid_t pid = peer_of_ours(fd.get());
     if (std::ranges::find(ours, pid) != ours.end()) list_.push_back({.name = name, .pid = pid});
   }

@@ -36,7 +36,8 @@ using TargetOf = std::function<std::string(int fd)>;
 [[nodiscard]] std::string describe(const SystemCall& call, Machine machine,
                                    const TargetOf& target_of, std::string_view waits_in);
 
-// The same from `waits_in` alone, if ptrace is not permitted. Empty if the function says nothing.
+// Like describe, but from `waits_in` alone, if ptrace is not permitted. Empty if that name is not
+// known.
 [[nodiscard]] std::string describe_place(std::string_view waits_in);
 
 // Whether a socket has a time limit: SO_RCVTIMEO or SO_SNDTIMEO. False if it is not a socket.

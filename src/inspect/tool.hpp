@@ -12,7 +12,7 @@ namespace muster::inspect {
 
 struct ToolAnswer {
   bool started = false;
-  bool timed_out = false;  // it was killed, or never got its turn to start
+  bool timed_out = false;  // the tool was killed, or never got its turn to start
   int status = 0;          // from waitpid
   std::string out = {};    // only the first MiB
   std::string err = {};    // only the first few KiB
@@ -24,8 +24,8 @@ struct ToolAnswer {
 [[nodiscard]] ToolAnswer run_tool(const std::vector<std::string>& argv,
                                   std::chrono::milliseconds most, Deadline deadline);
 
-// The same for a tool that attaches to the process as a debugger. A tool that fails or is killed
-// may leave the process stopped, so this resumes it unless it was stopped before.
+// Like run_tool, for a tool that attaches to the process as a debugger. A tool that fails or is
+// killed may leave the process stopped, so this resumes it unless it was stopped before.
 [[nodiscard]] ToolAnswer run_attached(const std::vector<std::string>& argv, pid_t pid,
                                       std::chrono::milliseconds most, Deadline deadline);
 

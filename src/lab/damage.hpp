@@ -13,7 +13,7 @@ namespace muster::lab {
 
 struct Damage {
   std::string_view name;
-  std::string_view argument;  // its name in --help; empty: none
+  std::string_view argument;  // name of the argument in --help; empty: none
   std::string_view what;      // one line for --help
   Result<void> (*apply)(Hardware& hardware, const std::string& argument);
 };

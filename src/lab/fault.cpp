@@ -181,7 +181,7 @@ Result<void> crash(const Spec& spec, int host) {
 
 Result<void> restart(const Spec& spec, int host) {
   if (const auto pid = node_pid(spec.name, host_name(host))) MUSTER_CHECK(end_process(*pid));
-  MUSTER_CHECK(remove_cables(spec, host));  // also if the host has ended by itself
+  MUSTER_CHECK(remove_cables(spec, host));  // needed even if the host has ended by itself
   MUSTER_CHECK(mend_hardware(spec, host));
   return start_hosts(spec, {&host, 1});
 }

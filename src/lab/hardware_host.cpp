@@ -179,7 +179,7 @@ Result<void> change_services(const Spec& spec, int host, const Hardware& before,
   if (!wanted.fabric_manager) {
     MUSTER_TRY(const int code, inside(spec, host_name(host), As::kRoot,
                                       [] { return end_processes_named("nv-fabricmanage"); }));
-    (void)code;  // it may have ended by itself
+    (void)code;  // the process may have ended by itself
     return {};
   }
   const auto nothing = []() -> Result<void> { return {}; };
@@ -281,7 +281,7 @@ Result<void> mend_hardware(const Spec& spec, int host) {
       for (const GpuProcess& process : gpu.processes) {
         MUSTER_TRY(const int code, inside(spec, host_name(host), As::kRoot,
                                           [&] { return ::kill(process.pid, SIGKILL); }));
-        (void)code;  // it may have ended by itself
+        (void)code;  // the process may have ended by itself
       }
     }
     MUSTER_CHECK(change(spec, host, before, wanted));

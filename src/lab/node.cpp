@@ -43,9 +43,8 @@ constexpr auto kSshdDeadline = std::chrono::seconds(60);
 constexpr auto kStartDeadline = std::chrono::seconds(60);
 constexpr auto kPollInterval = milliseconds(5);
 
-// "PID START
-// ", which identifies a process even if its PID is reused. Empty if there is no such process, or if
-// it is a zombie.
+// "PID START\n", which identifies a process even if its PID is reused. Empty if there is no such
+// process, or if it is a zombie.
 std::string process_line(pid_t pid) {
   const auto stat = sys::read_process_stat(pid);
   return stat && !stat->ended() ? fmt::format("{} {}\n", pid, stat->start_ticks) : "";

@@ -26,7 +26,7 @@ constexpr std::string_view kSwitch = "switch";
 // The first process of a node, if it is running.
 [[nodiscard]] std::optional<pid_t> node_pid(std::string_view lab, std::string_view node);
 
-// The same, or an Error which says that the host is down and how to start it.
+// Like node_pid, but fails if the host is down. The Error says how to start it.
 [[nodiscard]] Result<pid_t> first_process(const Spec& spec, std::string_view node);
 
 // The arguments that run `words` in the network namespace of process `pid`.
@@ -42,7 +42,7 @@ constexpr std::string_view kSwitch = "switch";
 // Runs `ip -batch -` with these lines on the switch.
 [[nodiscard]] Result<void> in_switch(std::string_view lab, const std::string& ip_lines);
 
-// The same for lines that may fail, such as the deletion of something that does not exist.
+// Like in_switch, for lines that may fail, such as the deletion of something that does not exist.
 void try_in_switch(std::string_view lab, const std::string& ip_lines);
 
 // Waits until the host's sshd listens on a socket other than `old_socket` (0: on any). Returns its
@@ -60,8 +60,8 @@ enum class As {
 [[nodiscard]] Result<int> inside(const Spec& spec, std::string_view node, As as,
                                  const std::function<int()>& action);
 
-// The same for a process that stays: returns when `prepare` has finished, and leaves `serve`
-// running without a terminal until the node ends. Returns its PID outside the node.
+// Like inside, for a process that stays: returns when `prepare` has finished, and leaves `serve`
+// running without a terminal until the node ends. Returns the PID of the process outside the node.
 [[nodiscard]] Result<pid_t> leave_inside(const Spec& spec, std::string_view node, As as,
                                          const std::function<Result<void>()>& prepare,
                                          const std::function<void()>& serve);

@@ -228,7 +228,7 @@ std::string gpu_table(const Hardware& hardware) {
   return table.text();
 }
 
-// The same form, with one value per process.
+// A table in the form of QueryTable, but with one value per process.
 std::string apps_table(const Hardware& hardware) {
   const auto row = [&](std::string_view names, std::string_view unit, const auto& value) {
     std::string text = fmt::format("{}\t{}", names, unit);

@@ -17,7 +17,7 @@ namespace muster::lab {
 struct MakeFolder {
   std::string path;
   mode_t mode = 0755;
-  uid_t owner = 0;  // also the number of the group
+  uid_t owner = 0;  // user id, and at the same time the group id
 };
 // A mount point. If it exists, its owner and mode stay unchanged.
 struct MakeMountPoint {

@@ -62,7 +62,8 @@ struct HostAddress {
 [[nodiscard]] std::string nic_name(const Spec& spec, int host, int nic);
 [[nodiscard]] std::string port_name(int host, int nic);  // the end of the cable at the switch
 [[nodiscard]] std::string bridge_name(int nic);
-// The same for the networks of the profile's cards, whose cables cannot be shaped.
+// Like port_name and bridge_name, for the networks of the profile's cards, whose cables cannot be
+// shaped.
 [[nodiscard]] std::string rail_port_name(int host, int rail);
 [[nodiscard]] std::string rail_bridge_name(int rail);
 // A shaped cable leads from the port through the wire process and the inner and outer interface to

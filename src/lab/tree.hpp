@@ -18,7 +18,7 @@ struct TreeEntry {
   friend bool operator==(const TreeEntry&, const TreeEntry&) = default;
 };
 
-// By absolute path. Folders are derived from the paths.
+// Entries by absolute path. Folders are derived from the paths.
 using Tree = std::map<std::string, TreeEntry>;
 
 // Changes what is below `folder` from `before` to `wanted` and touches nothing else. Files that

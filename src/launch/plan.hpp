@@ -62,7 +62,8 @@ struct Means {
 [[nodiscard]] Result<Plan> plan(const layout::Job& job, const layout::Layout& layout,
                                 const Means& means);
 
-// Without term_kills_ranks and counts_may_differ, which only the running muster needs.
+// The JSON form, without term_kills_ranks and counts_may_differ, which only the running muster
+// needs.
 [[nodiscard]] std::string to_json(const Plan& plan);  // one line
 [[nodiscard]] Result<Plan> parse_plan(const std::string& json);
 // A command line to paste, with variables in front. Several commands run at the same time.

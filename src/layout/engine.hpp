@@ -24,7 +24,7 @@ struct Version {
                                   std::string_view other_kind, std::string_view other_version);
 
 struct EngineChoice {
-  Engine engine;  // its kind is empty if none was found
+  Engine engine;  // `kind` is empty if no engine was found
   std::string why;
 };
 [[nodiscard]] EngineChoice choose_engine(const Job& job, std::span<const facts::Facts* const> hosts,

@@ -55,7 +55,7 @@ struct Engine {
 };
 
 struct Layout {
-  Engine engine;                      // its kind is empty if none was found
+  Engine engine;                      // `kind` is empty if no engine was found
   std::vector<Placement> placements;  // hosts that take part, in the cluster's order
   int ranks = 0;
   int min_hosts = 0;        // if less than all, torchrun continues with this many
@@ -64,7 +64,7 @@ struct Layout {
   // The network through which the launcher reaches the hosts, if it differs from `subnet`.
   std::string launcher_subnet = {};
   std::string launcher_interface = {};  // the launcher's interface there; empty: none
-  std::string launcher_address = {};    // its address
+  std::string launcher_address = {};    // address of that interface
   std::string master_address = {};
   int master_port = 0;
   int threads = 1;           // OMP_NUM_THREADS
@@ -76,7 +76,7 @@ struct Layout {
   std::vector<std::string> why = {};  // one sentence per decision, for people
 };
 
-// Without min_hosts and max_restarts, which describe how the engine is started.
+// The JSON form, without min_hosts and max_restarts, which describe how the engine is started.
 [[nodiscard]] std::string to_json(const Layout& layout);  // one line
 [[nodiscard]] Result<Layout> parse_layout(const std::string& json);
 
