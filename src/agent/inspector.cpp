@@ -29,10 +29,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStacksTake{3000};  // at most, after the window
+constexpr milliseconds kStacksTake{3000};  // longest time for stacks, after the window
 constexpr milliseconds kGlanceTakes{500};
 constexpr int kNiceOfGlance = 5;
-constexpr milliseconds kAnswerTakes{1000};  // on an overloaded host
+constexpr milliseconds kAnswerTakes{1000};  // longest time to answer, on an overloaded host
 
 milliseconds own_deadline(const Inspection& what) {
   return milliseconds(what.window_ms) + (what.stacks ? kStacksTake : kGlanceTakes);

@@ -25,8 +25,8 @@ struct Inspection {
   int number = 0;           // the answer repeats this number
   int window_ms = 1000;     // how long the ranks are watched
   int sample_every_ms = 0;  // how often their recorders are read in that time; 0: never
-  bool stacks = true;       // false: only glance, starting no other program
-  bool ask_nccl = false;    // ask NCCL about the whole job; one host is enough
+  bool stacks = true;       // false: only a glance that starts no other program
+  bool ask_nccl = false;    // ask NCCL about the whole job, for which one host is enough
 
   // How long the launcher must wait for the answer.
   [[nodiscard]] std::chrono::milliseconds takes_at_most() const;

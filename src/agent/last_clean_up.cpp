@@ -17,9 +17,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr milliseconds kBetweenLooks{20};
-constexpr milliseconds kKilledGoes{1000};    // at most, until a killed process is gone
-constexpr milliseconds kDaemonLeaves{1000};  // by itself, after its last rank ended
-constexpr milliseconds kDaemonComes{3000};   // at most, until a late daemon appears
+constexpr milliseconds kKilledGoes{1000};    // longest wait for a killed process to go
+constexpr milliseconds kDaemonLeaves{1000};  // longest wait for a daemon to end by itself
+constexpr milliseconds kDaemonComes{3000};   // longest wait for a late daemon to appear
 constexpr milliseconds kLookForDaemons{100};
 
 void pause_for(milliseconds time) {

@@ -103,20 +103,20 @@ struct Order {
     kClose
   };
   Kind kind = Kind::kBeat;
-  std::string run_id = {};                // hello; empty: no run, only facts
-  std::optional<facts::Request> request;  // hello; nothing: no facts are needed
-  std::vector<std::string> earlier = {};  // hello: ids of the attempts before this one
-  Assignment placement = {};              // place
-  // Place: "NAME=value" for an engine that is started on the host.
+  std::string run_id = {};                // in hello; empty: no run, only facts
+  std::optional<facts::Request> request;  // in hello; nothing: no facts are needed
+  std::vector<std::string> earlier = {};  // in hello: ids of the attempts before this one
+  Assignment placement = {};              // in place
+  // In place: "NAME=value" for an engine that is started on the host.
   std::vector<std::string> variables;
-  double orphan_after_s = 60;            // begin
-  std::vector<Taken> taken = {};         // begin, taken
-  double grace_s = 2;                    // end: from SIGTERM to SIGKILL
-  bool keep = false;                     // bye
-  std::vector<Endpoint> endpoints = {};  // listen
-  std::string token = {};                // listen
-  std::vector<Target> targets = {};      // connect
-  Inspection inspection = {};            // inspect
+  double orphan_after_s = 60;            // in begin
+  std::vector<Taken> taken = {};         // in begin and taken
+  double grace_s = 2;                    // in end: time from SIGTERM to SIGKILL
+  bool keep = false;                     // in bye
+  std::vector<Endpoint> endpoints = {};  // in listen
+  std::string token = {};                // in listen
+  std::vector<Target> targets = {};      // in connect
+  Inspection inspection = {};            // in inspect
 };
 
 struct Report {
@@ -134,21 +134,23 @@ struct Report {
     kConnected
   };
   Kind kind = Kind::kBeat;
-  double clock_s = 0;  // beat: Unix time on the host
+  double clock_s = 0;  // in beat: Unix time on the host
   facts::Facts facts = {};
   Event event = {};
-  int ended = 0;                             // done: how many processes had to be ended
-  std::string text = {};                     // failed: the reason
-  int inspection = 0;                        // inspection: its number
-  inspect::HostView view = {};               // inspection
-  Piece piece = {};                          // output
-  std::vector<std::string> kernel_log = {};  // kernel log
-  std::vector<int> ports = {};               // listening: per endpoint; 0: it cannot listen there
-  std::vector<facts::Reached> reached = {};  // connected: per target
+  int ended = 0;                             // in done: how many processes had to be ended
+  std::string text = {};                     // in failed: the reason
+  int inspection = 0;                        // in inspection: its number
+  inspect::HostView view = {};               // in inspection
+  Piece piece = {};                          // in output
+  std::vector<std::string> kernel_log = {};  // in kernel log
+  // In listening, per endpoint; 0: it cannot listen there.
+  std::vector<int> ports = {};
+  std::vector<facts::Reached> reached = {};  // in connected, per target
 };
 
-[[nodiscard]] std::string to_line(const Order& order);    // ends with a newline
-[[nodiscard]] std::string to_line(const Report& report);  // also, and the output's bytes follow it
+[[nodiscard]] std::string to_line(const Order& order);  // ends with a newline
+// Ends with a newline, which the bytes of an output follow.
+[[nodiscard]] std::string to_line(const Report& report);
 [[nodiscard]] Result<Order> parse_order(const std::string& line);
 // Whether the message looks like a report. parse_report may still reject it.
 [[nodiscard]] bool is_report(const Message& message);

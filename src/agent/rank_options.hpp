@@ -21,12 +21,12 @@ struct Restarts {
 };
 
 struct RankOptions {
-  std::string run_id = {};                // empty: no folder and no record
+  std::string run_id = {};                // empty: no folder and no files for this run
   std::string folder = {};                // working directory; if missing, the home folder
   std::string subnet = {};                // "198.18.0.0/16"; empty: do not set interfaces
   std::optional<Master> master = {};      // where rank 0 listens
   std::optional<Restarts> restarts = {};  // set if muster, not the engine, restarts the job
-  bool label = true;                      // "[host:rank] " before each line
+  bool label = true;                      // print "[host:rank] " before each line
   bool only_first_reads = false;          // only rank 0 gets standard input
   bool by_hand = false;                   // no warden: print to stdout and stderr
   bool confine_store = false;             // PyTorch's store listens only at the master address

@@ -20,7 +20,8 @@ namespace muster::agent {
 
 class RankSpool {
  public:
-  static constexpr std::size_t kRoom = std::size_t{1} << 20;    // per rank and stream
+  // Most bytes kept per rank and stream.
+  static constexpr std::size_t kRoom = std::size_t{1} << 20;
   static constexpr std::size_t kPiece = std::size_t{64} << 10;  // the most that is sent at once
 
   // `at` is the position of `bytes` in the stream. There is a gap if an earlier warden was killed.
@@ -49,7 +50,7 @@ class RankSpool {
   void forget(const Key& key, std::uint64_t until);
 
   std::map<Key, Kept> kept_;
-  Key last_ = {-1, sys::Stream::kOut};  // of the piece that was sent last
+  Key last_ = {-1, sys::Stream::kOut};  // key of the piece that was sent last
 };
 
 }  // namespace muster::agent

@@ -18,7 +18,7 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t kQueue = std::size_t{256} << 10;  // bytes waiting for the warden
+constexpr std::size_t kQueue = std::size_t{256} << 10;  // most bytes that wait for the warden
 constexpr milliseconds kTryAgain{20};
 
 sys::Fd knock(const std::string& folder, milliseconds patience) {
@@ -107,7 +107,7 @@ class ToWarden : public RankVoice {
   Channel warden_;
   sys::Fd out_;
   sys::Fd err_;
-  std::string start_;  // as sent, to repeat it to a later warden
+  std::string start_;  // the start as it was sent, to repeat it to a later warden
   std::string end_;
   std::optional<Clock::time_point> alone_since_;
 };
@@ -155,7 +155,7 @@ class Aloud : public RankVoice {
   static void write(int to, std::string_view bytes) { (void)sys::write_all(to, bytes); }
 
   std::string label_;
-  std::string out_;  // unfinished lines
+  std::string out_;  // unfinished line of standard output
   std::string err_;
 };
 

@@ -174,7 +174,8 @@ void ReachCaller::read_answer(Call& call) {
   call.answer.append(bytes, static_cast<std::size_t>(count));
   const std::string& token = targets_[call.target].token;
   if (call.answer == token) return end(call, Reached::kYes);
-  if (!token.starts_with(call.answer)) end(call, Reached::kCutOff);  // another program answers
+  // Another program is listening there.
+  if (!token.starts_with(call.answer)) end(call, Reached::kCutOff);
 }
 
 void ReachCaller::look_at_progress(Call& call, Clock::time_point now) {

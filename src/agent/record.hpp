@@ -70,7 +70,7 @@ struct Event {  // exactly one of them is set
   std::optional<RankEnd> end;
 };
 [[nodiscard]] Result<Event> parse_event(const std::string& line);
-constexpr std::size_t kMostEventBytes = std::size_t{64} << 10;  // of a line
+constexpr std::size_t kMostEventBytes = std::size_t{64} << 10;  // longest line of an event
 
 // Whether only those numbers are negative that may be.
 [[nodiscard]] bool is_possible(const Event& event);

@@ -14,7 +14,7 @@ namespace muster::agent {
 struct StoreServer {
   const std::string& python;       // the interpreter that runs rank 0's program
   const Environment& environment;  // of rank 0's program; has MASTER_ADDR and MASTER_PORT
-  int err;                         // for error messages until it serves
+  int err;                         // receives error messages until the server serves
   const SignalGuard& signals;
 };
 

@@ -24,12 +24,15 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
 constexpr const char* kLauncherSocket = "/socket";
-constexpr std::size_t kLauncherQueue = std::size_t{256} << 10;  // bytes waiting for the launcher
-constexpr double kOwnGraceSeconds = 2;                          // if the launcher gave none
-constexpr milliseconds kLookAgain{20};                          // while processes are being ended
-constexpr milliseconds kKillTakes{1000};      // at most, until a killed process is gone
-constexpr milliseconds kInspectorEnds{3000};  // by itself, after SIGTERM
-constexpr milliseconds kLastWordsTake{5000};  // at most, until the launcher has read them
+// Most bytes that wait for the launcher.
+constexpr std::size_t kLauncherQueue = std::size_t{256} << 10;
+constexpr double kOwnGraceSeconds = 2;  // used if the launcher gave none
+// Pause between looks while processes are being ended.
+constexpr milliseconds kLookAgain{20};
+constexpr milliseconds kKillTakes{1000};      // longest wait for a killed process to go
+constexpr milliseconds kInspectorEnds{3000};  // longest wait for an inspector to end after SIGTERM
+// Longest wait for the launcher to read the last reports.
+constexpr milliseconds kLastWordsTake{5000};
 
 milliseconds ms(double seconds) {
   return duration_cast<milliseconds>(duration<double>(seconds));

@@ -32,7 +32,7 @@ class Warden {
   // What the caller must still clean up, for clean_up() in last_clean_up.hpp.
   struct Rest {
     std::vector<RankStart> starts;
-    bool keep = false;  // the run's folder
+    bool keep = false;  // whether to keep the run's folder
   };
   // Returns after `bye`, after a SIGTERM, or when the launcher has been away for `orphan_after_s`.
   [[nodiscard]] Rest serve(Channel launcher, double orphan_after_s);
@@ -74,7 +74,7 @@ class Warden {
   std::vector<Event> events_;
   std::map<int, RankStart> starts_;  // by rank
   std::map<int, bool> ended_;        // by rank
-  Clock::time_point heard_;          // when the launcher was last heard
+  Clock::time_point heard_;          // when the launcher was heard last
   Clock::time_point next_beat_;
   double orphan_after_s_ = 60;
   bool ending_ = false;

@@ -7,7 +7,7 @@
 namespace muster {
 namespace {
 
-constexpr std::size_t kLongestLabel = 4096;  // longest label; lists of hosts are folded
+constexpr std::size_t kLongestLabel = 4096;  // enough, because lists of hosts are folded
 
 // Where the bracket at the start of `line` is closed. Folded host names contain brackets too.
 std::size_t closing_bracket(std::string_view line) {

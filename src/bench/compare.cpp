@@ -175,7 +175,7 @@ std::vector<std::string> only_in(const Results& only, const Results& other) {
   add_left(all, only.trainings, other.trainings);
   std::vector<std::string> texts;
   for (const Left& left : all) {
-    constexpr std::size_t kNamed = 4;  // of longer lists, show only both ends
+    constexpr std::size_t kNamed = 4;  // of longer lists, only both ends are shown
     std::string text = left.name;
     for (std::size_t i = 0; i < left.items.size() && left.items.size() <= kNamed; ++i) {
       text += (i == 0 ? ": " : ", ") + left.items[i];

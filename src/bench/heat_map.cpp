@@ -52,9 +52,9 @@ struct Grid {
   const PairMatrix& matrix;
   std::vector<std::string> names;
   int count;
-  double left, top, width, height;  // of the whole grid: left, top; of one cell: width, height
-  double highest;                   // bytes per second
-  double unit;                      // bytes per second
+  double left, top, width, height;  // position of the whole grid; size of one cell
+  double highest;                   // highest speed in bytes per second
+  double unit;                      // bytes per second that one unit stands for
   const char* unit_name;
 
   [[nodiscard]] double x(int column) const { return left + width * column; }

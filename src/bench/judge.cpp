@@ -122,7 +122,7 @@ std::vector<Judgement> judge_traffic(const Results& results) {
   for (const HostFacts& host : results.hosts) {
     if (!host.rdma.empty()) rdma_of[host.name] = host.rdma;
   }
-  std::map<std::string, std::vector<std::string>> evidence;  // by backend
+  std::map<std::string, std::vector<std::string>> evidence;  // what was seen, by backend
   std::map<std::string, double> bytes;
   for (const Traffic& traffic : results.traffic) {
     if (!rdma_of.contains(traffic.host)) continue;
@@ -248,7 +248,7 @@ LinkExpectation expected_link(const Results& results, double given) {
   LinkExpectation slowest;
   for (const HostFacts& host : results.hosts) {
     double bits = rdma ? rdma_rate(host.rdma) : 0;
-    constexpr double kRdmaShare = 0.95;  // how much of the rate remains for payload
+    constexpr double kRdmaShare = 0.95;  // the share of the rate that remains for payload
     std::string why = fmt::format("{}'s {}, of which RDMA can use {:.0f} %", host.name, host.rdma,
                                   100 * kRdmaShare);
     double share = kRdmaShare;

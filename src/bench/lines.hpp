@@ -30,7 +30,7 @@ class Lines {
   bool take(std::string_view line);
 
   [[nodiscard]] const Activity& progress() const { return progress_; }
-  [[nodiscard]] bool ended() const { return ended_; }  // all was measured
+  [[nodiscard]] bool ended() const { return ended_; }  // whether all was measured
   // Why the first invalid line could not be understood; empty if all lines were valid.
   [[nodiscard]] const std::string& wrong() const { return wrong_; }
 

@@ -93,8 +93,8 @@ struct Training {
   int steps = 0;
   std::int64_t samples = 0;  // of all ranks together, in one step
   double step_s = 0;         // median, with the exchange of gradients
-  double compute_s = 0;      // median, without it
-  double backward_s = 0;     // the part of compute_s that can hide the exchange
+  double compute_s = 0;      // median, without the exchange of gradients
+  double backward_s = 0;     // part of compute_s: the backward pass, which can hide the exchange
   std::int64_t parameters = 0;
   std::int64_t gradient_bytes = 0;
 };

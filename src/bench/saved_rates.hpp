@@ -19,9 +19,9 @@ namespace muster::bench {
 struct SlowedLink {
   std::string from;
   std::string to;
-  double now = 0;  // bytes a second
+  double now = 0;  // rate in bytes per second
   double then = 0;
-  double saved_s = 0;  // Unix time
+  double saved_s = 0;  // Unix time at which `then` was saved
 };
 
 // The slowed links. The first one lost the largest share of its rate. `how` must equal

@@ -40,9 +40,9 @@ struct Cost {
   std::string operation;
   int ranks = 0;
   std::int64_t smallest = 0;
-  double added_s = 0;  // at the smallest size
+  double added_s = 0;  // added time at the smallest size
   std::int64_t largest = 0;
-  double added_share = 0;  // at the largest size
+  double added_share = 0;  // added share at the largest size
 };
 [[nodiscard]] std::vector<Cost> costs_of(const Results& results);
 
@@ -56,8 +56,8 @@ struct PairMatrix {
   std::map<std::string, int> places = {};  // index of each host
   // Key: (from, to). Pairs that were never measured are missing.
   std::map<std::pair<int, int>, double> speeds = {};
-  double median = 0;     // of each pair's slower direction
-  double latency_s = 0;  // median
+  double median = 0;     // median of each pair's slower direction
+  double latency_s = 0;  // median latency
 
   [[nodiscard]] std::optional<double> at(int from, int to) const;
   [[nodiscard]] std::optional<double> slower(int one, int other) const;  // the slower direction

@@ -31,7 +31,7 @@ enum class Symptom {
 // Texts may contain placeholders such as {host}. A step that begins with "$ " is a command.
 struct Failure {
   std::string id;
-  std::string topic;  // name of its file
+  std::string topic;  // name of the file that contains the entry
   std::string title;
   Kind kind = Kind::kCause;
   Symptom symptom = Symptom::kCrash;

@@ -138,7 +138,7 @@ Findings without_gpudirect(const Scene& scene) {
   const bool is_verbs =
       scene.layout.fabric == layout::Fabric::kInfiniband || layout::is_roce(scene.layout.fabric);
   if (!is_verbs) return {};
-  std::string module;  // on the other hosts
+  std::string module;  // module that other hosts have loaded
   std::vector<std::string> able, unable;
   for (const Participant& host : participants(scene)) {
     if (host.facts->gpus.empty()) continue;

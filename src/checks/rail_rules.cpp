@@ -51,8 +51,8 @@ class Usual {
 
 struct Peers {
   std::size_t hosts = 0;
-  std::size_t rails = 0;                         // on most hosts
-  std::string rate;                              // of most rails
+  std::size_t rails = 0;                         // number of rails that most hosts have
+  std::string rate;                              // rate of most rails
   std::map<std::string, std::size_t> used = {};  // number of hosts on which a port is a rail
 
   // Whether most other hosts use the port as a rail. For hosts that do not.

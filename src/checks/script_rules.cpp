@@ -85,7 +85,7 @@ std::vector<std::string> differences(const Script& original, const Script& copy)
   return texts;
 }
 
-using Copies = std::vector<std::pair<std::string, const Script*>>;  // by host
+using Copies = std::vector<std::pair<std::string, const Script*>>;  // copies of the script, by host
 
 Findings stale_copies(const Scene& scene, const PythonCode& code, const Script& original,
                       const Copies& copies) {
@@ -114,7 +114,7 @@ std::string content_of(const Script& script) {
 // Compares the hosts' copies of the script with each other, because the launcher does not have it.
 Findings copies_that_differ(const Scene& scene, const PythonCode& code, const Copies& copies) {
   HostGroups contents;
-  std::map<std::string, const Script*> examples;  // by content
+  std::map<std::string, const Script*> examples;  // one copy for each content
   for (const auto& [host, copy] : copies) {
     const std::string content = content_of(*copy);
     contents.add(content, host);

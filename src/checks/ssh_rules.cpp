@@ -85,7 +85,8 @@ Findings find_unreachable(const Scene& scene) {
   const SurveysByName by_name = surveys_by_name(scene);
   const Error untold{.what = "muster did not contact the host"};
   HostGroups groups;
-  std::vector<std::pair<std::string, const Error*>> first;  // of each group's first host
+  // Id and error of each group's first host.
+  std::vector<std::pair<std::string, const Error*>> first;
   for (const layout::Placement& placement : scene.layout.placements) {
     const auto found = by_name.find(placement.host);
     if (found != by_name.end() && found->second->facts) continue;

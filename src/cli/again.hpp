@@ -14,7 +14,7 @@ struct EarlierRun {
   RunOptions options;
   KeptCommand command;
   Turn turn;     // the attempt that comes next
-  sys::Fd lock;  // keeps other processes from starting the same run
+  sys::Fd lock;  // held, so that no other process starts the same run
 };
 
 // Fails if the line has a program, or a flag that cannot be used with --again.

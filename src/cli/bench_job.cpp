@@ -20,7 +20,8 @@ namespace muster::cli {
 namespace {
 
 constexpr const char* kBenchProgram = "muster-bench";
-constexpr std::size_t kKeptLines = 40;  // of the output that contains no measurements
+// Longest output without measurements that is kept, in lines.
+constexpr std::size_t kKeptLines = 40;
 
 std::string duration_text(double seconds) {
   if (seconds < 0) return "";

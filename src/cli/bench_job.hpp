@@ -26,12 +26,12 @@ struct BenchStart {
 struct BenchEnd {
   int code = 0;  // exit code of the run; 0 only if all was measured
   bool interrupted = false;
-  std::string folder = {};              // of the run
+  std::string folder = {};              // folder of the run
   std::vector<std::string> hosts = {};  // the participants, by rank
 };
 
 struct PodLook {
-  int ranks = 0;  // in this pod
+  int ranks = 0;  // number of ranks in this pod
   bool has_rdma = false;
 };
 

@@ -20,7 +20,7 @@
 namespace muster::cli {
 namespace {
 
-constexpr std::size_t kLineBytes = std::size_t{1} << 20;  // of the line to complete
+constexpr std::size_t kLineBytes = std::size_t{1} << 20;  // longest line to complete
 constexpr std::size_t kMostHosts = 1000;
 constexpr std::size_t kMostRuns = 100;
 

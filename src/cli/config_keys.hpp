@@ -20,7 +20,7 @@ enum class KeyType {
   kEngine,
   kYesNo,
   kDuration,
-  kOutput,  // of which ranks output is shown
+  kOutput,  // the ranks whose output is shown
   kPath,
   kPort,
   kWords,  // a text, or a list of texts

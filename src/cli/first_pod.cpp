@@ -12,7 +12,7 @@ namespace muster::cli {
 namespace {
 
 constexpr std::chrono::seconds kResolverTakes{5};
-constexpr double kAskEvery = 0.5;  // seconds
+constexpr double kAskEvery = 0.5;  // pause between questions, in seconds
 
 bool resolves(const std::string& name) {
   const auto addresses = facts::resolve(name, kResolverTakes);

@@ -17,8 +17,9 @@
 namespace muster::cli {
 namespace {
 
-constexpr int kLookAtLeast = 500;  // ms; changes on another machine are not notified
-constexpr int kLookAtLines = 50;   // ms; for lines held back to be joined with equal ones
+constexpr int kLookAtLeast = 500;  // ms; changes on another machine give no notification
+// In ms. Needed for lines that are held back to be joined with equal ones.
+constexpr int kLookAtLines = 50;
 
 volatile std::sig_atomic_t interrupt_came = 0;
 
@@ -124,7 +125,7 @@ std::string await_restart(const std::string& folder) {
 }  // namespace
 
 LeaveOnInterrupt::LeaveOnInterrupt() {
-  if (run::is_ignored(SIGINT)) return;  // a script's background job
+  if (run::is_ignored(SIGINT)) return;  // SIGINT is ignored in a script's background job
   struct sigaction leave = {};
   leave.sa_handler = [](int /*signal*/) { interrupt_came = 1; };
   leave.sa_flags = static_cast<int>(SA_RESETHAND);

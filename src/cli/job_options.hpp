@@ -19,7 +19,7 @@ struct JobOptions {
   layout::Job job;                          // without program and environment
   std::vector<std::string> variables;       // -x: NAME or NAME=value
   std::optional<bool> sync = std::nullopt;  // --sync, --no-sync
-  int answer_within_s = 15;                 // per host, without its activation
+  int answer_within_s = 15;                 // time limit per host, not counting its activation
   bool module = false;                      // the program is a Python module
   bool no_python = false;                   // do not start .py files with python3
   bool verbose = false;

@@ -21,7 +21,7 @@ struct Reach {
   std::string allocation = {};                   // number of the Slurm job that has the hosts
   // The only one that works with this way; empty: all work.
   std::string engine = {};
-  std::string why = {};  // the reason for that, for people
+  std::string why = {};  // why only this engine works, for people
 };
 
 // Whether the engine that the user asked for starts ranks only inside an allocation.

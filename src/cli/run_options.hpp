@@ -18,7 +18,7 @@ struct RunOptions {
   std::vector<std::string> slurm_args;  // extra arguments for salloc and sbatch
   std::string spares;                   // a host expression
   double back_off_s = run::kLongestWait;
-  std::string name;    // of the run, for people; empty: only its id
+  std::string name;    // name of the run, for people; empty: it has only its id
   std::string on_end;  // shell command that gets the result of the run; empty: none
   std::string again;   // the run to start again; empty: a new one
   std::string status;  // file for the result of the run; empty: none

@@ -35,7 +35,8 @@ Result<int> stop_run(const StopOptions& options) {
   const run::AttemptName name = run::parse_attempt(run::id_of(named));
   const std::string newest =
       run::runs_folder() + "/" + run::attempt_id(name.base, run::latest_attempt(name.base));
-  const bool is_being_checked = run::living_owner(newest) != 0;  // or it is running already
+  // Also true if the run has begun already.
+  const bool is_being_checked = run::living_owner(newest) != 0;
   const std::string folder = is_being_checked ? newest : run::latest_of(named);
   const int owner = run::living_owner(folder);
   if (owner == 0) return unexpected(cannot_stop(folder));

@@ -19,7 +19,7 @@ struct K8sJob {
   std::string image = {};
   std::string pull_policy = {};  // "Always", "IfNotPresent" or "Never"
   std::string queue = {};        // a queue of Kueue
-  std::string runtime = {};      // to which a TrainJob refers; empty: "torch-distributed"
+  std::string runtime = {};      // runtime to which a TrainJob refers; empty: "torch-distributed"
   int pods = 1;
   int ranks_per_pod = 0;  // 0: one per GPU, or one if there is none
   int gpus = 0;           // per pod
@@ -27,13 +27,13 @@ struct K8sJob {
   std::vector<std::string> rdma = {};  // NAME=COUNT per pod
   std::string cpu = {};
   std::string memory = {};
-  std::string shm = {};                     // size of /dev/shm
+  std::string shm = {};                     // size of /dev/shm, such as 16Gi
   std::string networks = {};                // additional networks, in Multus' form
   std::string interface = {};               // for NCCL and Gloo
   std::vector<std::string> claims = {};     // CLAIM:/PATH
   std::vector<std::string> variables = {};  // NAME=VALUE
-  int max_restarts = 0;                     // of the whole JobSet
-  int port = 29500;                         // for the rendezvous of a JobSet's pods
+  int max_restarts = 0;                     // restarts of the whole JobSet
+  int port = 29500;                         // port of the rendezvous of a JobSet's pods
   std::vector<std::string> program = {};    // starts as it is if it begins with "muster"
 };
 

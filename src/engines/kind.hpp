@@ -46,9 +46,9 @@ struct AbortMessage {
 
 // The messages by which the output of ranks and engine shows why a rank ended.
 struct Messages {
-  Words cut_off = {};  // on the stderr of a rank that lost its connection to another rank
+  Words cut_off = {};  // printed to stderr by a rank that lost its connection to another rank
   std::vector<AbortMessage> aborts = {};
-  Words last_lines = {};           // a rank that is about to end prints a line that begins so
+  Words last_lines = {};           // beginnings of lines that a rank prints when it is about to end
   std::string_view error = {};     // in the first line of the report on a fatal error
   std::string_view reporter = {};  // in the same report, before "JOB,RANK]"
 };
@@ -94,8 +94,9 @@ struct Kind {
   // Empty if it does not.
   std::string_view opens_library = {};
   std::string_view library_variable = {};
-  std::string_view network_flag = {};  // restricts it to a subnet; without this it may hang
-  std::string_view no_ipv6 = {};       // why it cannot start ranks over IPv6; empty if it can
+  // Flag that restricts the engine to a subnet; without it the engine may hang.
+  std::string_view network_flag = {};
+  std::string_view no_ipv6 = {};  // why it cannot start ranks over IPv6; empty if it can
   int ipv6_hosts_since = 0;  // first major version that accepts IPv6 addresses in its list of hosts
 
   const RankVariables* ranks = nullptr;  // null: PyTorch's own (RANK, WORLD_SIZE, ...)

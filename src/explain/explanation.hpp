@@ -73,11 +73,11 @@ struct RunKnowledge {
 
 struct Explanation {
   Confidence confidence = Confidence::kNone;
-  std::string reason = {};         // for the confidence; empty if there is no cause
+  std::string reason = {};         // why the confidence is this; empty if there is no cause
   std::vector<Cause> causes = {};  // the root cause first
   std::vector<Cause> consequences = {};
   std::vector<Oddity> oddities = {};  // only if there is no cause
-  std::string verdict = {};           // of the run
+  std::string verdict = {};           // verdict of the run
   std::uint64_t lines = 0;
 };
 

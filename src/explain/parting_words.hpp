@@ -29,7 +29,7 @@ class PartingWordsOfRanks {
     kUnknown,
     kHarmless,
     kCause,        // explains the end of this rank
-    kConsequence,  // the rank failed because of another one
+    kConsequence,  // this rank failed because of another one
   };
   void take(const Origin& origin, std::string_view text, Meaning meaning, const Place& place,
             std::uint64_t order);

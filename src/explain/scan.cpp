@@ -17,13 +17,13 @@ namespace {
 constexpr std::size_t kLongestLine = std::size_t{16} << 10;
 constexpr std::size_t kLongestShown = 400;
 constexpr std::size_t kMostSightings = 16;
-constexpr std::size_t kMostNames = 4096;  // of ranks or hosts, per failure
+constexpr std::size_t kMostNames = 4096;  // most ranks or hosts that are kept per failure
 // Keeps the first and the last exceptions: a program may log and handle any number of them, and the
 // one that ends it comes last.
 constexpr std::size_t kFirstExceptions = 256;
 constexpr std::size_t kLastExceptions = 256;
 constexpr std::size_t kMostOddities = 4096;
-constexpr std::size_t kLongestHelp = 80;                       // lines between two rulers
+constexpr std::size_t kLongestHelp = 80;                       // most lines between two rulers
 constexpr std::string_view kAbortCalled = "mpi-abort-called";  // id in the failure catalogue
 
 // Removes colours and cursor movements, such as "\x1b[1;31m".
@@ -383,7 +383,7 @@ class Scan::State {
   Origin origin_;
   bool has_labels_ = true;
   std::uint64_t line_ = 0;
-  std::uint64_t lines_before_ = 0;  // in other files
+  std::uint64_t lines_before_ = 0;  // lines in earlier files
   std::string unfinished_;
   bool pending_ = false;
   bool is_counted_ = true;  // whether line_ is the number of the line in the file

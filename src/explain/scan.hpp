@@ -24,8 +24,9 @@ namespace muster::explain {
 struct Sighting {
   Place place;
   Origin origin;
-  std::string text;                           // printable, without labels
-  std::map<std::string, std::string> values;  // of the pattern's named groups: "port" -> "29500"
+  std::string text;  // printable, without labels
+  // Values of the pattern's named groups: "port" -> "29500".
+  std::map<std::string, std::string> values;
 };
 
 struct SeenFailure {
@@ -34,11 +35,11 @@ struct SeenFailure {
   std::uint64_t order = 0;           // position of the first line among all lines that were read
   std::set<int> ranks = {};          // ranks that printed such a line
   std::set<std::string> hosts = {};  // hosts that printed such a line
-  std::vector<Sighting> first = {};  // one for each of the first few origins
+  std::vector<Sighting> first = {};  // one line for each of the first few origins
 };
 
 struct SeenException {
-  Exception exception;  // the first of them
+  Exception exception;  // the first of equal exceptions
   Place place;
   std::uint64_t order = 0;
   std::uint64_t last_order = 0;  // position of the last one in the same file
@@ -47,7 +48,8 @@ struct SeenException {
   std::set<std::string> hosts = {};
   // The failure to which the message belongs; nullptr if the catalogue does not know it.
   const catalogue::Failure* failure = nullptr;
-  std::map<std::string, std::string> values = {};  // of the named groups in that failure's pattern
+  // Values of the named groups in that failure's pattern.
+  std::map<std::string, std::string> values = {};
 };
 
 // An unusual line that neither a failure nor an exception explains.
@@ -66,7 +68,7 @@ constexpr const char* kErrorFile = "err";
 
 struct Evidence {
   std::vector<SeenFailure> failures = {};        // in the order of their first lines
-  std::vector<SeenException> exceptions = {};    // sorted the same way
+  std::vector<SeenException> exceptions = {};    // in the order in which they were first raised
   std::vector<Oddity> oddities = {};             // the rarest and last ones
   std::vector<PartingWords> parting_words = {};  // of ranks whose failure nothing else explains
   std::uint64_t lines = 0;

@@ -25,7 +25,8 @@ bool is_host(std::string_view text) {
 }
 
 std::optional<int> number_in(std::string_view text) {
-  if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) return std::nullopt;  // a padded PID
+  // A number with leading zeros is a padded PID.
+  if (text.size() > 1 && text[0] == '0' && is_digit(text[1])) return std::nullopt;
   int number = 0;
   const auto [stop, bad] = std::from_chars(text.data(), text.data() + text.size(), number);
   const bool is_whole = bad == std::errc() && stop == text.data() + text.size() && number >= 0;

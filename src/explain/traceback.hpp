@@ -57,7 +57,7 @@ class Tracebacks {
   void end(const Origin& origin, std::string_view text, std::uint64_t line);
   std::optional<Exception> after_end(const Origin& origin, std::string_view text);
 
-  std::map<Origin, std::string> announced_;  // the line above a traceback
+  std::map<Origin, std::string> announced_;  // the line above a traceback, by origin
   std::map<Origin, Open> open_;
   std::map<Origin, Exception> ended_;  // complete unless another one is chained to it
   std::map<Origin, std::shared_ptr<const Exception>> chained_;

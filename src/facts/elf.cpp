@@ -81,7 +81,7 @@ std::optional<std::string> elf_interpreter(std::string_view file) {
 }
 
 std::string elf_build_id(std::string_view file) {
-  constexpr int kMostSegments = 16;  // segments that contain notes
+  constexpr int kMostSegments = 16;  // most segments with notes that are examined
   constexpr std::size_t kMostBytes = std::size_t{64} << 10;
   const auto header = header_of(file);
   if (!header || header->e_phoff > file.size()) return {};

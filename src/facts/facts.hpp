@@ -32,7 +32,7 @@ struct Address {
 };
 
 enum class InterfaceKind {
-  kPort,  // a card, a virtual function, or the veth in a container: leads out
+  kPort,  // a card, a virtual function or a container's own veth: it leads out
   kLoopback,
   kVirtual,    // a bridge without a port of the host (docker0, virbr0), a dummy, a tap
   kTunnel,     // tun, gre, ipip, wireguard
@@ -144,8 +144,8 @@ struct Mpi {
   std::string kind;         // engines::Kind::word; empty: not recognised
   std::string version;      // "5.0.11"
   std::string launcher;     // absolute path of the mpirun
-  FileIdentity library;     // the libmpi of that mpirun, or its own runtime library
-  std::string daemon = {};  // program in the same folder for other hosts; empty: none
+  FileIdentity library;     // the libmpi near that mpirun, or its own runtime library
+  std::string daemon = {};  // program in the same folder that it starts on other hosts; empty: none
   // A library that MPI_Init would open by name but not find; empty if none is missing.
   std::string missing_library = {};
   std::string missing_is_in = {};  // folder of this MPI that has the library; empty: none
@@ -162,7 +162,7 @@ struct Torch {
   // Version for which it was built: "12.4"; empty: none.
   std::string cuda = {};
   std::string rocm = {};  // version for which it was built: "6.2.41134"
-  std::string xpu = {};   // for Intel's GPUs: "20250101"
+  std::string xpu = {};   // the same for Intel's GPUs: "20250101"
   // In addition to PyTorch's usual ones: "ccl", "xccl".
   std::vector<std::string> backends = {};
   // `nccl` and `ofi_plugin` are only read on hosts with GPUs.
@@ -203,7 +203,7 @@ struct Library {
   std::string path = {};  // empty: the loader does not find it
   std::uint64_t bytes = 0;
   std::string build_id = {};  // written by its linker; empty: none
-  std::string hash = {};      // of its content; empty: not read yet, or never
+  std::string hash = {};      // hash of the content; empty: not read yet, or never
   bool remote = false;        // on a network file system or FUSE, so its content is not read
 
   friend bool operator==(const Library&, const Library&) = default;
@@ -212,11 +212,12 @@ struct Library {
 // What the ranks load in addition to the program.
 struct Software {
   std::string python = {};  // version of the program's Python; empty: not a Python program
-  std::map<std::string, std::string> packages = {};         // versions by name
-  std::map<std::string, std::string> system_packages = {};  // of the distribution
-  std::vector<Library> libraries = {};                      // sorted by name
-  bool all_packages = true;   // false: there are more than muster reports
-  bool all_libraries = true;  // false: the same, or plugins could not be listed
+  std::map<std::string, std::string> packages = {};  // versions by name
+  // Versions of the distribution's packages by name.
+  std::map<std::string, std::string> system_packages = {};
+  std::vector<Library> libraries = {};  // sorted by name
+  bool all_packages = true;             // false: there are more than muster reports
+  bool all_libraries = true;            // false: there are more, or plugins could not be listed
 
   friend bool operator==(const Software&, const Software&) = default;
 };
@@ -243,7 +244,8 @@ struct Facts {
   std::string hostname;  // the host's own name
   int uid = 0;
   std::string user;
-  std::string home = {};                             // the user's, with links resolved
+  // The user's home directory, with links resolved.
+  std::string home = {};
   std::optional<bool> folder_exists = std::nullopt;  // whether Request::folder exists
   std::string os;                                    // "Debian GNU/Linux 12 (bookworm)"
   std::string kernel;                                // "6.1.0-18-amd64"
@@ -301,7 +303,7 @@ struct Survey {
   std::string failure_id = {};  // in the failure catalogue, if there are no facts
   // How far the host's clock is ahead, corrected by half the round trip.
   double clock_ahead_s = 0;
-  double clock_doubt_s = 0;  // uncertainty: half the round trip
+  double clock_doubt_s = 0;  // uncertainty of clock_ahead_s: half the round trip
 };
 
 }  // namespace muster::facts

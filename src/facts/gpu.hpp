@@ -30,7 +30,7 @@ struct MigDevice {
 struct Xid {
   int code = 0;
   int count = 0;
-  double seconds_ago = -1;  // of the last one; -1: unknown
+  double seconds_ago = -1;  // time since the last one; -1: unknown
 
   friend bool operator==(const Xid&, const Xid&) = default;
 };

@@ -108,7 +108,7 @@ void remove_old_caches(const std::string& folder) {
 // The contents of the cache file. Declared outside the unnamed namespace, next to the fields of
 // HashedFile, which must be found by argument-dependent lookup.
 struct HashCacheFile {
-  int format = 2;  // changes when the size of parts changes
+  int format = 2;  // must change when the size of parts changes
   std::vector<HashedFile> files = {};
 };
 

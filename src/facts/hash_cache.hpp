@@ -79,6 +79,6 @@ inline constexpr std::size_t kMostHashedFiles = 1024;
 // The JSON text of the cache file.
 [[nodiscard]] std::string to_json(const std::vector<HashedFile>& files);
 [[nodiscard]] std::vector<HashedFile> parse_hashed_files(
-    const std::string& json);  // empty if the text is invalid
+    const std::string& json);  // returns an empty list if the text is invalid
 
 }  // namespace muster::facts

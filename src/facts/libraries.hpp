@@ -22,7 +22,7 @@ struct LoadedLibrary {
 struct Libraries {
   std::vector<LoadedLibrary> loaded = {};  // without the loader, and without the vDSO
   std::string libmpi = {};                 // path of the libmpi; empty if none is loaded
-  std::vector<std::string> missing = {};   // names
+  std::vector<std::string> missing = {};   // names of missing libraries
 };
 
 // Parses the loader's list: "name => path (address)" or "name => not found", from glibc or musl.

@@ -51,7 +51,7 @@ void take_mig_devices(std::string_view out, std::span<Gpu> gpus);
 
 struct NvidiaSmi {
   bool answered = false;
-  std::vector<Gpu> gpus = {};  // in nvidia-smi's order, only with its own values
+  std::vector<Gpu> gpus = {};  // in nvidia-smi's order, only with values that nvidia-smi reports
   std::string driver = {};
   std::map<std::string, std::string> lost = {};  // see parse_lost_gpus
   std::vector<NotSeen> not_seen = {};

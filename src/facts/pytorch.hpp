@@ -19,8 +19,8 @@ namespace muster::facts {
 // What a Python interpreter reports about itself.
 struct Python {
   std::string version;                     // "3.11.2"; "3.13.1t" for a free-threaded one
-  std::string executable;                  // the real one if `python3` is a wrapper
-  std::string torch_folder = {};           // of the torch that it would import; empty: none
+  std::string executable;                  // the interpreter itself if `python3` is a wrapper
+  std::string torch_folder = {};           // folder of the torch that it would import; empty: none
   std::vector<std::string> sys_path = {};  // without the folder in which it was started
 };
 

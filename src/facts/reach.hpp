@@ -7,12 +7,12 @@ namespace muster::facts {
 
 enum class Reached {
   kYes,
-  kRefused,    // although a listener is there, so something in between rejects
+  kRefused,    // rejected although a listener is there, so by something in between
   kTimedOut,   // no answer at all
   kNoRoute,    // the network reported that there is no route
   kCutOff,     // accepted, but closed before the listener answered
   kLargeLost,  // small packets arrive, but full-size ones do not
-  kUntried,    // no time, or the result says nothing about the network
+  kUntried,    // there was no time, or the result says nothing about the network
 };
 
 // Used instead of the number of a host, for the launcher.

@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 256;
-constexpr std::size_t kMostBytes = std::size_t{32} << 20;  // of all files together
+constexpr std::size_t kMostBytes = std::size_t{32} << 20;  // for all files together
 
 bool is_file(const fs::path& path) {
   std::error_code failed;

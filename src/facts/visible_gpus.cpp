@@ -149,7 +149,7 @@ const Gpu* gpu_of_rank(std::span<const Gpu> gpus, const GpuVariables& variables,
   const Visible visible = visible_gpus(gpus, variables);
   auto wanted = static_cast<std::size_t>(std::max(local_rank, 0));
   const auto each = static_cast<std::size_t>(gpus_per_task(variables));
-  if (each > 0 && visible.size() <= each) {  // every task counts from 0
+  if (each > 0 && visible.size() <= each) {  // each task counts its GPUs from 0
     const Visible all = visible_gpus(gpus, {});
     return wanted * each < all.size() ? all[wanted * each].gpu : nullptr;
   }

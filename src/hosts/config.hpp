@@ -37,8 +37,8 @@ struct JobKey {
 struct Setting {
   std::string key;
   std::vector<std::string> values = {};
-  Where where = {};          // of the first value
-  std::string profile = {};  // the profile that contains the key; empty: none
+  Where where = {};          // position of the first value
+  std::string profile = {};  // the profile that contains the key; empty: not in a profile
 };
 
 struct Config {
@@ -57,7 +57,7 @@ struct Config {
 
 struct ConfigRequest {
   std::span<const JobKey> job_keys = {};
-  std::string profile = {};  // the requested one; empty: none
+  std::string profile = {};  // the requested profile; empty: none
 };
 
 // Rejects unknown keys, wrong types and duplicate keys, with their position. Reads only the

@@ -9,7 +9,7 @@ namespace muster::hosts {
 
 struct Here {
   std::string name;                         // hostname of this machine, with or without domain
-  std::vector<std::string> addresses = {};  // of its interfaces
+  std::vector<std::string> addresses = {};  // addresses of its interfaces
 };
 
 // True for localhost, loopback addresses, the machine's own name and the addresses of its

@@ -13,7 +13,7 @@ namespace muster::hosts {
 using Environment = std::map<std::string, std::string>;
 
 struct Pod {
-  int count = 0;  // of pods in the job
+  int count = 0;  // number of pods in the job
   int rank = 0;   // number of this pod, from 0
   std::string master_address;
   int master_port = 0;

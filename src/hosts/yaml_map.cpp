@@ -62,7 +62,7 @@ class Collector : public YAML::EventHandler {
   struct Level {
     // Stays valid, because outer maps do not grow meanwhile.
     std::vector<YamlEntry>* entries;
-    std::unordered_map<std::string, int> lines;  // of the keys so far
+    std::unordered_map<std::string, int> lines;  // line of each key so far
   };
 
   void refuse(const YAML::Mark& mark, std::string what, std::string hint) {

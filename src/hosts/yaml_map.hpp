@@ -23,7 +23,8 @@ struct YamlEntry {
   YamlScalar key;
   bool is_list = false;
   bool is_map = false;
-  std::vector<YamlScalar> values = {};  // exactly one unless is_list; empty if the key has no value
+  // Exactly one, unless is_list; empty if the key has no value.
+  std::vector<YamlScalar> values = {};
   std::vector<YamlEntry> entries = {};  // only if is_map
 };
 

@@ -21,9 +21,9 @@ constexpr std::size_t kMostConnections = 256;  // per rank
 // A socket as the kernel describes it at one moment.
 struct SocketLook {
   std::uint64_t inode = 0;
-  Connection connection = {};  // without what requires two observations
+  Connection connection = {};  // fields that need two observations are not set
   bool listens = false;
-  std::int64_t retransmitted = 0;  // segments, since the connection began
+  std::int64_t retransmitted = 0;  // segments sent again since the connection began
   std::uint64_t moved = 0;         // bytes received or acknowledged since the connection began
   std::int64_t busy_us = 0;        // time with unacknowledged data since the connection began
 

@@ -35,7 +35,7 @@ struct SocketsSeen {
   std::vector<std::vector<Connection>> of_ranks;
   std::set<int> listening;
   bool first_look_done = false;
-  std::string not_seen = {};  // why the kernel reported less about them; empty if it did not
+  std::string not_seen = {};  // why the kernel reported less about the sockets; empty if it did not
 };
 
 struct HostSeen {

@@ -28,7 +28,7 @@ struct Request {
   bool stacks = true;
   // Ask NCCL about the whole job, which one host can do for all.
   bool ask_nccl = true;
-  std::chrono::milliseconds deadline{4000};  // for everything
+  std::chrono::milliseconds deadline{4000};  // time limit for everything
   // Multiplies the usual time limits for recorders, tools and the kernel. Larger in tests.
   int patience = 1;
 };

@@ -33,7 +33,7 @@ struct Stack {
 struct Operation {
   std::string name;         // such as "all_reduce"
   std::int64_t number = 0;  // number in its group, from 1
-  std::string sizes = {};   // "[[1000], [3, 4]]" of the inputs; empty: none or unknown
+  std::string sizes = {};   // sizes of the inputs: "[[1000], [3, 4]]"; empty: none or unknown
   std::string types = {};   // "float32"
   double age_s = 0;         // time since it began
   double timeout_s = 0;     // after this time the rank gives up; 0: unknown
@@ -52,7 +52,7 @@ struct Group {
   std::int64_t done = 0;
   std::int64_t begun_before = 0;  // like `begun`, at the start of the inspection
   std::int64_t done_before = 0;
-  double longest_gap_s = 0;  // between the starts of two consecutive collectives
+  double longest_gap_s = 0;  // longest time between the starts of two consecutive collectives
   // The latest ones, the oldest first: at most kMostOperations, plus all that are not completed.
   std::vector<Operation> operations = {};
 
@@ -105,8 +105,8 @@ struct RankView {
   int rank = 0;
   // The main process, not a shell that started it. 0: it has ended.
   pid_t pid = 0;
-  std::vector<Process> processes = {};  // of the rank, parents first
-  std::vector<Stack> stacks = {};       // of the main process; Python stacks first
+  std::vector<Process> processes = {};  // all processes of the rank, parents first
+  std::vector<Stack> stacks = {};       // stacks of the main process; Python stacks first
   // The main process's native stack at the start of the inspection; empty if not taken, as for
   // Python.
   std::vector<Frame> first_frames = {};
@@ -116,7 +116,7 @@ struct RankView {
   // Whether the second look was taken in time. If not, values that need two looks (CPU time,
   // collectives) show no progress.
   bool watched = false;
-  bool recorded = false;  // the program reported its collectives
+  bool recorded = false;  // whether the program reported its collectives
   // How many samples of the collectives were taken, and in how many of them one was running.
   int samples = 0;
   int samples_in_collectives = 0;
@@ -141,7 +141,7 @@ struct HostView {
   double time_s = 0;    // Unix time on the host
   double window_s = 0;  // how long the ranks were watched
   std::vector<RankView> ranks = {};
-  std::vector<std::string> addresses = {};  // of the host
+  std::vector<std::string> addresses = {};  // addresses of the host
   std::vector<int> listening = {};          // ports on which the ranks' processes listen
   int processors = 0;
   // Average number of runnable processes in the last minute.

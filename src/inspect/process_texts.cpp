@@ -27,7 +27,8 @@ bool is_wrapper(std::string_view program) {
 }
 
 struct LockLine {
-  std::string_view number;  // number of the lock; waiting processes have the same
+  // Number of the lock; the processes that wait for the lock have the same number.
+  std::string_view number;
   bool waits = false;
   pid_t pid = 0;
 };

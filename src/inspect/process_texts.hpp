@@ -36,7 +36,8 @@ namespace muster::inspect {
 
 struct NamedProcess {
   pid_t pid = 0;
-  std::string program = {};  // name of its file, or of its first thread if that is unknown
+  // Name of the program's file, or of the first thread if that is unknown.
+  std::string program = {};
   bool ended = false;
 };
 

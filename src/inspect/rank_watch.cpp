@@ -26,7 +26,8 @@ constexpr auto kShortestSample = std::chrono::milliseconds(20);
 constexpr auto kLeastForStack = std::chrono::milliseconds(1000);
 constexpr auto kLeastForFirstStack = std::chrono::milliseconds(500);
 constexpr auto kPatienceWithDebugger = std::chrono::milliseconds(500);
-constexpr int kMostFailedSamples = 50;  // each fills the recorder's queue further
+// Limited, because each failed sample fills the recorder's queue further.
+constexpr int kMostFailedSamples = 50;
 
 // The recorders of PyTorch for CPU backends, of NCCL, and of muster's own backends.
 constexpr const char* kRecordHandlers[] = {"fr_trace_json", "dump_nccl_trace_json",

@@ -16,8 +16,8 @@ namespace muster::inspect {
 // The times at which things happen. They are the same for all ranks.
 struct Schedule {
   Deadline second_look = {};
-  Deadline tools_end = {};  // then py-spy and eu-stack are killed
-  Deadline end = {};        // what they stopped is resumed before this
+  Deadline tools_end = {};  // when py-spy and eu-stack are killed
+  Deadline end = {};        // the processes that these tools stopped run again before this
   int places = 1;           // how many samples of Python's position to take
   std::chrono::milliseconds sample_every{0};
   bool stacks = true;
@@ -75,8 +75,8 @@ class RankWatch {
   pid_t main_ = 0;
   bool is_python_ = false;
   std::string pyspy_;           // empty: not found, or ptrace is not permitted
-  bool pyspy_is_slow_ = false;  // do not use it for samples any more
-  std::string why_no_pyspy_;    // end of a sentence
+  bool pyspy_is_slow_ = false;  // if true, py-spy is not used for samples any more
+  std::string why_no_pyspy_;    // the reason, as the end of a sentence
   bool has_traceback_ = false;  // false once the recorder failed to give one
   std::vector<Group> groups_before_;
   std::vector<std::string> handlers_;  // the handlers that have answered

@@ -26,8 +26,8 @@ struct RecorderAnswer {
 [[nodiscard]] std::optional<RecorderAnswer> parse_http(std::string_view text, bool has_ended);
 
 struct Recorder {
-  std::string name;  // of its socket in the folder
-  pid_t pid = 0;     // of the listening process
+  std::string name;  // name of the recorder's socket in the folder
+  pid_t pid = 0;     // PID of the listening process
 };
 
 class Recorders {

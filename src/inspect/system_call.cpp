@@ -18,7 +18,7 @@ enum class CallKind { kRead, kWrite, kSync, kLock, kControl, kPoll, kSelect, kOt
 
 struct KnownCall {
   CallKind kind = CallKind::kOther;
-  int x86 = -1;  // -1: does not exist there
+  int x86 = -1;  // -1: x86-64 does not have the call
   int arm = -1;
   const char* words = "";
   bool fails_after_stop = false;
@@ -180,7 +180,7 @@ std::string describe(const SystemCall& call, Machine machine, const TargetOf& ta
     case CallKind::kControl:
       return (waits_for_lock(call.arguments[1] & 0xFFFFFFFF) ? "lock of " : "fcntl on ") +
              object_words(first, false, target_of);
-    case CallKind::kPoll:  // without descriptors it only waits
+    case CallKind::kPoll:  // without descriptors, it only waits
       return call.arguments[1] == 0 ? "sleep" : known->words;
     case CallKind::kSelect:
       return first == 0 ? "sleep" : fmt::format("poll ({})", known->words);
@@ -242,7 +242,8 @@ bool fails_after_stop(const SystemCall& call, Machine machine, const HasTimeLimi
   const bool receives = known->kind == CallKind::kRead || words == "accept";
   const bool sends = known->kind == CallKind::kWrite || words == "connect";
   if (!receives && !sends) return false;
-  if (words == "recvmmsg" && call.arguments[4] != 0) return true;  // a time limit of its own
+  // The call has a time limit of its own.
+  if (words == "recvmmsg" && call.arguments[4] != 0) return true;
   return has_time_limit(static_cast<int>(call.arguments[0]), receives ? SO_RCVTIMEO : SO_SNDTIMEO);
 }
 

@@ -128,7 +128,7 @@ void add_kfd_node(const Hardware& hardware, std::size_t i, Tree& tree) {
   const auto bytes = hardware.model.memory_mib * kMib;
   const int bus = std::stoi(gpu.pci.address.substr(5, 2), nullptr, 16);
   tree[node + "/gpu_id"] = {.content = fmt::format("{}\n", kfd_id(i))};
-  tree[node + "/name"] = {.content = "ip discovery\n"};  // newer kernels use this name for GPUs
+  tree[node + "/name"] = {.content = "ip discovery\n"};  // name that newer kernels give to GPUs
   tree[node + "/properties"] = {
       .content = fmt::format("cpu_cores_count 0\nsimd_count 1216\nmem_banks_count 1\n"
                              "caches_count 500\nio_links_count 8\ngfx_target_version 90402\n"

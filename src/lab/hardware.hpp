@@ -26,7 +26,7 @@ struct PciDevice {
 };
 
 struct GpuProcess {
-  int pid = 0;  // the process's PID, as the host counts
+  int pid = 0;  // PID that the process has on the host
   std::string name;
   int memory_mib = 0;
 };
@@ -78,12 +78,13 @@ struct RdmaDevice {
   std::string state = "4: ACTIVE";
   std::string phys_state = "5: LinkUp";
   std::string firmware, board, type;  // fw_ver, board_id, hca_type; empty: no such file
-  std::string guid;                   // 16 hexadecimal digits, different on each host
+  std::string guid;                   // 16 hexadecimal digits that differ between hosts
   std::string mac;
   std::string interface;  // empty: none
   std::string address;    // of the interface; empty: none
   std::vector<Gid> gids;
-  std::vector<int> gid_shifts;                 // added to the indices; hosts take them in turn
+  // Numbers to add to the GID indices; hosts take them in turn.
+  std::vector<int> gid_shifts;
   std::map<std::string, long> error_counters;  // only those that are not 0
   int mtu = 1500;
   bool present = true;

@@ -162,7 +162,8 @@ uid_t free_uid(std::string_view passwd, std::string_view group) {
     for (std::size_t start = 0; start < file.size();) {
       const std::size_t end = std::min(file.find('\n', start), file.size());
       const std::string_view line = file.substr(start, end - start);
-      const std::size_t second = line.find(':', line.find(':') + 1);  // before the third field
+      // Position before the third field.
+      const std::size_t second = line.find(':', line.find(':') + 1);
       if (second != std::string_view::npos && line.substr(second).rfind(field, 0) == 0) return true;
       start = end + 1;
     }

@@ -15,7 +15,7 @@ struct Shape {
   double loss = 0;                   // share of frames lost in each direction, 0 to 1
   bool only_ssh = false;             // new TCP connections to other ports of the host are dropped
   std::size_t largest = 0;           // larger IP packets are dropped; 0: none are
-  std::uint32_t lossy_peer = 0;      // IPv4 address; if not 0, only its frames are lost
+  std::uint32_t lossy_peer = 0;      // IPv4 address; if not 0, only frames from and to it are lost
 
   friend bool operator==(const Shape&, const Shape&) = default;
 };

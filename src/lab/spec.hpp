@@ -16,20 +16,21 @@ struct Spec {
   std::string name = "default";
   // N1..nN, not including the launcher, which is host 0.
   int hosts = 0;
-  int nics = 1;                                   // how many networks every host is in: 1 or 2
-  std::vector<std::string> nic_names = {"eth0"};  // in the first network; hosts take them in turn
-  std::string ip = "4";                           // addresses of the hosts: "4", "6" or "both"
+  int nics = 1;  // how many networks every host is in: 1 or 2
+  // Names in the first network; hosts take them in turn.
+  std::vector<std::string> nic_names = {"eth0"};
+  std::string ip = "4";    // addresses of the hosts: "4", "6" or "both"
   std::string root = "/";  // folder with the files of n1..nN; the launcher always has "/"
   std::string user = "dev";
-  uid_t uid = 1000;                         // of the user; also the gid
-  std::string password;                     // of the user, on every host
+  uid_t uid = 1000;                         // uid of the user, and also the gid
+  std::string password;                     // password of the user, on every host
   std::vector<std::string> shares;          // absolute folders that all hosts share
   std::vector<std::string> launcher_lacks;  // absolute folders that are empty on the launcher
   std::string like;                         // profile whose hardware the hosts show; empty: none
 };
 
 constexpr int kMaxHosts = 4096;
-constexpr int kMaxHostsWithRails = 250;  // each rail has a /24
+constexpr int kMaxHostsWithRails = 250;  // limited, because each rail has a /24
 constexpr std::string_view kLauncher = "launcher";
 
 // The address that `break docker0` adds to every host, and its prefix length.

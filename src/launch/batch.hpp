@@ -21,7 +21,7 @@ using Words = std::vector<std::string>;
                                      std::span<const std::string> more);
 
 struct Batch {
-  std::string name;    // of the job
+  std::string name;    // name of the job
   std::string output;  // file; "%j" becomes the job's number
   Words flags = {};    // see allocation_flags
   Words command = {};  // runs once, on the first host

@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 8> kLasting = {
     "AccountNotAllowed", "BadConstraints",     "DependencyNeverSatisfied", "InvalidAccount",
     "InvalidQOS",        "PartitionNodeLimit", "PartitionTimeLimit",       "QOSNotAllowed"};
 
-constexpr int kCannotExecute = 126;  // an exit code of shells
+constexpr int kCannotExecute = 126;  // a shell's exit code for a command that cannot be executed
 constexpr int kNotFound = 127;
 
 }  // namespace

@@ -16,10 +16,10 @@ struct JobState {
 [[nodiscard]] JobState parse_job_state(std::string_view line);
 
 enum class Prospect {
-  kUnknown,  // it is too early to know
-  kGood,     // it runs, waits for its turn, or has ended by itself
-  kNever,    // it cannot start, no matter how the queue changes
-  kBroken,   // it started, but its first host could not run its command
+  kUnknown,  // it is too early to say what will happen
+  kGood,     // the job runs, waits for its turn, or has ended by itself
+  kNever,    // the job cannot start, no matter how the queue changes
+  kBroken,   // the job started, but its first host could not run its command
 };
 [[nodiscard]] Prospect prospect(const JobState& job);
 

@@ -120,7 +120,8 @@ int ranks_on_each(const layout::Layout& layout) {
 Plan CommandWriter::finish(const std::vector<std::string>& shim_flags) {
   add(job_.engine_args);
   std::vector<std::string> rank = rank_words(job_, layout_, means_);
-  rank.insert(rank.begin() + 2, shim_flags.begin(), shim_flags.end());  // after "SHIM rank"
+  // After the words of "SHIM rank".
+  rank.insert(rank.begin() + 2, shim_flags.begin(), shim_flags.end());
   add(rank);
   plan_.commands = {{.argv = std::move(argv_)}};
   return std::move(plan_);

@@ -15,8 +15,8 @@ constexpr std::size_t kMostInline = 64;
 
 // The names of the variables that ranks get. Their values are never on a command line.
 struct Variables {
-  std::vector<std::string> forwarded = {};  // win over values of the activation
-  std::vector<std::string> defaults = {};   // lose to values of the activation
+  std::vector<std::string> forwarded = {};  // these win over values of the activation
+  std::vector<std::string> defaults = {};   // values of the activation win over these
 
   // All of them, and the two variables that tell the rank processes which ones win.
   [[nodiscard]] std::vector<std::string> names() const;

@@ -10,7 +10,7 @@
 namespace muster::layout {
 
 struct FabricChoice {
-  Fabric fabric = Fabric::kNone;  // kNone: the hosts have none in common
+  Fabric fabric = Fabric::kNone;  // kNone: the hosts have no fabric in common
   // In the given order; empty if the hosts have no fabric in common.
   std::vector<HostRails> hosts = {};
   Fabric slower = Fabric::kNone;  // the second-best fabric that all hosts have, if any

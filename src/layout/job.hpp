@@ -15,7 +15,7 @@ struct Job {
   std::string ranks_by = {};         // or one rank per "gpu" or "cpu"; "auto": GPUs, or else CPUs
   int ranks = 0;                     // in total; 0: as many as fit on the hosts
   int nodes = 0;                     // how many hosts to use; 0: all
-  int min_nodes = 0;                 // it continues with this many; 0: it needs all
+  int min_nodes = 0;                 // the job continues with this many; 0: it needs all
   bool elastic = false;              // as torchrun's MIN:MAX, which torchrun handles itself
   int max_restarts = 0;              // restarts of the whole job
   int attempt = 0;                   // how often it has been started before
@@ -23,7 +23,7 @@ struct Job {
   std::string engine_why = {};       // reason, if the place where muster runs decides the engine
   // If muster runs in a pod: the number of pods, each of which runs its own muster. Otherwise 0.
   int pods = 0;
-  int pod = 0;                // the number of this pod
+  int pod = 0;                // number of this pod
   std::string launcher = {};  // absolute path of mpirun on the launcher
   std::string activate = {};
   std::vector<std::string> env = {};  // names of variables for the ranks

@@ -59,18 +59,18 @@ struct Layout {
   std::vector<Placement> placements;  // hosts that take part, in the cluster's order
   int ranks = 0;
   int min_hosts = 0;        // if less than all, torchrun continues with this many
-  int max_restarts = 0;     // of all ranks, by torchrun itself and not by muster
-  std::string subnet = {};  // "198.18.0.0/16"; empty: the hosts have none in common
+  int max_restarts = 0;     // restarts of all ranks, by torchrun itself and not by muster
+  std::string subnet = {};  // "198.18.0.0/16"; empty: the hosts have no subnet in common
   // The network through which the launcher reaches the hosts, if it differs from `subnet`.
   std::string launcher_subnet = {};
-  std::string launcher_interface = {};  // the launcher's interface there; empty: none
+  std::string launcher_interface = {};  // the launcher's interface in that network; empty: none
   std::string launcher_address = {};    // address of that interface
   std::string master_address = {};
   int master_port = 0;
   int threads = 1;           // OMP_NUM_THREADS
   std::string bind_to = {};  // kBindToGpu, or a setting of the engine
   std::string map_by = {};
-  Fabric fabric = Fabric::kNone;      // of the rails
+  Fabric fabric = Fabric::kNone;      // the fabric to which the rails belong
   bool rdma_given_up = false;         // some hosts have RDMA, but they have no fabric in common
   bool oversubscribed = false;        // some host has more ranks than usable CPUs
   std::vector<std::string> why = {};  // one sentence per decision, for people

@@ -24,21 +24,21 @@ int widest_cover(Family family) {
 struct Member {
   const Facts* host = nullptr;
   std::vector<Door> doors;
-  std::string default_interface;       // for IPv4, or for IPv6 if there is none
-  std::string default_interface_ipv6;  // empty: none
+  std::string default_interface;       // for IPv4, or for IPv6 if there is none for IPv4
+  std::string default_interface_ipv6;  // empty: no default route for IPv6
 };
 
 struct Candidate {
   Network network;
   std::vector<Door> members = {};
   bool holds_master = false;
-  bool has_rdma = true;  // on all hosts
-  int speed_mbit = 0;    // of the slowest host; -1: unknown
+  bool has_rdma = true;  // whether all hosts have RDMA on it
+  int speed_mbit = 0;    // speed of the slowest host; -1: unknown
   // False if some host has only an address there that may go away soon.
   bool lasts = true;
-  std::size_t defaults = 0;  // hosts whose default route uses it
+  std::size_t defaults = 0;  // how many hosts have their default route on it
   bool has_launcher = false;
-  bool only_control = false;  // RDMA carries the data, whichever network this is
+  bool only_control = false;  // RDMA carries the data, so this network only carries control traffic
 };
 
 std::vector<Member> members_of(std::span<const Facts* const> hosts) {
