@@ -25,7 +25,7 @@ class RankVoice : public Interface {
   virtual void output(sys::Stream stream, std::uint64_t at, std::string_view bytes) = 0;
   virtual void end(const RankEnd& end) = 0;
 
-  // Whether it can take more output now. If not, the program has to wait.
+  // Whether more output can be taken now. If not, the program has to wait.
   [[nodiscard]] virtual bool has_room() const = 0;
   // The descriptor to poll for `events`, or -1.
   [[nodiscard]] virtual int descriptor() const = 0;

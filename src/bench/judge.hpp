@@ -14,7 +14,7 @@ constexpr double kGoodShare = 0.8;
 // What a link of these hosts can carry, in payload bytes per second.
 struct LinkExpectation {
   double bytes_per_second = 0;  // 0: unknown
-  // Such as "n3's eth0 reports 1 Gbit/s, of which TCP with MTU 1500 can use 94 %".
+  // A text such as "n3's eth0 reports 1 Gbit/s, of which TCP with MTU 1500 can use 94 %".
   std::string why = {};
 };
 // The speed of the slowest host's link. If `given` (bytes per second) is not 0, it replaces what

@@ -23,7 +23,8 @@ struct NeededLink {
 [[nodiscard]] NeededLink needed_link(const Training& training, int hosts);
 
 // One sentence per model. It uses the model's training on the fewest hosts, because the computation
-// is the same over every backend, and states the need for the most hosts that were measured.
+// is the same over every backend, and names the link that the largest measured number of hosts
+// would need.
 [[nodiscard]] std::vector<std::string> needed_links(const Results& results);
 
 }  // namespace muster::bench

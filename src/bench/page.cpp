@@ -398,7 +398,6 @@ std::string page_html(const Results& results) {
   const std::string title = "muster bench: " + results.kind;
   // The content security policy keeps the browser from loading or running anything, even if a text
   // were not escaped.
-  // escaped.
   std::string html = fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "

@@ -12,7 +12,7 @@ namespace muster::bench {
 constexpr std::size_t kTableWidth = 110;
 
 [[nodiscard]] std::string table_text(const Results& results);
-// Only the end of table_text: the verdicts, and why the bench stopped early.
+// The end of table_text alone: the verdicts, and why the bench stopped early.
 [[nodiscard]] std::string verdict_text(const Results& results);
 
 // A Markdown table for the documentation of a cluster: the bandwidth of the largest all-reduce for

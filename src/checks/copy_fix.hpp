@@ -13,7 +13,6 @@ namespace muster::checks {
 
 // Like copy_fix, for a file that this machine has and other hosts lack, perhaps because `run
 // --sync` did not copy it.
-// not copy it.
 [[nodiscard]] std::string missing_fix(const Scene& scene, const std::string& file);
 
 }  // namespace muster::checks

@@ -208,8 +208,8 @@ Findings find_rail_faults(const Scene& scene) {
   return findings;
 }
 
-// Only for RoCE, whose packet size depends on the interface's MTU. Compares only hosts in the same
-// subnet.
+// Checks only RoCE, whose packet size depends on the interface's MTU. Compares only hosts in the
+// same subnet.
 Findings find_rail_mtu(const Scene& scene) {
   Findings findings;
   if (!layout::is_roce(scene.layout.fabric)) return findings;

@@ -252,7 +252,7 @@ Result<BenchEnd> start_bench(const BenchOptions& options, const BenchStart& star
                        {.watch = watch, .engine = run::Audience::Engine::kNever}));
   line.clear();
   all->close();
-  // Only rank 0 reports measurements, and only to the pod in which it runs.
+  // Rank 0 alone reports measurements, and only to the pod in which it runs.
   const bool measured =
       all->job.pod > 0 ? ended.verdict.code == 0 : lines.ended() && lines.wrong().empty();
   const bool whole = measured && !end.interrupted;

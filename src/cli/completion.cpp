@@ -151,7 +151,7 @@ class LineReader {
     } else if (word.starts_with('-')) {
       offer_flags();
     } else if (!command_->get_subcommands({}).empty()) {
-      // Otherwise the word before it was not a command.
+      // If arguments_ is not 0, an earlier word was not a command, so offer nothing.
       if (arguments_ == 0) offer_commands(*command_);
     } else if (takes_program()) {
       result_.wanted = Wanted::kProgram;

@@ -62,7 +62,6 @@ std::string beside(const std::string& file, const std::string& path) {
 
 // Files with variables must be as trustworthy as muster.yaml, because a variable such as LD_PRELOAD
 // can run code.
-// code.
 Result<void> add_files(const std::string& file, const hosts::Setting& setting,
                        std::vector<hosts::Variable>& variables) {
   for (const std::string& name : setting.values) {

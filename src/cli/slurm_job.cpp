@@ -97,7 +97,7 @@ int watch(pid_t salloc, const sigset_t& signals) {
 Result<int> run_salloc(const launch::Words& words, const launch::Words& variables) {
   const bool is_missing = !sys::find_program(words.front());  // then `become` reports it
   if (::isatty(STDIN_FILENO) != 0 || is_missing) return unexpected(become(words, variables));
-  // Otherwise, if our parent ignores SIGCHLD, salloc's end goes unnoticed.
+  // If our parent ignores SIGCHLD, this process inherits that and would not notice salloc's end.
   (void)::signal(SIGCHLD, SIG_DFL);
   const sigset_t signals = watched_signals();
   sigset_t before;
@@ -106,7 +106,7 @@ Result<int> run_salloc(const launch::Words& words, const launch::Words& variable
   if (salloc < 0) return unexpected(system_error("cannot start salloc"));
   if (salloc == 0) {
     (void)::setsid();
-    // So that salloc releases the hosts if this process is killed.
+    // Makes salloc release the hosts if this process is killed.
     (void)::prctl(PR_SET_PDEATHSIG, SIGTERM);
     (void)::sigprocmask(SIG_SETMASK, &before, nullptr);
     const Error error = become(words, variables);
@@ -134,7 +134,7 @@ Result<launch::Words> slurm_flags(const RunOptions& options, const Program& prog
     named = read.hosts;
   }
   launch::Words more = options.slurm_args;
-  // Otherwise Slurm takes all hosts away when one of them fails.
+  // Without --no-kill, Slurm takes all hosts away when one of them fails.
   if (job.max_restarts > 0) more.insert(more.begin(), "--no-kill");
   return launch::allocation_flags(job, named, more);
 }

@@ -1,5 +1,5 @@
-// The last line that each rank printed before it called MPI_Abort or ended. There, programs say why
-// they give up, in words that no catalogue can contain. Pure, apart from its state.
+// The last line that each rank printed before it called MPI_Abort or ended. In this line, programs
+// say why they give up, in words that no catalogue can contain. Pure, apart from its state.
 #pragma once
 
 #include <cstdint>

@@ -75,7 +75,7 @@ bool is_exception(std::string_view text, bool is_certain) {
   if (!is_dotted_name) return false;
   const std::string_view type = name.substr(name.rfind('.') + 1);
   const bool is_camel = type.front() >= 'A' && type.front() <= 'Z' && has_lower(type);
-  // Such as "socket.timeout".
+  // A type with its module, such as "socket.timeout".
   const bool is_of_module = type.size() < name.size() && !has_upper(name);
   return is_certain ? is_camel || is_of_module : is_camel && has_usual_ending(type);
 }

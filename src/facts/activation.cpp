@@ -87,7 +87,7 @@ std::string failure_text(const sys::Ended& ended) {
   return said.empty() ? why : fmt::format("{}: {}", why, said);
 }
 
-// Undoes what the shell changed for itself, because the activation lines did not change it.
+// Restores the variables that every shell sets for itself, since the activation did not set them.
 void restore_shells_own(const Variables& own, Variables& environment) {
   for (const std::string_view name : kShellsOwn) {
     environment.erase(std::string(name));

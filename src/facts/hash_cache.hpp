@@ -36,8 +36,8 @@ struct HashBudget {
   std::chrono::milliseconds at_least_within{0};  // time limit for reading `at_least`
 };
 
-// Not thread-safe. The file `path` is not trusted until it has been parsed, and only this user or
-// root may have written it.
+// Not for use by several threads. The file `path` is not trusted until it has been parsed, and only
+// this user or root may have written it.
 class HashCache {
  public:
   HashCache(std::string path, HashBudget budget);
@@ -67,7 +67,6 @@ inline constexpr std::size_t kMostHashedFiles = 1024;
 // The path of the cache, in the user's cache folder. There is one file per host, because hosts may
 // share a home directory. Creates the folder with mode 0700 and removes files that no check has
 // changed for a month. Empty if there can be no cache.
-// can be none.
 [[nodiscard]] std::string hash_cache_path(const std::string& hostname);
 
 // Whether another machine serves the file (NFS, Lustre, ...). If a thousand hosts read it at once,

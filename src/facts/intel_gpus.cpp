@@ -19,8 +19,8 @@ std::string last_part(const std::string& link) {
   return std::filesystem::canonical(link, failed).filename();
 }
 
-// Whether it is a separate card. The GPU inside a CPU is always device 2 on the first bus, and does
-// not count as an accelerator.
+// Whether the GPU is a separate card. The GPU inside a CPU is always device 2 on the first bus, and
+// does not count as an accelerator.
 bool is_card(const std::string& address) {
   return !address.ends_with(":00:02.0");
 }

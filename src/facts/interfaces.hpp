@@ -24,8 +24,8 @@ struct Link {
 // The kind of each link, in the same order. The kind of a bridge depends on its members.
 [[nodiscard]] std::vector<InterfaceKind> kinds_of(const std::vector<Link>& links);
 
-// Whether it is up and leads out of the host, unlike a loopback interface or a bridge inside the
-// host.
+// Whether the interface is up and leads out of the host, unlike a loopback interface or a bridge
+// inside the host.
 [[nodiscard]] bool leads_out(const Interface& interface);
 
 // The restriction (see Address::caveat) that the flags of an IPv6 address (IFA_F_*) express.

@@ -44,7 +44,7 @@ MpiIdentity family_of(const std::string& real) {
              !hydra.kind.empty()) {
     return hydra;  // the launcher is a script around it, like Intel's
   }
-  // Otherwise the launcher may be a small program that starts the real one next to it.
+  // The launcher may also be a small program that starts the real one next to it.
   if (!sys::is_program(folder + "/prterun")) return {};
   return {.kind = engines::kOpenMpi};
 }

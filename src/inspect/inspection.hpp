@@ -53,7 +53,8 @@ struct Group {
   std::int64_t begun_before = 0;  // like `begun`, at the start of the inspection
   std::int64_t done_before = 0;
   double longest_gap_s = 0;  // longest time between the starts of two consecutive collectives
-  // The latest ones, the oldest first: at most kMostOperations, plus all that are not completed.
+  // The latest operations, the oldest first: at most kMostOperations, plus all that are not
+  // completed.
   std::vector<Operation> operations = {};
 
   friend bool operator==(const Group&, const Group&) = default;

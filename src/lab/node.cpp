@@ -69,7 +69,7 @@ Result<void> pivot_into(const std::string& root) {
   return {};
 }
 
-// Otherwise a terminal or pipe of our caller would stay open as long as the lab exists.
+// Releases the terminal or pipe of our caller, which would stay open as long as the lab exists.
 void detach_from_terminal() {
   const int null = ::open("/dev/null", O_RDWR);
   for (const int fd : {0, 1, 2}) ::dup2(null, fd);

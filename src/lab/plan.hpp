@@ -31,7 +31,7 @@ struct Machine {
   std::string group;          // text of /etc/group
   std::string password_hash;  // of spec.password, made by crypt(3)
   std::string muster;         // path of this binary
-  // One per host, including the launcher: 32 different hexadecimal digits.
+  // One id of 32 hexadecimal digits per host, including the launcher. No two are equal.
   std::vector<std::string> machine_ids;
   // The files of the profile for each host, in the same order. Empty if the lab has no profile.
   std::vector<HardwareFiles> hardware;

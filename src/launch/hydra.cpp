@@ -152,7 +152,8 @@ done
       add({std::string(dialect_.launcher_exec.name), path});
       plan_.files.push_back({.path = path, .content = ssh_script(), .mode = 0700});
     }
-    // Otherwise ranks on this machine would have a different environment from those on other hosts.
+    // With autofork, ranks on this machine would get a different environment from those on other
+    // hosts.
     set_for_engine(plan_, means_, std::string(dialect_.autofork), "0");
     // Starts every daemon from this machine, because hosts may not reach each other.
     if (intel_) {

@@ -120,7 +120,7 @@ int ranks_on_each(const layout::Layout& layout) {
 Plan CommandWriter::finish(const std::vector<std::string>& shim_flags) {
   add(job_.engine_args);
   std::vector<std::string> rank = rank_words(job_, layout_, means_);
-  // After the words of "SHIM rank".
+  // The flags go after the two words "SHIM rank".
   rank.insert(rank.begin() + 2, shim_flags.begin(), shim_flags.end());
   add(rank);
   plan_.commands = {{.argv = std::move(argv_)}};

@@ -38,7 +38,7 @@ struct Network {
 // Parses "198.18.0.11" or "fd00::1". Nothing for a name or an address with a zone.
 [[nodiscard]] std::optional<Ip> parse_ip(std::string_view text);
 [[nodiscard]] std::string to_text(const Ip& ip);
-// Such as "198.18.0.0/16".
+// Parses a network such as "198.18.0.0/16".
 [[nodiscard]] std::optional<Network> parse_network(std::string_view text);
 [[nodiscard]] std::string to_text(const Network& network);
 [[nodiscard]] bool is_ipv6(std::string_view text);  // an address or a network
