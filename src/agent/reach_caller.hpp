@@ -46,7 +46,7 @@ class ReachCaller {
     int rejections = 0;                    // tries that the network rejected
     std::chrono::milliseconds pause = {};  // before the next try
     Clock::time_point retry = {};          // when to try again, until connected
-    // For connecting at first, then for the next sign of progress.
+    // Until when the connection must be made, and afterwards, until when the next bytes must pass.
     Clock::time_point deadline = {};
     std::size_t sent = 0;
     std::size_t acknowledged = 0;

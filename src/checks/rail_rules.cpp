@@ -55,7 +55,7 @@ struct Peers {
   std::string rate;                              // rate of most rails
   std::map<std::string, std::size_t> used = {};  // number of hosts on which a port is a rail
 
-  // Whether most other hosts use the port as a rail. For hosts that do not.
+  // Whether most other hosts use the port as a rail. The host in question must not use it.
   [[nodiscard]] bool usually_use(const std::string& port) const {
     const auto found = used.find(port);
     return found != used.end() && 2 * found->second > hosts - 1;

@@ -137,7 +137,8 @@ struct Container {
   std::vector<std::string> lacks = {};
   std::optional<bool> reads_memory = std::nullopt;  // whether process_vm_readv works
   std::optional<bool> opens_rdma = std::nullopt;    // whether a device in /dev/infiniband opens
-  std::string bundle_owner = {};  // if `muster setup --bundle` wrote ~/.ssh: "1000:1000"
+  // User and group ("1000:1000") for whom `muster setup --bundle` wrote ~/.ssh, otherwise empty.
+  std::string bundle_owner = {};
 };
 
 struct Mpi {
