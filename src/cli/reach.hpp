@@ -19,7 +19,7 @@ struct Reach {
   std::unique_ptr<remote::Transport> transport;
   std::optional<hosts::Pod> pod = std::nullopt;  // the one in which muster runs
   std::string allocation = {};                   // number of the Slurm job that has the hosts
-  // The only one that works with this way; empty: all work.
+  // The only engine that works with this transport; empty: all engines work.
   std::string engine = {};
   std::string why = {};  // why only this engine works, for people
 };
